@@ -1,0 +1,153 @@
+//! People, and the two identifiers that name one.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::Roles;
+
+/// A text that cannot be an identifier.
+#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("must be 1 to 64 characters of {allowed}")]
+pub struct InvalidId {
+    allowed: &'static str,
+}
+
+/// A corporation on the platform.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CorpId(Arc<str>);
+
+impl CorpId {
+    /// Reads a corporation's identifier.
+    ///
+    /// # Errors
+    /// When it has a wrong length or character.
+    pub fn parse(text: &str) -> Result<Self, InvalidId> {
+        check(text, "0-9 A-Z a-z _ -", |c| c == b'_' || c == b'-').map(|()| Self(text.into()))
+    }
+
+    /// The identifier as written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A person's identifier inside a corporation, as written.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct EmployeeId(Arc<str>);
+
+impl EmployeeId {
+    /// Reads a person's identifier.
+    ///
+    /// # Errors
+    /// When it has a wrong length or character.
+    pub fn parse(text: &str) -> Result<Self, InvalidId> {
+        check(text, "0-9 A-Z a-z _ @ . -", |c| b"_@.-".contains(&c)).map(|()| Self(text.into()))
+    }
+
+    /// The identifier as written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+fn check(text: &str, allowed: &'static str, extra: impl Fn(u8) -> bool) -> Result<(), InvalidId> {
+    let fits = (1..=64).contains(&text.len()) && text.bytes().all(|c| c.is_ascii_alphanumeric() || extra(c));
+    fits.then_some(()).ok_or(InvalidId { allowed })
+}
+
+/// Names exactly one person: corporation and canonical identifier in one small value.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct EmployeeKey(Arc<str>);
+
+impl EmployeeKey {
+    /// The key of `id` in `corp`. The platform compares ids of the `home` corporation without regard to case, while ids
+    /// of a connected one may be encrypted and keep theirs.
+    #[must_use]
+    pub fn new(corp: &CorpId, id: &EmployeeId, home: &CorpId) -> Self {
+        let id = if corp == home { id.0.to_ascii_lowercase() } else { id.0.to_string() };
+        Self(format!("{}/{id}", corp.0).into())
+    }
+
+    /// A key read back from the store.
+    #[must_use]
+    pub fn from_parts(corp: &str, id: &str) -> Self {
+        Self(format!("{corp}/{id}").into())
+    }
+
+    /// The corporation.
+    #[must_use]
+    pub fn corp(&self) -> &str {
+        self.parts().0
+    }
+
+    /// The canonical identifier inside the corporation.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        self.parts().1
+    }
+
+    fn parts(&self) -> (&str, &str) {
+        // No identifier contains a slash, so the first one is ours.
+        self.0.split_once('/').unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for EmployeeKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// An employee with the roles they hold now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    /// Who it is.
+    pub key: EmployeeKey,
+    /// The identifier as the corporation writes it.
+    pub employee_id: String,
+    /// Display name.
+    pub name: String,
+    /// Department's name, or empty.
+    pub department: String,
+    /// Address of a picture, or empty.
+    pub avatar: String,
+    /// The roles held.
+    pub roles: Roles,
+    /// Whether an administrator shut this person out.
+    pub disabled: bool,
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_have_a_narrow_alphabet() {
+        for good in ["user01", "a", "A.b-c_d@e", &"x".repeat(64)] {
+            assert!(EmployeeId::parse(good).is_ok(), "{good}");
+        }
+        for bad in ["", " ", "a b", "a/b", "a\0", "é", "用户", "a'b", "a\n", &"x".repeat(65)] {
+            assert!(EmployeeId::parse(bad).is_err(), "{bad:?}");
+            assert!(CorpId::parse(bad).is_err(), "{bad:?}");
+        }
+        assert!(CorpId::parse("ww_A-9").is_ok() && CorpId::parse("ww@x").is_err());
+    }
+
+    #[test]
+    fn case_matters_only_abroad() {
+        let (home, abroad) = (CorpId::parse("wwHome").unwrap(), CorpId::parse("wwAbroad").unwrap());
+        let (upper, lower) = (EmployeeId::parse("User01").unwrap(), EmployeeId::parse("user01").unwrap());
+        assert_eq!(EmployeeKey::new(&home, &upper, &home), EmployeeKey::new(&home, &lower, &home));
+        assert_ne!(EmployeeKey::new(&abroad, &upper, &home), EmployeeKey::new(&abroad, &lower, &home));
+        assert_ne!(EmployeeKey::new(&abroad, &lower, &home), EmployeeKey::new(&home, &lower, &home));
+    }
+
+    #[test]
+    fn a_key_gives_its_parts_back() {
+        let key = EmployeeKey::from_parts("ww", "a@b.c");
+        assert_eq!((key.corp(), key.id()), ("ww", "a@b.c"));
+    }
+}

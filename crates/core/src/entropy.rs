@@ -1,0 +1,39 @@
+//! Where random bytes come from.
+
+/// The operating system has no random bytes to give; nothing secret can be made.
+#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("the operating system gave no random bytes")]
+pub struct NoEntropy;
+
+/// A source of random bytes, handed to whatever makes secrets.
+#[derive(Clone, Copy, Debug)]
+pub struct Entropy(fn(&mut [u8]) -> Result<(), NoEntropy>);
+
+impl Entropy {
+    /// The operating system's generator.
+    #[must_use]
+    pub fn system() -> Self {
+        Self(from_system)
+    }
+
+    /// Another generator, such as one that fails.
+    #[must_use]
+    pub const fn from_fn(fill: fn(&mut [u8]) -> Result<(), NoEntropy>) -> Self {
+        Self(fill)
+    }
+
+    /// `N` fresh bytes.
+    ///
+    /// # Errors
+    /// When the source has none.
+    pub fn bytes<const N: usize>(&self) -> Result<[u8; N], NoEntropy> {
+        let mut bytes = [0; N];
+        (self.0)(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place that asks the operating system for random bytes")]
+fn from_system(bytes: &mut [u8]) -> Result<(), NoEntropy> {
+    getrandom::fill(bytes).map_err(|_| NoEntropy)
+}

@@ -1,0 +1,129 @@
+//! How, where and from where somebody signed in.
+
+use serde::{Serialize, Serializer};
+
+use crate::ClientAddress;
+
+/// The way a session came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LoginMethod {
+    /// A connected corporation's person was bound to an employee.
+    Bind,
+    /// A development route, without the platform.
+    Dev,
+}
+
+impl LoginMethod {
+    /// The word in records and answers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bind => "bind",
+            Self::Dev => "dev",
+        }
+    }
+
+    /// The method with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Bind, Self::Dev].into_iter().find(|method| method.name() == name)
+    }
+}
+
+/// The client that asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LoginSource {
+    /// The employees' web client.
+    H5,
+    /// The agents' client.
+    ItAgent,
+    /// The administration client.
+    ItAdmin,
+}
+
+impl LoginSource {
+    /// The word in records and answers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::H5 => "h5",
+            Self::ItAgent => "itagent",
+            Self::ItAdmin => "itadmin",
+        }
+    }
+
+    /// The source with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::H5, Self::ItAgent, Self::ItAdmin].into_iter().find(|source| source.name() == name)
+    }
+}
+
+impl Serialize for LoginMethod {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl Serialize for LoginSource {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// What a client calls itself: a stranger's words, so cut short and freed of control characters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserAgent(String);
+
+impl UserAgent {
+    /// The longest one kept, in bytes.
+    pub const MAX: usize = 512;
+
+    /// Keeps what can be shown of a header's bytes.
+    #[must_use]
+    pub fn from_header(bytes: &[u8]) -> Self {
+        let mut text: String = String::from_utf8_lossy(bytes).chars().filter(|c| !c.is_control()).collect();
+        text.truncate(text.floor_char_boundary(Self::MAX));
+        Self(text)
+    }
+
+    /// The text kept.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Who stands before the desk, as far as a request tells.
+#[derive(Clone, Debug)]
+pub struct Visitor {
+    /// Where the request came from.
+    pub address: ClientAddress,
+    /// What the client calls itself.
+    pub user_agent: UserAgent,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back() {
+        for source in [LoginSource::H5, LoginSource::ItAgent, LoginSource::ItAdmin] {
+            assert_eq!(LoginSource::from_name(source.name()), Some(source));
+        }
+        for method in [LoginMethod::Bind, LoginMethod::Dev] {
+            assert_eq!(LoginMethod::from_name(method.name()), Some(method));
+        }
+        assert_eq!(LoginSource::from_name("H5"), None);
+    }
+
+    #[test]
+    fn user_agents_are_tamed() {
+        assert_eq!(UserAgent::from_header(b"a\x1b[31m\r\nb").as_str(), "a[31mb");
+        let long = "界".repeat(400);
+        let kept = UserAgent::from_header(long.as_bytes());
+        assert!(kept.as_str().len() <= UserAgent::MAX && long.starts_with(kept.as_str()));
+        assert_eq!(UserAgent::from_header(b"\xff\xfe").as_str(), "\u{fffd}\u{fffd}");
+    }
+}

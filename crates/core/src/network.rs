@@ -1,0 +1,133 @@
+//! Addresses: which networks are meant, and which address a request really came from.
+
+use std::net::{IpAddr, SocketAddr};
+
+use ipnet::IpNet;
+
+/// A set of networks.
+#[derive(Clone, Debug, Default)]
+pub struct Networks(Vec<IpNet>);
+
+impl Networks {
+    /// Whether `address` lies in one of them.
+    #[must_use]
+    pub fn contain(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.0.iter().any(|network| network.contains(&address))
+    }
+}
+
+impl FromIterator<IpNet> for Networks {
+    fn from_iter<I: IntoIterator<Item = IpNet>>(networks: I) -> Self {
+        Self(networks.into_iter().collect())
+    }
+}
+
+/// Where a request came from, under the two readings that matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientAddress {
+    /// For the login log: what the first proxy said it saw.
+    pub logged: IpAddr,
+    /// For limits and allow-lists: the nearest hop that no trusted proxy vouches for. A client cannot choose it.
+    pub decided: IpAddr,
+    /// The other end of the connection.
+    pub peer: IpAddr,
+}
+
+impl ClientAddress {
+    /// Reads the address out of the connection and the `X-Forwarded-For` values, in the order they came.
+    ///
+    /// Only a trusted peer is believed, and only as far as what it says can be read; anything else falls back to the
+    /// address we see ourselves, never to "no address".
+    #[must_use]
+    pub fn read<'a>(peer: IpAddr, forwarded: impl DoubleEndedIterator<Item = &'a str>, trusted: &Networks) -> Self {
+        let peer = peer.to_canonical();
+        let mut address = Self { logged: peer, decided: peer, peer };
+        if !trusted.contain(peer) {
+            return address;
+        }
+        let hops: Vec<Option<IpAddr>> = forwarded.flat_map(|value| value.split(',')).map(parse).collect();
+        if let Some(Some(first)) = hops.first() {
+            address.logged = *first;
+        }
+        for hop in hops.into_iter().rev() {
+            let Some(hop) = hop else { break };
+            address.decided = hop;
+            if !trusted.contain(hop) {
+                break;
+            }
+        }
+        address
+    }
+}
+
+/// One item of the header; some proxies add the port.
+fn parse(item: &str) -> Option<IpAddr> {
+    let item = item.trim_matches([' ', '\t']);
+    let address = item.parse().ok().or_else(|| item.parse().ok().map(|socket: SocketAddr| socket.ip()));
+    address.map(|ip: IpAddr| ip.to_canonical())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn trusted() -> Networks {
+        ["127.0.0.0/8", "10.0.0.0/8", "::1/128"].iter().map(|net| net.parse::<IpNet>().unwrap()).collect()
+    }
+
+    fn read(peer: &str, headers: &[&str]) -> (String, String) {
+        let address = ClientAddress::read(peer.parse().unwrap(), headers.iter().copied(), &trusted());
+        (address.logged.to_string(), address.decided.to_string())
+    }
+
+    #[test]
+    fn the_header_counts_only_from_a_trusted_peer() {
+        assert_eq!(read("203.0.113.9", &["1.2.3.4"]), ("203.0.113.9".into(), "203.0.113.9".into()));
+        assert_eq!(read("127.0.0.1", &["1.2.3.4"]), ("1.2.3.4".into(), "1.2.3.4".into()));
+        assert_eq!(read("127.0.0.1", &[]), ("127.0.0.1".into(), "127.0.0.1".into()));
+    }
+
+    #[test]
+    fn the_log_takes_the_first_and_decisions_the_last_untrusted_hop() {
+        let spoofed = ["6.6.6.6, 198.51.100.7, 10.0.0.2"];
+        assert_eq!(read("10.0.0.1", &spoofed), ("6.6.6.6".into(), "198.51.100.7".into()));
+        let two_headers = ["6.6.6.6", "198.51.100.7"];
+        assert_eq!(read("10.0.0.1", &two_headers), ("6.6.6.6".into(), "198.51.100.7".into()));
+        assert_eq!(read("10.0.0.1", &["10.0.0.3,10.0.0.2"]), ("10.0.0.3".into(), "10.0.0.3".into()));
+    }
+
+    #[test]
+    fn what_cannot_be_read_counts_as_absent() {
+        for garbage in ["a", "", ",", "1.2.3", "1.2.3.4.5", "::gg", "999.1.1.1", "unknown", "_hidden", "1.2.3.4;", "\u{ff11}.2.3.4"] {
+            assert_eq!(read("127.0.0.1", &[garbage]), ("127.0.0.1".into(), "127.0.0.1".into()), "{garbage:?}");
+        }
+        assert_eq!(read("127.0.0.1", &["x, 198.51.100.7"]), ("127.0.0.1".into(), "198.51.100.7".into()));
+    }
+
+    #[test]
+    fn spellings_of_one_address_are_one_address() {
+        for spelling in ["1.2.3.4", " 1.2.3.4 ", "1.2.3.4:5678", "::ffff:1.2.3.4", "[::ffff:1.2.3.4]:80", "::ffff:102:304"] {
+            assert_eq!(read("::ffff:127.0.0.1", &[spelling]).1, "1.2.3.4", "{spelling}");
+        }
+        assert_eq!(read("::1", &["[2001:db8::1]:443"]).1, "2001:db8::1");
+    }
+
+    proptest! {
+        #[test]
+        fn nobody_beyond_an_untrusted_peer_moves_a_decision(headers in proptest::collection::vec("[ -~]{0,60}", 0..5)) {
+            let peer: IpAddr = "203.0.113.9".parse().unwrap();
+            let address = ClientAddress::read(peer, headers.iter().map(String::as_str), &trusted());
+            prop_assert_eq!((address.decided, address.logged), (peer, peer));
+        }
+
+        #[test]
+        fn what_a_client_writes_left_of_the_proxys_entry_moves_no_decision(spoof in "[ -~]{0,80}") {
+            let header = format!("{spoof}, 198.51.100.7");
+            prop_assert_eq!(read("10.0.0.1", &[&header]).1, "198.51.100.7");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The five roles, and the set of them that a person holds.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// What a person acts as. The set is closed: the access matrix has a row for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Role {
+    /// Runs the help desk.
+    Admin = 1,
+    /// Answers employees.
+    Agent = 2,
+    /// Asks for help.
+    User = 3,
+    /// Leads agents.
+    Supervisor = 4,
+    /// Looks into incidents.
+    Security = 5,
+}
+
+impl Role {
+    /// Every role, in the order of their ids.
+    pub const ALL: [Self; 5] = [Self::Admin, Self::Agent, Self::User, Self::Supervisor, Self::Security];
+
+    /// The role's number in the records.
+    #[must_use]
+    pub const fn id(self) -> i64 {
+        self as i64
+    }
+
+    /// The role with this number.
+    #[must_use]
+    pub fn from_id(id: i64) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.id() == id)
+    }
+
+    /// The role with exactly this name; neither case nor blanks are forgiven.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.name() == name)
+    }
+
+    /// The role's name, as clients see it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Admin => "admin",
+            Self::Agent => "agent",
+            Self::User => "user",
+            Self::Supervisor => "supervisor",
+            Self::Security => "security",
+        }
+    }
+
+    /// Which role becomes active at sign-in: the highest one held.
+    #[must_use]
+    pub const fn priority(self) -> u8 {
+        match self {
+            Self::Admin => 3,
+            Self::Agent => 2,
+            Self::User => 1,
+            Self::Supervisor | Self::Security => 0,
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Serialize for Role {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// The roles a person holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Roles(u8);
+
+impl Roles {
+    /// No role at all.
+    pub const NONE: Self = Self(0);
+
+    /// This set and `role`.
+    #[must_use]
+    pub const fn with(self, role: Role) -> Self {
+        Self(self.0 | 1 << role as u8)
+    }
+
+    /// This set without `role`.
+    #[must_use]
+    pub const fn without(self, role: Role) -> Self {
+        Self(self.0 & !(1 << role as u8))
+    }
+
+    /// Whether `role` is held.
+    #[must_use]
+    pub const fn holds(self, role: Role) -> bool {
+        self.0 & (1 << role as u8) != 0
+    }
+
+    /// Whether none is held.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The roles held, in the order of their ids.
+    pub fn iter(self) -> impl Iterator<Item = Role> {
+        Role::ALL.into_iter().filter(move |role| self.holds(*role))
+    }
+
+    /// The role that becomes active at sign-in: highest priority, then lowest id.
+    #[must_use]
+    pub fn highest(self) -> Option<Role> {
+        self.iter().max_by_key(|role| (role.priority(), std::cmp::Reverse(role.id())))
+    }
+}
+
+impl FromIterator<Role> for Roles {
+    fn from_iter<I: IntoIterator<Item = Role>>(roles: I) -> Self {
+        roles.into_iter().fold(Self::NONE, Self::with)
+    }
+}
+
+impl Serialize for Roles {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_active_role_is_the_highest_then_the_oldest() {
+        let of = |roles: &[Role]| roles.iter().copied().collect::<Roles>().highest();
+        assert_eq!(of(&[Role::User, Role::Agent, Role::Admin]), Some(Role::Admin));
+        assert_eq!(of(&[Role::Security, Role::User]), Some(Role::User));
+        assert_eq!(of(&[Role::Security, Role::Supervisor]), Some(Role::Supervisor));
+        assert_eq!(of(&[]), None);
+    }
+
+    #[test]
+    fn names_match_exactly() {
+        for role in Role::ALL {
+            assert_eq!(Role::from_name(role.name()), Some(role));
+            assert_eq!(Role::from_id(role.id()), Some(role));
+        }
+        for other in ["Admin", "admin ", " admin", "аdmin", "ADMIN", "", "root", "admin\0"] {
+            assert_eq!(Role::from_name(other), None, "{other:?}");
+        }
+        assert_eq!(Role::from_id(0), None);
+        assert_eq!(Role::from_id(i64::MIN), None);
+    }
+
+    #[test]
+    fn a_set_holds_what_was_put_in() {
+        let roles = Roles::NONE.with(Role::Admin).with(Role::User);
+        assert!(roles.holds(Role::Admin) && roles.holds(Role::User) && !roles.holds(Role::Agent));
+        assert!(roles.without(Role::Admin).without(Role::User).is_empty());
+    }
+}

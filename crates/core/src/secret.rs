@@ -1,0 +1,197 @@
+//! Typed bearer values: what one kind means, no other kind can be mistaken for.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest as _, Sha256};
+
+use crate::{Entropy, NoEntropy};
+
+/// What a secret opens. Each kind has a prefix of its own.
+pub trait Kind {
+    /// Four characters that start every value of this kind.
+    const PREFIX: &'static str;
+}
+
+/// The kind of a full session's token.
+#[derive(Clone, Copy, Debug)]
+pub struct Access;
+
+impl Kind for Access {
+    const PREFIX: &'static str = "dpa_";
+}
+
+const PREFIX: usize = 4;
+const RANDOM: usize = 43;
+const CHECKSUM: usize = 6;
+const LENGTH: usize = PREFIX + RANDOM + CHECKSUM;
+
+/// A bearer value: prefix, 256 random bits, checksum, in characters that need no quoting in a header, a URL or a
+/// socket's subprotocol. It prints only as its kind; reading it out takes [`Secret::expose`].
+#[derive(Clone, Copy)]
+pub struct Secret<K> {
+    text: [u8; LENGTH],
+    kind: PhantomData<K>,
+}
+
+/// The text is not a secret of the kind asked for.
+#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("not a secret of this kind")]
+pub struct Malformed;
+
+impl<K: Kind> Secret<K> {
+    /// A new value nobody has seen.
+    ///
+    /// # Errors
+    /// When there are no random bytes to be had.
+    pub fn generate(entropy: &Entropy) -> Result<Self, NoEntropy> {
+        let random = URL_SAFE_NO_PAD.encode(entropy.bytes::<32>()?);
+        let mut text = [0; LENGTH];
+        for (to, from) in text.iter_mut().zip(K::PREFIX.bytes().chain(random.bytes())) {
+            *to = from;
+        }
+        let (body, tail) = text.split_at_mut(PREFIX + RANDOM);
+        tail.copy_from_slice(&checksum(body));
+        Ok(Self { text, kind: PhantomData })
+    }
+
+    /// Reads a value a client sent. A wrong kind, a typing error or a cut-off value is told here, before any store is
+    /// asked.
+    ///
+    /// # Errors
+    /// When the text is not of this kind.
+    pub fn parse(text: &str) -> Result<Self, Malformed> {
+        let text: [u8; LENGTH] = text.as_bytes().try_into().map_err(|_| Malformed)?;
+        let (body, tail) = text.split_at(PREFIX + RANDOM);
+        if body.starts_with(K::PREFIX.as_bytes()) && tail == checksum(body) {
+            Ok(Self { text, kind: PhantomData })
+        } else {
+            Err(Malformed)
+        }
+    }
+}
+
+impl<K> Secret<K> {
+    /// The value itself, for the one answer that hands it over.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        // Both constructors put ASCII here, so the fallback is never taken.
+        std::str::from_utf8(&self.text).unwrap_or_default()
+    }
+
+    /// What is stored and logged instead of the value.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        Digest(Sha256::digest(self.text).into())
+    }
+}
+
+impl<K: Kind> fmt::Debug for Secret<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}…", K::PREFIX)
+    }
+}
+
+fn checksum(body: &[u8]) -> [u8; CHECKSUM] {
+    let mut text = [0; CHECKSUM];
+    // Four bytes always take six characters.
+    let _ = URL_SAFE_NO_PAD.encode_slice(crc32fast::hash(body).to_be_bytes(), &mut text);
+    text
+}
+
+/// The SHA-256 of a bearer value: finds its record, and is of no use to whoever steals it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// The digest as it stands in the store.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        URL_SAFE_NO_PAD.encode(self.0)
+    }
+
+    /// Reads what [`Digest::to_text`] wrote.
+    #[must_use]
+    pub fn from_text(text: &str) -> Option<Self> {
+        URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok().map(Self)
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.to_text().get(..8).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    struct Other;
+    impl Kind for Other {
+        const PREFIX: &'static str = "dpx_";
+    }
+
+    fn fresh<K: Kind>() -> Secret<K> {
+        Secret::generate(&Entropy::system()).unwrap_or_else(|_| unreachable!("the system has entropy"))
+    }
+
+    #[test]
+    fn what_was_generated_parses_and_nothing_near_it_does() {
+        let secret = fresh::<Access>();
+        let text = secret.expose();
+        assert_eq!(Secret::<Access>::parse(text).map(|same| same.digest()), Ok(secret.digest()));
+        assert!(Secret::<Other>::parse(text).is_err());
+        for at in 0..text.len() {
+            let mut changed = text.as_bytes().to_vec();
+            for (here, byte) in changed.iter_mut().enumerate() {
+                if here == at {
+                    *byte = if *byte == b'A' { b'B' } else { b'A' };
+                }
+            }
+            assert!(Secret::<Access>::parse(&String::from_utf8_lossy(&changed)).is_err(), "changed at {at}");
+        }
+        for near in [format!("{text} "), format!(" {text}"), format!("{text}="), text.to_lowercase(), String::new()] {
+            assert!(Secret::<Access>::parse(&near).is_err(), "{near:?}");
+        }
+    }
+
+    #[test]
+    fn a_secret_does_not_print_itself() {
+        let secret = fresh::<Access>();
+        assert_eq!(format!("{secret:?}"), "dpa_…");
+        assert_eq!(format!("{:?}", secret.digest()).len(), 8);
+    }
+
+    #[test]
+    fn without_entropy_there_is_no_secret() {
+        let dry = Entropy::from_fn(|_| Err(NoEntropy));
+        assert!(Secret::<Access>::generate(&dry).is_err());
+    }
+
+    #[test]
+    fn digests_survive_the_store() {
+        let digest = fresh::<Access>().digest();
+        assert_eq!(Digest::from_text(&digest.to_text()), Some(digest));
+        assert_eq!(Digest::from_text("short"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics(text in "\\PC{0,80}") {
+            let _ = Secret::<Access>::parse(&text);
+            let _ = Digest::from_text(&text);
+        }
+
+        #[test]
+        fn guesses_with_the_right_prefix_are_refused(tail in "[A-Za-z0-9_-]{49}") {
+            // One in 2^32 would pass the checksum, and still be unknown to the store.
+            let guess = format!("dpa_{tail}");
+            prop_assert!(Secret::<Access>::parse(&guess).is_err());
+        }
+    }
+}
