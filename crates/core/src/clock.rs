@@ -92,6 +92,7 @@ impl Clock {
 
     /// Moves a steady clock at most a second towards the machine's time and returns how many milliseconds ahead of us
     /// the machine still is (negative: behind). Called once a minute, so a step is followed slowly or not at all.
+    #[must_use]
     pub fn follow_wall(&self) -> i64 {
         let Source::Steady { slewed, .. } = &*self.0 else { return 0 };
         let ahead = wall().0.saturating_sub(self.now().0);

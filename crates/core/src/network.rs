@@ -102,7 +102,19 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_counts_as_absent() {
-        for garbage in ["a", "", ",", "1.2.3", "1.2.3.4.5", "::gg", "999.1.1.1", "unknown", "_hidden", "1.2.3.4;", "\u{ff11}.2.3.4"] {
+        for garbage in [
+            "a",
+            "",
+            ",",
+            "1.2.3",
+            "1.2.3.4.5",
+            "::gg",
+            "999.1.1.1",
+            "unknown",
+            "_hidden",
+            "1.2.3.4;",
+            "\u{ff11}.2.3.4",
+        ] {
             assert_eq!(read("127.0.0.1", &[garbage]), ("127.0.0.1".into(), "127.0.0.1".into()), "{garbage:?}");
         }
         assert_eq!(read("127.0.0.1", &["x, 198.51.100.7"]), ("127.0.0.1".into(), "198.51.100.7".into()));
@@ -110,7 +122,9 @@ mod tests {
 
     #[test]
     fn spellings_of_one_address_are_one_address() {
-        for spelling in ["1.2.3.4", " 1.2.3.4 ", "1.2.3.4:5678", "::ffff:1.2.3.4", "[::ffff:1.2.3.4]:80", "::ffff:102:304"] {
+        for spelling in
+            ["1.2.3.4", " 1.2.3.4 ", "1.2.3.4:5678", "::ffff:1.2.3.4", "[::ffff:1.2.3.4]:80", "::ffff:102:304"]
+        {
             assert_eq!(read("::ffff:127.0.0.1", &[spelling]).1, "1.2.3.4", "{spelling}");
         }
         assert_eq!(read("::1", &["[2001:db8::1]:443"]).1, "2001:db8::1");

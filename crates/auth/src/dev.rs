@@ -1,0 +1,62 @@
+//! Development mode: people to try things with, and a way in without the platform.
+
+use deskpass_core::{CorpId, EmployeeId, EmployeeKey, LoginMethod, LoginSource, Person, Role, Roles, Visitor};
+use deskpass_store::{Listed, NewEmployee};
+
+use crate::mint::Admission;
+use crate::{Auth, Error, SignedIn};
+
+/// The people of a fresh development store: identifier, name, department, roles.
+pub const DEV_USERS: [(&str, &str, &str, &[Role]); 6] = [
+    ("admin01", "Ada Admin", "IT", &[Role::Admin, Role::Agent, Role::User]),
+    ("agent01", "Arno Agent", "IT Service Desk", &[Role::Agent, Role::User]),
+    ("user01", "Uma User", "Sales", &[Role::User]),
+    ("supervisor01", "Sven Supervisor", "IT Service Desk", &[Role::Supervisor, Role::User]),
+    ("security01", "Selma Security", "Security", &[Role::Security, Role::User]),
+    ("norole01", "Nora Norole", "Finance", &[]),
+];
+
+impl Auth {
+    /// Enters the development users that are not there yet.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn seed_dev_users(&self) -> Result<(), Error> {
+        for (id, name, department, roles) in DEV_USERS {
+            let person = Person {
+                key: EmployeeKey::from_parts(self.policy.home.as_str(), id),
+                employee_id: id.to_owned(),
+                name: name.to_owned(),
+                department: department.to_owned(),
+                avatar: String::new(),
+                roles: roles.iter().copied().collect::<Roles>(),
+                disabled: false,
+            };
+            self.store.add_employee(NewEmployee { person, at: self.clock.now() }).await?;
+        }
+        Ok(())
+    }
+
+    /// Signs anyone in, with any role they hold.
+    ///
+    /// # Errors
+    /// When there is no such employee or they do not hold the role, or the store fails.
+    pub async fn dev_login(
+        &self,
+        corp: Option<&CorpId>,
+        id: &EmployeeId,
+        role: Option<&str>,
+        visitor: &Visitor,
+    ) -> Result<SignedIn, Error> {
+        let (method, source) = (LoginMethod::Dev, LoginSource::H5);
+        self.mint(Admission { employee: &self.key(corp, id), role, method, source, visitor }).await
+    }
+
+    /// The first people of the directory.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn dev_users(&self) -> Result<Vec<Listed>, Error> {
+        Ok(self.store.employees(None, 200).await?)
+    }
+}

@@ -1,0 +1,99 @@
+//! What a flow can end in besides success.
+//!
+//! A refusal is raised on purpose and reaches the client as it is. Everything else is internal: errors of the store turn
+//! into [`Internal`] by `?` and can never become a refusal.
+
+use deskpass_core::{NoEntropy, Role};
+use deskpass_store::{Ended, StoreError};
+
+/// Why a flow did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// On purpose.
+    #[error("refused: {0:?}")]
+    Refused(#[from] Refusal),
+    /// By misfortune.
+    #[error(transparent)]
+    Internal(#[from] Internal),
+}
+
+/// No, and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The token does not open anything.
+    #[error("token: {0:?}")]
+    Token(TokenProblem),
+    /// The employee must first be known through the platform.
+    #[error("unknown employee")]
+    UnknownEmployee,
+    /// The employee was shut out.
+    #[error("disabled")]
+    Disabled,
+    /// The employee holds no role.
+    #[error("no role")]
+    NoRole,
+    /// The role asked for is not held.
+    #[error("role not held")]
+    RoleNotHeld(String),
+    /// The active role was taken away since it was chosen.
+    #[error("role taken away")]
+    RoleTakenAway(Role),
+    /// There is no such role.
+    #[error("no such role")]
+    NoSuchRole(String),
+    /// The object is there already.
+    #[error("exists already")]
+    Exists,
+}
+
+/// What is wrong with a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenProblem {
+    /// There is none.
+    Missing,
+    /// It cannot be read.
+    Malformed,
+    /// Nobody made it, or it is long gone.
+    Unknown,
+    /// Its time is over.
+    Expired,
+    /// It was ended before its time.
+    Ended(Ended),
+}
+
+impl TokenProblem {
+    /// The word clients see.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Malformed => "malformed",
+            Self::Unknown => "unknown",
+            Self::Expired => "expired",
+            Self::Ended(ended) => ended.name(),
+        }
+    }
+}
+
+/// Something broke.
+#[derive(Debug, thiserror::Error)]
+pub enum Internal {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There is no randomness to make a secret of.
+    #[error(transparent)]
+    Entropy(#[from] NoEntropy),
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        Self::Internal(error.into())
+    }
+}
+
+impl From<NoEntropy> for Error {
+    fn from(error: NoEntropy) -> Self {
+        Self::Internal(error.into())
+    }
+}

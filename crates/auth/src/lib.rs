@@ -1,0 +1,43 @@
+//! What the desk does: one file for each flow, one place where sessions are born.
+
+mod admin;
+mod bind;
+mod dev;
+mod error;
+mod mint;
+mod policy;
+mod session;
+
+use deskpass_core::{Clock, CorpId, EmployeeId, EmployeeKey, Entropy, Timestamp};
+use deskpass_store::Store;
+
+pub use dev::DEV_USERS;
+pub use error::{Error, Internal, Refusal, TokenProblem};
+pub use mint::SignedIn;
+pub use policy::{BindPolicy, Policy};
+pub use session::{Caller, Holder};
+
+/// The desk: everything a flow needs, handed in.
+#[derive(Debug)]
+pub struct Auth {
+    /// Where things are kept.
+    pub store: Store,
+    /// What time it is.
+    pub clock: Clock,
+    /// Where secrets come from.
+    pub entropy: Entropy,
+    /// What this deployment allows.
+    pub policy: Policy,
+}
+
+impl Auth {
+    /// The key of an employee; without a corporation, of the home one.
+    #[must_use]
+    pub fn key(&self, corp: Option<&CorpId>, id: &EmployeeId) -> EmployeeKey {
+        EmployeeKey::new(corp.unwrap_or(&self.policy.home), id, &self.policy.home)
+    }
+
+    fn deny_until(&self, now: Timestamp) -> Timestamp {
+        now + self.policy.lifetime
+    }
+}

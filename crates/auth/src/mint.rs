@@ -1,0 +1,112 @@
+//! The one place a session is born, whatever the way in.
+
+use std::sync::Arc;
+
+use deskpass_core::{
+    Access, EmployeeKey, LoginMethod, LoginSource, NoEntropy, Person, Role, Roles, Secret, Session, Timestamp, Visitor,
+};
+use deskpass_store::{Birth, Event, LogEntry};
+
+use crate::{Auth, Error, Refusal};
+
+/// Somebody who may sign in, and how.
+#[derive(Debug)]
+pub(crate) struct Admission<'a> {
+    pub(crate) employee: &'a EmployeeKey,
+    /// The role to begin with; otherwise the highest one held.
+    pub(crate) role: Option<&'a str>,
+    pub(crate) method: LoginMethod,
+    pub(crate) source: LoginSource,
+    pub(crate) visitor: &'a Visitor,
+}
+
+/// A session that has just begun: the only time its token is seen.
+#[derive(Debug)]
+pub struct SignedIn {
+    /// The token to hand over.
+    pub token: Secret<Access>,
+    /// The session.
+    pub session: Session,
+    /// Whose it is.
+    pub person: Arc<Person>,
+    /// The roles that count in it.
+    pub roles: Roles,
+}
+
+impl Auth {
+    /// Signs somebody in: checks who they are, and commits session and log together before it returns.
+    pub(crate) async fn mint(&self, admission: Admission<'_>) -> Result<SignedIn, Error> {
+        // The checks are made again inside the transaction. When an administrator comes between, look once more.
+        for _ in 0..3 {
+            let (person, roles, role) = self.admit(&admission).await?;
+            let token = Secret::generate(&self.entropy)?;
+            let session = self.session_for(&person, role, &admission);
+            if self.store.begin_session(self.birth(&token, &session, &admission)?).await? {
+                tracing::debug!(employee = ?session.employee, method = session.method.name(), "signed in");
+                return Ok(SignedIn { token, session, person, roles });
+            }
+        }
+        Err(Refusal::NoRole.into())
+    }
+
+    async fn admit(&self, admission: &Admission<'_>) -> Result<(Arc<Person>, Roles, Role), Error> {
+        let person = self.store.person(admission.employee).await?.ok_or(Refusal::UnknownEmployee)?;
+        if person.disabled {
+            return Err(Refusal::Disabled.into());
+        }
+        let roles = self.policy.admitted(admission.method, person.roles);
+        let highest = roles.highest().ok_or(Refusal::NoRole)?;
+        let role = match admission.role {
+            Some(name) => held(name, roles)?,
+            None => highest,
+        };
+        Ok((person, roles, role))
+    }
+
+    fn session_for(&self, person: &Person, role: Role, admission: &Admission<'_>) -> Session {
+        let now = self.clock.now();
+        Session {
+            employee: person.key.clone(),
+            current_role: role,
+            method: admission.method,
+            source: admission.source,
+            created_at: now,
+            expires_at: now + self.policy.lifetime,
+        }
+    }
+
+    fn birth(&self, token: &Secret<Access>, session: &Session, admission: &Admission<'_>) -> Result<Birth, NoEntropy> {
+        Ok(Birth {
+            digest: token.digest(),
+            session: session.clone(),
+            at_most: self.policy.max_per_employee,
+            deny_until: self.deny_until(session.created_at),
+            entry: self.entry(Event::SignIn, session, session.created_at, admission.visitor)?,
+        })
+    }
+
+    pub(crate) fn entry(
+        &self,
+        event: Event,
+        session: &Session,
+        at: Timestamp,
+        visitor: &Visitor,
+    ) -> Result<LogEntry, NoEntropy> {
+        Ok(LogEntry {
+            id: format!("{:012x}{:020x}", at.millis(), u128::from_be_bytes(self.entropy.bytes()?) >> 48),
+            at,
+            event,
+            employee: session.employee.clone(),
+            role: session.current_role,
+            method: session.method,
+            source: session.source,
+            visitor: visitor.clone(),
+        })
+    }
+}
+
+/// The role called `name`, when it is among those held.
+pub(crate) fn held(name: &str, roles: Roles) -> Result<Role, Refusal> {
+    let role = Role::from_name(name).filter(|role| roles.holds(*role));
+    role.ok_or_else(|| Refusal::RoleNotHeld(name.chars().take(64).collect()))
+}

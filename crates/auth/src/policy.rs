@@ -1,0 +1,42 @@
+//! What a deployment allows, decided once at start.
+
+use std::time::Duration;
+
+use deskpass_core::{CorpId, LoginMethod, Networks, Role, Roles};
+
+/// The rules of this desk.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// The corporation whose people work here.
+    pub home: CorpId,
+    /// How long a session lives, whatever happens in it.
+    pub lifetime: Duration,
+    /// How many sessions a person may have at once.
+    pub max_per_employee: Option<usize>,
+    /// Who may bind.
+    pub bind: BindPolicy,
+}
+
+/// Who may sign in by naming an employee.
+#[derive(Clone, Debug)]
+pub enum BindPolicy {
+    /// Anyone: development.
+    Open,
+    /// Anyone in these networks, who then cannot act as administrator.
+    OpenTo(Networks),
+    /// Only whom the platform has identified.
+    Proof,
+    /// Nobody.
+    Off,
+}
+
+impl Policy {
+    /// The roles that count in a session begun by `method`, out of those `held`.
+    pub(crate) fn admitted(&self, method: LoginMethod, held: Roles) -> Roles {
+        match (&self.bind, method) {
+            // Whoever can reach the network can name any employee, so this way must not lead to the top.
+            (BindPolicy::OpenTo(_), LoginMethod::Bind) => held.without(Role::Admin),
+            _ => held,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The life of a session after it began: checked, switched, ended.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use deskpass_core::{Access, Digest, Person, Roles, Secret, Session, Visitor};
+use deskpass_store::{Ended, Event, Found};
+
+use crate::mint::held;
+use crate::{Auth, Error, Refusal, TokenProblem};
+
+/// Whoever holds a live token. Their active role may have been taken away, so all this entitles to is choosing another
+/// one or leaving; everything else takes a [`Caller`].
+#[derive(Clone, Debug)]
+pub struct Holder {
+    digest: Digest,
+    /// The session.
+    pub session: Session,
+    /// Whose it is.
+    pub person: Arc<Person>,
+    /// The roles that count in it now.
+    pub roles: Roles,
+    /// How long it has still to live.
+    pub remaining: Duration,
+}
+
+/// Somebody signed in whose active role stands.
+#[derive(Clone, Debug)]
+pub struct Caller(pub Holder);
+
+impl Holder {
+    /// The caller, unless the active role was taken away.
+    ///
+    /// # Errors
+    /// When it was.
+    pub fn into_caller(self) -> Result<Caller, Refusal> {
+        let role = self.session.current_role;
+        if self.roles.holds(role) { Ok(Caller(self)) } else { Err(Refusal::RoleTakenAway(role)) }
+    }
+}
+
+impl Auth {
+    /// Finds out who holds this token.
+    ///
+    /// # Errors
+    /// A refusal that says what is wrong with the token, or a failure of the store: never "valid" on doubt.
+    pub async fn authenticate(&self, token: &str) -> Result<Holder, Error> {
+        let problem = |problem| Error::Refused(Refusal::Token(problem));
+        let secret = Secret::<Access>::parse(token).map_err(|_| problem(TokenProblem::Malformed))?;
+        let digest = secret.digest();
+        let session = match self.store.session(&digest).await? {
+            Found::Session(session) => session,
+            Found::Denied(ended) => return Err(problem(TokenProblem::Ended(ended))),
+            Found::Nothing => return Err(problem(TokenProblem::Unknown)),
+        };
+        let remaining = session.remaining(self.clock.now()).ok_or_else(|| problem(TokenProblem::Expired))?;
+        let person = self.store.person(&session.employee).await?.ok_or_else(|| problem(TokenProblem::Unknown))?;
+        if person.disabled {
+            return Err(problem(TokenProblem::Ended(Ended::Disabled)));
+        }
+        let roles = self.policy.admitted(session.method, person.roles);
+        Ok(Holder { digest, session, person, roles, remaining })
+    }
+
+    /// Says whether a token is good, and whose it is: `None` for every token that is not, without a hint why.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn verify(&self, token: &str) -> Result<Option<Caller>, Error> {
+        match self.authenticate(token).await {
+            Ok(holder) => Ok(holder.into_caller().ok()),
+            Err(Error::Refused(_)) => Ok(None),
+            Err(internal) => Err(internal),
+        }
+    }
+
+    /// Ends the session for good. When this returns, the token is dead and will stay so.
+    ///
+    /// # Errors
+    /// When somebody else ended it first, or the store fails.
+    pub async fn logout(&self, holder: &Holder, visitor: &Visitor) -> Result<(), Error> {
+        let now = self.clock.now();
+        let entry = self.entry(Event::Logout, &holder.session, now, visitor)?;
+        if self.store.end_session(holder.digest, self.deny_until(now), entry).await? {
+            tracing::debug!(employee = ?holder.session.employee, "signed out");
+            return Ok(());
+        }
+        let problem = self.ended(holder).await?.unwrap_or(TokenProblem::Unknown);
+        Err(Refusal::Token(problem).into())
+    }
+
+    /// Makes the role called `name` the active one: same token, same end.
+    ///
+    /// # Errors
+    /// When the role is not held or the session has ended meanwhile, or the store fails.
+    pub async fn switch_role(&self, holder: &Holder, name: &str, visitor: &Visitor) -> Result<Session, Error> {
+        let role = held(name, holder.roles)?;
+        let not_held = || Refusal::RoleNotHeld(name.to_owned());
+        let session = holder.session.switch_to(role, holder.roles).map_err(|_| not_held())?;
+        let entry = self.entry(Event::SwitchRole, &session, self.clock.now(), visitor)?;
+        if self.store.switch_role(holder.digest, role, entry).await? {
+            tracing::debug!(employee = ?session.employee, %role, "switched role");
+            return Ok(session);
+        }
+        // The session is gone, or the role is: whichever it was, say that.
+        match self.ended(holder).await? {
+            Some(problem) => Err(Refusal::Token(problem).into()),
+            None => Err(not_held().into()),
+        }
+    }
+
+    /// What has become of a session that was live a moment ago; `None` when it still is.
+    async fn ended(&self, holder: &Holder) -> Result<Option<TokenProblem>, Error> {
+        Ok(match self.store.session(&holder.digest).await? {
+            Found::Denied(ended) => Some(TokenProblem::Ended(ended)),
+            Found::Session(session) if session.remaining(self.clock.now()).is_some() => None,
+            // Swept meanwhile, which happens only to what has expired.
+            Found::Session(_) | Found::Nothing => Some(TokenProblem::Expired),
+        })
+    }
+}

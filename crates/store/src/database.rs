@@ -1,0 +1,102 @@
+//! The database: many readers, one writer, commits in groups, one process per directory.
+
+mod lock;
+mod readers;
+#[macro_use]
+mod sql;
+mod migrate;
+mod writer;
+
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use deskpass_core::Timestamp;
+
+pub(crate) use sql::{Row, Sql, Value};
+pub(crate) use writer::Tx;
+
+use crate::StoreError;
+use crate::cache::Cache;
+use lock::Lock;
+use readers::Readers;
+use writer::Writer;
+
+/// Why a store could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Somebody else works in the directory.
+    #[error("{} is in use by another deskpass process; stop that one first, or choose another directory with --data", .0.display())]
+    InUse(PathBuf),
+    /// The file system says no.
+    #[error("cannot use the data directory {}: {source}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The database says no.
+    #[error("cannot open {}: {detail}; if the file is damaged, restore it from a backup (deskpass never starts empty in its place)", path.display())]
+    Database {
+        /// The database's file.
+        path: PathBuf,
+        /// What the database said.
+        detail: String,
+    },
+    /// The data was written by a later version.
+    #[error(
+        "the data has version {found}, this program knows versions up to {known}; use the newer deskpass that wrote it"
+    )]
+    Newer {
+        /// The version found.
+        found: i64,
+        /// The newest version known here.
+        known: i64,
+    },
+}
+
+#[derive(Debug)]
+pub(crate) struct Database {
+    readers: Readers,
+    writer: Writer,
+    // Last, so that the directory is released after the connections are closed.
+    _lock: Lock,
+}
+
+impl Database {
+    pub(crate) fn open(directory: &Path, cache: Arc<Cache>, now: Timestamp) -> Result<Self, OpenError> {
+        create(directory).map_err(|source| OpenError::Directory { path: directory.to_owned(), source })?;
+        let lock = Lock::take(directory)?;
+        let path = directory.join("deskpass.db");
+        let broken = |error: StoreError| OpenError::Database { path: path.clone(), detail: error.to_string() };
+        let sql = Sql::open_writer(&path).map_err(broken)?;
+        migrate::run(&sql, now).map_err(|error| error.at(&path))?;
+        let writer = Writer::start(sql, cache).map_err(broken)?;
+        Ok(Self { readers: Readers::new(path), writer, _lock: lock })
+    }
+
+    /// Runs `query` on a connection that sees everything committed so far.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&Sql) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.readers.read(query).await
+    }
+
+    /// Runs `work` in a transaction and returns once it is on disk. When `work` fails, nothing of it remains. It runs to
+    /// its end even when the caller stops waiting.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.writer.write(work).await
+    }
+}
+
+/// Makes the directory and an empty database file that only this user can read.
+fn create(directory: &Path) -> std::io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    fs::OpenOptions::new().create(true).append(true).mode(0o600).open(directory.join("deskpass.db")).map(drop)
+}

@@ -1,0 +1,43 @@
+//! Connections that only read. They run on threads of their own, since a read may have to wait for the disk.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::Semaphore;
+
+use super::Sql;
+use crate::{Cause, StoreError};
+
+/// More would only fight over the disk.
+const CONNECTIONS: usize = 4;
+
+#[derive(Debug)]
+pub(super) struct Readers {
+    path: PathBuf,
+    idle: Arc<Mutex<Vec<Sql>>>,
+    permits: Semaphore,
+}
+
+impl Readers {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path, idle: Arc::default(), permits: Semaphore::new(CONNECTIONS) }
+    }
+
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&Sql) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let failed = |error: &dyn std::error::Error| StoreError::new(Cause::Unavailable, error.to_string());
+        let _permit = self.permits.acquire().await.map_err(|error| failed(&error))?;
+        let (idle, path) = (Arc::clone(&self.idle), self.path.clone());
+        let work = move || {
+            let free = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let sql = free.map_or_else(|| Sql::open_reader(&path), Ok)?;
+            let answer = query(&sql)?;
+            // Only a connection that worked goes back; the next reader opens a new one in place of a broken one.
+            idle.lock().unwrap_or_else(PoisonError::into_inner).push(sql);
+            Ok(answer)
+        };
+        tokio::task::spawn_blocking(work).await.map_err(|error| failed(&error))?
+    }
+}

@@ -1,0 +1,210 @@
+//! Who works here and what they may act as.
+
+use std::sync::Arc;
+
+use deskpass_core::{EmployeeKey, Person, Role, Roles, Timestamp};
+
+use crate::cache::Change;
+use crate::database::{Row, Sql};
+use crate::sessions::{Ended, end_all};
+use crate::{Store, StoreError};
+
+/// A person to be entered.
+#[derive(Clone, Debug)]
+pub struct NewEmployee {
+    /// Who it is, with the roles to begin with.
+    pub person: Person,
+    /// When they were entered.
+    pub at: Timestamp,
+}
+
+/// A person as a list shows them.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// The person.
+    pub person: Person,
+    /// When they signed in last.
+    pub last_login_at: Option<Timestamp>,
+    /// From where they signed in last.
+    pub last_login_ip: Option<String>,
+}
+
+const COLUMNS: &str = "SELECT e.corp_id, e.employee_key, e.employee_id, e.name, e.department, e.avatar, e.disabled_at,
+    r.role_id, e.last_login_at, e.last_login_ip
+    FROM employee e LEFT JOIN user_role r ON r.corp_id = e.corp_id AND r.employee_key = e.employee_key";
+
+impl Store {
+    /// The person, with the roles they hold now.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn person(&self, key: &EmployeeKey) -> Result<Option<Arc<Person>>, StoreError> {
+        if let Some(person) = self.cache.people.get(key) {
+            return Ok(Some(person));
+        }
+        let gap = match self.cache.people.get_value_or_guard_async(key).await {
+            Ok(person) => return Ok(Some(person)),
+            Err(gap) => gap,
+        };
+        let wanted = key.clone();
+        let found = self.database.read(move |sql| find(sql, &wanted)).await?;
+        Ok(found.map(|listed| {
+            let person = Arc::new(listed.person);
+            // Refused when the person changed meanwhile; this reader's view is then simply not kept.
+            let _ = gap.insert(Arc::clone(&person));
+            person
+        }))
+    }
+
+    /// Everyone, in the order of corporation and identifier, at most `limit` starting after `after`.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn employees(&self, after: Option<EmployeeKey>, limit: i64) -> Result<Vec<Listed>, StoreError> {
+        self.database
+            .read(move |sql| {
+                let (corp, id) = after.as_ref().map_or(("", ""), |key| (key.corp(), key.id()));
+                let text = format!(
+                    "{COLUMNS} WHERE (e.corp_id, e.employee_key) IN (SELECT corp_id, employee_key FROM employee
+                     WHERE (corp_id, employee_key) > ($1, $2) ORDER BY corp_id, employee_key LIMIT $3)
+                     ORDER BY e.corp_id, e.employee_key, r.role_id"
+                );
+                gather(sql.rows(&text, &args![corp, id, limit], listed)?)
+            })
+            .await
+    }
+
+    /// Enters a person; `false` when they are there already, and then nothing changes.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn add_employee(&self, new: NewEmployee) -> Result<bool, StoreError> {
+        self.database
+            .write(move |tx| {
+                let NewEmployee { person, at } = &new;
+                let added = tx.execute(
+                    "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
+                    &args![
+                        person.key.corp(),
+                        person.key.id(),
+                        &*person.employee_id,
+                        &*person.name,
+                        &*person.department,
+                        &*person.avatar,
+                        *at
+                    ],
+                )?;
+                if added == 0 {
+                    return Ok(false);
+                }
+                for role in person.roles.iter() {
+                    tx.execute(GRANT, &args![person.key.corp(), person.key.id(), role])?;
+                }
+                tx.touch(Change::Person(person.key.clone()));
+                Ok(true)
+            })
+            .await
+    }
+
+    /// Gives a person a role; `false` when they held it.
+    ///
+    /// # Errors
+    /// When the store fails, or there is no such person.
+    pub async fn grant(&self, key: EmployeeKey, role: Role) -> Result<bool, StoreError> {
+        self.set_role(key, role, GRANT).await
+    }
+
+    /// Takes a role from a person; `false` when they did not hold it.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn revoke(&self, key: EmployeeKey, role: Role) -> Result<bool, StoreError> {
+        self.set_role(key, role, REVOKE).await
+    }
+
+    async fn set_role(&self, key: EmployeeKey, role: Role, text: &'static str) -> Result<bool, StoreError> {
+        self.database
+            .write(move |tx| {
+                let changed = tx.execute(text, &args![key.corp(), key.id(), role])?;
+                tx.touch(Change::Person(key));
+                Ok(changed == 1)
+            })
+            .await
+    }
+
+    /// Shuts a person out and ends their sessions for good; returns how many ended, `None` when there is no such person.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn disable(
+        &self,
+        key: EmployeeKey,
+        at: Timestamp,
+        deny_until: Timestamp,
+    ) -> Result<Option<usize>, StoreError> {
+        self.database
+            .write(move |tx| {
+                let text = "UPDATE employee SET disabled_at = $3 WHERE corp_id = $1 AND employee_key = $2";
+                if tx.execute(text, &args![key.corp(), key.id(), at])? == 0 {
+                    return Ok(None);
+                }
+                tx.touch(Change::Person(key.clone()));
+                end_all(tx, &key, Ended::Disabled, deny_until).map(Some)
+            })
+            .await
+    }
+
+    /// Lets a person in again; `false` when there is no such person.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn enable(&self, key: EmployeeKey) -> Result<bool, StoreError> {
+        self.database
+            .write(move |tx| {
+                let text = "UPDATE employee SET disabled_at = NULL WHERE corp_id = $1 AND employee_key = $2";
+                let changed = tx.execute(text, &args![key.corp(), key.id()])?;
+                tx.touch(Change::Person(key));
+                Ok(changed == 1)
+            })
+            .await
+    }
+}
+
+const GRANT: &str = "INSERT INTO user_role (corp_id, employee_key, role_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+const REVOKE: &str = "DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
+
+fn find(sql: &Sql, key: &EmployeeKey) -> Result<Option<Listed>, StoreError> {
+    let text = format!("{COLUMNS} WHERE e.corp_id = $1 AND e.employee_key = $2");
+    gather(sql.rows(&text, &args![key.corp(), key.id()], listed)?).map(|found| found.into_iter().next())
+}
+
+fn listed(row: &Row<'_>) -> Result<Listed, StoreError> {
+    let role = if row.is_null(7)? { Roles::NONE } else { Roles::NONE.with(row.role(7)?) };
+    Ok(Listed {
+        person: Person {
+            key: EmployeeKey::from_parts(&row.text(0)?, &row.text(1)?),
+            employee_id: row.text(2)?,
+            name: row.text(3)?,
+            department: row.text(4)?,
+            avatar: row.text(5)?,
+            disabled: !row.is_null(6)?,
+            roles: role,
+        },
+        last_login_at: row.maybe_int(8)?.map(Timestamp::from_millis),
+        last_login_ip: row.maybe_text(9)?,
+    })
+}
+
+/// Joins the rows of one person, one for each role, into one.
+#[expect(clippy::unnecessary_wraps, reason = "reads as the end of a chain that can fail")]
+fn gather(rows: Vec<Listed>) -> Result<Vec<Listed>, StoreError> {
+    let mut people: Vec<Listed> = Vec::new();
+    for row in rows {
+        match people.last_mut().filter(|last| last.person.key == row.person.key) {
+            Some(last) => last.person.roles = last.person.roles.iter().chain(row.person.roles.iter()).collect(),
+            None => people.push(row),
+        }
+    }
+    Ok(people)
+}

@@ -1,0 +1,249 @@
+//! Sessions: born, found, changed and ended, each in one transaction.
+
+use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, Role, Session, Timestamp};
+
+use crate::cache::Change;
+use crate::database::{Row, Sql, Tx};
+use crate::{LogEntry, Store, StoreError};
+
+/// A session about to begin.
+#[derive(Clone, Debug)]
+pub struct Birth {
+    /// What the token hashes to.
+    pub digest: Digest,
+    /// The session.
+    pub session: Session,
+    /// How many sessions the person may have at once; the oldest end.
+    pub at_most: Option<usize>,
+    /// How long the digests of those are denied.
+    pub deny_until: Timestamp,
+    /// The row for the log.
+    pub entry: LogEntry,
+}
+
+/// Why a token was ended before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Its holder signed out.
+    SignedOut,
+    /// A newer session took its place, or somebody else ended it.
+    Kicked,
+    /// Its employee was shut out.
+    Disabled,
+}
+
+impl Ended {
+    const ALL: [Self; 3] = [Self::SignedOut, Self::Kicked, Self::Disabled];
+
+    /// The word in records and answers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SignedOut => "signed_out",
+            Self::Kicked => "kicked",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+/// What the store knows of a digest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// A session; whether it has expired is for the caller to tell.
+    Session(Session),
+    /// On the deny list.
+    Denied(Ended),
+    /// Nothing.
+    Nothing,
+}
+
+impl Store {
+    /// What stands behind a digest.
+    ///
+    /// # Errors
+    /// When the store fails; then the token must not count as valid.
+    pub async fn session(&self, digest: &Digest) -> Result<Found, StoreError> {
+        if let Some(session) = self.cache.sessions.get(digest) {
+            return Ok(Found::Session(session));
+        }
+        let gap = match self.cache.sessions.get_value_or_guard_async(digest).await {
+            Ok(session) => return Ok(Found::Session(session)),
+            Err(gap) => gap,
+        };
+        let wanted = *digest;
+        let found = self.database.read(move |sql| find(sql, wanted)).await?;
+        Ok(match found {
+            Found::Session(session) => {
+                let session = self.cache.shared(session);
+                // Refused when the session changed or ended while we read; see the cache.
+                let _ = gap.insert(session.clone());
+                Found::Session(session)
+            }
+            other => other,
+        })
+    }
+
+    /// Begins a session and logs it; `false`, and nothing happened, when the employee is gone, shut out or no longer
+    /// holds the role.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn begin_session(&self, birth: Birth) -> Result<bool, StoreError> {
+        self.database.write(move |tx| begin(tx, birth)).await
+    }
+
+    /// Ends a session, denies its digest and logs it; `false`, and nothing happened, when it had ended already.
+    ///
+    /// # Errors
+    /// When the store fails; then the session may not be taken for ended.
+    pub async fn end_session(
+        &self,
+        digest: Digest,
+        deny_until: Timestamp,
+        entry: LogEntry,
+    ) -> Result<bool, StoreError> {
+        self.database
+            .write(move |tx| {
+                if tx.execute("DELETE FROM session WHERE digest = $1", &args![digest])? == 0 {
+                    return Ok(false);
+                }
+                deny(tx, digest, Ended::SignedOut, deny_until)?;
+                entry.write(tx)?;
+                Ok(true)
+            })
+            .await
+    }
+
+    /// Makes another role the active one and logs it; `false`, and nothing happened, when the session has ended or the
+    /// role is not held.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn switch_role(&self, digest: Digest, role: Role, entry: LogEntry) -> Result<bool, StoreError> {
+        self.database
+            .write(move |tx| {
+                let text = "UPDATE session SET role_id = $2 WHERE digest = $1 AND expires_at > $3 AND EXISTS (
+                    SELECT 1 FROM user_role r WHERE r.corp_id = session.corp_id
+                    AND r.employee_key = session.employee_key AND r.role_id = $2)";
+                if tx.execute(text, &args![digest, role, entry.at])? == 0 {
+                    return Ok(false);
+                }
+                tx.touch(Change::Session(digest));
+                entry.write(tx)?;
+                Ok(true)
+            })
+            .await
+    }
+
+    /// Removes up to `batch` sessions and as many deny-list entries whose time is over; returns how many went. Small
+    /// batches share the writer with sign-ins without holding them up.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn sweep(&self, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
+        self.database
+            .write(move |tx| {
+                let expired = tx.rows(
+                    "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE expires_at <= $1 LIMIT $2)
+                     RETURNING digest",
+                    &args![now, batch],
+                    |row| row.digest(0),
+                )?;
+                let forgiven = tx.execute(
+                    "DELETE FROM denied_token WHERE digest IN (SELECT digest FROM denied_token WHERE until <= $1 LIMIT $2)",
+                    &args![now, batch],
+                )?;
+                let gone = expired.len() + forgiven;
+                for digest in expired {
+                    tx.touch(Change::Session(digest));
+                }
+                Ok(gone)
+            })
+            .await
+    }
+}
+
+fn begin(tx: &mut Tx<'_>, birth: Birth) -> Result<bool, StoreError> {
+    let Birth { digest, session, at_most, deny_until, entry } = birth;
+    let (corp, id) = (session.employee.corp(), session.employee.id());
+    let born = tx.execute(
+        "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at)
+         SELECT $1, r.corp_id, r.employee_key, r.role_id, $5, $6, $7, $8 FROM user_role r
+         JOIN employee e ON e.corp_id = r.corp_id AND e.employee_key = r.employee_key
+         WHERE r.corp_id = $2 AND r.employee_key = $3 AND r.role_id = $4 AND e.disabled_at IS NULL",
+        &args![
+            digest, corp, id, session.current_role, session.method.name(), session.source.name(), session.created_at,
+            session.expires_at
+        ],
+    )?;
+    if born == 0 {
+        return Ok(false);
+    }
+    tx.execute(
+        "UPDATE employee SET last_login_at = $3, last_login_ip = $4 WHERE corp_id = $1 AND employee_key = $2",
+        &args![corp, id, session.created_at, entry.visitor.address.logged],
+    )?;
+    entry.write(tx)?;
+    if let Some(at_most) = at_most {
+        end_oldest(tx, &session.employee, at_most, deny_until)?;
+    }
+    tx.touch(Change::Born(digest, session));
+    Ok(true)
+}
+
+/// Ends every session of an employee.
+pub(crate) fn end_all(
+    tx: &mut Tx<'_>,
+    key: &EmployeeKey,
+    why: Ended,
+    deny_until: Timestamp,
+) -> Result<usize, StoreError> {
+    let text = "DELETE FROM session WHERE corp_id = $1 AND employee_key = $2 RETURNING digest";
+    let ended = tx.rows(text, &args![key.corp(), key.id()], |row| row.digest(0))?;
+    ended.iter().try_for_each(|digest| deny(tx, *digest, why, deny_until))?;
+    Ok(ended.len())
+}
+
+/// Ends the sessions of an employee beyond the newest `at_most`.
+fn end_oldest(tx: &mut Tx<'_>, key: &EmployeeKey, at_most: usize, deny_until: Timestamp) -> Result<(), StoreError> {
+    let text =
+        "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE corp_id = $1 AND employee_key = $2
+        ORDER BY created_at DESC, digest LIMIT 1000 OFFSET $3) RETURNING digest";
+    let skip = i64::try_from(at_most).unwrap_or(i64::MAX);
+    let ended = tx.rows(text, &args![key.corp(), key.id(), skip], |row| row.digest(0))?;
+    ended.into_iter().try_for_each(|digest| deny(tx, digest, Ended::Kicked, deny_until))
+}
+
+fn deny(tx: &mut Tx<'_>, digest: Digest, why: Ended, until: Timestamp) -> Result<(), StoreError> {
+    let text = "INSERT INTO denied_token (digest, reason, until) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+    tx.execute(text, &args![digest, why.name(), until])?;
+    tx.touch(Change::Session(digest));
+    Ok(())
+}
+
+fn find(sql: &Sql, digest: Digest) -> Result<Found, StoreError> {
+    let text = "SELECT corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at
+        FROM session WHERE digest = $1";
+    if let Some(session) = sql.first(text, &args![digest], session)? {
+        return Ok(Found::Session(session));
+    }
+    let text = "SELECT reason FROM denied_token WHERE digest = $1";
+    let reason = sql.first(text, &args![digest], |row| row.text(0))?;
+    let ended = reason.map(|reason| Ended::ALL.into_iter().find(|ended| ended.name() == reason));
+    Ok(match ended {
+        Some(ended) => Found::Denied(ended.ok_or_else(|| StoreError::damaged("unknown reason on the deny list"))?),
+        None => Found::Nothing,
+    })
+}
+
+fn session(row: &Row<'_>) -> Result<Session, StoreError> {
+    let damaged = || StoreError::damaged("unreadable session");
+    Ok(Session {
+        employee: EmployeeKey::from_parts(&row.text(0)?, &row.text(1)?),
+        current_role: row.role(2)?,
+        method: LoginMethod::from_name(&row.text(3)?).ok_or_else(damaged)?,
+        source: LoginSource::from_name(&row.text(4)?).ok_or_else(damaged)?,
+        created_at: row.moment(5)?,
+        expires_at: row.moment(6)?,
+    })
+}
