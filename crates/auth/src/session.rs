@@ -119,3 +119,23 @@ impl Auth {
         })
     }
 }
+
+/// How many rows a sweep removes at once: few enough to share the writer with sign-ins unnoticed.
+const BATCH: i64 = 500;
+
+impl Auth {
+    /// Removes what has expired, in small steps; returns how much went.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn sweep(&self) -> Result<usize, Error> {
+        let mut gone = 0;
+        loop {
+            let step = self.store.sweep(self.clock.now(), BATCH).await?;
+            gone += step;
+            if step == 0 {
+                return Ok(gone);
+            }
+        }
+    }
+}

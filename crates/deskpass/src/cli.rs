@@ -1,0 +1,126 @@
+//! The command line.
+
+mod config;
+mod employee;
+mod serve;
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::Desk;
+use crate::config::{Override, Settings, Sources};
+
+/// The sign-in desk of an IT help desk.
+#[derive(Debug, Parser)]
+#[command(version, arg_required_else_help = true, max_term_width = 100)]
+#[command(after_help = "Example: try it with people to sign in as and everything embedded\n  deskpass serve --dev")]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the service.
+    #[command(
+        after_help = "Examples:\n  deskpass serve --dev\n  deskpass serve --config /etc/deskpass.toml --data /var/lib/deskpass"
+    )]
+    Serve(serve::Serve),
+    /// Bring the data up to date without starting the service (which also does so at its start).
+    #[command(after_help = "Example:\n  deskpass migrate --data /var/lib/deskpass")]
+    Migrate(Common),
+    /// Enter, list and shut out employees.
+    #[command(subcommand)]
+    Employee(employee::EmployeeCommand),
+    /// Give roles to employees and take them away.
+    #[command(subcommand)]
+    Role(employee::RoleCommand),
+    /// Look at the settings.
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
+}
+
+/// What most commands take.
+#[derive(Args, Debug)]
+struct Common {
+    /// Settings file; without it ./deskpass.toml, when there is one.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Directory of the embedded store [default: ./data].
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Development mode: seeded users, development routes, open binding. Never for production.
+    #[arg(long)]
+    dev: bool,
+}
+
+/// Why a command failed, ready to be shown.
+#[derive(Debug)]
+struct Failed(String);
+
+impl<E: Display> From<E> for Failed {
+    fn from(error: E) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl Cli {
+    /// Runs the command.
+    #[must_use]
+    pub fn run(self) -> ExitCode {
+        let done = match self.command {
+            Command::Serve(serve) => serve.run(),
+            Command::Migrate(common) => migrate(&common),
+            Command::Employee(command) => command.run(),
+            Command::Role(command) => command.run(),
+            Command::Config(command) => command.run(),
+        };
+        match done {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(Failed(why)) => {
+                eprintln!("deskpass: {why}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
+impl Common {
+    fn settings(&self) -> Result<Settings, Failed> {
+        Ok(self.with_sources(Vec::new(), crate::config::load)?.settings)
+    }
+
+    /// Hands over everything settings can come from, with the flags of a command on top.
+    fn with_sources<T>(&self, mut overrides: Vec<Override>, use_them: impl FnOnce(&Sources<'_>) -> T) -> T {
+        if let Some(data) = &self.data {
+            overrides.push(Override { key: "data", value: data.display().to_string(), flag: "--data" });
+        }
+        if self.dev {
+            overrides.push(Override { key: "development.enabled", value: "true".into(), flag: "--dev" });
+        }
+        let environment = std::env::vars_os().collect();
+        use_them(&Sources {
+            file: self.config.clone(),
+            environment,
+            overrides,
+            read: &|path: &Path| std::fs::read_to_string(path),
+        })
+    }
+}
+
+/// Opens the desk for one errand.
+fn at_the_desk<T>(common: &Common, errand: impl AsyncFnOnce(Desk) -> Result<T, Failed>) -> Result<T, Failed> {
+    let settings = common.settings()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async { errand(Desk::open(settings).await?).await })
+}
+
+fn migrate(common: &Common) -> Result<(), Failed> {
+    at_the_desk(common, async |desk| {
+        println!("{} is up to date", desk.settings.data.display());
+        Ok(())
+    })
+}

@@ -1,0 +1,66 @@
+//! Settings: where they come from, what they may say, and what they became.
+//!
+//! Weakest first: the profile's default, `deskpass.toml`, the environment, the command line. One table
+//! (`config/table.rs`) names every key; parsing, `config show`, the environment's names and
+//! `deskpass.example.toml` all follow from it. Nothing here reads the process's environment or the
+//! disk by itself: the caller hands both in as [`Sources`].
+
+mod build;
+mod choice;
+mod duration;
+mod environment;
+mod example;
+mod file;
+mod key;
+mod kind;
+mod layers;
+mod nearest;
+mod network;
+mod origin;
+mod problem;
+mod public_url;
+mod raw;
+mod resolved;
+mod rules;
+mod secret;
+mod settings;
+mod size;
+mod sources;
+mod table;
+#[cfg(test)]
+mod tests;
+mod value;
+
+pub use example::example;
+pub use problem::{ConfigError, Problem};
+pub use resolved::{Resolved, resolve};
+pub use secret::{EncryptionKey, SecretText};
+pub use settings::{Bind, BindMode, Language, Log, LogFormat, LogLevel, Platform, Server, Session, Settings};
+pub use sources::{Override, Sources};
+
+/// Settings that passed every check, with the record of where each came from.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// What the service runs with.
+    pub settings: Settings,
+    resolved: Resolved,
+}
+
+impl Loaded {
+    /// The effective settings as a table with the origin of each, secrets masked.
+    #[must_use]
+    pub fn show(&self) -> String {
+        self.resolved.show()
+    }
+}
+
+/// Resolves and checks the settings in one step.
+///
+/// # Errors
+///
+/// Everything that is wrong with them, not only the first thing found.
+pub fn load(sources: &Sources<'_>) -> Result<Loaded, ConfigError> {
+    let resolved = resolve(sources);
+    let settings = resolved.check()?;
+    Ok(Loaded { settings, resolved })
+}

@@ -1,0 +1,80 @@
+//! From checked values to [`Settings`].
+
+use std::num::NonZeroUsize;
+
+use super::problem::{ConfigError, Problem};
+use super::resolved::Resolved;
+use super::rules;
+use super::settings::{Bind, BindChoice, Log, Platform, Server, Session, Settings};
+
+impl Resolved {
+    /// Judges the settings as a whole.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with them: unknown keys, bad values, unsafe combinations.
+    pub fn check(&self) -> Result<Settings, ConfigError> {
+        let mut problems = self.problems.clone();
+        if self.complete {
+            problems.extend(rules::broken(self));
+        }
+        if !problems.is_empty() {
+            return Err(ConfigError::new(problems));
+        }
+        settings(self).ok_or_else(|| ConfigError::new(vec![defect()]))
+    }
+}
+
+/// Only if a name or type below does not match the table, which the tests rule out.
+fn defect() -> Problem {
+    Problem::of(
+        "deskpass",
+        "a setting passed all checks but has no value",
+        "this is a defect of deskpass, please report it",
+    )
+}
+
+/// `None` if a value is missing that the rules promise.
+fn settings(resolved: &Resolved) -> Option<Settings> {
+    Some(Settings {
+        listen: resolved.get("listen")?,
+        data: resolved.get("data")?,
+        public_url: resolved.get("public_url")?,
+        default_language: resolved.get("default_language")?,
+        encryption_key: resolved.get("encryption_key"),
+        trusted_proxies: resolved.get("trusted_proxies")?,
+        development: resolved.get("development.enabled")?,
+        platform: Platform { corp_id: resolved.get("platform.corp_id")?, secret: resolved.get("platform.secret") },
+        session: session(resolved)?,
+        bind: bind(resolved)?,
+        server: server(resolved)?,
+        log: Log { level: resolved.get("log.level")?, format: resolved.get("log.format")? },
+    })
+}
+
+fn session(resolved: &Resolved) -> Option<Session> {
+    Some(Session {
+        lifetime: resolved.get("session.lifetime")?,
+        max_per_employee: NonZeroUsize::new(resolved.get("session.max_per_employee")?),
+        cache_entries: resolved.get("session.cache_entries")?,
+    })
+}
+
+fn bind(resolved: &Resolved) -> Option<Bind> {
+    let development = resolved.get("development.enabled")?;
+    let choice: BindChoice = resolved.get("bind.mode")?;
+    Some(Bind { mode: choice.resolve(development), networks: resolved.get("bind.networks")? })
+}
+
+fn server(resolved: &Resolved) -> Option<Server> {
+    Some(Server {
+        max_connections: resolved.get("server.max_connections")?,
+        max_connections_per_address: resolved.get("server.max_connections_per_address")?,
+        header_timeout: resolved.get("server.header_timeout")?,
+        body_timeout: resolved.get("server.body_timeout")?,
+        max_body: resolved.get("server.max_body")?,
+        settle: resolved.get("server.settle")?,
+        drain_timeout: resolved.get("server.drain_timeout")?,
+        operator_networks: resolved.get("server.operator_networks")?,
+    })
+}

@@ -1,0 +1,96 @@
+//! Settings from environment variables, and from the files that they name.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::key::{Key, PREFIX};
+use super::layers::Layers;
+use super::nearest;
+use super::origin::Origin;
+use super::problem::Problem;
+use super::raw::Raw;
+use super::sources::Sources;
+use super::table::KEYS;
+
+/// Sets every key that the environment names, and refuses variables that look like ours but are not.
+pub(super) fn read(sources: &Sources<'_>, layers: &mut Layers) {
+    let mut variables = own_variables(sources, layers);
+    for key in KEYS {
+        let direct = variables.remove(&key.variable());
+        let file = key.file_variable().and_then(|name| Some((variables.remove(&name)?, name)));
+        match (direct, file) {
+            (None, None) => {}
+            (Some(value), None) => {
+                layers.set(key, Raw::Untyped(value), Origin::Variable(key.variable()));
+            }
+            (None, Some((path, name))) => set_from_file(key, path, name, sources, layers),
+            (Some(_), Some((_, name))) => set_twice(key, &name, layers),
+        }
+    }
+    for (name, value) in variables {
+        if !is_service_link(&name, &value) {
+            layers.refuse(nearest::unknown_variable(&name));
+        }
+    }
+}
+
+/// Our variables by name, so that problems come in an order that does not change from run to run.
+fn own_variables(sources: &Sources<'_>, layers: &mut Layers) -> BTreeMap<String, String> {
+    let mut variables = BTreeMap::new();
+    for (name, value) in &sources.environment {
+        let name = name.to_string_lossy();
+        if !name.starts_with(PREFIX) {
+            continue;
+        }
+        match value.to_str() {
+            Some(value) => {
+                variables.insert(name.into_owned(), value.to_owned());
+            }
+            None => layers.refuse(Problem::of(
+                format!("environment {name}"),
+                "its value is not UTF-8",
+                "set it to plain text",
+            )),
+        }
+    }
+    variables
+}
+
+fn set_from_file(key: &Key, path: String, variable: String, sources: &Sources<'_>, layers: &mut Layers) {
+    let path = PathBuf::from(path);
+    let content = (sources.read)(&path);
+    let origin = Origin::SecretFile { path, variable };
+    match content {
+        Ok(text) => layers.set(key, Raw::Untyped(without_newline(text)), origin),
+        Err(error) => {
+            let what = format!("the file cannot be read: {error}");
+            layers.fail(key, origin, what, "check its path and permissions");
+        }
+    }
+}
+
+fn set_twice(key: &Key, file_variable: &str, layers: &mut Layers) {
+    let what = format!("{file_variable} is set too");
+    let origin = Origin::Variable(key.variable());
+    layers.fail(key, origin, what, "unset one of the two");
+}
+
+/// Editors and `echo` end a file with a newline that is not part of the secret.
+fn without_newline(mut text: String) -> String {
+    if text.ends_with('\n') {
+        text.pop();
+        if text.ends_with('\r') {
+            text.pop();
+        }
+    }
+    text
+}
+
+/// Kubernetes hands every pod variables about its services, such as `DESKPASS_PORT` with a URL for
+/// a service called `deskpass`. Nobody wrote them, so they must not keep the service from starting.
+fn is_service_link(name: &str, value: &str) -> bool {
+    let marks = ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT_"];
+    let schemes = ["tcp://", "udp://", "sctp://"];
+    !name.contains("__")
+        && (marks.iter().any(|mark| name.contains(mark)) || schemes.iter().any(|scheme| value.starts_with(scheme)))
+}

@@ -1,0 +1,88 @@
+//! `deskpass.example.toml`, written from the table.
+
+use super::key::{Fallback, Key};
+use super::table::KEYS;
+
+/// Comments are broken before this column.
+const WIDTH: usize = 100;
+
+const PREFACE: &str = "\
+Every setting of deskpass with its default. Copy this file to deskpass.toml and uncomment what \
+you change. Stronger than the file are environment variables, and stronger than those the flags \
+of the command line. `deskpass config check` validates, `deskpass config show` tells where each \
+value came from.";
+
+/// The example file: every key commented out, with its help, defaults and environment variable.
+#[must_use]
+pub fn example() -> String {
+    let mut parts = vec![comment(PREFACE)];
+    let mut current = None;
+    for key in KEYS {
+        let (section, _) = key.parts();
+        if section != current {
+            parts.extend(section.map(|name| format!("\n[{name}]\n")));
+            current = section;
+        }
+        parts.push(paragraph(key));
+    }
+    parts.concat()
+}
+
+fn paragraph(key: &Key) -> String {
+    let (_, name) = key.parts();
+    [
+        "\n".to_owned(),
+        comment(key.help),
+        comment(&format!("Value: {}.", key.kind.expected())),
+        comment(&defaults(key)),
+        comment(&format!("Environment: {}.", variables(key))),
+        // No space after the mark: it tells a setting from the prose above it.
+        format!("#{name} = {}\n", sample(key)),
+    ]
+    .concat()
+}
+
+/// What the profiles do without the key. Nothing if they agree: the setting itself says it then.
+fn defaults(key: &Key) -> String {
+    match key.fallback {
+        Fallback::Same(_) => String::new(),
+        Fallback::PerProfile { development, production } => {
+            format!("Default: {} in development, {} in production.", key.toml(development), key.toml(production))
+        }
+        Fallback::RequiredInProduction { development, .. } => {
+            let development = development.map_or("not set".to_owned(), |text| key.toml(text));
+            format!("Default: {development} in development; required in production.")
+        }
+    }
+}
+
+fn variables(key: &Key) -> String {
+    match key.file_variable() {
+        Some(file) => format!("{}, or {file} with the path of a file that holds it", key.variable()),
+        None => key.variable(),
+    }
+}
+
+/// What stands behind the key: production's value, because a file is mostly for production.
+fn sample(key: &Key) -> String {
+    match key.fallback {
+        Fallback::Same(text)
+        | Fallback::PerProfile { production: text, .. }
+        | Fallback::RequiredInProduction { example: text, .. } => key.toml(text),
+    }
+}
+
+/// Breaks prose into comment lines; no prose makes no line.
+fn comment(prose: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for word in prose.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.len() + 1 + word.len() <= WIDTH => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(format!("# {word}")),
+        }
+    }
+    lines.iter().map(|line| line.clone() + "\n").collect()
+}

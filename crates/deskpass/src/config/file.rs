@@ -1,0 +1,101 @@
+//! The settings file.
+
+use std::io::ErrorKind;
+use std::ops::Range;
+use std::path::Path;
+
+use toml::de::{DeInteger, DeTable, DeValue, Error};
+
+use super::key::{Key, is_section};
+use super::layers::Layers;
+use super::nearest;
+use super::origin::Origin;
+use super::problem::Problem;
+use super::raw::Raw;
+use super::sources::Sources;
+
+/// The file that is read when none is named.
+const USUAL: &str = "deskpass.toml";
+
+/// Reads the settings file, if there is one.
+pub(super) fn read(sources: &Sources<'_>, layers: &mut Layers) {
+    let path = sources.file.as_deref().unwrap_or(Path::new(USUAL));
+    let text = match (sources.read)(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound && sources.file.is_none() => return,
+        Err(error) => {
+            let what = format!("the settings file cannot be read: {error}");
+            let mend = "make it readable, or name another with --config";
+            layers.refuse(Problem::of(path.display().to_string(), what, mend));
+            layers.file_unread = true;
+            return;
+        }
+    };
+    let document = Document { path, text: &text };
+    let (table, errors) = DeTable::parse_recoverable(&text);
+    if errors.is_empty() {
+        document.walk("", table.get_ref(), layers);
+    } else {
+        // What the parser saved from a broken file would only raise follow-up problems.
+        layers.file_unread = true;
+        for error in &errors {
+            layers.refuse(document.broken(error));
+        }
+    }
+}
+
+struct Document<'a> {
+    path: &'a Path,
+    text: &'a str,
+}
+
+impl Document<'_> {
+    /// Sets every key below a table; `section` is the table's own name.
+    fn walk(&self, section: &str, table: &DeTable<'_>, layers: &mut Layers) {
+        for (name, value) in table {
+            let full = match section {
+                "" => name.get_ref().to_string(),
+                _ => format!("{section}.{}", name.get_ref()),
+            };
+            let origin = self.origin(name.span());
+            match (Key::named(&full), value.get_ref()) {
+                (Some(key), value) => layers.set(key, raw(value), origin),
+                (None, DeValue::Table(inner)) if !inner.is_empty() || is_section(&full) => {
+                    self.walk(&full, inner, layers);
+                }
+                (None, _) => layers.refuse(nearest::unknown_key(&full, &origin)),
+            }
+        }
+    }
+
+    /// A syntax error. Its own `Display` would quote the line, and with it perhaps a secret.
+    fn broken(&self, error: &Error) -> Problem {
+        let origin = self.origin(error.span().unwrap_or_default());
+        let what = format!("this is not TOML: {}", error.message());
+        let mend = "deskpass.example.toml shows how each key is written";
+        Problem::of(origin.to_string(), what, mend)
+    }
+
+    fn origin(&self, span: Range<usize>) -> Origin {
+        let before = self.text.bytes().take(span.start);
+        let line = 1 + before.filter(|byte| *byte == b'\n').count();
+        let path = self.path.to_owned();
+        Origin::File { path, line }
+    }
+}
+
+fn raw(value: &DeValue<'_>) -> Raw {
+    match value {
+        DeValue::String(text) => Raw::Text(text.to_string()),
+        DeValue::Integer(number) => integer(number),
+        DeValue::Boolean(flag) => Raw::Boolean(*flag),
+        DeValue::Array(items) => Raw::List(items.iter().map(|item| raw(item.get_ref())).collect()),
+        DeValue::Float(_) => Raw::Other("a number with a fraction"),
+        DeValue::Datetime(_) => Raw::Other("a date or time"),
+        DeValue::Table(_) => Raw::Other("a section"),
+    }
+}
+
+fn integer(number: &DeInteger<'_>) -> Raw {
+    i64::from_str_radix(number.as_str(), number.radix()).map_or(Raw::Other("so large a number"), Raw::Integer)
+}

@@ -1,0 +1,139 @@
+//! What a key's value may be: how it is read, and how that is explained.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::raw::{Raw, quoted};
+use super::secret::{EncryptionKey, SecretText};
+use super::value::Value;
+use super::{duration, network, public_url, size};
+
+const NETWORKS: &str = "networks such as \"10.0.0.0/8\" or \"2001:db8::7\" \
+                        (a list in the file, separated by commas in the environment)";
+
+/// The kinds of values.
+#[derive(Debug)]
+pub(super) enum Kind {
+    Address,
+    Path,
+    PublicUrl,
+    Choice(&'static [&'static str]),
+    Flag,
+    Identifier,
+    Networks,
+    Secret,
+    EncryptionKey,
+    Count { min: usize, max: usize },
+    Duration { min: Duration, max: Duration },
+    Size { min: usize, max: usize },
+}
+
+impl Kind {
+    /// Whether values of this kind are never shown, and may be read from a file of their own.
+    pub(super) fn is_secret(&self) -> bool {
+        matches!(self, Self::Secret | Self::EncryptionKey)
+    }
+
+    /// What a value should look like, with an example; ends a sentence.
+    pub(super) fn expected(&self) -> String {
+        let fixed = match self {
+            Self::Address => r#"an IP address and port such as "127.0.0.1:8080""#,
+            Self::Path => r#"a path such as "./data""#,
+            Self::PublicUrl => r#"an origin without path such as "https://desk.example.com""#,
+            Self::Flag => "true or false",
+            Self::Identifier => r#"1 to 64 letters, digits, "_" or "-", such as "ww0123456789abcdef""#,
+            Self::Networks => NETWORKS,
+            Self::Secret => "a string on one line",
+            Self::EncryptionKey => "32 random bytes in base64; make them with: openssl rand -base64 32",
+            Self::Choice(words) => return format!("one of {}", alternatives(words)),
+            Self::Count { min, max } => return format!("a whole number from {min} to {max}"),
+            Self::Duration { min, max } => {
+                let (min, max) = (duration::format(*min), duration::format(*max));
+                return format!(r#"a duration from {min} to {max} such as "30m" or "1m30s""#);
+            }
+            Self::Size { min, max } => {
+                let (min, max) = (size::format(*min), size::format(*max));
+                return format!(r#"a size from {min} to {max} such as "64KiB" or 65536 (bytes)"#);
+            }
+        };
+        fixed.to_owned()
+    }
+
+    /// Reads a value, or says what is wrong with it. A secret is never repeated.
+    pub(super) fn parse(&self, raw: &Raw) -> Result<Value, String> {
+        match self {
+            Self::Address => address(raw.text()?),
+            Self::Path => path(raw.text()?),
+            Self::PublicUrl => public_url::parse(raw.text()?).map(Value::Text),
+            Self::Choice(words) => choice(raw.text()?, words),
+            Self::Flag => raw.boolean().map(Value::Flag),
+            Self::Identifier => identifier(raw.text()?),
+            Self::Networks => network::parse_all(&raw.texts()?).map(Value::Networks),
+            Self::Secret => SecretText::parse(raw.text()?).map(Value::Secret),
+            Self::EncryptionKey => EncryptionKey::parse(raw.text()?).map(Value::EncryptionKey),
+            Self::Count { min, max } => count(raw.integer()?, *min, *max),
+            Self::Duration { min, max } => duration_within(raw.text()?, *min, *max),
+            Self::Size { min, max } => size_within(raw, *min, *max),
+        }
+    }
+}
+
+fn alternatives(words: &[&str]) -> String {
+    let quoted: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    quoted.join(", ")
+}
+
+fn address(text: &str) -> Result<Value, String> {
+    text.parse().map(Value::Address).map_err(|_| format!("{} is not an IP address with a port", quoted(text)))
+}
+
+fn path(text: &str) -> Result<Value, String> {
+    if text.is_empty() || text.chars().any(char::is_control) {
+        return Err(format!("{} is not a path", quoted(text)));
+    }
+    Ok(Value::Path(PathBuf::from(text)))
+}
+
+fn choice(text: &str, words: &[&'static str]) -> Result<Value, String> {
+    match words.iter().find(|word| **word == text) {
+        Some(word) => Ok(Value::Word(word)),
+        None => Err(format!("{} is not one of the choices", quoted(text))),
+    }
+}
+
+fn identifier(text: &str) -> Result<Value, String> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    if (1..=64).contains(&text.len()) && text.bytes().all(fits) {
+        Ok(Value::Text(text.to_owned()))
+    } else {
+        Err(format!("{} is not an id", quoted(text)))
+    }
+}
+
+fn count(number: i64, min: usize, max: usize) -> Result<Value, String> {
+    match usize::try_from(number) {
+        Ok(count) if (min..=max).contains(&count) => Ok(Value::Count(count)),
+        _ => Err(format!("{number} is out of range")),
+    }
+}
+
+fn duration_within(text: &str, min: Duration, max: Duration) -> Result<Value, String> {
+    match duration::parse(text) {
+        Some(duration) if (min..=max).contains(&duration) => Ok(Value::Duration(duration)),
+        Some(_) => Err(format!("{} is out of range", quoted(text))),
+        None => Err(format!("{} is not a duration", quoted(text))),
+    }
+}
+
+/// A plain number counts bytes, so the file may say `65536` without quotes.
+fn size_within(raw: &Raw, min: usize, max: usize) -> Result<Value, String> {
+    let written = match raw {
+        Raw::Integer(number) => number.to_string(),
+        other => other.text()?.to_owned(),
+    };
+    match size::parse(&written) {
+        Some(size) if (min..=max).contains(&size) => Ok(Value::Size(size)),
+        Some(_) => Err(format!("{} is out of range", quoted(&written))),
+        None => Err(format!("{} is not a size", quoted(&written))),
+    }
+}

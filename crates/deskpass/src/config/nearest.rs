@@ -1,0 +1,100 @@
+//! Names that are no settings, and which setting was probably meant.
+
+use super::key::{FILE_SUFFIX, Key, PREFIX, is_section};
+use super::origin::Origin;
+use super::problem::Problem;
+use super::table::KEYS;
+
+/// How much a match of the last word alone counts: `lifetime` means `session.lifetime` rather than
+/// `listen`, but a match of the whole name counts more.
+const LAST_WORD: f64 = 0.9;
+
+/// The problem of a key that does not exist.
+pub(super) fn unknown_key(name: &str, origin: &Origin) -> Problem {
+    let (what, mend) = if is_section(name) {
+        let what = format!("{name} is a section, not a key");
+        (what, format!("its keys are {}", keys_of(name)))
+    } else {
+        let known = nearest(name).map_or("none", |key| key.name);
+        let mend = format!("the nearest known key is {known}");
+        ("there is no such key".to_owned(), mend)
+    };
+    Problem::of(name.escape_debug().to_string(), what, mend).at(origin)
+}
+
+/// The problem of an environment variable that begins like ours but sets no key.
+pub(super) fn unknown_variable(variable: &str) -> Problem {
+    let subject = format!("environment {}", variable.escape_debug());
+    let bare = variable.strip_prefix(PREFIX).unwrap_or(variable);
+    let (stem, from_file) = match bare.strip_suffix(FILE_SUFFIX) {
+        Some(stem) => (stem, true),
+        None => (bare, false),
+    };
+    let name = stem.replace("__", ".").to_ascii_lowercase();
+    if is_section(&name) {
+        let what = format!("{name} is a section, not a key");
+        return Problem::of(subject, what, format!("its keys are {}", keys_of(&name)));
+    }
+    if from_file && let Some(key) = Key::named(&name).filter(|key| !key.kind.is_secret()) {
+        let mend = format!("set {} itself", key.variable());
+        return Problem::of(subject, "only secrets are read from a file", mend);
+    }
+    let suggestion = nearest(&name).map_or_else(String::new, |key| suggested(key, from_file));
+    let mend = format!("the nearest known one is {suggestion}; unset it if it is not for deskpass");
+    Problem::of(subject, "there is no such setting", mend)
+}
+
+fn suggested(key: &Key, from_file: bool) -> String {
+    key.file_variable().filter(|_| from_file).unwrap_or_else(|| key.variable())
+}
+
+fn keys_of(section: &str) -> String {
+    let names: Vec<_> = KEYS.iter().filter(|key| key.parts().0 == Some(section)).map(|key| key.name).collect();
+    names.join(", ")
+}
+
+fn nearest(name: &str) -> Option<&'static Key> {
+    let name = name.to_ascii_lowercase().replace('-', "_");
+    KEYS.iter().max_by(|a, b| likeness(&name, a.name).total_cmp(&likeness(&name, b.name)))
+}
+
+fn likeness(given: &str, known: &str) -> f64 {
+    let whole = strsim::normalized_damerau_levenshtein(given, known);
+    let last = strsim::normalized_damerau_levenshtein(last_word(given), last_word(known));
+    whole.max(last * LAST_WORD)
+}
+
+fn last_word(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn finds_what_was_meant() {
+        let cases = [
+            ("sesion.lifetime", "session.lifetime"),
+            ("lifetime", "session.lifetime"),
+            ("server.lifetime", "session.lifetime"),
+            ("session_lifetime", "session.lifetime"),
+            ("public-url", "public_url"),
+            ("Listen", "listen"),
+            ("log.lvl", "log.level"),
+            ("platform.corpid", "platform.corp_id"),
+            ("corp_id", "platform.corp_id"),
+            ("trusted_proxy", "trusted_proxies"),
+        ];
+        for (given, meant) in cases {
+            assert_eq!(nearest(given).map(|key| key.name), Some(meant), "{given}");
+        }
+    }
+
+    #[test]
+    fn names_some_key_for_any_text() {
+        for given in ["", ".", "密", "a.b.c.d", "\u{1f511}.\u{301}"] {
+            assert!(nearest(given).is_some(), "{given:?}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What is wrong with the settings, and how to mend it.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use super::key::Key;
+use super::origin::Origin;
+
+/// One thing that is wrong. It never holds the value of a secret.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    subject: String,
+    origin: Option<Origin>,
+    what: String,
+    mend: String,
+}
+
+impl Problem {
+    /// A problem of something that is not a key, such as the file or a stray variable.
+    pub(super) fn of(subject: impl Into<String>, what: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { subject: subject.into(), origin: None, what: what.into(), mend: mend.into() }
+    }
+
+    /// The same problem, and where it was found.
+    pub(super) fn at(mut self, origin: &Origin) -> Self {
+        self.origin = Some(origin.clone());
+        self
+    }
+
+    /// A value that its key does not take.
+    pub(super) fn bad_value(key: &Key, origin: &Origin, what: String) -> Self {
+        let mend = format!("expected {}", key.kind.expected());
+        Self::of(key.name, what, mend).at(origin)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.subject)?;
+        if let Some(origin) = &self.origin {
+            write!(out, " ({origin})")?;
+        }
+        write!(out, ": {}; {}", self.what, self.mend)
+    }
+}
+
+/// Everything that is wrong with the settings; `Display` lists it one problem a line.
+#[derive(Clone, Debug, Error)]
+#[error("{}", lines(.problems))]
+pub struct ConfigError {
+    problems: Vec<Problem>,
+}
+
+impl ConfigError {
+    pub(super) fn new(problems: Vec<Problem>) -> Self {
+        Self { problems }
+    }
+
+    /// The problems, in the order of the sources and then of the keys.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+}
+
+fn lines(problems: &[Problem]) -> String {
+    let lines: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}

@@ -1,0 +1,109 @@
+//! Values that must not be seen: masked wherever they might be printed.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_PAD_INDIFFERENT;
+
+/// What is shown in place of a secret. Its length says nothing about the secret's.
+pub(super) const MASK: &str = "********";
+
+/// A secret text, such as the platform's application secret.
+#[derive(Clone)]
+pub struct SecretText(String);
+
+impl SecretText {
+    /// The secret itself, for the one place that has to send it.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Err("it is empty".to_owned());
+        }
+        // Most likely the wrong file, or a second line in the right one.
+        if text.chars().any(char::is_control) {
+            return Err("it contains a line break or another control character".to_owned());
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl fmt::Debug for SecretText {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "SecretText({MASK})")
+    }
+}
+
+/// The key that encrypts what the service has to be able to read again.
+#[derive(Clone)]
+pub struct EncryptionKey([u8; 32]);
+
+impl EncryptionKey {
+    /// The key itself, for the cipher.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Reads base64 in either alphabet, padded or not: tools differ, and the bytes are the same.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Err("it is empty".to_owned());
+        }
+        let standard = text.replace('-', "+").replace('_', "/");
+        let bytes = STANDARD_PAD_INDIFFERENT.decode(standard).map_err(|_| "it is not base64".to_owned())?;
+        let length = bytes.len();
+        match bytes.try_into() {
+            Ok(key) => Ok(Self(key)),
+            Err(_) => Err(format!("it holds {length} bytes instead of 32")),
+        }
+    }
+}
+
+impl fmt::Debug for EncryptionKey {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "EncryptionKey({MASK})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EncryptionKey, SecretText};
+
+    fn complaint(text: &str) -> Option<String> {
+        EncryptionKey::parse(text).err()
+    }
+
+    #[test]
+    fn a_key_reads_alike_in_every_spelling_of_base64() {
+        let spellings = [
+            "+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/8=",
+            "+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/8",
+            "-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_8=",
+            "-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_8",
+        ];
+        let first = EncryptionKey::parse(spellings[0]).map(|key| *key.as_bytes());
+        assert!(first.is_ok());
+        for text in spellings {
+            assert_eq!(EncryptionKey::parse(text).map(|key| *key.as_bytes()), first, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_key_says_what_is_wrong_without_repeating_it() {
+        assert_eq!(complaint("").as_deref(), Some("it is empty"));
+        assert_eq!(complaint("aGVsbG8=").as_deref(), Some("it holds 5 bytes instead of 32"));
+        assert_eq!(complaint("not base64!").as_deref(), Some("it is not base64"));
+        assert_eq!(complaint("密钥").as_deref(), Some("it is not base64"));
+    }
+
+    #[test]
+    fn a_secret_is_one_line_of_something() {
+        assert!(SecretText::parse("sw0rd fish 密").is_ok());
+        assert!(SecretText::parse("").is_err());
+        assert!(SecretText::parse("one\ntwo").is_err());
+    }
+}

@@ -1,0 +1,183 @@
+//! The settings as the rest of the service sees them: typed, checked, complete.
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ipnet::IpNet;
+
+use super::choice::choice;
+use super::secret::{EncryptionKey, SecretText};
+
+/// What the service runs with.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where the service listens; port 0 takes a free port.
+    pub listen: SocketAddr,
+    /// The directory of the embedded database.
+    pub data: PathBuf,
+    /// The origin under which browsers and phones reach the service, without a trailing slash.
+    pub public_url: String,
+    /// The language of messages when a client asks for none that we speak.
+    pub default_language: Language,
+    /// Encrypts what must be readable again; production always has one.
+    pub encryption_key: Option<EncryptionKey>,
+    /// Peers whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Development mode rather than production.
+    pub development: bool,
+    /// The platform that proves who people are.
+    pub platform: Platform,
+    /// How long and how many.
+    pub session: Session,
+    /// Binding identities of connected corporations.
+    pub bind: Bind,
+    /// Limits and patience of the HTTP server.
+    pub server: Server,
+    /// What is logged, and how.
+    pub log: Log,
+}
+
+impl Settings {
+    /// Takes over the address that was really bound, which differs when the port was 0. A public
+    /// URL that was made from the listening address follows it.
+    pub fn listening_on(&mut self, bound: SocketAddr) {
+        if self.public_url == format!("http://{}", self.listen) {
+            self.public_url = format!("http://{bound}");
+        }
+        self.listen = bound;
+    }
+}
+
+/// The platform that proves who people are.
+#[derive(Clone, Debug)]
+pub struct Platform {
+    /// The main corporation's id.
+    pub corp_id: String,
+    /// The application's secret; production always has one, development never.
+    pub secret: Option<SecretText>,
+}
+
+/// Sessions: how long and how many.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// How long a session lasts after sign-in.
+    pub lifetime: Duration,
+    /// How many an employee may have at once; `None` is any number.
+    pub max_per_employee: Option<NonZeroUsize>,
+    /// How many are kept in memory.
+    pub cache_entries: usize,
+}
+
+/// Binding identities of connected corporations.
+#[derive(Clone, Debug)]
+pub struct Bind {
+    /// What a bind needs.
+    pub mode: BindMode,
+    /// Who may call it when it is open outside development mode.
+    pub networks: Vec<IpNet>,
+}
+
+/// What a bind needs, with `auto` resolved for the profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BindMode {
+    /// A proof from the platform.
+    Proof,
+    /// Nothing.
+    Open,
+    /// It is refused.
+    Off,
+}
+
+/// Limits and patience of the HTTP server.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Connections open at once.
+    pub max_connections: usize,
+    /// Connections open at once from one address that is not a trusted proxy's.
+    pub max_connections_per_address: usize,
+    /// How long a client may take to send the head of a request.
+    pub header_timeout: Duration,
+    /// How long a client may take to send the body of a request.
+    pub body_timeout: Duration,
+    /// The largest body of a request, in bytes.
+    pub max_body: usize,
+    /// After SIGTERM, how long readiness is false before connections are refused.
+    pub settle: Duration,
+    /// After that, how long requests under way may take to finish.
+    pub drain_timeout: Duration,
+    /// Who may read `/metrics`.
+    pub operator_networks: Vec<IpNet>,
+}
+
+/// What is logged, and how.
+#[derive(Clone, Debug)]
+pub struct Log {
+    /// The least severe messages that are logged.
+    pub level: LogLevel,
+    /// For people or for machines.
+    pub format: LogFormat,
+}
+
+choice! {
+    /// A language that messages come in; `Display` writes its tag.
+    pub enum Language {
+        /// English.
+        En = "en",
+        /// Chinese.
+        Zh = "zh",
+    }
+}
+
+choice! {
+    /// `bind.mode` as it is written; [`BindMode`] is what it comes to.
+    pub(super) enum BindChoice {
+        /// Open in development, proof otherwise.
+        Auto = "auto",
+        /// As [`BindMode::Proof`].
+        Proof = "proof",
+        /// As [`BindMode::Open`].
+        Open = "open",
+        /// As [`BindMode::Off`].
+        Off = "off",
+    }
+}
+
+impl BindChoice {
+    /// What it comes to in this profile.
+    pub(super) fn resolve(self, development: bool) -> BindMode {
+        match self {
+            Self::Auto if development => BindMode::Open,
+            Self::Auto | Self::Proof => BindMode::Proof,
+            Self::Open => BindMode::Open,
+            Self::Off => BindMode::Off,
+        }
+    }
+}
+
+choice! {
+    /// The severity of a message; `Display` writes the word that tracing knows it by.
+    pub enum LogLevel {
+        /// Failures only.
+        Error = "error",
+        /// And what may become one.
+        Warn = "warn",
+        /// And what an operator wants to know.
+        Info = "info",
+        /// And what a developer wants to know.
+        Debug = "debug",
+        /// And everything else.
+        Trace = "trace",
+    }
+}
+
+choice! {
+    /// How log lines are written.
+    pub enum LogFormat {
+        /// Lines for people.
+        Text = "text",
+        /// One JSON object a line.
+        Json = "json",
+    }
+}

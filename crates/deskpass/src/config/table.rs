@@ -1,0 +1,143 @@
+//! The table of settings: the one place that knows every key.
+//!
+//! Order matters: `config show` and the example file follow it, TOML wants top-level keys before
+//! sections, and `listen` comes before the default that is made from it.
+
+use std::time::Duration;
+
+use super::key::Fallback::{PerProfile, RequiredInProduction, Same};
+use super::key::{Fallback, Key};
+use super::kind::Kind;
+use super::settings::{BindChoice, Language, LogFormat, LogLevel};
+
+/// Loopback and private ranges: where proxies and operators sit unless told otherwise.
+const NEAR: &str = "127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7,fe80::/10";
+
+/// Long enough for any patience with a client, short enough that a slip of the unit is caught.
+const PATIENCE: Kind = Kind::Duration { min: Duration::from_millis(100), max: Duration::from_hours(1) };
+
+/// As [`PATIENCE`], for waits that may be skipped.
+const WAIT: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_hours(1) };
+
+/// Far above what one process can hold open, far below where a semaphore would overflow.
+const CONNECTIONS: Kind = Kind::Count { min: 1, max: 1_000_000 };
+
+const fn key(name: &'static str, kind: Kind, fallback: Fallback, help: &'static str) -> Key {
+    Key { name, kind, fallback, help }
+}
+
+/// Every setting there is.
+pub(super) static KEYS: &[Key] = &[
+    key("listen", Kind::Address, Same("127.0.0.1:8080"), "Where the service listens. Port 0 takes a free port."),
+    key(
+        "data",
+        Kind::Path,
+        Same("./data"),
+        "The directory of the embedded database. A relative path counts from the working \
+         directory.",
+    ),
+    key(
+        "public_url",
+        Kind::PublicUrl,
+        RequiredInProduction { development: Some("http://{listen}"), example: "https://desk.example.com" },
+        "The origin under which browsers and phones reach the service. Production wants https, \
+         except on localhost; in development it follows the listening address.",
+    ),
+    key(
+        "default_language",
+        Kind::Choice(Language::WORDS),
+        Same("en"),
+        "The language of messages when a client asks for none that we speak.",
+    ),
+    key(
+        "encryption_key",
+        Kind::EncryptionKey,
+        RequiredInProduction { development: None, example: "" },
+        "Encrypts what must be readable again, such as the seeds of one-time passwords. Keep a \
+         copy: without it they are lost.",
+    ),
+    key(
+        "trusted_proxies",
+        Kind::Networks,
+        Same(NEAR),
+        "Peers whose X-Forwarded-For is believed. From any other peer the header is ignored.",
+    ),
+    key(
+        "development.enabled",
+        Kind::Flag,
+        Same("false"),
+        "Development mode: simulated platform, seeded users, sign-in without proof. Also set by \
+         --dev; never for real users.",
+    ),
+    key(
+        "development.allow_remote",
+        Kind::Flag,
+        Same("false"),
+        "Lets development mode listen on an address that others can reach, and so sign in as \
+         anyone. Also set by --dev-allow-remote.",
+    ),
+    key(
+        "platform.corp_id",
+        Kind::Identifier,
+        RequiredInProduction { development: Some("wwdeskpass"), example: "ww0123456789abcdef" },
+        "The main corporation's id at the platform.",
+    ),
+    key(
+        "platform.secret",
+        Kind::Secret,
+        RequiredInProduction { development: None, example: "" },
+        "The application's secret at the platform. Development mode refuses to start with one.",
+    ),
+    key(
+        "session.lifetime",
+        Kind::Duration { min: Duration::from_mins(1), max: Duration::from_hours(30 * 24) },
+        Same("8h"),
+        "How long a session lasts after sign-in, however much it is used.",
+    ),
+    key(
+        "session.max_per_employee",
+        Kind::Count { min: 0, max: 1_000_000 },
+        PerProfile { development: "0", production: "20" },
+        "Sessions an employee may have at once; one more ends the oldest. 0 means any number.",
+    ),
+    key(
+        "session.cache_entries",
+        Kind::Count { min: 1_000, max: 100_000_000 },
+        Same("1000000"),
+        "Sessions kept in memory, so that checking a token needs no database.",
+    ),
+    key(
+        "bind.mode",
+        Kind::Choice(BindChoice::WORDS),
+        Same("auto"),
+        "Who may bind an identity of a connected corporation: with a proof from the platform, \
+         anyone (open), or nobody (off). auto is open in development and proof in production.",
+    ),
+    key("bind.networks", Kind::Networks, Same(""), "Who may call bind when it is open outside development mode."),
+    key("server.max_connections", CONNECTIONS, Same("10000"), "Connections open at once."),
+    key(
+        "server.max_connections_per_address",
+        CONNECTIONS,
+        Same("256"),
+        "Connections open at once from one address. Trusted proxies are not counted.",
+    ),
+    key("server.header_timeout", PATIENCE, Same("10s"), "How long a client may take to send the head of a request."),
+    key("server.body_timeout", PATIENCE, Same("15s"), "How long a client may take to send the body of a request."),
+    key("server.max_body", Kind::Size { min: 1 << 10, max: 64 << 20 }, Same("64KiB"), "The largest body of a request."),
+    key(
+        "server.settle",
+        WAIT,
+        PerProfile { development: "0s", production: "5s" },
+        "After SIGTERM, how long readiness is already false before connections are refused, so \
+         that balancers can turn away first.",
+    ),
+    key("server.drain_timeout", WAIT, Same("30s"), "After that, how long requests under way may take to finish."),
+    key("server.operator_networks", Kind::Networks, Same(NEAR), "Who may read /metrics."),
+    key("log.level", Kind::Choice(LogLevel::WORDS), Same("info"), "The least severe messages that are logged."),
+    key(
+        "log.format",
+        Kind::Choice(LogFormat::WORDS),
+        PerProfile { development: "text", production: "json" },
+        "Lines for people, or one JSON object per line for machines.",
+    ),
+];

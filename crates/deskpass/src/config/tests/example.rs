@@ -1,0 +1,63 @@
+//! The example file says what the table says, and what it says is valid.
+
+use super::super::example;
+use super::super::table::KEYS;
+use super::{ENCRYPTION_KEY, Given};
+
+const CHECKED_IN: &str = include_str!("../../../../../deskpass.example.toml");
+
+/// Uncomments every setting; prose has a blank after its mark.
+fn uncommented(text: &str) -> String {
+    let lines = text.lines().map(|line| match line.strip_prefix('#') {
+        Some(setting) if !setting.starts_with(' ') => setting,
+        _ => line,
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_checked_in_file_is_what_the_table_renders() {
+    assert_eq!(CHECKED_IN, example(), "write it anew from config::example()");
+}
+
+#[test]
+fn the_file_as_it_stands_sets_nothing() {
+    let given = Given::development().toml(&example());
+    assert_eq!(given.problems(), "");
+    assert_eq!(given.resolve().show(), Given::development().resolve().show());
+}
+
+#[test]
+fn every_key_can_be_uncommented() {
+    let given = Given::default().toml(&uncommented(&example()));
+    for key in KEYS {
+        let shown = given.shown(key.name);
+        assert!(shown.contains("# deskpass.toml:"), "{shown}");
+    }
+    // Secrets stay empty, so that no published one comes into use; all else is valid as it stands.
+    let expected = "encryption_key (deskpass.toml:LINE): it is empty; expected 32 random bytes in \
+                    base64; make them with: openssl rand -base64 32\n\
+                    platform.secret (deskpass.toml:LINE): it is empty; expected a string on one line";
+    let problems = given.problems();
+    let digits = |c: char| c.is_ascii_digit();
+    let without_lines: Vec<_> = problems
+        .lines()
+        .map(|line| {
+            let (before, after) = line.split_once("toml:").unwrap_or_default();
+            format!("{before}toml:LINE{}", after.trim_start_matches(digits))
+        })
+        .collect();
+    assert_eq!(without_lines.join("\n"), expected);
+}
+
+#[test]
+fn uncommented_and_with_secrets_it_is_productions_default() {
+    let secrets = |given: Given| {
+        given.variable("DESKPASS_ENCRYPTION_KEY", ENCRYPTION_KEY).variable("DESKPASS_PLATFORM__SECRET", "secret")
+    };
+    let written = secrets(Given::default().toml(&uncommented(&example())));
+    let usual = secrets(Given::default())
+        .variable("DESKPASS_PUBLIC_URL", "https://desk.example.com")
+        .variable("DESKPASS_PLATFORM__CORP_ID", "ww0123456789abcdef");
+    assert_eq!(format!("{:?}", written.settings()), format!("{:?}", usual.settings()));
+}

@@ -1,0 +1,145 @@
+//! Combinations that the service refuses to start with.
+
+use super::Given;
+
+#[track_caller]
+fn refused(given: &Given, expected: &str) {
+    assert_eq!(given.problems(), expected);
+}
+
+#[test]
+fn production_names_everything_that_it_lacks() {
+    refused(
+        &Given::default(),
+        "public_url: it is not set, and production needs it; set it in the settings file or as \
+         DESKPASS_PUBLIC_URL; expected an origin without path such as \"https://desk.example.com\"\n\
+         encryption_key: it is not set, and production needs it; set it in the settings file or as \
+         DESKPASS_ENCRYPTION_KEY or DESKPASS_ENCRYPTION_KEY_FILE; expected 32 random bytes in base64; \
+         make them with: openssl rand -base64 32\n\
+         platform.corp_id: it is not set, and production needs it; set it in the settings file or as \
+         DESKPASS_PLATFORM__CORP_ID; expected 1 to 64 letters, digits, \"_\" or \"-\", such as \
+         \"ww0123456789abcdef\"\n\
+         platform.secret: it is not set, and production needs it; set it in the settings file or as \
+         DESKPASS_PLATFORM__SECRET or DESKPASS_PLATFORM__SECRET_FILE; expected a string on one line",
+    );
+}
+
+#[test]
+fn production_with_all_that_it_requires_starts() {
+    assert!(!Given::production().settings().development);
+}
+
+#[test]
+fn development_refuses_a_real_secret() {
+    let expected = "platform.secret (environment DESKPASS_PLATFORM__SECRET): development mode lets \
+                    anyone sign in, so it must not hold a real secret; remove the secret, or leave \
+                    development mode (no --dev, development.enabled = false)";
+    let given = Given::development().variable("DESKPASS_PLATFORM__SECRET", "real");
+    refused(&given, expected);
+}
+
+#[test]
+fn development_refuses_strangers() {
+    let expected = "listen (--listen): development mode lets anyone who reaches 0.0.0.0:8080 sign in \
+                    as anyone; listen on 127.0.0.1, or accept that with --dev-allow-remote \
+                    (development.allow_remote = true)";
+    let given = Given::development().flag("listen", "0.0.0.0:8080", "--listen");
+    refused(&given, expected);
+    let allowed = given.flag("development.allow_remote", "true", "--dev-allow-remote");
+    refused(&allowed, "");
+    for local in ["127.0.0.1:0", "127.9.9.9:1", "[::1]:8080", "[::ffff:127.0.0.1]:8080"] {
+        refused(&Given::development().flag("listen", local, "--listen"), "");
+    }
+    let by_name = Given::development().flag("listen", "[::]:8080", "--listen");
+    assert!(by_name.problems().starts_with("listen (--listen)"));
+}
+
+#[test]
+fn production_may_listen_anywhere() {
+    refused(&Given::production().flag("listen", "0.0.0.0:80", "--listen"), "");
+}
+
+#[test]
+fn remote_development_without_development_is_refused() {
+    let given = Given::production().flag("development.allow_remote", "true", "--dev-allow-remote");
+    refused(
+        &given,
+        "development.allow_remote (--dev-allow-remote): it means nothing outside development mode; \
+         remove it, or turn development mode on with --dev (development.enabled = true)",
+    );
+}
+
+#[test]
+fn production_refuses_an_unencrypted_public_url() {
+    let with_url = |url| Given::production().flag("public_url", url, "--public-url");
+    refused(
+        &with_url("http://desk.example.com"),
+        "public_url (--public-url): http://desk.example.com would carry tokens and cookies \
+         unencrypted; use https; http is only for localhost, 127.0.0.1 and [::1]",
+    );
+    for local in ["http://localhost:8080", "http://127.0.0.1", "http://[::1]:8080"] {
+        refused(&with_url(local), "");
+    }
+    let development = Given::development().toml("public_url = \"http://desk.example.com\"");
+    refused(&development, "");
+}
+
+#[test]
+fn open_bind_outside_development_needs_networks() {
+    let given = Given::production().toml("bind.mode = \"open\"");
+    refused(
+        &given,
+        "bind.mode (deskpass.toml:1): open lets anyone bind any identity; \
+         list who may in bind.networks, or use bind.mode = \"proof\"",
+    );
+    refused(&given.variable("DESKPASS_BIND__NETWORKS", "10.1.0.0/16"), "");
+    refused(&Given::development().toml("bind.mode = \"open\""), "");
+}
+
+#[test]
+fn bind_networks_must_not_be_everyone() {
+    for everyone in ["0.0.0.0/0", "::/0"] {
+        let list = format!("10.0.0.0/8,{everyone}");
+        let given = Given::production().variable("DESKPASS_BIND__NETWORKS", &list);
+        refused(
+            &given,
+            &format!(
+                "bind.networks (environment DESKPASS_BIND__NETWORKS): {everyone} is everyone; \
+                 list only the networks whose people may bind"
+            ),
+        );
+    }
+    let mapped = Given::development().toml("bind.networks = [\"::ffff:0.0.0.0/96\"]");
+    assert!(mapped.problems().contains("0.0.0.0/0 is everyone"));
+}
+
+#[test]
+fn all_problems_are_told_at_once() {
+    let problems = Given::default()
+        .toml("lisen = 1\nlog.level = \"loud\"\nbind.mode = \"open\"")
+        .variable("DESKPASS_NONE", "1")
+        .problems();
+    let subjects: Vec<_> =
+        problems.lines().map(|line| line.split([':', '(']).next().unwrap_or_default().trim()).collect();
+    let expected = [
+        "lisen",
+        "environment DESKPASS_NONE",
+        "log.level",
+        "public_url",
+        "encryption_key",
+        "platform.corp_id",
+        "platform.secret",
+        "bind.mode",
+    ];
+    assert_eq!(subjects, expected);
+}
+
+#[test]
+fn an_unreadable_profile_is_one_problem_not_five() {
+    let given = Given::default().variable("DESKPASS_DEVELOPMENT__ENABLED", "yes");
+    refused(
+        &given,
+        "development.enabled (environment DESKPASS_DEVELOPMENT__ENABLED): \
+         \"yes\" is neither true nor false; expected true or false",
+    );
+}

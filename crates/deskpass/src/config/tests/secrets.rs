@@ -1,0 +1,114 @@
+//! Secrets: where they may come from, and that they never come out.
+
+use super::{ENCRYPTION_KEY, Given};
+
+const SECRET: &str = "hunter2-密";
+
+fn production_without_secret() -> Given {
+    Given::production().without_variable("DESKPASS_PLATFORM__SECRET")
+}
+
+#[track_caller]
+fn secret_of(given: &Given) -> String {
+    let secret = given.settings().platform.secret;
+    secret.map_or_else(String::new, |secret| secret.expose().to_owned())
+}
+
+/// Everything that could be printed about these settings.
+fn all_output(given: &Given) -> String {
+    let resolved = given.resolve();
+    let checked = resolved.check();
+    let told = checked.as_ref().map_or_else(ToString::to_string, |_| String::new());
+    format!("{resolved:?}\n{resolved:#?}\n{}\n{checked:?}\n{told}", resolved.show())
+}
+
+#[test]
+fn a_secret_is_read_from_the_file_that_its_variable_names() {
+    for (content, secret) in
+        [("hunter2", "hunter2"), ("hunter2\n", "hunter2"), ("hunter2\r\n", "hunter2"), (" hunter2 ", " hunter2 ")]
+    {
+        let given = production_without_secret()
+            .variable("DESKPASS_PLATFORM__SECRET_FILE", "/run/secret")
+            .file("/run/secret", content);
+        assert_eq!(secret_of(&given), secret);
+        let expected = "platform.secret = ******** # file /run/secret (DESKPASS_PLATFORM__SECRET_FILE)";
+        assert_eq!(given.shown("platform.secret"), expected);
+    }
+}
+
+#[test]
+fn a_secrets_file_beats_the_settings_file() {
+    let given = production_without_secret()
+        .toml("platform.secret = \"weaker\"")
+        .variable("DESKPASS_PLATFORM__SECRET_FILE", "/run/secret")
+        .file("/run/secret", "stronger");
+    assert_eq!(secret_of(&given), "stronger");
+}
+
+#[test]
+fn only_one_trailing_newline_is_forgiven() {
+    let given = production_without_secret()
+        .variable("DESKPASS_PLATFORM__SECRET_FILE", "/run/secret")
+        .file("/run/secret", "hunter2\n\n");
+    let expected = "platform.secret (file /run/secret (DESKPASS_PLATFORM__SECRET_FILE)): it contains \
+                    a line break or another control character; expected a string on one line";
+    assert_eq!(given.problems(), expected);
+}
+
+#[test]
+fn a_secrets_file_must_exist() {
+    let given = production_without_secret().variable("DESKPASS_PLATFORM__SECRET_FILE", "/gone");
+    let expected = "platform.secret (file /gone (DESKPASS_PLATFORM__SECRET_FILE)): \
+                    the file cannot be read: entity not found; check its path and permissions";
+    assert_eq!(given.problems(), expected);
+}
+
+#[test]
+fn a_secret_given_both_ways_is_refused() {
+    let given =
+        Given::production().variable("DESKPASS_PLATFORM__SECRET_FILE", "/run/secret").file("/run/secret", SECRET);
+    let expected = "platform.secret (environment DESKPASS_PLATFORM__SECRET): \
+                    DESKPASS_PLATFORM__SECRET_FILE is set too; unset one of the two";
+    assert_eq!(given.problems(), expected);
+    assert_eq!(given.shown("platform.secret"), "platform.secret = (not valid) # environment DESKPASS_PLATFORM__SECRET");
+}
+
+#[test]
+fn valid_secrets_are_masked_everywhere() {
+    let given = production_without_secret().variable("DESKPASS_PLATFORM__SECRET", SECRET);
+    let output = all_output(&given);
+    assert!(!output.contains(SECRET), "{output}");
+    assert!(!output.contains(ENCRYPTION_KEY), "{output}");
+    assert!(!output.contains("255, 255"), "{output}");
+    let expected = "encryption_key = ******** # environment DESKPASS_ENCRYPTION_KEY";
+    assert_eq!(given.shown("encryption_key"), expected);
+}
+
+#[test]
+fn bad_secrets_are_not_repeated() {
+    let broken = [
+        "encryption_key = \"hunter2\"",
+        "platform.secret = \"hunter2\\u0007\"",
+        "encryption_key = [\"hunter2\"]",
+        "platform.secret = \"hunter2",
+        "platform.secret = hunter2",
+        "platform.secret = \"hunter2\" \"hunter2\"",
+        "platform.secrets = \"hunter2\"",
+        "platform.secret.hunter = \"hunter2\"",
+        "public_url = \"https://me:hunter2@desk.example.com\"",
+    ];
+    for text in broken {
+        let given = Given::default().toml(text);
+        assert!(!given.problems().is_empty(), "{text}");
+        let output = all_output(&given);
+        assert!(!output.contains("hunter2"), "{output}");
+    }
+    let given = Given::default().variable("DESKPASS_ENCRYPTION_KEY", "hunter2");
+    assert!(!all_output(&given).contains("hunter2"));
+}
+
+#[test]
+fn the_encryption_key_arrives_whole() {
+    let key = Given::production().settings().encryption_key;
+    assert_eq!(key.map(|key| *key.as_bytes()), Some([0xff; 32]));
+}

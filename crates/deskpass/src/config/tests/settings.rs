@@ -1,0 +1,110 @@
+//! What arrives in the settings.
+
+use std::time::Duration;
+
+use super::super::table::KEYS;
+use super::super::{BindMode, Language, LogFormat, LogLevel};
+use super::Given;
+
+#[test]
+fn development_runs_without_any_setting() {
+    let settings = Given::development().settings();
+    assert!(settings.development);
+    assert_eq!(settings.public_url, "http://127.0.0.1:8080");
+    assert_eq!(settings.default_language, Language::En);
+    assert_eq!(settings.trusted_proxies.len(), 7);
+    assert_eq!(settings.platform.corp_id, "wwdeskpass");
+    assert!(settings.platform.secret.is_none());
+    assert_eq!(settings.session.lifetime, Duration::from_hours(8));
+    assert_eq!(settings.session.max_per_employee, None);
+    assert_eq!(settings.session.cache_entries, 1_000_000);
+    assert_eq!(settings.bind.mode, BindMode::Open);
+    assert_eq!(settings.server.max_body, 65_536);
+    assert_eq!(settings.server.settle, Duration::ZERO);
+    assert_eq!(settings.server.operator_networks, settings.trusted_proxies);
+    assert_eq!(settings.log.level, LogLevel::Info);
+    assert_eq!(settings.log.format, LogFormat::Text);
+}
+
+#[test]
+fn production_has_its_own_defaults() {
+    let settings = Given::production().settings();
+    assert_eq!(settings.session.max_per_employee.map(usize::from), Some(20));
+    assert_eq!(settings.bind.mode, BindMode::Proof);
+    assert_eq!(settings.server.settle, Duration::from_secs(5));
+    assert_eq!(settings.log.format, LogFormat::Json);
+}
+
+#[test]
+fn bind_mode_is_resolved_for_the_profile() {
+    for (word, mode) in [("proof", BindMode::Proof), ("off", BindMode::Off)] {
+        let given = Given::development().variable("DESKPASS_BIND__MODE", word);
+        assert_eq!(given.settings().bind.mode, mode);
+    }
+}
+
+/// A value of each key that is neither profile's default.
+const OTHERS: &[(&str, &str)] = &[
+    ("listen", "127.0.0.1:9"),
+    ("data", "elsewhere"),
+    ("public_url", "https://other.example.com"),
+    ("default_language", "zh"),
+    ("trusted_proxies", "192.0.2.0/24"),
+    ("platform.corp_id", "wwother"),
+    ("session.lifetime", "9h"),
+    ("session.max_per_employee", "9"),
+    ("session.cache_entries", "9000"),
+    ("bind.mode", "off"),
+    ("bind.networks", "192.0.2.0/24"),
+    ("server.max_connections", "9"),
+    ("server.max_connections_per_address", "9"),
+    ("server.header_timeout", "9s"),
+    ("server.body_timeout", "9s"),
+    ("server.max_body", "9KiB"),
+    ("server.settle", "9s"),
+    ("server.drain_timeout", "9s"),
+    ("server.operator_networks", "192.0.2.0/24"),
+    ("log.level", "trace"),
+    ("log.format", "text"),
+];
+
+#[test]
+fn every_key_reaches_the_settings() {
+    let usual = format!("{:?}", Given::production().settings());
+    let mut seen = vec![usual];
+    for (key, value) in OTHERS {
+        let changed = Given::production().flag(key, value, "--flag").settings();
+        let changed = format!("{changed:?}");
+        assert!(!seen.contains(&changed), "{key} changes nothing of its own");
+        seen.push(changed);
+    }
+}
+
+#[test]
+fn every_key_is_tried_above_or_elsewhere() {
+    let elsewhere = ["encryption_key", "platform.secret", "development.enabled", "development.allow_remote"];
+    for key in KEYS {
+        let tried = OTHERS.iter().any(|(name, _)| *name == key.name);
+        assert!(tried != elsewhere.contains(&key.name), "{}", key.name);
+    }
+}
+
+#[test]
+fn the_public_url_follows_the_port_that_was_bound() {
+    let bound = ([127, 0, 0, 1], 4711).into();
+    let mut settings = Given::development().flag("listen", "127.0.0.1:0", "--listen").settings();
+    settings.listening_on(bound);
+    assert_eq!(settings.public_url, "http://127.0.0.1:4711");
+    assert_eq!(settings.listen, bound);
+
+    let mut settings = Given::production().settings();
+    settings.listening_on(bound);
+    assert_eq!(settings.public_url, "https://desk.example.com");
+}
+
+#[test]
+fn choices_are_written_as_they_are_read() {
+    assert_eq!(Language::Zh.to_string(), "zh");
+    assert_eq!(LogLevel::Trace.to_string(), "trace");
+    assert_eq!(LogFormat::Json.to_string(), "json");
+}

@@ -1,0 +1,39 @@
+//! The table of settings is in order.
+
+use std::collections::BTreeSet;
+
+use super::super::key::Profile::{Development, Production};
+use super::super::raw::Raw;
+use super::super::table::KEYS;
+
+#[test]
+fn names_are_unique_and_grouped_with_top_level_keys_first() {
+    let names: BTreeSet<_> = KEYS.iter().map(|key| key.name).collect();
+    assert_eq!(names.len(), KEYS.len());
+
+    let mut sections: Vec<_> = KEYS.iter().map(|key| key.parts().0).collect();
+    sections.dedup();
+    assert_eq!(sections.first(), Some(&None));
+    let distinct: BTreeSet<_> = sections.iter().collect();
+    assert_eq!(distinct.len(), sections.len(), "{sections:?}");
+}
+
+#[test]
+fn every_default_is_a_value_of_its_kind() {
+    for key in KEYS {
+        for text in [Development, Production].map(|profile| key.default(profile)) {
+            let Some(text) = text else { continue };
+            let text = text.replace("{listen}", "127.0.0.1:8080");
+            let parsed = key.kind.parse(&Raw::Untyped(text));
+            assert!(parsed.is_ok(), "{}: {:?}", key.name, parsed.err());
+        }
+    }
+}
+
+#[test]
+fn no_secret_has_a_default() {
+    for key in KEYS.iter().filter(|key| key.kind.is_secret()) {
+        assert_eq!(key.default(Development), None, "{}", key.name);
+        assert_eq!(key.default(Production), None, "{}", key.name);
+    }
+}

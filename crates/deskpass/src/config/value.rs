@@ -1,0 +1,83 @@
+//! A value that its kind has accepted.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ipnet::IpNet;
+
+use super::secret::{EncryptionKey, MASK, SecretText};
+use super::{duration, size};
+
+/// An accepted value. `Display` writes it as TOML, and a secret as stars.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Address(SocketAddr),
+    Path(PathBuf),
+    Text(String),
+    Word(&'static str),
+    Flag(bool),
+    Count(usize),
+    Duration(Duration),
+    Size(usize),
+    Networks(Vec<IpNet>),
+    Secret(SecretText),
+    EncryptionKey(EncryptionKey),
+}
+
+impl Value {
+    fn toml(&self) -> Option<toml::Value> {
+        Some(match self {
+            Self::Address(address) => address.to_string().into(),
+            Self::Path(path) => path.to_string_lossy().as_ref().into(),
+            Self::Text(text) => text.as_str().into(),
+            Self::Word(word) => (*word).into(),
+            Self::Flag(flag) => (*flag).into(),
+            Self::Count(count) => toml::Value::Integer(i64::try_from(*count).ok()?),
+            Self::Duration(duration) => duration::format(*duration).into(),
+            Self::Size(size) => size::format(*size).into(),
+            Self::Networks(networks) => networks.iter().map(ToString::to_string).collect::<Vec<_>>().into(),
+            Self::Secret(_) | Self::EncryptionKey(_) => return None,
+        })
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.toml() {
+            Some(value) => value.fmt(out),
+            None => out.write_str(MASK),
+        }
+    }
+}
+
+/// A type that a field of the settings has, taken from the value of its key.
+pub(super) trait FromValue: Sized {
+    fn from_value(value: &Value) -> Option<Self>;
+}
+
+macro_rules! from_value {
+    ($($type:ty: $(Value::$variant:ident)|+;)+) => {
+        $(impl FromValue for $type {
+            fn from_value(value: &Value) -> Option<Self> {
+                match value {
+                    $(Value::$variant(inner) => Some(inner.clone()),)+
+                    _ => None,
+                }
+            }
+        })+
+    };
+}
+
+from_value! {
+    SocketAddr: Value::Address;
+    PathBuf: Value::Path;
+    String: Value::Text;
+    bool: Value::Flag;
+    usize: Value::Count | Value::Size;
+    Duration: Value::Duration;
+    Vec<IpNet>: Value::Networks;
+    SecretText: Value::Secret;
+    EncryptionKey: Value::EncryptionKey;
+}

@@ -1,0 +1,178 @@
+//! The way of every request: in, through the table, and out in its envelope.
+
+use std::fmt::Write as _;
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::{IntoResponse as _, Response};
+use futures_util::FutureExt as _;
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, Request};
+use tower::ServiceExt as _;
+
+use super::envelope::{self, Outcome};
+use super::failure::{Failure, Telling, Telltale};
+use super::{Route, language, router, routes};
+use crate::Desk;
+use crate::config::Language;
+use crate::telemetry::Stopwatch;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// What the connection and the headers say about a request, for whoever needs it on the way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context {
+    pub(super) peer: IpAddr,
+    pub(super) language: Language,
+}
+
+/// Answers requests, whatever they are.
+#[derive(Debug)]
+pub(crate) struct Answerer {
+    desk: Desk,
+    router: Router,
+    table: Vec<Route>,
+    paths: matchit::Router<Vec<usize>>,
+    ids: RequestIds,
+}
+
+impl Answerer {
+    pub(crate) fn new(desk: Desk) -> Self {
+        let table = routes();
+        let mut paths: matchit::Router<Vec<usize>> = matchit::Router::new();
+        for (row, route) in table.iter().enumerate() {
+            match paths.at_mut(route.path) {
+                Ok(found) => found.value.push(row),
+                Err(_) => drop(paths.insert(route.path, vec![row])),
+            }
+        }
+        let ids = RequestIds::new(&desk);
+        Self { router: router(desk.clone()), desk, table, paths, ids }
+    }
+
+    /// Answers one request. Every way out of here has its envelope, its headers and its line in the metrics.
+    pub(crate) async fn answer(&self, peer: IpAddr, mut request: Request<Incoming>) -> Response {
+        let watch = Stopwatch::start();
+        let language = language::preferred(request.headers(), self.desk.settings.default_language);
+        let request_id = self.ids.of(request.headers());
+        let (rows, row) = self.rows(request.method(), request.uri().path());
+        request.extensions_mut().insert(Context { peer, language });
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+
+        let answered = AssertUnwindSafe(self.router.clone().oneshot(request)).catch_unwind().await;
+        let mut response = match answered {
+            Ok(Ok(response)) => response,
+            Ok(Err(never)) => match never {},
+            Err(panic) => Failure::unexpected(&panic_text(&*panic)).into_response(),
+        };
+        if let Some(outcome) = response.extensions_mut().remove::<Outcome>() {
+            self.fill(&mut response, &outcome, language, &request_id, row);
+        }
+        if response.status() == hyper::StatusCode::METHOD_NOT_ALLOWED {
+            response.headers_mut().insert(header::ALLOW, self.allowed(rows));
+        }
+        finish(response.headers_mut(), &request_id);
+        let elapsed = watch.elapsed();
+        self.desk.metrics.answered(row, response.status(), elapsed);
+        tracing::debug!(%method, path, status = response.status().as_u16(), ?elapsed, request_id, "answered");
+        response
+    }
+
+    /// The rows of the table with this path, and the one with this method too.
+    fn rows(&self, method: &Method, path: &str) -> (&[usize], Option<usize>) {
+        let rows = self.paths.at(path).map_or(&[][..], |found| found.value);
+        let same = |row: &&usize| self.table.get(**row).is_some_and(|route| route.method == method);
+        (rows, rows.iter().find(same).copied())
+    }
+
+    fn allowed(&self, rows: &[usize]) -> HeaderValue {
+        let methods = rows.iter().filter_map(|row| self.table.get(*row)).map(|route| route.method.as_str());
+        HeaderValue::from_str(&methods.collect::<Vec<_>>().join(", ")).unwrap_or(HeaderValue::from_static(""))
+    }
+
+    /// Puts the outcome into its envelope.
+    fn fill(
+        &self,
+        response: &mut Response,
+        outcome: &Outcome,
+        language: Language,
+        request_id: &str,
+        row: Option<usize>,
+    ) {
+        let body = match outcome {
+            Outcome::Data(data) => envelope::success(data, request_id),
+            Outcome::Failure(failure) => {
+                let telling = self.tell(failure, language, request_id, row);
+                *response.status_mut() = telling.status;
+                if telling.code == 1001 {
+                    response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+                }
+                envelope::failure(&telling, request_id)
+            }
+        };
+        // The length of the empty body that the outcome travelled with.
+        response.headers_mut().remove(header::CONTENT_LENGTH);
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        *response.body_mut() = Body::from(body);
+    }
+
+    fn tell(&self, failure: &Failure, language: Language, request_id: &str, row: Option<usize>) -> Telling {
+        let phrase =
+            row.and_then(|row| self.table.get(row)).map_or(["Request failed", "请求失败"], |route| route.phrase);
+        let reference = self.desk.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes);
+        let reference = format!("{reference:08x}");
+        if let Failure::Internal(cause, detail) = failure {
+            tracing::error!(?cause, detail, reference, request_id, "{}", phrase.first().unwrap_or(&""));
+        }
+        failure.tell(Telltale { language, phrase, reference: &reference })
+    }
+}
+
+/// The headers every answer carries.
+fn finish(headers: &mut HeaderMap, request_id: &str) {
+    if let Ok(id) = HeaderValue::from_str(request_id) {
+        headers.insert(REQUEST_ID, id);
+    }
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    let policy = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    format!("a handler panicked: {}", text.unwrap_or_default())
+}
+
+/// Names requests: as the client did, when it did so in plain characters, else by a number of our own.
+#[derive(Debug)]
+struct RequestIds {
+    process: u32,
+    next: AtomicU64,
+}
+
+impl RequestIds {
+    fn new(desk: &Desk) -> Self {
+        // Two processes should not name their requests alike; nothing depends on it.
+        let process = desk.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes);
+        Self { process, next: AtomicU64::new(1) }
+    }
+
+    fn of(&self, headers: &HeaderMap) -> String {
+        let plain = |id: &&str| {
+            (1..=64).contains(&id.len()) && id.bytes().all(|c| c.is_ascii_alphanumeric() || b"._-".contains(&c))
+        };
+        if let Some(id) = headers.get(&REQUEST_ID).and_then(|id| id.to_str().ok()).filter(plain) {
+            return id.to_owned();
+        }
+        let mut id = String::with_capacity(24);
+        let _ = write!(id, "{:08x}-{:x}", self.process, self.next.fetch_add(1, Ordering::Relaxed));
+        id
+    }
+}

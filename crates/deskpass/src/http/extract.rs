@@ -1,0 +1,180 @@
+//! What a handler can ask for. Authority is an argument: a handler that forgets it does not have it.
+
+use std::ops::Deref;
+
+use axum::body::Body as RequestBody;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use bytes::{Bytes, BytesMut};
+use deskpass_auth::{Refusal, TokenProblem};
+use deskpass_core::{ClientAddress, UserAgent, Visitor};
+use http_body_util::BodyExt as _;
+use hyper::HeaderMap;
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, USER_AGENT};
+use hyper::http::request::Parts;
+
+use super::answer::Context;
+use super::failure::{BadRequest, Failure};
+use super::fields::{Ask, Fields};
+use crate::Desk;
+use crate::config::Language;
+
+/// Whoever holds a live token.
+#[derive(Debug)]
+pub(super) struct Holder(deskpass_auth::Holder);
+
+/// Somebody signed in whose active role stands.
+#[derive(Debug)]
+pub(super) struct Caller(deskpass_auth::Caller);
+
+/// Where a request comes from.
+#[derive(Debug)]
+pub(super) struct Guest(pub(super) Visitor);
+
+/// The request is allowed because development mode is on.
+#[derive(Debug)]
+pub(super) struct Developer;
+
+/// The request comes from an operator's network.
+#[derive(Debug)]
+pub(super) struct Operator;
+
+/// The language the client reads.
+#[derive(Debug)]
+pub(super) struct Reads(pub(super) Language);
+
+/// A JSON body, read and checked.
+#[derive(Debug)]
+pub(super) struct Body<T>(pub(super) T);
+
+impl Deref for Holder {
+    type Target = deskpass_auth::Holder;
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl Deref for Caller {
+    type Target = deskpass_auth::Holder;
+    fn deref(&self) -> &Self::Target {
+        &self.0.0
+    }
+}
+
+/// The token of a request: the only place that reads the header, so that every route means the same one.
+fn bearer(headers: &HeaderMap) -> Result<&str, Failure> {
+    let problem = |problem| Failure::from(Refusal::Token(problem));
+    let mut given = headers.get_all(AUTHORIZATION).iter();
+    let header = given.next().ok_or_else(|| problem(TokenProblem::Missing))?;
+    if given.next().is_some() {
+        return Err(BadRequest::TwoAuthorizations.into());
+    }
+    let text = header.to_str().map_err(|_| problem(TokenProblem::Malformed))?;
+    let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(problem(TokenProblem::Missing));
+    }
+    // RFC 9110 allows several spaces after the scheme.
+    Ok(token.trim_start_matches(' '))
+}
+
+impl FromRequestParts<Desk> for Holder {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Self, Failure> {
+        Ok(Self(desk.auth.authenticate(bearer(&parts.headers)?).await?))
+    }
+}
+
+impl FromRequestParts<Desk> for Caller {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Self, Failure> {
+        let Holder(holder) = Holder::from_request_parts(parts, desk).await?;
+        Ok(Self(holder.into_caller()?))
+    }
+}
+
+impl FromRequestParts<Desk> for Guest {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Self, Failure> {
+        // A value that is not even text counts as absent, like any other that cannot be read.
+        let forwarded = parts.headers.get_all("x-forwarded-for").iter().map(|value| value.to_str().unwrap_or_default());
+        let forwarded: Vec<&str> = forwarded.collect();
+        let address = ClientAddress::read(context(parts)?.peer, forwarded.into_iter(), &desk.trusted);
+        let agent = parts.headers.get(USER_AGENT).map(HeaderValue::as_bytes).unwrap_or_default();
+        Ok(Self(Visitor { address, user_agent: UserAgent::from_header(agent) }))
+    }
+}
+
+impl FromRequestParts<Desk> for Developer {
+    type Rejection = Failure;
+    async fn from_request_parts(_: &mut Parts, desk: &Desk) -> Result<Self, Failure> {
+        if desk.settings.development { Ok(Self) } else { Err(Failure::DevelopmentOff) }
+    }
+}
+
+impl FromRequestParts<Desk> for Operator {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Self, Failure> {
+        let Guest(visitor) = Guest::from_request_parts(parts, desk).await?;
+        if desk.operators.contain(visitor.address.decided) { Ok(Self) } else { Err(Failure::NotAnOperator) }
+    }
+}
+
+impl FromRequestParts<Desk> for Reads {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, _: &Desk) -> Result<Self, Failure> {
+        context(parts).map(|context| Self(context.language))
+    }
+}
+
+fn context(parts: &Parts) -> Result<&Context, Failure> {
+    parts.extensions.get().ok_or_else(|| Failure::unexpected(&"a request without its context"))
+}
+
+impl<T: Ask> FromRequest<Desk> for Body<T> {
+    type Rejection = Failure;
+    async fn from_request(request: Request, desk: &Desk) -> Result<Self, Failure> {
+        if !is_json(request.headers()) {
+            return Err(BadRequest::MediaType.into());
+        }
+        let limits = &desk.settings.server;
+        let arriving = collect(request.into_body(), limits.max_body);
+        let bytes = tokio::time::timeout(limits.body_timeout, arriving).await.map_err(|_| BadRequest::TooSlow)??;
+        let fields: Fields = serde_json::from_slice(&bytes).map_err(|_| unreadable(&bytes))?;
+        Ok(Self(fields.ask().map_err(BadRequest::Fields)?))
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+}
+
+fn unreadable(bytes: &[u8]) -> BadRequest {
+    if std::str::from_utf8(bytes).is_err() { BadRequest::NotUtf8 } else { BadRequest::NotJson }
+}
+
+/// Reads a body up to `limit` bytes. A body that is too large is read on and thrown away for a while, since a client
+/// that is still sending would see a broken connection instead of the answer.
+async fn collect(mut body: RequestBody, limit: usize) -> Result<Bytes, BadRequest> {
+    let (mut kept, mut seen) = (Bytes::new(), 0_usize);
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|_| BadRequest::Broken)?.into_data() else { continue };
+        seen = seen.saturating_add(data.len());
+        if seen > limit.saturating_mul(32) {
+            break;
+        } else if seen <= limit {
+            kept = join(kept, data);
+        }
+    }
+    if seen > limit { Err(BadRequest::TooLarge(limit)) } else { Ok(kept) }
+}
+
+/// Most bodies come in one piece, which then needs no copy.
+fn join(kept: Bytes, more: Bytes) -> Bytes {
+    if kept.is_empty() {
+        return more;
+    }
+    let mut both = BytesMut::from(kept);
+    both.extend_from_slice(&more);
+    both.freeze()
+}

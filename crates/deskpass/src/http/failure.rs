@@ -1,0 +1,119 @@
+//! Everything that can go wrong, mapped to HTTP once.
+
+mod telling;
+
+use std::fmt;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use deskpass_auth::{Error, Internal, Refusal};
+use deskpass_store::Cause as StoreCause;
+use hyper::Uri;
+
+pub(super) use telling::{Telling, Telltale};
+
+use super::envelope::Outcome;
+use super::fields::Problems;
+use super::health::State as ReadyState;
+use crate::Desk;
+
+/// Why a request was not answered with success.
+#[derive(Clone, Debug)]
+pub(crate) enum Failure {
+    /// A flow said no, on purpose.
+    Refused(Refusal),
+    /// The request cannot be read.
+    Request(BadRequest),
+    NoSuchPath,
+    NoSuchMethod,
+    DevelopmentOff,
+    /// The route is for operators' networks.
+    NotAnOperator,
+    NotReady(ReadyState),
+    /// Something broke: a word that may be told, and a detail for the log.
+    Internal(Cause, String),
+}
+
+/// What is wrong with a request as such.
+#[derive(Clone, Debug)]
+pub(crate) enum BadRequest {
+    Fields(Problems),
+    NotJson,
+    NotUtf8,
+    MediaType,
+    TooLarge(usize),
+    TooSlow,
+    Broken,
+    TwoAuthorizations,
+}
+
+/// Why something broke, from a closed list that is safe to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    StoreUnavailable,
+    StoreOverloaded,
+    RecordDamaged,
+    NoRandomness,
+    Unexpected,
+}
+
+impl Failure {
+    /// A fault nobody foresaw.
+    pub(super) fn unexpected(detail: &dyn fmt::Display) -> Self {
+        Self::Internal(Cause::Unexpected, detail.to_string())
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<BadRequest> for Failure {
+    fn from(problem: BadRequest) -> Self {
+        Self::Request(problem)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Refused(refusal) => Self::Refused(refusal),
+            Error::Internal(internal) => Self::Internal(cause(&internal), internal.to_string()),
+        }
+    }
+}
+
+fn cause(internal: &Internal) -> Cause {
+    match internal {
+        Internal::Store(error) => match error.cause() {
+            StoreCause::Unavailable => Cause::StoreUnavailable,
+            StoreCause::Overloaded => Cause::StoreOverloaded,
+            StoreCause::Damaged => Cause::RecordDamaged,
+        },
+        Internal::Entropy(_) => Cause::NoRandomness,
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        Outcome::Failure(self).into_response()
+    }
+}
+
+/// Answers for a path that is not in the table.
+pub(super) async fn no_such_path(desk: State<Desk>, uri: Uri) -> Failure {
+    unless_development_is_off(&desk, &uri, Failure::NoSuchPath)
+}
+
+/// Answers for a path that is in the table, but not with this method.
+pub(super) async fn no_such_method(desk: State<Desk>, uri: Uri) -> Failure {
+    unless_development_is_off(&desk, &uri, Failure::NoSuchMethod)
+}
+
+/// With development mode off, nobody learns what lies below /api/dev.
+fn unless_development_is_off(desk: &Desk, uri: &Uri, otherwise: Failure) -> Failure {
+    let below = uri.path().strip_prefix("/api/dev").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    if below && !desk.settings.development { Failure::DevelopmentOff } else { otherwise }
+}

@@ -1,0 +1,176 @@
+//! What a failure says: status, code, words in the client's language.
+
+use deskpass_auth::{Refusal, TokenProblem};
+use deskpass_store::Ended;
+use hyper::StatusCode;
+use serde_json::{Map, Value, json};
+
+use super::{BadRequest, Cause, Failure};
+use crate::config::Language;
+use crate::http::fields::Problems;
+
+/// A failure, told.
+#[derive(Debug)]
+pub(in crate::http) struct Telling {
+    pub(in crate::http) status: StatusCode,
+    pub(in crate::http) code: u16,
+    pub(in crate::http) message: String,
+    pub(in crate::http) data: Value,
+}
+
+/// What telling takes besides the failure: the reader's language, the endpoint's phrase, the reference in the log.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::http) struct Telltale<'a> {
+    pub(in crate::http) language: Language,
+    pub(in crate::http) phrase: [&'static str; 2],
+    pub(in crate::http) reference: &'a str,
+}
+
+impl Telltale<'_> {
+    /// One of two wordings.
+    fn say<'a>(&self, [english, chinese]: [&'a str; 2]) -> &'a str {
+        match self.language {
+            Language::En => english,
+            Language::Zh => chinese,
+        }
+    }
+
+    /// The endpoint's phrase, the cause, and where the log has more.
+    fn fault(&self, cause: &str) -> String {
+        format!("{}: {cause} (ref {})", self.say(self.phrase), self.reference)
+    }
+}
+
+fn telling(status: StatusCode, code: u16, message: impl Into<String>, data: Value) -> Telling {
+    Telling { status, code, message: message.into(), data }
+}
+
+impl Failure {
+    pub(in crate::http) fn tell(&self, by: Telltale<'_>) -> Telling {
+        match self {
+            Self::Refused(refusal) => refused(refusal, by),
+            Self::Request(problem) => malformed(problem, by),
+            Self::NoSuchPath => {
+                telling(StatusCode::NOT_FOUND, 1004, by.say(["no such path", "路径不存在"]), Value::Null)
+            }
+            Self::NoSuchMethod => {
+                let words = ["this path does not take this method", "该路径不支持此方法"];
+                telling(StatusCode::METHOD_NOT_ALLOWED, 1004, by.say(words), Value::Null)
+            }
+            Self::DevelopmentOff => {
+                let words = ["development mode is off", "开发模式未开启"];
+                telling(StatusCode::FORBIDDEN, 1018, by.say(words), Value::Null)
+            }
+            Self::NotAnOperator => {
+                let words = ["only operators' networks may read this", "仅限运维网络访问"];
+                telling(StatusCode::FORBIDDEN, 1003, by.say(words), Value::Null)
+            }
+            Self::NotReady(state) => {
+                let cause = by.say(state.cause());
+                telling(StatusCode::SERVICE_UNAVAILABLE, 1005, by.fault(cause), json!(state))
+            }
+            Self::Internal(cause, _) => {
+                let (status, words) = broken(*cause);
+                telling(status, 1005, by.fault(by.say(words)), Value::Null)
+            }
+        }
+    }
+}
+
+fn refused(refusal: &Refusal, by: Telltale<'_>) -> Telling {
+    let forbidden =
+        |message: String, reason: &str| telling(StatusCode::FORBIDDEN, 1003, message, json!({ "reason": reason }));
+    match refusal {
+        Refusal::Token(problem) => {
+            let data = json!({ "reason": problem.name() });
+            telling(StatusCode::UNAUTHORIZED, 1001, by.say(token(*problem)), data)
+        }
+        Refusal::UnknownEmployee => {
+            let words = ["the employee must first authenticate through the platform", "员工需先通过平台完成认证"];
+            telling(StatusCode::FORBIDDEN, 1003, by.say(words), Value::Null)
+        }
+        Refusal::Disabled => forbidden(by.say(["the employee is disabled", "该员工已被停用"]).into(), "disabled"),
+        Refusal::NoRole => {
+            let words = ["the employee has no role; contact the administrator", "员工没有任何角色,请联系管理员"];
+            forbidden(by.say(words).into(), "no_role")
+        }
+        Refusal::RoleNotHeld(role) => {
+            forbidden(format!("{} {role}", by.say(["you do not hold the role", "您没有该角色:"])), "role_not_held")
+        }
+        Refusal::RoleTakenAway(role) => {
+            let words = [
+                "your active role was taken away; switch to another one or sign in again:",
+                "您的当前角色已被收回,请切换角色或重新登录:",
+            ];
+            forbidden(format!("{} {role}", by.say(words)), "role_taken_away")
+        }
+        Refusal::NoSuchRole(role) => telling(
+            StatusCode::NOT_FOUND,
+            1004,
+            format!("{} {role}", by.say(["no such role:", "角色不存在:"])),
+            Value::Null,
+        ),
+        Refusal::Exists => telling(StatusCode::CONFLICT, 1019, by.say(["exists already", "已存在"]), Value::Null),
+    }
+}
+
+fn token(problem: TokenProblem) -> [&'static str; 2] {
+    match problem {
+        TokenProblem::Missing => {
+            ["a bearer token is required: Authorization: Bearer <token>", "缺少令牌:Authorization: Bearer <token>"]
+        }
+        TokenProblem::Malformed => ["the bearer token cannot be read", "令牌无法识别"],
+        TokenProblem::Unknown => ["the token is not known; sign in again", "令牌无效,请重新登录"],
+        TokenProblem::Expired => ["the session has expired; sign in again", "登录已过期,请重新登录"],
+        TokenProblem::Ended(Ended::SignedOut) => {
+            ["this session was signed out; sign in again", "已退出登录,请重新登录"]
+        }
+        TokenProblem::Ended(Ended::Kicked) => {
+            ["this session was ended elsewhere; sign in again", "会话已在别处被结束,请重新登录"]
+        }
+        TokenProblem::Ended(Ended::Disabled) => ["the employee is disabled", "该员工已被停用"],
+    }
+}
+
+fn malformed(problem: &BadRequest, by: Telltale<'_>) -> Telling {
+    let bad = |words| telling(StatusCode::BAD_REQUEST, 1002, by.say(words), Value::Null);
+    match problem {
+        BadRequest::Fields(problems) => Telling {
+            data: json!({ "fields": fields(problems, by.language) }),
+            ..bad(["some fields are wrong", "部分字段不正确"])
+        },
+        BadRequest::NotJson => bad(["the body is not a JSON object", "请求体不是 JSON 对象"]),
+        BadRequest::NotUtf8 => bad(["the body is not UTF-8", "请求体不是 UTF-8 编码"]),
+        BadRequest::TooSlow => bad(["the body did not arrive in time", "请求体接收超时"]),
+        BadRequest::Broken => bad(["the body ended early", "请求体不完整"]),
+        BadRequest::MediaType => {
+            let words =
+                ["send the body as Content-Type: application/json", "请求体须为 Content-Type: application/json"];
+            Telling { status: StatusCode::UNSUPPORTED_MEDIA_TYPE, ..bad(words) }
+        }
+        BadRequest::TooLarge(limit) => {
+            let message =
+                format!("{} {limit}", by.say(["the body is larger than this many bytes:", "请求体超过字节上限:"]));
+            Telling { status: StatusCode::PAYLOAD_TOO_LARGE, message, ..bad(["", ""]) }
+        }
+        BadRequest::TwoAuthorizations => {
+            let why = by.say(["must be sent once", "只能出现一次"]);
+            let data = json!({ "fields": { "authorization": why } });
+            Telling { data, ..bad(["send one Authorization header", "只能发送一个 Authorization 头"]) }
+        }
+    }
+}
+
+fn fields(problems: &Problems, language: Language) -> Map<String, Value> {
+    problems.iter().map(|(name, problem)| ((*name).to_owned(), problem.text(language).into())).collect()
+}
+
+fn broken(cause: Cause) -> (StatusCode, [&'static str; 2]) {
+    match cause {
+        Cause::StoreUnavailable => (StatusCode::SERVICE_UNAVAILABLE, ["store unavailable", "存储不可用"]),
+        Cause::StoreOverloaded => (StatusCode::SERVICE_UNAVAILABLE, ["store overloaded", "存储过载"]),
+        Cause::RecordDamaged => (StatusCode::INTERNAL_SERVER_ERROR, ["record damaged", "记录损坏"]),
+        Cause::NoRandomness => (StatusCode::INTERNAL_SERVER_ERROR, ["no randomness", "随机源不可用"]),
+        Cause::Unexpected => (StatusCode::INTERNAL_SERVER_ERROR, ["unexpected error", "意外错误"]),
+    }
+}

@@ -1,0 +1,99 @@
+//! For whoever watches over the desk: is it alive, is it ready, how is it doing, what is it.
+
+use std::time::Duration;
+
+use axum::extract::State as Shared;
+use axum::response::{IntoResponse as _, Response};
+use deskpass_core::Timestamp;
+use hyper::header::CONTENT_TYPE;
+use serde::Serialize;
+use tokio::sync::Mutex;
+
+use super::envelope::Reply;
+use super::extract::Operator;
+use super::failure::Failure;
+use crate::Desk;
+
+/// How long a look at the store counts: readiness asked often must not become a load of its own.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// What was seen of the store, and when.
+#[derive(Debug, Default)]
+pub(crate) struct Readiness(Mutex<Option<(Timestamp, bool)>>);
+
+/// Whether the desk is ready, and each thing it depends on.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct State {
+    ready: bool,
+    draining: bool,
+    mode: &'static str,
+    dependencies: Dependencies,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Dependencies {
+    store: &'static str,
+}
+
+impl State {
+    /// Why it is not ready, in English and Chinese.
+    pub(super) fn cause(&self) -> [&'static str; 2] {
+        if self.draining { ["shutting down", "正在停机"] } else { ["store unavailable", "存储不可用"] }
+    }
+}
+
+/// Says whether to send requests here.
+pub(super) async fn ready(Shared(desk): Shared<Desk>) -> Result<Reply<State>, Failure> {
+    let (works, draining) = (store_works(&desk).await, desk.is_draining());
+    let state = State {
+        ready: works && !draining,
+        draining,
+        mode: if desk.settings.development { "development" } else { "production" },
+        dependencies: Dependencies { store: if works { "ok" } else { "unavailable" } },
+    };
+    if state.ready { Ok(Reply(state)) } else { Err(Failure::NotReady(state)) }
+}
+
+async fn store_works(desk: &Desk) -> bool {
+    // Whoever asks while somebody looks waits for what they see.
+    let mut seen = desk.readiness.0.lock().await;
+    let now = desk.auth.clock.now();
+    match *seen {
+        Some((at, works)) if now.since(at) < FRESH => works,
+        _ => {
+            let works = desk.auth.store.probe(now).await.is_ok();
+            *seen = Some((now, works));
+            works
+        }
+    }
+}
+
+/// Says that the process answers.
+pub(super) async fn alive() -> &'static str {
+    "ok\n"
+}
+
+/// What is running.
+#[derive(Debug, Serialize)]
+pub(super) struct Build {
+    name: &'static str,
+    version: &'static str,
+    commit: &'static str,
+    built_at: &'static str,
+}
+
+/// Says what is running.
+pub(super) async fn version() -> Reply<Build> {
+    Reply(Build {
+        name: env!("CARGO_PKG_NAME"),
+        version: env!("CARGO_PKG_VERSION"),
+        commit: env!("DESKPASS_COMMIT"),
+        built_at: env!("DESKPASS_BUILT_AT"),
+    })
+}
+
+/// Figures for Prometheus.
+pub(super) async fn metrics(_: Operator, Shared(desk): Shared<Desk>) -> Response {
+    let kind = [(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
+    (kind, desk.metrics.render(&desk)).into_response()
+}

@@ -1,0 +1,10 @@
+//! How the desk is asked: command line, settings, server, routes.
+
+pub mod cli;
+pub mod config;
+mod desk;
+pub mod http;
+pub mod server;
+mod telemetry;
+
+pub use desk::{Desk, StartError};

@@ -1,0 +1,140 @@
+//! The server itself: accepts connections within limits, serves them, and leaves politely.
+
+mod connections;
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::time::{interval, sleep, timeout};
+
+use crate::http::Answerer;
+use crate::{Desk, StartError};
+use connections::{Connections, Place};
+
+/// A desk that listens.
+#[derive(Debug)]
+pub struct Server {
+    desk: Desk,
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+/// The most a request's head may take, in bytes and in fields.
+const HEAD_BYTES: usize = 16 * 1024;
+const HEAD_FIELDS: usize = 64;
+
+impl Server {
+    /// Listens where the settings say.
+    ///
+    /// # Errors
+    /// When the address cannot be had.
+    pub async fn bind(desk: Desk) -> Result<Self, StartError> {
+        let address = desk.settings.listen;
+        let refused = |source| StartError::Listen { address, source };
+        let listener = TcpListener::bind(address).await.map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        Ok(Self { desk, listener, address })
+    }
+
+    /// Where it listens, also when any free port was asked for.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until `stop` completes; then says it is not ready, goes on for a while so that balancers notice, takes no
+    /// more connections, and finishes what is under way.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        let settings = self.desk.settings.server.clone();
+        let upkeep = tokio::spawn(upkeep(self.desk.clone()));
+        let (leaving, left) = watch::channel(false);
+        let connections = Connections::new(&self.desk);
+        let mut accepting = pin!(self.accept(&connections, &left));
+        tokio::select! {
+            () = &mut accepting => {}
+            () = stop => {
+                tracing::info!("stopping: no longer ready");
+                self.desk.drain();
+                // Still accepting: a balancer that has not noticed yet must not see a refused connection.
+                let _ = timeout(settings.settle, &mut accepting).await;
+            }
+        }
+        let _ = leaving.send(true);
+        if timeout(settings.drain_timeout, connections.all_gone()).await.is_err() {
+            tracing::warn!("connections were still open after the drain time; closing them");
+        }
+        upkeep.abort();
+        tracing::info!("stopped");
+    }
+
+    async fn accept(&self, connections: &Connections, left: &watch::Receiver<bool>) {
+        let answerer = Arc::new(Answerer::new(self.desk.clone()));
+        loop {
+            let room = connections.room().await;
+            match self.listener.accept().await {
+                Ok((stream, peer)) => {
+                    if let Some(place) = connections.admit(room, peer.ip()) {
+                        tokio::spawn(serve(stream, peer, Arc::clone(&answerer), place, left.clone()));
+                    }
+                }
+                Err(error) => {
+                    // Usually out of file descriptors: some will come free.
+                    tracing::warn!(%error, "cannot accept a connection");
+                    sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+    }
+}
+
+async fn serve(
+    stream: TcpStream,
+    peer: SocketAddr,
+    answerer: Arc<Answerer>,
+    place: Place,
+    mut left: watch::Receiver<bool>,
+) {
+    let _ = stream.set_nodelay(true);
+    let header_timeout = place.header_timeout();
+    let service = service_fn(move |request| {
+        let answerer = Arc::clone(&answerer);
+        async move { Ok::<_, Infallible>(answerer.answer(peer.ip(), request).await) }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(header_timeout).max_headers(HEAD_FIELDS).max_buf_size(HEAD_BYTES);
+    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        _ = async { left.wait_for(|left| *left).await.is_ok() } => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended badly");
+    }
+}
+
+/// What has to be done now and then.
+async fn upkeep(desk: Desk) {
+    let mut minute = interval(Duration::from_mins(1));
+    loop {
+        minute.tick().await;
+        desk.metrics.tidy();
+        let ahead = desk.auth.clock.follow_wall();
+        if ahead.unsigned_abs() > 60_000 {
+            tracing::warn!(milliseconds = ahead, "the machine's clock was set; following it slowly");
+        }
+        if let Err(error) = desk.auth.sweep().await {
+            tracing::warn!(%error, "cannot sweep out what has expired");
+        }
+    }
+}

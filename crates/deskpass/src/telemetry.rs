@@ -1,0 +1,109 @@
+//! Logs and figures. Neither ever carries a token, a query string or a body.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use hyper::StatusCode;
+use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder as _};
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use tracing_subscriber::EnvFilter;
+
+use crate::Desk;
+use crate::config::{Log, LogFormat};
+use crate::http::routes;
+
+/// Starts writing logs to standard error. A second call changes nothing, so that tests may start many desks.
+pub(crate) fn start_logging(log: &Log) {
+    let filter = EnvFilter::new(log.level.to_string());
+    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_target(false);
+    let _ = match log.format {
+        LogFormat::Text => logs.with_ansi(false).try_init(),
+        LogFormat::Json => logs.json().flatten_event(true).try_init(),
+    };
+}
+
+/// The figures of one desk.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    handle: PrometheusHandle,
+    /// One for each row of the route table, and one for everything else.
+    routes: Vec<Figures>,
+    cached_sessions: Gauge,
+}
+
+#[derive(Debug)]
+struct Figures {
+    ok: Counter,
+    refused: Counter,
+    failed: Counter,
+    seconds: Histogram,
+}
+
+const BUCKETS: [f64; 10] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0];
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        // The builder fails only for an empty list of buckets.
+        let builder = PrometheusBuilder::new();
+        let recorder = builder.set_buckets(&BUCKETS).unwrap_or_default().build_recorder();
+        let metadata = Metadata::new("deskpass", Level::INFO, None);
+        let figures = |method: &str, path: &str| {
+            let labels = vec![Label::new("method", method.to_owned()), Label::new("route", path.to_owned())];
+            let counter = |outcome: &'static str| {
+                let labels = labels.iter().cloned().chain([Label::new("outcome", outcome)]).collect::<Vec<_>>();
+                recorder.register_counter(&Key::from_parts("deskpass_requests_total", labels), &metadata)
+            };
+            Figures {
+                ok: counter("ok"),
+                refused: counter("refused"),
+                failed: counter("failed"),
+                seconds: recorder
+                    .register_histogram(&Key::from_parts("deskpass_request_seconds", labels.clone()), &metadata),
+            }
+        };
+        let table = routes();
+        let rows = table.iter().map(|route| figures(route.method.as_str(), route.path));
+        let routes = rows.chain([figures("other", "other")]).collect();
+        let cached_sessions = recorder.register_gauge(&Key::from_name("deskpass_cached_sessions"), &metadata);
+        Self { handle: recorder.handle(), routes, cached_sessions }
+    }
+
+    /// Counts an answer under its row of the table.
+    pub(crate) fn answered(&self, row: Option<usize>, status: StatusCode, elapsed: Duration) {
+        let Some(figures) = row.map_or_else(|| self.routes.last(), |row| self.routes.get(row)) else { return };
+        let outcome = match status.as_u16() {
+            ..400 => &figures.ok,
+            400..500 => &figures.refused,
+            500.. => &figures.failed,
+        };
+        outcome.increment(1);
+        figures.seconds.record(elapsed);
+    }
+
+    /// The figures in Prometheus' text format.
+    pub(crate) fn render(&self, desk: &Desk) -> String {
+        #[expect(clippy::cast_precision_loss, reason = "a gauge is a float; nobody has 2^52 sessions")]
+        self.cached_sessions.set(desk.auth.store.cached_sessions() as f64);
+        self.handle.render()
+    }
+
+    /// Folds what was recorded into its buckets; called now and then, so that the records do not pile up.
+    pub(crate) fn tidy(&self) {
+        self.handle.run_upkeep();
+    }
+}
+
+/// Measures how long an answer took.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    #[expect(clippy::disallowed_methods, reason = "a measurement, on which no decision rests")]
+    pub(crate) fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    pub(crate) fn elapsed(self) -> Duration {
+        self.0.elapsed()
+    }
+}
