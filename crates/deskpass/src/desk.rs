@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use deskpass_auth::{Auth, BindPolicy, Error, Policy};
 use deskpass_core::{Clock, CorpId, Entropy, InvalidId, Networks, Timestamp};
-use deskpass_store::{OpenError, Store};
+use deskpass_store::{Mode, OpenError, Store};
 
 use crate::config::{BindMode, Settings};
 use crate::http::Readiness;
@@ -117,7 +117,8 @@ impl Deref for Desk {
 }
 
 fn open_store(settings: &Settings, clock: &Clock) -> Result<Store, OpenError> {
-    Store::open(&settings.data, settings.session.cache_entries, clock.now())
+    let mode = if settings.development { Mode::Development } else { Mode::Production };
+    Store::open(&settings.data, mode, settings.session.cache_entries, clock.now())
 }
 
 fn policy(settings: &Settings) -> Result<Policy, InvalidId> {

@@ -53,43 +53,48 @@ impl Server {
     /// Serves until `stop` completes; then says it is not ready, goes on for a while so that balancers notice, takes no
     /// more connections, and finishes what is under way.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let settings = self.desk.settings.server.clone();
-        let upkeep = tokio::spawn(upkeep(self.desk.clone()));
+        let Self { desk, listener, .. } = self;
+        let upkeep = tokio::spawn(upkeep(desk.clone()));
         let (leaving, left) = watch::channel(false);
-        let connections = Connections::new(&self.desk);
-        let mut accepting = pin!(self.accept(&connections, &left));
-        tokio::select! {
-            () = &mut accepting => {}
-            () = stop => {
-                tracing::info!("stopping: no longer ready");
-                self.desk.drain();
-                // Still accepting: a balancer that has not noticed yet must not see a refused connection.
-                let _ = timeout(settings.settle, &mut accepting).await;
+        let connections = Connections::new(&desk);
+        let settings = &desk.settings.server;
+        {
+            let mut accepting = pin!(accept(&desk, &listener, &connections, &left));
+            tokio::select! {
+                () = &mut accepting => {}
+                () = stop => {
+                    tracing::info!("stopping: no longer ready");
+                    desk.drain();
+                    // Still accepting: a balancer that has not noticed yet must not see a refused connection.
+                    let _ = timeout(settings.settle, &mut accepting).await;
+                }
             }
         }
+        drop(listener);
         let _ = leaving.send(true);
         if timeout(settings.drain_timeout, connections.all_gone()).await.is_err() {
             tracing::warn!("connections were still open after the drain time; closing them");
         }
         upkeep.abort();
+        let _ = upkeep.await;
         tracing::info!("stopped");
     }
+}
 
-    async fn accept(&self, connections: &Connections, left: &watch::Receiver<bool>) {
-        let answerer = Arc::new(Answerer::new(self.desk.clone()));
-        loop {
-            let room = connections.room().await;
-            match self.listener.accept().await {
-                Ok((stream, peer)) => {
-                    if let Some(place) = connections.admit(room, peer.ip()) {
-                        tokio::spawn(serve(stream, peer, Arc::clone(&answerer), place, left.clone()));
-                    }
+async fn accept(desk: &Desk, listener: &TcpListener, connections: &Connections, left: &watch::Receiver<bool>) {
+    let answerer = Arc::new(Answerer::new(desk.clone()));
+    loop {
+        let room = connections.room().await;
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                if let Some(place) = connections.admit(room, peer.ip()) {
+                    tokio::spawn(serve(stream, peer, Arc::clone(&answerer), place, left.clone()));
                 }
-                Err(error) => {
-                    // Usually out of file descriptors: some will come free.
-                    tracing::warn!(%error, "cannot accept a connection");
-                    sleep(Duration::from_millis(50)).await;
-                }
+            }
+            Err(error) => {
+                // Usually out of file descriptors: some will come free.
+                tracing::warn!(%error, "cannot accept a connection");
+                sleep(Duration::from_millis(50)).await;
             }
         }
     }

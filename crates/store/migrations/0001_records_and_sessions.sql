@@ -68,6 +68,10 @@ CREATE TABLE login_log (
     user_agent    TEXT   NOT NULL
 );
 
+-- Whether this is data to play with. Decided when it is made: anyone can sign in as anyone in development mode, so its
+-- people and sessions must never count in production.
+CREATE TABLE desk (mode TEXT NOT NULL);
+
 -- One row that readiness overwrites: only a store that takes writes is ready.
 CREATE TABLE probe (at BIGINT NOT NULL);
 

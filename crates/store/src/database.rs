@@ -45,6 +45,16 @@ pub enum OpenError {
         /// What the database said.
         detail: String,
     },
+    /// The data belongs to the other mode.
+    #[error("{} was made in {found} and cannot be used in {wanted}; choose another directory with --data{}", path.display(), hint(found))]
+    Mode {
+        /// The directory.
+        path: PathBuf,
+        /// The mode it was made in.
+        found: String,
+        /// The mode asked for.
+        wanted: &'static str,
+    },
     /// The data was written by a later version.
     #[error(
         "the data has version {found}, this program knows versions up to {known}; use the newer deskpass that wrote it"
@@ -57,6 +67,28 @@ pub enum OpenError {
     },
 }
 
+/// What data is for. Decided when it is made, and never changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// To try things with: anyone can sign in as anyone.
+    Development,
+    /// In earnest.
+    Production,
+}
+
+impl Mode {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Development => "development mode",
+            Self::Production => "production",
+        }
+    }
+}
+
+fn hint(found: &str) -> &'static str {
+    if found == Mode::Development.name() { ", or add --dev" } else { "" }
+}
+
 #[derive(Debug)]
 pub(crate) struct Database {
     readers: Readers,
@@ -66,13 +98,17 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    pub(crate) fn open(directory: &Path, cache: Arc<Cache>, now: Timestamp) -> Result<Self, OpenError> {
+    pub(crate) fn open(directory: &Path, mode: Mode, cache: Arc<Cache>, now: Timestamp) -> Result<Self, OpenError> {
         create(directory).map_err(|source| OpenError::Directory { path: directory.to_owned(), source })?;
         let lock = Lock::take(directory)?;
         let path = directory.join("deskpass.db");
         let broken = |error: StoreError| OpenError::Database { path: path.clone(), detail: error.to_string() };
         let sql = Sql::open_writer(&path).map_err(broken)?;
         migrate::run(&sql, now).map_err(|error| error.at(&path))?;
+        let found = migrate::claim(&sql, mode.name()).map_err(broken)?;
+        if found != mode.name() {
+            return Err(OpenError::Mode { path: directory.to_owned(), found, wanted: mode.name() });
+        }
         let writer = Writer::start(sql, cache).map_err(broken)?;
         Ok(Self { readers: Readers::new(path), writer, _lock: lock })
     }

@@ -18,7 +18,7 @@ use deskpass_core::Timestamp;
 use crate::cache::Cache;
 use crate::database::Database;
 
-pub use database::OpenError;
+pub use database::{Mode, OpenError};
 pub use directory::{Listed, NewEmployee};
 pub use error::{Cause, StoreError};
 pub use login_log::{Event, LogEntry};
@@ -36,10 +36,10 @@ impl Store {
     /// belongs to this process until the store is dropped.
     ///
     /// # Errors
-    /// When the directory is in use or cannot be used, or the data is damaged or newer than this program.
-    pub fn open(directory: &Path, cache_entries: usize, now: Timestamp) -> Result<Self, OpenError> {
+    /// When the directory is in use or cannot be used, or the data is damaged, newer than this program, or made in the other mode.
+    pub fn open(directory: &Path, mode: Mode, cache_entries: usize, now: Timestamp) -> Result<Self, OpenError> {
         let cache = Arc::new(Cache::new(cache_entries));
-        let database = Database::open(directory, Arc::clone(&cache), now)?;
+        let database = Database::open(directory, mode, Arc::clone(&cache), now)?;
         Ok(Self { database: Arc::new(database), cache })
     }
 

@@ -5,11 +5,11 @@ use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use axum::Router;
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
+use axum::{BoxError, Router};
 use futures_util::FutureExt as _;
-use hyper::body::Incoming;
+use hyper::body::{Body as HttpBody, Bytes};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request};
 use tower::ServiceExt as _;
@@ -55,13 +55,15 @@ impl Answerer {
     }
 
     /// Answers one request. Every way out of here has its envelope, its headers and its line in the metrics.
-    pub(crate) async fn answer(&self, peer: IpAddr, mut request: Request<Incoming>) -> Response {
+    pub(crate) async fn answer<B>(&self, peer: IpAddr, mut request: Request<B>) -> Response
+    where
+        B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    {
         let watch = Stopwatch::start();
         let language = language::preferred(request.headers(), self.desk.settings.default_language);
         let request_id = self.ids.of(request.headers());
         let (rows, row) = self.rows(request.method(), request.uri().path());
         request.extensions_mut().insert(Context { peer, language });
-        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
 
         let answered = AssertUnwindSafe(self.router.clone().oneshot(request)).catch_unwind().await;
         let mut response = match answered {
@@ -78,7 +80,9 @@ impl Answerer {
         finish(response.headers_mut(), &request_id);
         let elapsed = watch.elapsed();
         self.desk.metrics.answered(row, response.status(), elapsed);
-        tracing::debug!(%method, path, status = response.status().as_u16(), ?elapsed, request_id, "answered");
+        // The row's path, not the one asked for: a stranger's words may hold anything, a token too.
+        let route = row.and_then(|row| self.table.get(row)).map_or("other", |route| route.path);
+        tracing::debug!(route, status = response.status().as_u16(), ?elapsed, request_id, "answered");
         response
     }
 
@@ -174,5 +178,46 @@ impl RequestIds {
         let mut id = String::with_capacity(24);
         let _ = write!(id, "{:08x}-{:x}", self.process, self.next.fetch_add(1, Ordering::Relaxed));
         id
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may stop at the first surprise")]
+mod tests {
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+
+    /// A desk in a directory of its own, whose table has one more row: a handler that panics.
+    async fn panicking(directory: &std::path::Path) -> Answerer {
+        let data = directory.display().to_string();
+        let overrides = [("data", data), ("development.enabled", "true".into())];
+        let overrides = overrides.map(|(key, value)| crate::config::Override { key, value, flag: "a test" }).into();
+        let nothing = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
+        let sources = crate::config::Sources { file: None, environment: Vec::new(), overrides, read: &nothing };
+        let desk = Desk::open(crate::config::load(&sources).unwrap().settings).await.unwrap();
+        let mut answerer = Answerer::new(desk);
+        #[expect(clippy::panic, reason = "what the test is about")]
+        let bang = axum::routing::get(|| async { panic!("dpa_secret in a panic") as Failure });
+        answerer.router = answerer.router.route("/api/bang", bang);
+        answerer
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_an_answer() {
+        let directory = tempfile::tempdir().unwrap();
+        let answerer = panicking(directory.path()).await;
+        for _ in 0..3 {
+            let request = Request::get("/api/bang").header("x-request-id", "r-1").body(Body::empty()).unwrap();
+            let response = answerer.answer([127, 0, 0, 1].into(), request).await;
+            assert_eq!(response.status(), 500);
+            let body = response.into_body().collect().await.unwrap().to_bytes();
+            let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(body["code"], 1005);
+            assert_eq!(body["request_id"], "r-1");
+            let message = body["message"].as_str().unwrap();
+            assert!(message.starts_with("Request failed: unexpected error (ref "), "{message}");
+            assert!(!message.contains("secret"));
+        }
     }
 }

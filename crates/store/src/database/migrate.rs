@@ -43,6 +43,13 @@ pub(super) fn run(sql: &Sql, now: Timestamp) -> Result<(), MigrateError> {
     Ok(())
 }
 
+/// Marks fresh data as made in `mode`; returns the mode it was made in.
+pub(super) fn claim(sql: &Sql, mode: &str) -> Result<String, StoreError> {
+    sql.execute("INSERT INTO desk (mode) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM desk)", &args![mode])?;
+    let found = sql.first("SELECT mode FROM desk", &[], |row: &Row<'_>| row.text(0))?;
+    found.ok_or_else(|| StoreError::damaged("the data does not say what it is for"))
+}
+
 fn apply(sql: &Sql, id: i64, text: &str, now: Timestamp) -> Result<(), StoreError> {
     sql.batch("BEGIN IMMEDIATE")?;
     let applied = sql

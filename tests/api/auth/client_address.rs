@@ -1,0 +1,59 @@
+//! X-Forwarded-For and its relatives: what is logged, what decides, and what is not read at all.
+
+use serde_json::json;
+
+use crate::harness::{TestDesk, settings};
+
+async fn logged(desk: &TestDesk, headers: &[(&str, &str)]) -> String {
+    let mut client = desk.client().await;
+    client.post("/api/auth/bind", headers, &json!({ "employee_id": "user01" })).await.data();
+    desk.query("SELECT ip_address FROM login_log ORDER BY rowid DESC LIMIT 1").remove(0)
+}
+
+on_every_store! {
+    async fn from_a_trusted_peer_the_first_address_is_logged(desk) {
+        assert_eq!(logged(&desk, &[]).await, "127.0.0.1");
+        assert_eq!(logged(&desk, &[("X-Forwarded-For", "203.0.113.5")]).await, "203.0.113.5");
+        assert_eq!(logged(&desk, &[("x-forwarded-for", " 203.0.113.5 , 10.1.1.1")]).await, "203.0.113.5");
+        assert_eq!(logged(&desk, &[("x-forwarded-for", "::ffff:203.0.113.5")]).await, "203.0.113.5");
+        assert_eq!(logged(&desk, &[("x-forwarded-for", "2001:db8::7")]).await, "2001:db8::7");
+    }
+
+    async fn what_cannot_be_read_counts_as_absent(desk) {
+        for garbage in ["a", "", ",", "unknown", "1.2.3", "1.2.3.4.5", "_gazonk", "\"1.2.3.4", "x, 203.0.113.5"] {
+            assert_eq!(logged(&desk, &[("x-forwarded-for", garbage)]).await, "127.0.0.1", "{garbage:?}");
+        }
+    }
+
+    async fn other_headers_are_not_read(desk) {
+        let others = [
+            ("x_forwarded_for", "6.6.6.6"), ("forwarded", "for=6.6.6.6"), ("x-real-ip", "6.6.6.6"), ("x-client-ip", "6.6.6.6"),
+            ("true-client-ip", "6.6.6.6"), ("x-forwarded-host", "evil.example"), ("x-forwarded-proto", "https"),
+        ];
+        assert_eq!(logged(&desk, &others).await, "127.0.0.1");
+    }
+
+    async fn a_user_agent_is_kept_short_and_plain(desk) {
+        let long = format!("agent\t{}", "x".repeat(2_000));
+        logged(&desk, &[("user-agent", &long)]).await;
+        let kept = desk.query("SELECT user_agent FROM login_log").remove(0);
+        assert_eq!(kept.len(), 512);
+        assert!(kept.starts_with("agentxxx"), "{kept}");
+    }
+}
+
+#[tokio::test]
+async fn from_an_untrusted_peer_the_header_is_ignored() {
+    let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("trusted_proxies", "10.0.0.0/8")])).await;
+    assert_eq!(logged(&desk, &[("x-forwarded-for", "203.0.113.5")]).await, "127.0.0.1");
+}
+
+#[tokio::test]
+async fn operators_are_told_by_the_address_nobody_can_choose() {
+    let desk = TestDesk::start().await;
+    let mut client = desk.client().await;
+    assert_eq!(client.get("/metrics", &[]).await.status, 200);
+    client.get("/metrics", &[("x-forwarded-for", "203.0.113.5")]).await.refused(403, 1003);
+    client.get("/metrics", &[("x-forwarded-for", "10.0.0.1, 203.0.113.5")]).await.refused(403, 1003);
+    assert_eq!(client.get("/metrics", &[("x-forwarded-for", "203.0.113.5, 10.0.0.1, garbage")]).await.status, 200);
+}

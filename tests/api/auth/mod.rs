@@ -1,0 +1,7 @@
+mod authorization;
+mod bind;
+mod client_address;
+mod logout;
+mod me;
+mod switch_role;
+mod verify;

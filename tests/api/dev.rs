@@ -1,0 +1,90 @@
+//! /api/dev/…
+
+use serde_json::json;
+
+use crate::harness::{PRODUCTION, TestDesk, request};
+
+on_every_store! {
+    async fn login_signs_anyone_in_with_any_role_they_hold(desk) {
+        let mut client = desk.client().await;
+        let login = client.post("/api/dev/login", &[], &json!({ "employee_id": "admin01", "role": "agent" })).await.data();
+        assert_eq!((&login["current_role"], &login["login_method"]), (&json!("agent"), &json!("dev")));
+        client.post("/api/dev/login", &[], &json!({ "employee_id": "user01", "role": "admin" })).await.refused(403, 1003);
+        client.post("/api/dev/login", &[], &json!({ "employee_id": "norole01" })).await.refused(403, 1003);
+        client.post("/api/dev/login", &[], &json!({ "employee_id": "nobody" })).await.refused(403, 1003);
+    }
+
+    async fn users_are_the_six_of_a_fresh_desk(desk) {
+        let mut client = desk.client().await;
+        client.sign_in("user01").await;
+        let users = client.get("/api/dev/users", &[]).await.data()["users"].clone();
+        let brief: Vec<_> = users.as_array().unwrap().iter().map(|user| (user["employee_id"].clone(), user["roles"].clone())).collect();
+        assert_eq!(
+            json!(brief),
+            json!([
+                ["admin01", ["admin", "agent", "user"]], ["agent01", ["agent", "user"]], ["norole01", []],
+                ["security01", ["user", "security"]], ["supervisor01", ["user", "supervisor"]], ["user01", ["user"]],
+            ])
+        );
+        assert_eq!(users[5]["last_login_ip"], "127.0.0.1");
+        assert_eq!(users[5]["last_login_at"], "2027-01-15T08:00:00Z");
+        assert_eq!(users[0]["last_login_ip"], json!(null));
+    }
+
+    async fn health_says_that_development_mode_is_on(desk) {
+        let health = desk.client().await.get("/api/dev/health", &[]).await.data();
+        assert_eq!((&health["status"], &health["development"]), (&json!("ok"), &json!(true)));
+    }
+
+    async fn seeding_again_changes_nothing(desk) {
+        desk.auth().revoke(desk.key("user01"), "user").await.unwrap();
+        let desk = desk.restart().await;
+        assert_eq!(desk.query("SELECT count(*) FROM employee"), ["6"]);
+        desk.client().await.post("/api/dev/login", &[], &json!({ "employee_id": "user01" })).await.refused(403, 1003);
+    }
+}
+
+#[tokio::test]
+async fn in_production_every_method_and_path_is_1018() {
+    let desk = TestDesk::production().await;
+    let mut client = desk.client().await;
+    let tails = [
+        "",
+        "/",
+        "/login",
+        "/login/",
+        "/users",
+        "/health",
+        "/anything",
+        "/login/../users",
+        "/%6cogin",
+        "/LOGIN",
+        "//login",
+        "/login?x=1",
+    ];
+    for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"] {
+        for tail in tails {
+            let answer = client
+                .send(&request(method, &format!("/api/dev{tail}"), &[("content-type", "application/json")], b"{}"))
+                .await;
+            answer.refused(403, 1018);
+        }
+    }
+    // What only looks like it is simply not there.
+    for path in ["/api/development", "/api/devs/login", "/API/dev/login", "/api//dev/login", "/api/%64ev/login"] {
+        client.get(path, &[]).await.refused(404, 1004);
+    }
+}
+
+#[tokio::test]
+async fn data_of_development_mode_does_not_open_in_production_nor_the_other_way_round() {
+    let mut desk = TestDesk::start().await;
+    desk.client().await.sign_in("admin01").await;
+    desk.stop().await;
+    let why = desk.reopen_error(&PRODUCTION).await;
+    assert!(why.contains("development mode") && why.contains("--data"), "{why}");
+    let mut desk = TestDesk::production().await;
+    desk.stop().await;
+    let why = desk.reopen_error(&[("development.enabled", "true")]).await;
+    assert!(why.contains("production") && why.contains("--data"), "{why}");
+}

@@ -1,0 +1,43 @@
+//! /api/ready, /healthz, /metrics, /version, /api/version
+
+use serde_json::json;
+
+on_every_store! {
+    async fn ready_names_each_dependency(desk) {
+        let ready = desk.client().await.get("/api/ready", &[]).await.data();
+        assert_eq!(ready, json!({ "ready": true, "draining": false, "mode": "development", "dependencies": { "store": "ok" } }));
+    }
+
+    async fn versions_are_the_same_on_both_paths(desk) {
+        let mut client = desk.client().await;
+        let version = client.get("/version", &[]).await.data();
+        assert_eq!(version, client.get("/api/version", &[]).await.data());
+        assert_eq!((&version["name"], &version["version"]), (&json!("deskpass"), &json!(env!("CARGO_PKG_VERSION"))));
+        assert!(version["commit"].is_string() && version["built_at"].is_string());
+    }
+
+    async fn healthz_is_plain(desk) {
+        let answer = desk.client().await.get("/healthz", &[]).await;
+        assert_eq!((answer.status, answer.body.as_str()), (200, "ok\n"));
+    }
+
+    async fn metrics_count_by_route_and_outcome(desk) {
+        let mut client = desk.client().await;
+        let token = client.sign_in("user01").await;
+        for _ in 0..3 {
+            client.me(&token).await.data();
+        }
+        client.me("x").await.refused(401, 1001);
+        client.get("/nowhere", &[]).await.refused(404, 1004);
+        let text = client.get("/metrics", &[]).await.body;
+        for line in [
+            r#"deskpass_requests_total{method="GET",route="/api/auth/me",outcome="ok"} 3"#,
+            r#"deskpass_requests_total{method="GET",route="/api/auth/me",outcome="refused"} 1"#,
+            r#"deskpass_requests_total{method="other",route="other",outcome="refused"} 1"#,
+            r#"deskpass_request_seconds_count{method="GET",route="/api/auth/me"} 4"#,
+            "deskpass_cached_sessions 1",
+        ] {
+            assert!(text.contains(line), "{line} is missing in\n{text}");
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! One module for each path below /api.
+
+mod auth;
+mod dev;
+mod health;

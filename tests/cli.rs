@@ -1,0 +1,186 @@
+//! The program in an operator's hands.
+
+use std::path::Path;
+use std::process::Output;
+
+use crate::harness::{Process, binary};
+
+/// Runs the program in a directory; returns whether it succeeded, and all it wrote.
+fn run(directory: &Path, arguments: &[&str]) -> (bool, String) {
+    told(&binary().current_dir(directory).args(arguments).output().unwrap())
+}
+
+fn told(output: &Output) -> (bool, String) {
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    (output.status.success(), text)
+}
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    let directory = tempfile::tempdir().unwrap();
+    let commands: [&[&str]; 11] = [
+        &[],
+        &["serve"],
+        &["migrate"],
+        &["employee", "add"],
+        &["employee", "list"],
+        &["employee", "disable"],
+        &["employee", "enable"],
+        &["role", "grant"],
+        &["role", "revoke"],
+        &["config", "check"],
+        &["config", "show"],
+    ];
+    for command in commands {
+        let (success, text) = run(directory.path(), &[command, &["--help"]].concat());
+        assert!(success && text.contains("Example") && text.contains("deskpass"), "{command:?}\n{text}");
+    }
+    let (success, text) = run(directory.path(), &["--version"]);
+    assert!(success && text.starts_with("deskpass 0."), "{text}");
+}
+
+#[test]
+fn the_first_administrator_is_made_on_the_command_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let dev = |arguments: &[&str]| run(directory.path(), &[arguments, &["--dev"]].concat());
+    let (success, text) = dev(&["employee", "add", "zhangsan", "--name", "张三", "--role", "admin", "--role", "user"]);
+    assert!(success && text.contains("zhangsan is entered with admin, user"), "{text}");
+    let (success, text) = dev(&["employee", "add", "ZhangSan"]);
+    assert!(!success && text.contains("role grant"), "{text}");
+    let (_, text) = dev(&["employee", "list"]);
+    assert!(
+        text.lines().any(|line| line.contains("zhangsan") && line.contains("张三") && line.ends_with("admin, user")),
+        "{text}"
+    );
+    let (_, text) = dev(&["role", "grant", "zhangsan", "security"]);
+    assert!(text.contains("zhangsan now holds the role security"), "{text}");
+    let (_, text) = dev(&["role", "grant", "zhangsan", "security"]);
+    assert!(text.contains("already holds"), "{text}");
+    let (_, text) = dev(&["role", "revoke", "zhangsan", "admin"]);
+    assert!(text.contains("now does not hold the role admin"), "{text}");
+    let (_, text) = dev(&["employee", "disable", "zhangsan"]);
+    assert!(text.contains("zhangsan is disabled; 0 session(s) ended"), "{text}");
+    let (_, text) = dev(&["employee", "list"]);
+    assert!(
+        text.lines()
+            .any(|line| line.contains("zhangsan") && line.contains("disabled") && line.ends_with("user, security")),
+        "{text}"
+    );
+}
+
+#[test]
+fn mistakes_are_named_and_mended() {
+    let directory = tempfile::tempdir().unwrap();
+    let dev = |arguments: &[&str]| run(directory.path(), &[arguments, &["--dev"]].concat());
+    for (arguments, words) in [
+        (&["role", "grant", "nobody", "admin"][..], "deskpass employee add nobody"),
+        (&["role", "grant", "user01", "boss"], "the roles are admin, agent, user, supervisor, security"),
+        (&["employee", "add", "a b"], "EMPLOYEE must be 1 to 64 characters"),
+        (&["employee", "add", "x", "--corp", "a/b"], "--corp must be 1 to 64 characters"),
+        (&["employee", "add", "x", "--role", "Admin"], "there is no role Admin"),
+        (&["employee", "disable", "nobody"], "there is no employee nobody"),
+    ] {
+        let (success, text) = dev(arguments);
+        assert!(!success && text.contains(words), "{arguments:?}\n{text}");
+    }
+}
+
+#[test]
+fn a_directory_in_use_is_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let process = Process::serve(directory.path(), &[]);
+    let data = directory.path().to_str().unwrap();
+    for arguments in [&["serve", "--listen", "127.0.0.1:0"][..], &["migrate"], &["employee", "list"]] {
+        let (success, text) = run(directory.path(), &[arguments, &["--dev", "--data", data]].concat());
+        assert!(!success && text.contains("is in use by another deskpass process"), "{text}");
+    }
+    process.kill();
+    let (success, text) = run(directory.path(), &["migrate", "--dev", "--data", data]);
+    assert!(success && text.contains("is up to date"), "{text}");
+}
+
+#[test]
+fn an_address_in_use_is_named() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let process = Process::serve(one.path(), &[]);
+    let (success, text) = run(two.path(), &["serve", "--dev", "--listen", &process.address]);
+    assert!(!success && text.contains(&process.address) && text.contains("--listen"), "{text}");
+}
+
+#[test]
+fn production_without_its_secrets_does_not_start_and_says_what_is_missing() {
+    let directory = tempfile::tempdir().unwrap();
+    for command in [&["serve"][..], &["config", "check"]] {
+        let (success, text) = run(directory.path(), command);
+        assert!(!success);
+        for key in ["platform.corp_id", "platform.secret", "public_url", "encryption_key"] {
+            assert!(text.contains(key), "{key} is missing in\n{text}");
+        }
+        assert!(text.contains("openssl rand -base64 32"), "{text}");
+    }
+    assert!(!directory.path().join("data").exists(), "nothing was made");
+}
+
+#[test]
+fn development_mode_is_not_for_strangers() {
+    let directory = tempfile::tempdir().unwrap();
+    let (success, text) = run(directory.path(), &["serve", "--dev", "--listen", "0.0.0.0:0"]);
+    assert!(!success && text.contains("--dev-allow-remote"), "{text}");
+    let mut command = binary();
+    command.current_dir(directory.path()).env("DESKPASS_PLATFORM__SECRET", "real").args(["serve", "--dev"]);
+    let (success, text) = told(&command.output().unwrap());
+    assert!(!success && text.contains("platform.secret"), "{text}");
+}
+
+#[test]
+fn unknown_keys_are_named_with_the_nearest_known_one() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("deskpass.toml"), "[session]\nlifetme = \"4h\"\n").unwrap();
+    let (success, text) = run(directory.path(), &["config", "check", "--dev"]);
+    assert!(!success && text.contains("session.lifetme") && text.contains("session.lifetime"), "{text}");
+    std::fs::write(directory.path().join("deskpass.toml"), "[session]\nlifetime = \"4h\"\n").unwrap();
+    let (success, text) = run(directory.path(), &["config", "show", "--dev"]);
+    assert!(
+        success
+            && text.lines().any(|line| line.contains("session.lifetime")
+                && line.contains("4h")
+                && line.contains("deskpass.toml:2")),
+        "{text}"
+    );
+}
+
+#[test]
+fn damaged_data_is_not_replaced_by_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    assert!(run(directory.path(), &["migrate", "--dev"]).0);
+    std::fs::write(data.join("deskpass.db"), "this is not a database, and never was one".repeat(200)).unwrap();
+    let (success, text) = run(directory.path(), &["serve", "--dev", "--listen", "127.0.0.1:0"]);
+    assert!(!success && text.contains("restore it from a backup"), "{text}");
+    assert!(std::fs::read_to_string(data.join("deskpass.db")).unwrap().starts_with("this is not"), "left as it was");
+}
+
+#[test]
+fn data_of_a_later_version_is_not_touched() {
+    let directory = tempfile::tempdir().unwrap();
+    assert!(run(directory.path(), &["migrate", "--dev"]).0);
+    let connection = rusqlite::Connection::open(directory.path().join("data/deskpass.db")).unwrap();
+    connection.execute("INSERT INTO migration (id, applied_at) VALUES (999, 0)", []).unwrap();
+    drop(connection);
+    let (success, text) = run(directory.path(), &["migrate", "--dev"]);
+    assert!(!success && text.contains("version 999") && text.contains("newer deskpass"), "{text}");
+}
+
+#[test]
+fn files_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = tempfile::tempdir().unwrap();
+    let process = Process::serve(&directory.path().join("data"), &[]);
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&directory.path().join("data")), 0o700);
+    for entry in std::fs::read_dir(directory.path().join("data")).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(mode(&path), 0o600, "{path:?}");
+    }
+    process.kill();
+}

@@ -1,0 +1,157 @@
+//! A client that sends exactly the bytes it is told to, so that no header is spelled better than the test wants.
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: String,
+}
+
+impl Response {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    /// The body as JSON, in its envelope.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    pub(crate) fn code(&self) -> u64 {
+        self.json()["code"].as_u64().unwrap()
+    }
+
+    /// The payload of a success.
+    pub(crate) fn data(&self) -> Value {
+        assert_eq!((self.status, self.code()), (200, 0), "{self:?}");
+        self.json()["data"].clone()
+    }
+
+    pub(crate) fn reason(&self) -> String {
+        self.json()["data"]["reason"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Asserts a failure.
+    pub(crate) fn refused(&self, status: u16, code: u64) -> &Self {
+        assert_eq!((self.status, self.code()), (status, code), "{self:?}");
+        self
+    }
+}
+
+/// A keep-alive connection.
+#[derive(Debug)]
+pub(crate) struct Client {
+    stream: TcpStream,
+}
+
+/// A request's bytes.
+pub(crate) fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
+    let mut bytes = format!("{method} {path} HTTP/1.1\r\nhost: desk\r\n").into_bytes();
+    for (name, value) in headers {
+        bytes.extend(format!("{name}: {value}\r\n").bytes());
+    }
+    if !body.is_empty() || method == "POST" {
+        bytes.extend(format!("content-length: {}\r\n", body.len()).bytes());
+    }
+    bytes.extend(b"\r\n");
+    bytes.extend(body);
+    bytes
+}
+
+impl Client {
+    pub(crate) async fn connect(address: &str) -> Self {
+        let stream = TcpStream::connect(address).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        Self { stream }
+    }
+
+    /// Sends bytes and reads one answer; `None` when the connection ends before it is whole.
+    pub(crate) async fn try_send(&mut self, bytes: &[u8]) -> Option<Response> {
+        self.stream.write_all(bytes).await.ok()?;
+        self.read().await
+    }
+
+    pub(crate) async fn send(&mut self, bytes: &[u8]) -> Response {
+        self.try_send(bytes).await.expect("an answer")
+    }
+
+    /// Sends the beginning of a request.
+    pub(crate) async fn start(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).await.unwrap();
+    }
+
+    /// Reads one answer.
+    pub(crate) async fn read(&mut self) -> Option<Response> {
+        let mut bytes = Vec::new();
+        let head = loop {
+            if let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+                break at + 4;
+            }
+            self.more(&mut bytes).await?;
+        };
+        let text = String::from_utf8_lossy(&bytes[..head]).into_owned();
+        let mut lines = text.lines();
+        let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
+        let headers: Vec<_> = lines
+            .filter_map(|line| line.split_once(": "))
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        let length = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+        let length: usize = length.map_or(0, |(_, value)| value.parse().unwrap());
+        while bytes.len() < head + length {
+            self.more(&mut bytes).await?;
+        }
+        let body = String::from_utf8_lossy(&bytes[head..]).into_owned();
+        Some(Response { status, headers, body })
+    }
+
+    async fn more(&mut self, bytes: &mut Vec<u8>) -> Option<()> {
+        let mut chunk = vec![0; 4096];
+        let read = self.stream.read(&mut chunk).await.ok().filter(|read| *read > 0)?;
+        bytes.extend(&chunk[..read]);
+        Some(())
+    }
+
+    pub(crate) async fn get(&mut self, path: &str, headers: &[(&str, &str)]) -> Response {
+        self.send(&request("GET", path, headers, b"")).await
+    }
+
+    /// Posts JSON.
+    pub(crate) async fn post(&mut self, path: &str, headers: &[(&str, &str)], body: &Value) -> Response {
+        let headers: Vec<_> = headers.iter().copied().chain([("content-type", "application/json")]).collect();
+        self.send(&request("POST", path, &headers, body.to_string().as_bytes())).await
+    }
+
+    /// Signs in through the development route and returns the token.
+    pub(crate) async fn sign_in(&mut self, employee: &str) -> String {
+        let answer = self.post("/api/dev/login", &[], &json!({ "employee_id": employee })).await;
+        answer.data()["token"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) async fn verify(&mut self, token: &str) -> Value {
+        self.post("/api/auth/verify", &[], &json!({ "token": token })).await.data()
+    }
+
+    pub(crate) async fn is_valid(&mut self, token: &str) -> bool {
+        self.verify(token).await["valid"].as_bool().unwrap()
+    }
+
+    pub(crate) async fn me(&mut self, token: &str) -> Response {
+        self.get("/api/auth/me", &[("authorization", &format!("Bearer {token}"))]).await
+    }
+
+    pub(crate) async fn logout(&mut self, token: &str) -> Response {
+        let bearer = format!("Bearer {token}");
+        self.send(&request("POST", "/api/auth/logout", &[("authorization", &bearer)], b"")).await
+    }
+
+    pub(crate) async fn switch(&mut self, token: &str, role: &str) -> Response {
+        let bearer = format!("Bearer {token}");
+        self.post("/api/auth/switch-role", &[("authorization", &bearer)], &json!({ "role": role })).await
+    }
+}

@@ -1,0 +1,148 @@
+//! A desk inside the test's own process: real sockets, real disk, a clock wound by hand.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use deskpass::config::{self, Override, Settings, Sources};
+use deskpass::server::Server;
+use deskpass_auth::Auth;
+use deskpass_core::{Clock, EmployeeId, EmployeeKey, Timestamp};
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use super::Client;
+
+/// A running desk.
+#[derive(Debug)]
+pub(crate) struct TestDesk {
+    pub(crate) address: String,
+    pub(crate) clock: Clock,
+    desk: deskpass::Desk,
+    settings: Settings,
+    stop: Option<oneshot::Sender<()>>,
+    stopped: Option<JoinHandle<()>>,
+    directory: TempDir,
+}
+
+/// Settings as they would come from a file and flags.
+pub(crate) fn settings(given: &[(&'static str, &str)]) -> Settings {
+    let overrides = given.iter().map(|(key, value)| Override { key, value: (*value).to_owned(), flag: "a test" });
+    let nothing = |_: &Path| Err(std::io::ErrorKind::NotFound.into());
+    let sources = Sources { file: None, environment: Vec::new(), overrides: overrides.collect(), read: &nothing };
+    config::load(&sources).unwrap().settings
+}
+
+/// What production needs, made up.
+pub(crate) const PRODUCTION: [(&str, &str); 4] = [
+    ("platform.corp_id", "wwdeskpass"),
+    ("platform.secret", "canary-corp-secret"),
+    ("public_url", "https://desk.example.com"),
+    ("encryption_key", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="),
+];
+
+impl TestDesk {
+    /// A desk in development mode.
+    pub(crate) async fn start() -> Self {
+        Self::with(settings(&[("development.enabled", "true")])).await
+    }
+
+    /// A desk in production mode.
+    pub(crate) async fn production() -> Self {
+        Self::with(Settings {
+            server: config::Server { settle: Duration::ZERO, ..settings(&PRODUCTION).server },
+            ..settings(&PRODUCTION)
+        })
+        .await
+    }
+
+    /// A desk with these settings, on a free port, in a directory of its own.
+    pub(crate) async fn with(settings: Settings) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let clock = Clock::wound(Timestamp::from_millis(1_800_000_000_000));
+        Self::open(settings, directory, clock).await
+    }
+
+    async fn open(settings: Settings, directory: TempDir, clock: Clock) -> Self {
+        let data = directory.path().to_owned();
+        let settings = Settings { listen: "127.0.0.1:0".parse().unwrap(), data, ..settings };
+        let desk = deskpass::Desk::open_at(settings.clone(), clock.clone()).await.unwrap();
+        let server = Server::bind(desk.clone()).await.unwrap();
+        let address = server.address().to_string();
+        let (stop, stopping) = oneshot::channel();
+        let stopped = tokio::spawn(server.run(async { drop(stopping.await) }));
+        Self { address, clock, desk, settings, stop: Some(stop), stopped: Some(stopped), directory }
+    }
+
+    /// Stops the desk and opens it again on the same data.
+    pub(crate) async fn restart(mut self) -> Self {
+        self.stop().await;
+        let Self { clock, desk, settings, directory, .. } = self;
+        drop(desk);
+        Self::open(settings, directory, clock).await
+    }
+
+    /// Why a desk that has stopped cannot be opened again with other settings.
+    pub(crate) async fn reopen_error(self, given: &[(&'static str, &str)]) -> String {
+        let Self { clock, desk, directory, .. } = self;
+        drop(desk);
+        let settings = Settings { data: directory.path().to_owned(), ..settings(given) };
+        deskpass::Desk::open_at(settings, clock).await.unwrap_err().to_string()
+    }
+
+    /// Asks the desk to stop and waits until it has.
+    pub(crate) async fn stop(&mut self) {
+        drop(self.stop.take());
+        if let Some(stopped) = self.stopped.take() {
+            stopped.await.unwrap();
+        }
+    }
+
+    /// Asks the desk to stop, without waiting.
+    pub(crate) fn ask_to_stop(&mut self) {
+        drop(self.stop.take());
+    }
+
+    pub(crate) async fn client(&self) -> Client {
+        Client::connect(&self.address).await
+    }
+
+    pub(crate) fn auth(&self) -> &Auth {
+        &self.desk.auth
+    }
+
+    pub(crate) fn key(&self, employee: &str) -> EmployeeKey {
+        self.auth().key(None, &EmployeeId::parse(employee).unwrap())
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
+        self.directory.path().join("deskpass.db")
+    }
+
+    /// What a query finds in the desk's database, each row's columns joined by `|`.
+    pub(crate) fn query(&self, sql: &str) -> Vec<String> {
+        query(&self.database(), sql)
+    }
+}
+
+/// What a query finds in a database, each row's columns joined by `|`.
+pub(crate) fn query(database: &Path, sql: &str) -> Vec<String> {
+    let connection = rusqlite::Connection::open(database).unwrap();
+    let mut statement = connection.prepare(sql).unwrap();
+    let columns = statement.column_count();
+    let rows = statement.query_map([], |row| {
+        let column = |at| row.get::<_, rusqlite::types::Value>(at);
+        let texts = (0..columns).map(|at| column(at).map(text)).collect::<Result<Vec<_>, _>>()?;
+        Ok(texts.join("|"))
+    });
+    rows.unwrap().map(Result::unwrap).collect()
+}
+
+fn text(value: rusqlite::types::Value) -> String {
+    match value {
+        rusqlite::types::Value::Text(text) => text,
+        rusqlite::types::Value::Integer(number) => number.to_string(),
+        rusqlite::types::Value::Null => "-".to_owned(),
+        other => format!("{other:?}"),
+    }
+}

@@ -1,0 +1,71 @@
+//! The real program in a process of its own.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// The program under test, as a command.
+pub(crate) fn binary() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_deskpass"));
+    // Nothing of whoever runs the suite leaks into it.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("DESKPASS_")) {
+        command.env_remove(name);
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// A running service.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: Child,
+    pub(crate) address: String,
+}
+
+impl Process {
+    /// Starts `deskpass serve --dev` on `data` and waits for its ready line.
+    pub(crate) fn serve(data: &Path, more: &[&str]) -> Self {
+        let mut command = binary();
+        command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(data).args(more);
+        Self::spawn(command)
+    }
+
+    /// Starts a command that serves and waits for its ready line.
+    pub(crate) fn spawn(mut command: Command) -> Self {
+        let mut child = command.spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        let Some(address) = line.trim().strip_prefix("deskpass is ready at http://") else {
+            let mut why = String::new();
+            child.stderr.take().unwrap().read_to_string(&mut why).unwrap();
+            panic!("no ready line, but {line:?} and {why}");
+        };
+        let address = address.to_owned();
+        child.stdout = Some(stdout.into_inner());
+        Self { child, address }
+    }
+
+    /// SIGKILL: no farewell.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// SIGTERM; returns the exit code and everything it wrote to standard error.
+    pub(crate) fn terminate(mut self) -> (Option<i32>, String) {
+        let sent = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
+        assert!(sent.success());
+        let mut log = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+        (self.child.wait().unwrap().code(), log)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // A test that fails must not leave its service behind.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,23 @@
+//! The black-box suite: it mirrors the URLs, starts its own desks, owns the clock and does not sleep.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test stops at the first surprise, and says where"
+)]
+#![expect(clippy::disallowed_methods, reason = "a test may measure and read the environment")]
+
+#[macro_use]
+mod harness;
+
+mod api;
+mod canary;
+mod cli;
+mod durability;
+mod envelope;
+mod model;
+mod races;
+mod routes;
+mod server;

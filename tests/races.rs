@@ -1,0 +1,107 @@
+//! Races, by the thousand: whatever comes first, a token that was signed out stays signed out.
+
+use tokio::task::JoinSet;
+
+use crate::harness::{Client, TestDesk, settings};
+
+/// Rounds for each cache size.
+const ROUNDS: usize = 1_500;
+
+/// One round: two switches, a logout and a verify at once on one token. Returns how often the logout won over a switch.
+async fn round(clients: &mut [Client; 4], token: &str) -> bool {
+    let [one, two, three, four] = clients;
+    let (first, second, logout, _) =
+        tokio::join!(one.switch(token, "agent"), two.switch(token, "user"), three.logout(token), four.verify(token));
+    logout.data();
+    for switch in [&first, &second] {
+        assert!(switch.status == 200 || switch.code() == 1001, "{switch:?}");
+    }
+    for client in clients {
+        assert!(!client.is_valid(token).await, "a signed-out token came back to life");
+        assert_eq!(client.me(token).await.refused(401, 1001).reason(), "signed_out");
+    }
+    first.status == 401 || second.status == 401
+}
+
+async fn many_rounds(desk: &TestDesk) {
+    let mut workers = JoinSet::new();
+    for _ in 0..3 {
+        let mut clients = [desk.client().await, desk.client().await, desk.client().await, desk.client().await];
+        workers.spawn(async move {
+            let mut won = 0;
+            for _ in 0..ROUNDS / 3 {
+                let token = clients[0].sign_in("admin01").await;
+                won += usize::from(round(&mut clients, &token).await);
+            }
+            won
+        });
+    }
+    let won: usize = workers.join_all().await.into_iter().sum();
+    assert!(won > 0, "the logout never came first: this test races nothing");
+    let left = desk.query("SELECT count(*) FROM session");
+    assert_eq!(left, ["0"]);
+}
+
+on_every_store! {
+    async fn a_switch_never_revives_what_a_logout_ended(desk) {
+        many_rounds(&desk).await;
+    }
+
+    async fn of_many_logouts_one_succeeds(desk) {
+        let mut client = desk.client().await;
+        for _ in 0..50 {
+            let token = client.sign_in("user01").await;
+            let mut all = JoinSet::new();
+            for _ in 0..4 {
+                let (mut other, token) = (desk.client().await, token.clone());
+                all.spawn(async move { other.logout(&token).await.status });
+            }
+            let mut statuses = all.join_all().await;
+            statuses.sort_unstable();
+            assert_eq!(statuses, [200, 401, 401, 401]);
+        }
+        assert_eq!(desk.query("SELECT count(*) FROM login_log WHERE event = 'logout'"), ["50"]);
+    }
+
+    async fn a_role_taken_away_is_not_switched_to(desk) {
+        let mut clients = [desk.client().await, desk.client().await];
+        for _ in 0..200 {
+            desk.auth().grant(desk.key("user01"), "security").await.unwrap();
+            let token = clients[0].sign_in("user01").await;
+            let key = desk.key("user01");
+            let (switched, revoked) = tokio::join!(clients[1].switch(&token, "security"), desk.auth().revoke(key, "security"));
+            assert!(revoked.unwrap());
+            assert!(switched.status == 200 || switched.code() == 1003, "{switched:?}");
+            // Whichever came first: nobody acts in a role that was taken away.
+            let verified = clients[0].verify(&token).await;
+            assert_ne!(verified["current_role"], "security");
+            assert_eq!(verified["valid"] == true, switched.status == 403);
+        }
+    }
+
+    async fn nobody_is_signed_in_past_being_shut_out(desk) {
+        let mut client = desk.client().await;
+        for _ in 0..100 {
+            let key = desk.key("user01");
+            let ask = serde_json::json!({ "employee_id": "user01" });
+            let (login, disabled) = tokio::join!(client.post("/api/dev/login", &[], &ask), desk.auth().disable(key.clone()));
+            disabled.unwrap();
+            if login.status == 200 {
+                assert!(!client.is_valid(login.data()["token"].as_str().unwrap()).await);
+            }
+            desk.auth().enable(key).await.unwrap();
+            if login.status == 200 {
+                assert!(!client.is_valid(login.data()["token"].as_str().unwrap()).await);
+            }
+        }
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+    }
+}
+
+/// With room for hardly anything, every request fills the cache anew: the late reader is the danger.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_that_comes_late_does_not_fill_the_cache_with_the_past() {
+    let mut tiny = settings(&[("development.enabled", "true")]);
+    tiny.session.cache_entries = 2;
+    many_rounds(&TestDesk::with(tiny).await).await;
+}

@@ -1,0 +1,70 @@
+//! Walks the route table: what it says of each route is what the route does.
+
+use deskpass::http::{Route, Who, routes};
+
+use crate::envelope::assert_shape;
+use crate::harness::{TestDesk, request};
+
+fn ask(route: &Route, headers: &[(&str, &str)]) -> Vec<u8> {
+    let json = ("content-type", "application/json");
+    request(route.method.as_str(), route.path, &[headers, &[json]].concat(), b"{}")
+}
+
+#[tokio::test]
+async fn without_a_token_only_open_routes_answer() {
+    let desk = TestDesk::start().await;
+    let mut client = desk.client().await;
+    for route in routes() {
+        let answer = client.send(&ask(&route, &[])).await;
+        match route.who {
+            Who::Holder | Who::Caller => assert_eq!(answer.refused(401, 1001).reason(), "missing"),
+            Who::Anyone | Who::Developer | Who::Operator => assert_ne!(answer.status, 401, "{route:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn with_the_active_role_taken_away_only_holders_routes_answer() {
+    for route in routes().into_iter().filter(|route| matches!(route.who, Who::Holder | Who::Caller)) {
+        let desk = TestDesk::start().await;
+        let mut client = desk.client().await;
+        let bearer = format!("Bearer {}", client.sign_in("agent01").await);
+        desk.auth().revoke(desk.key("agent01"), "agent").await.unwrap();
+        let answer = client.send(&ask(&route, &[("authorization", &bearer)])).await;
+        let suspended = answer.code() == 1003 && answer.reason() == "role_taken_away";
+        assert_eq!(suspended, route.who == Who::Caller, "{route:?} {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn in_production_developers_routes_do_not_answer_and_operators_need_their_network() {
+    let desk = TestDesk::production().await;
+    let mut client = desk.client().await;
+    for route in routes() {
+        let answer = client.send(&ask(&route, &[("x-forwarded-for", "203.0.113.5")])).await;
+        match route.who {
+            Who::Developer => drop(answer.refused(403, 1018)),
+            Who::Operator => drop(answer.refused(403, 1003)),
+            Who::Anyone | Who::Holder | Who::Caller => assert_ne!(answer.status, 500, "{route:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_route_below_api_answers_in_the_envelope_whatever_the_method() {
+    let desk = TestDesk::start().await;
+    let mut client = desk.client().await;
+    for route in routes().into_iter().filter(|route| route.path.starts_with("/api")) {
+        for method in ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"] {
+            let answer = client.send(&request(method, route.path, &[], b"")).await;
+            assert_shape(&answer);
+        }
+    }
+}
+
+#[test]
+fn the_table_has_no_row_twice() {
+    let rows: Vec<_> = routes().iter().map(|route| (route.method.clone(), route.path)).collect();
+    let unique: std::collections::HashSet<_> = rows.iter().cloned().collect();
+    assert_eq!(rows.len(), unique.len());
+}

@@ -1,0 +1,126 @@
+//! The server itself: patience, limits, farewell.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::harness::{Client, Process, TestDesk, request, settings};
+
+const DEV: (&str, &str) = ("development.enabled", "true");
+
+#[tokio::test]
+async fn a_head_that_does_not_end_is_not_waited_for() {
+    let desk = TestDesk::with(settings(&[DEV, ("server.header_timeout", "200ms")])).await;
+    let mut slow = desk.client().await;
+    let answer = slow.try_send(b"GET /api/ready HTTP/1.1\r\nhost: desk\r\nx-slow: ").await;
+    assert!(answer.is_none_or(|answer| answer.status == 408));
+    assert!(slow.read().await.is_none(), "the connection is closed");
+    desk.client().await.get("/api/ready", &[]).await.data();
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_not_waited_for() {
+    let desk = TestDesk::with(settings(&[DEV, ("server.body_timeout", "200ms")])).await;
+    let head = b"POST /api/auth/verify HTTP/1.1\r\nhost: desk\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{\"token";
+    let answer = desk.client().await.send(head).await;
+    assert!(answer.refused(400, 1002).json()["message"].as_str().unwrap().contains("in time"));
+}
+
+#[tokio::test]
+async fn a_body_in_pieces_is_put_together() {
+    let desk = TestDesk::start().await;
+    let head = b"POST /api/dev/login HTTP/1.1\r\nhost: desk\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
+    let chunks: &[u8] = b"9\r\n{\"employe\r\n13\r\ne_id\":\"user01\"    }\r\n0\r\n\r\n";
+    let answer = desk.client().await.send(&[head, chunks].concat()).await;
+    assert_eq!(answer.data()["employee_id"], "user01");
+}
+
+#[tokio::test]
+async fn a_head_that_is_too_large_is_refused() {
+    let desk = TestDesk::start().await;
+    let names: Vec<_> = (0..80).map(|at| format!("x-{at}")).collect();
+    let headers: Vec<_> = names.iter().map(|name| (name.as_str(), "x")).collect();
+    assert_eq!(desk.client().await.get("/api/ready", &headers).await.status, 431);
+    let large = "x".repeat(20_000);
+    assert_eq!(desk.client().await.get("/api/ready", &[("x-large", &large)]).await.status, 431);
+}
+
+#[tokio::test]
+async fn one_address_has_so_many_connections_and_no_more() {
+    let limits = [DEV, ("server.max_connections_per_address", "3"), ("trusted_proxies", "10.0.0.0/8")];
+    let desk = TestDesk::with(settings(&limits)).await;
+    let mut held = Vec::new();
+    for _ in 0..3 {
+        let mut client = desk.client().await;
+        client.get("/healthz", &[]).await;
+        held.push(client);
+    }
+    let ask = request("GET", "/healthz", &[], b"");
+    assert!(desk.client().await.try_send(&ask).await.is_none(), "the fourth is turned away");
+    held.pop();
+    // The place comes free when the server has seen the end of the connection.
+    while desk.client().await.try_send(&ask).await.is_none() {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn beyond_the_last_place_connections_wait() {
+    let desk = TestDesk::with(settings(&[DEV, ("server.max_connections", "2")])).await;
+    let mut first = desk.client().await;
+    let mut second = desk.client().await;
+    first.get("/healthz", &[]).await;
+    second.get("/healthz", &[]).await;
+    let mut third = desk.client().await;
+    let waiting = tokio::spawn(async move { third.get("/healthz", &[]).await.status });
+    first.get("/healthz", &[]).await;
+    assert!(!waiting.is_finished());
+    drop(first);
+    assert_eq!(waiting.await.unwrap(), 200);
+}
+
+#[tokio::test]
+async fn a_desk_that_stops_says_so_first_and_finishes_what_it_began() {
+    let mut desk = TestDesk::with(settings(&[DEV, ("server.settle", "1s")])).await;
+    let (mut watcher, mut slow) = (desk.client().await, desk.client().await);
+    watcher.get("/api/ready", &[]).await.data();
+    let body = json!({ "employee_id": "user01" }).to_string();
+    let ask = request("POST", "/api/dev/login", &[("content-type", "application/json")], body.as_bytes());
+    let (now, later) = ask.split_at(ask.len() - 5);
+    // The answer to a first request shows that the connection is being served.
+    slow.get("/healthz", &[]).await;
+    slow.start(now).await;
+    desk.ask_to_stop();
+    let draining = loop {
+        let answer = watcher.get("/api/ready", &[]).await;
+        if answer.status != 200 {
+            break answer;
+        }
+    };
+    assert_eq!(draining.refused(503, 1005).json()["data"]["draining"], true);
+    desk.client().await.get("/api/version", &[]).await.data();
+    slow.send(later).await.data();
+    desk.stop().await;
+    assert!(tokio::net::TcpStream::connect(&desk.address).await.is_err(), "nobody listens any more");
+}
+
+#[test]
+fn sigterm_ends_the_program_in_peace() {
+    let directory = tempfile::tempdir().unwrap();
+    let process = Process::serve(directory.path(), &[]);
+    let (code, log) = process.terminate();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains("no longer ready") && log.contains("stopped"), "{log}");
+}
+
+#[tokio::test]
+async fn idle_connections_do_not_hold_up_the_end() {
+    let mut desk = TestDesk::start().await;
+    let mut idle: Vec<Client> = Vec::new();
+    for _ in 0..5 {
+        let mut client = desk.client().await;
+        client.get("/healthz", &[]).await;
+        idle.push(client);
+    }
+    tokio::time::timeout(Duration::from_secs(5), desk.stop()).await.unwrap();
+}
