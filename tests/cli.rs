@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use crate::harness::{Process, binary};
+use crate::harness::{Client, Process, binary};
 
 /// Runs the program in a directory; returns whether it succeeded, and all it wrote.
 fn run(directory: &Path, arguments: &[&str]) -> (bool, String) {
@@ -90,13 +90,39 @@ fn a_directory_in_use_is_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     let process = Process::serve(directory.path(), &[]);
     let data = directory.path().to_str().unwrap();
-    for arguments in [&["serve", "--listen", "127.0.0.1:0"][..], &["migrate"], &["employee", "list"]] {
+    for arguments in [&["serve", "--listen", "127.0.0.1:0"][..], &["migrate"]] {
         let (success, text) = run(directory.path(), &[arguments, &["--dev", "--data", data]].concat());
         assert!(!success && text.contains("is in use by another deskpass process"), "{text}");
     }
     process.kill();
     let (success, text) = run(directory.path(), &["migrate", "--dev", "--data", data]);
     assert!(success && text.contains("is up to date"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_command_line_reaches_a_running_service() {
+    let directory = tempfile::tempdir().unwrap();
+    let process = Process::serve(&directory.path().join("data"), &[]);
+    let mut client = Client::connect(&process.address).await;
+    let dev = |arguments: &[&str]| run(directory.path(), &[arguments, &["--dev"]].concat());
+    let token = client.sign_in("agent01").await;
+    assert!(client.is_valid(&token).await);
+    let (success, text) = dev(&["role", "revoke", "agent01", "agent"]);
+    assert!(success && text.contains("now does not hold the role agent"), "{text}");
+    assert!(!client.is_valid(&token).await, "the running service knows at once");
+    client.switch(&token, "user").await.data();
+    let (_, text) = dev(&["employee", "disable", "agent01"]);
+    assert!(text.contains("agent01 is disabled; 1 session(s) ended"), "{text}");
+    assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "disabled");
+    let (_, text) = dev(&["employee", "list"]);
+    assert!(text.lines().any(|line| line.contains("agent01") && line.contains("disabled")), "{text}");
+    let (success, text) = dev(&["employee", "disable", "nobody"]);
+    assert!(!success && text.contains("there is no employee nobody"), "{text}");
+    // What a killed process leaves behind is in nobody's way.
+    process.kill();
+    let process = Process::serve(&directory.path().join("data"), &[]);
+    assert!(dev(&["employee", "enable", "agent01"]).0);
+    drop(process);
 }
 
 #[test]

@@ -19,5 +19,6 @@ mod durability;
 mod envelope;
 mod model;
 mod races;
+mod readme;
 mod routes;
 mod server;

@@ -111,16 +111,12 @@ impl Common {
     }
 }
 
-/// Opens the desk for one errand.
-fn at_the_desk<T>(common: &Common, errand: impl AsyncFnOnce(Desk) -> Result<T, Failed>) -> Result<T, Failed> {
-    let settings = common.settings()?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async { errand(Desk::open(settings).await?).await })
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
 
 fn migrate(common: &Common) -> Result<(), Failed> {
-    at_the_desk(common, async |desk| {
-        println!("{} is up to date", desk.settings.data.display());
-        Ok(())
-    })
+    let desk = runtime()?.block_on(Desk::open(common.settings()?))?;
+    println!("{} is up to date", desk.settings.data.display());
+    Ok(())
 }

@@ -3,6 +3,7 @@
 pub mod cli;
 pub mod config;
 mod desk;
+mod errand;
 pub mod http;
 pub mod server;
 mod telemetry;

@@ -1,6 +1,7 @@
 //! The server itself: accepts connections within limits, serves them, and leaves politely.
 
 mod connections;
+mod errands;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -13,6 +14,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio::time::{interval, sleep, timeout};
 
 use crate::http::Answerer;
@@ -54,7 +56,9 @@ impl Server {
     /// more connections, and finishes what is under way.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self { desk, listener, .. } = self;
-        let upkeep = tokio::spawn(upkeep(desk.clone()));
+        let mut chores = JoinSet::new();
+        chores.spawn(upkeep(desk.clone()));
+        chores.spawn(errands::take(desk.clone()));
         let (leaving, left) = watch::channel(false);
         let connections = Connections::new(&desk);
         let settings = &desk.settings.server;
@@ -75,8 +79,7 @@ impl Server {
         if timeout(settings.drain_timeout, connections.all_gone()).await.is_err() {
             tracing::warn!("connections were still open after the drain time; closing them");
         }
-        upkeep.abort();
-        let _ = upkeep.await;
+        chores.shutdown().await;
         tracing::info!("stopped");
     }
 }

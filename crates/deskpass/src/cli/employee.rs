@@ -1,11 +1,11 @@
 //! `deskpass employee` and `deskpass role`: the first administrator is made here.
 
 use clap::{Args, Subcommand};
-use deskpass_auth::{Auth, Error, Refusal};
-use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Person, Role, Roles};
-use deskpass_store::Listed;
+use deskpass_store::OpenError;
 
-use super::{Common, Failed, at_the_desk};
+use super::{Common, Failed, runtime};
+use crate::errand::{Errand, Who};
+use crate::{Desk, StartError};
 
 /// Enter, list and shut out employees.
 #[derive(Debug, Subcommand)]
@@ -79,109 +79,41 @@ pub(super) struct Assignment {
 impl EmployeeCommand {
     pub(super) fn run(self) -> Result<(), Failed> {
         match self {
-            Self::Add(add) => add.run(),
-            Self::List(common) => at_the_desk(&common, async |desk| list(&desk.auth).await),
-            Self::Disable(named) => at_the_desk(&named.common, async |desk| {
-                let ended = desk.auth.disable(named.key(&desk.auth)?).await.map_err(named.explain())?;
-                println!("{} is disabled; {ended} session(s) ended", named.employee);
-                Ok(())
-            }),
-            Self::Enable(named) => at_the_desk(&named.common, async |desk| {
-                desk.auth.enable(named.key(&desk.auth)?).await.map_err(named.explain())?;
-                println!("{} is enabled", named.employee);
-                Ok(())
-            }),
+            Self::List(common) => send(&common, &Errand::List),
+            Self::Disable(named) => send(&named.common, &Errand::Disable(named.who())),
+            Self::Enable(named) => send(&named.common, &Errand::Enable(named.who())),
+            Self::Add(Add { named, name, department, roles }) => {
+                send(&named.common, &Errand::Add { who: named.who(), name, department, roles })
+            }
         }
     }
 }
 
 impl RoleCommand {
     pub(super) fn run(self) -> Result<(), Failed> {
-        let (Self::Grant(assignment) | Self::Revoke(assignment)) = &self;
-        let Assignment { named, role } = assignment;
-        at_the_desk(&named.common, async |desk| {
-            let key = named.key(&desk.auth)?;
-            let (changed, holds) = match &self {
-                Self::Grant(_) => (desk.auth.grant(key, role).await, "holds"),
-                Self::Revoke(_) => (desk.auth.revoke(key, role).await, "does not hold"),
-            };
-            let when = if changed.map_err(named.explain())? { "now" } else { "already" };
-            println!("{} {when} {holds} the role {role}", named.employee);
-            Ok(())
-        })
+        match self {
+            Self::Grant(Assignment { named, role }) => send(&named.common, &Errand::Grant(named.who(), role)),
+            Self::Revoke(Assignment { named, role }) => send(&named.common, &Errand::Revoke(named.who(), role)),
+        }
     }
 }
 
 impl Named {
-    fn key(&self, auth: &Auth) -> Result<EmployeeKey, Failed> {
-        let id = EmployeeId::parse(&self.employee).map_err(|rule| Failed(format!("EMPLOYEE {rule}")))?;
-        let corp = self.corp.as_deref().map(CorpId::parse).transpose();
-        let corp = corp.map_err(|rule| Failed(format!("--corp {rule}")))?;
-        Ok(auth.key(corp.as_ref(), &id))
-    }
-
-    /// Turns what the desk says into what to do about it.
-    fn explain(&self) -> impl Fn(Error) -> Failed + '_ {
-        move |error| {
-            let name = &self.employee;
-            Failed(match error {
-                Error::Refused(Refusal::UnknownEmployee) => {
-                    format!("there is no employee {name}; `deskpass employee add {name}` enters them")
-                }
-                Error::Refused(Refusal::Exists) => {
-                    format!("{name} is entered already; `deskpass role grant {name} ROLE` gives them a role")
-                }
-                Error::Refused(Refusal::NoSuchRole(role)) => no_such_role(&role),
-                other => other.to_string(),
-            })
-        }
+    fn who(&self) -> Who {
+        Who { employee: self.employee.clone(), corp: self.corp.clone() }
     }
 }
 
-impl Add {
-    fn run(self) -> Result<(), Failed> {
-        let parse = |name: &String| Role::from_name(name).ok_or_else(|| Failed(no_such_role(name)));
-        let roles = self.roles.iter().map(parse).collect::<Result<Roles, _>>()?;
-        let named = &self.named;
-        at_the_desk(&named.common, async |desk| {
-            let person = Person {
-                key: named.key(&desk.auth)?,
-                employee_id: named.employee.clone(),
-                name: self.name.clone().unwrap_or_else(|| named.employee.clone()),
-                department: self.department.clone(),
-                avatar: String::new(),
-                roles,
-                disabled: false,
-            };
-            desk.auth.add_employee(person).await.map_err(named.explain())?;
-            println!("{} is entered with {}", named.employee, names(roles));
-            Ok(())
-        })
-    }
-}
-
-fn no_such_role(name: &str) -> String {
-    format!("there is no role {name}; the roles are admin, agent, user, supervisor, security")
-}
-
-fn names(roles: Roles) -> String {
-    let names: Vec<_> = roles.iter().map(Role::name).collect();
-    if names.is_empty() { "no role".to_owned() } else { names.join(", ") }
-}
-
-async fn list(auth: &Auth) -> Result<(), Failed> {
-    println!("{:<20} {:<20} {:<20} {:<10} ROLES", "CORPORATION", "EMPLOYEE", "NAME", "STATE");
-    let mut after = None;
-    loop {
-        let page = auth.employees(after, 500).await?;
-        for Listed { person, .. } in &page {
-            let state = if person.disabled { "disabled" } else { "enabled" };
-            let (corp, roles) = (person.key.corp(), names(person.roles));
-            println!("{corp:<20} {:<20} {:<20} {state:<10} {roles}", person.employee_id, person.name);
-        }
-        match page.last() {
-            Some(last) => after = Some(last.person.key.clone()),
-            None => return Ok(()),
-        }
-    }
+/// Does an errand here, or has it done by the service that runs on the same data.
+fn send(common: &Common, errand: &Errand) -> Result<(), Failed> {
+    let runtime = runtime()?;
+    let told = match runtime.block_on(Desk::open(common.settings()?)) {
+        Ok(desk) => runtime.block_on(errand.run(&desk.auth)),
+        Err(StartError::Open(OpenError::InUse(data))) => errand
+            .hand_over(&data)
+            .map_err(|error| format!("{} (and it takes no errands: {error})", OpenError::InUse(data)))?,
+        Err(error) => return Err(error.into()),
+    };
+    println!("{}", told.map_err(Failed)?);
+    Ok(())
 }

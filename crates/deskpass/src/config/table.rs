@@ -66,7 +66,7 @@ pub(super) static KEYS: &[Key] = &[
         "development.enabled",
         Kind::Flag,
         Same("false"),
-        "Development mode: simulated platform, seeded users, sign-in without proof. Also set by \
+        "Development mode: seeded users, sign-in without proof. Also set by \
          --dev; never for real users.",
     ),
     key(

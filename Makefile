@@ -1,0 +1,26 @@
+# Every target has a line of help: `make` or `make help` prints them.
+
+.DEFAULT_GOAL := help
+.PHONY: help run test torture lint bench
+
+help: ## Print this help
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## Run the service in development mode, everything embedded, data in ./data
+	cargo run --release -- serve --dev
+
+test: ## Run every test; needs nothing but a Rust toolchain
+	cargo test --workspace
+
+torture: ## Kill the real process 300 times under load and look for lost truth (about 15 minutes)
+	TORTURE_KILLS=300 cargo test --release -p deskpass --test desk durability -- --nocapture
+
+lint: ## Check format, lints, documentation and dependencies
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items
+	./tools/deny
+
+bench: ## Measure speed and memory beside a bare handler and bare SQLite; writes bench/RESULTS.md
+	cargo build --release -p deskpass -p deskpass-bench
+	./target/release/deskpass-bench

@@ -1,0 +1,148 @@
+//! What an operator asks of the desk on the command line.
+//!
+//! The data belongs to one process. When the service runs, an errand is handed to it through a socket in the data
+//! directory, which only the directory's owner can reach; when it does not, the command does the errand itself.
+
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use deskpass_auth::{Auth, Error, Refusal};
+use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Person, Role, Roles};
+use deskpass_store::Listed;
+use serde::{Deserialize, Serialize};
+
+/// An errand.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) enum Errand {
+    Add { who: Who, name: Option<String>, department: String, roles: Vec<String> },
+    List,
+    Disable(Who),
+    Enable(Who),
+    Grant(Who, String),
+    Revoke(Who, String),
+}
+
+/// An employee, as named on the command line.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Who {
+    pub(crate) employee: String,
+    pub(crate) corp: Option<String>,
+}
+
+/// What to tell the operator: what was done, or why not and what to do about it.
+pub(crate) type Told = Result<String, String>;
+
+/// Where a running service takes errands.
+pub(crate) fn socket(data: &Path) -> PathBuf {
+    data.join("deskpass.sock")
+}
+
+impl Errand {
+    /// Does it.
+    pub(crate) async fn run(&self, auth: &Auth) -> Told {
+        match self {
+            Self::Add { who, name, department, roles } => add(auth, who, name.as_deref(), department, roles).await,
+            Self::List => list(auth).await,
+            Self::Disable(who) => {
+                let ended = auth.disable(who.key(auth)?).await.map_err(|error| who.explain(&error))?;
+                Ok(format!("{} is disabled; {ended} session(s) ended", who.employee))
+            }
+            Self::Enable(who) => {
+                auth.enable(who.key(auth)?).await.map_err(|error| who.explain(&error))?;
+                Ok(format!("{} is enabled", who.employee))
+            }
+            Self::Grant(who, role) => {
+                let granted = auth.grant(who.key(auth)?, role).await.map_err(|error| who.explain(&error))?;
+                Ok(format!("{} {} holds the role {role}", who.employee, when(granted)))
+            }
+            Self::Revoke(who, role) => {
+                let revoked = auth.revoke(who.key(auth)?, role).await.map_err(|error| who.explain(&error))?;
+                Ok(format!("{} {} does not hold the role {role}", who.employee, when(revoked)))
+            }
+        }
+    }
+
+    /// Hands it to the service that works in `data`.
+    pub(crate) fn hand_over(&self, data: &Path) -> io::Result<Told> {
+        let mut stream = UnixStream::connect(socket(data))?;
+        stream.set_read_timeout(Some(Duration::from_secs(30)))?;
+        writeln!(stream, "{}", serde_json::to_string(self)?)?;
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line)?;
+        Ok(serde_json::from_str(&line)?)
+    }
+}
+
+fn when(changed: bool) -> &'static str {
+    if changed { "now" } else { "already" }
+}
+
+impl Who {
+    fn key(&self, auth: &Auth) -> Result<EmployeeKey, String> {
+        let id = EmployeeId::parse(&self.employee).map_err(|rule| format!("EMPLOYEE {rule}"))?;
+        let corp = self.corp.as_deref().map(CorpId::parse).transpose();
+        let corp = corp.map_err(|rule| format!("--corp {rule}"))?;
+        Ok(auth.key(corp.as_ref(), &id))
+    }
+
+    /// Turns what the desk says into what to do about it.
+    fn explain(&self, error: &Error) -> String {
+        let name = &self.employee;
+        match error {
+            Error::Refused(Refusal::UnknownEmployee) => {
+                format!("there is no employee {name}; `deskpass employee add {name}` enters them")
+            }
+            Error::Refused(Refusal::Exists) => {
+                format!("{name} is entered already; `deskpass role grant {name} ROLE` gives them a role")
+            }
+            Error::Refused(Refusal::NoSuchRole(role)) => no_such_role(role),
+            other => other.to_string(),
+        }
+    }
+}
+
+async fn add(auth: &Auth, who: &Who, name: Option<&str>, department: &str, roles: &[String]) -> Told {
+    let parse = |name: &String| Role::from_name(name).ok_or_else(|| no_such_role(name));
+    let roles = roles.iter().map(parse).collect::<Result<Roles, _>>()?;
+    let person = Person {
+        key: who.key(auth)?,
+        employee_id: who.employee.clone(),
+        name: name.unwrap_or(&who.employee).to_owned(),
+        department: department.to_owned(),
+        avatar: String::new(),
+        roles,
+        disabled: false,
+    };
+    auth.add_employee(person).await.map_err(|error| who.explain(&error))?;
+    Ok(format!("{} is entered with {}", who.employee, names(roles)))
+}
+
+async fn list(auth: &Auth) -> Told {
+    let mut lines = vec![format!("{:<20} {:<20} {:<20} {:<10} ROLES", "CORPORATION", "EMPLOYEE", "NAME", "STATE")];
+    let mut after = None;
+    loop {
+        let page = auth.employees(after, 500).await.map_err(|error| error.to_string())?;
+        lines.extend(page.iter().map(line));
+        match page.last() {
+            Some(last) => after = Some(last.person.key.clone()),
+            None => return Ok(lines.join("\n")),
+        }
+    }
+}
+
+fn line(Listed { person, .. }: &Listed) -> String {
+    let state = if person.disabled { "disabled" } else { "enabled" };
+    let (corp, roles) = (person.key.corp(), names(person.roles));
+    format!("{corp:<20} {:<20} {:<20} {state:<10} {roles}", person.employee_id, person.name)
+}
+
+fn names(roles: Roles) -> String {
+    let names: Vec<_> = roles.iter().map(Role::name).collect();
+    if names.is_empty() { "no role".to_owned() } else { names.join(", ") }
+}
+
+fn no_such_role(name: &str) -> String {
+    format!("there is no role {name}; the roles are {}", names(Role::ALL.into_iter().collect()))
+}

@@ -1,0 +1,57 @@
+//! Takes errands from the command line while the service runs.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::time::timeout;
+
+use crate::Desk;
+use crate::errand::{Errand, socket};
+
+/// No errand is longer, and nobody types longer than this.
+const LONGEST: u64 = 64 * 1024;
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Takes errands until it is dropped. Without the socket the service goes on; only the command line has to wait.
+pub(super) async fn take(desk: Desk) {
+    let listener = match listen(&desk) {
+        Ok(listener) => listener,
+        Err(error) => return tracing::warn!(%error, "the command line cannot reach this process while it runs"),
+    };
+    while let Ok((stream, _)) = listener.accept().await {
+        if let Err(error) = serve(&desk, stream).await {
+            tracing::debug!(%error, "an errand broke off");
+        }
+    }
+}
+
+fn listen(desk: &Desk) -> io::Result<UnixListener> {
+    let path = socket(&desk.settings.data);
+    // The directory is ours alone, so what lies there is left over from a process that was killed.
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let listener = UnixListener::bind(&path)?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+async fn serve(desk: &Desk, mut stream: UnixStream) -> io::Result<()> {
+    let (reader, mut writer) = stream.split();
+    let (mut lines, mut line) = (BufReader::new(reader.take(LONGEST)), String::new());
+    timeout(PATIENCE, lines.read_line(&mut line)).await??;
+    let told = match serde_json::from_str::<Errand>(&line) {
+        Ok(errand) => {
+            tracing::info!(?errand, "an errand from the command line");
+            errand.run(&desk.auth).await
+        }
+        Err(_) => Err("the running service does not know this errand; is it another version?".to_owned()),
+    };
+    let told = serde_json::to_string(&told)? + "\n";
+    timeout(PATIENCE, writer.write_all(told.as_bytes())).await?
+}
