@@ -36,7 +36,7 @@ fn curl(command: &str) -> Vec<u8> {
                 words.next().unwrap().split_once(": ").map(|(name, value)| (name.to_owned(), value.to_owned())),
             ),
             "-d" => body = words.next(),
-            address => path = address.strip_prefix("localhost:8080").expect("the README's address").to_owned(),
+            address => path += address.strip_prefix("localhost:8080").expect("the README's address"),
         }
     }
     let method = method.unwrap_or_else(|| if body.is_some() { "POST" } else { "GET" }.to_owned());

@@ -12,7 +12,7 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{interval, sleep, timeout};
@@ -27,6 +27,7 @@ pub struct Server {
     desk: Desk,
     listener: TcpListener,
     address: SocketAddr,
+    errands: Option<UnixListener>,
 }
 
 /// The most a request's head may take, in bytes and in fields.
@@ -43,7 +44,8 @@ impl Server {
         let refused = |source| StartError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        Ok(Self { desk, listener, address })
+        let errands = errands::open(&desk);
+        Ok(Self { desk, listener, address, errands })
     }
 
     /// Where it listens, also when any free port was asked for.
@@ -55,10 +57,12 @@ impl Server {
     /// Serves until `stop` completes; then says it is not ready, goes on for a while so that balancers notice, takes no
     /// more connections, and finishes what is under way.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { desk, listener, .. } = self;
+        let Self { desk, listener, errands, .. } = self;
         let mut chores = JoinSet::new();
         chores.spawn(upkeep(desk.clone()));
-        chores.spawn(errands::take(desk.clone()));
+        if let Some(errands) = errands {
+            chores.spawn(errands::take(desk.clone(), errands));
+        }
         let (leaving, left) = watch::channel(false);
         let connections = Connections::new(&desk);
         let settings = &desk.settings.server;

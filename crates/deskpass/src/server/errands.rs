@@ -16,12 +16,14 @@ use crate::errand::{Errand, socket};
 const LONGEST: u64 = 64 * 1024;
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Takes errands until it is dropped. Without the socket the service goes on; only the command line has to wait.
-pub(super) async fn take(desk: Desk) {
-    let listener = match listen(&desk) {
-        Ok(listener) => listener,
-        Err(error) => return tracing::warn!(%error, "the command line cannot reach this process while it runs"),
-    };
+/// Opens the socket. Without it the service goes on; only the command line has to wait.
+pub(super) fn open(desk: &Desk) -> Option<UnixListener> {
+    let opened = listen(desk);
+    opened.inspect_err(|error| tracing::warn!(%error, "the command line cannot reach this process while it runs")).ok()
+}
+
+/// Takes errands until it is dropped.
+pub(super) async fn take(desk: Desk, listener: UnixListener) {
     while let Ok((stream, _)) = listener.accept().await {
         if let Err(error) = serve(&desk, stream).await {
             tracing::debug!(%error, "an errand broke off");
