@@ -17,6 +17,7 @@ mod canary;
 mod cli;
 mod durability;
 mod envelope;
+mod faults;
 mod model;
 mod races;
 mod readme;

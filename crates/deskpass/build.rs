@@ -7,8 +7,8 @@ fn main() {
     println!("cargo::rerun-if-changed=../../.git/HEAD");
     println!("cargo::rerun-if-changed=../../.git/refs/heads");
     println!("cargo::rerun-if-env-changed=SOURCE_DATE_EPOCH");
-    println!("cargo::rustc-env=DESKPASS_COMMIT={}", commit().unwrap_or_else(|| "unknown".into()));
-    println!("cargo::rustc-env=DESKPASS_BUILT_AT={}", built_at());
+    println!("cargo::rustc-env=BUILD_COMMIT={}", commit().unwrap_or_else(|| "unknown".into()));
+    println!("cargo::rustc-env=BUILD_TIME={}", built_at());
 }
 
 fn commit() -> Option<String> {

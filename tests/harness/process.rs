@@ -46,6 +46,10 @@ impl Process {
         Self { child, address }
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// SIGKILL: no farewell.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();

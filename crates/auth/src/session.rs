@@ -85,8 +85,7 @@ impl Auth {
             tracing::debug!(employee = ?holder.session.employee, "signed out");
             return Ok(());
         }
-        let problem = self.ended(holder).await?.unwrap_or(TokenProblem::Unknown);
-        Err(Refusal::Token(problem).into())
+        Err(self.ended(holder).await?.into())
     }
 
     /// Makes the role called `name` the active one: same token, same end.
@@ -95,28 +94,22 @@ impl Auth {
     /// When the role is not held or the session has ended meanwhile, or the store fails.
     pub async fn switch_role(&self, holder: &Holder, name: &str, visitor: &Visitor) -> Result<Session, Error> {
         let role = held(name, holder.roles)?;
-        let not_held = || Refusal::RoleNotHeld(name.to_owned());
-        let session = holder.session.switch_to(role, holder.roles).map_err(|_| not_held())?;
+        let session = Session { current_role: role, ..holder.session.clone() };
         let entry = self.entry(Event::SwitchRole, &session, self.clock.now(), visitor)?;
         if self.store.switch_role(holder.digest, role, entry).await? {
             tracing::debug!(employee = ?session.employee, %role, "switched role");
             return Ok(session);
         }
-        // The session is gone, or the role is: whichever it was, say that.
-        match self.ended(holder).await? {
-            Some(problem) => Err(Refusal::Token(problem).into()),
-            None => Err(not_held().into()),
-        }
+        Err(self.ended(holder).await?.into())
     }
 
-    /// What has become of a session that was live a moment ago; `None` when it still is.
-    async fn ended(&self, holder: &Holder) -> Result<Option<TokenProblem>, Error> {
-        Ok(match self.store.session(&holder.digest).await? {
-            Found::Denied(ended) => Some(TokenProblem::Ended(ended)),
-            Found::Session(session) if session.remaining(self.clock.now()).is_some() => None,
-            // Swept meanwhile, which happens only to what has expired.
-            Found::Session(_) | Found::Nothing => Some(TokenProblem::Expired),
-        })
+    /// What has become of a session that was live a moment ago.
+    async fn ended(&self, holder: &Holder) -> Result<Refusal, Error> {
+        Ok(Refusal::Token(match self.store.session(&holder.digest).await? {
+            Found::Denied(ended) => TokenProblem::Ended(ended),
+            // Perhaps swept meanwhile, which happens only to what has expired.
+            Found::Session(_) | Found::Nothing => TokenProblem::Expired,
+        }))
     }
 }
 

@@ -18,4 +18,4 @@ pub use login::{LoginMethod, LoginSource, UserAgent, Visitor};
 pub use network::{ClientAddress, Networks};
 pub use role::{Role, Roles};
 pub use secret::{Access, Digest, Kind, Malformed, Secret};
-pub use session::{NotHeld, Session};
+pub use session::Session;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{EmployeeKey, LoginMethod, LoginSource, Role, Roles, Timestamp};
+use crate::{EmployeeKey, LoginMethod, LoginSource, Role, Timestamp};
 
 /// Somebody is signed in. The roles they hold are not kept here but asked for anew, so that taking one away works at
 /// once; only which of them is active belongs to the session.
@@ -22,24 +22,11 @@ pub struct Session {
     pub expires_at: Timestamp,
 }
 
-/// The role asked for is not among those held.
-#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
-#[error("the role is not held")]
-pub struct NotHeld;
-
 impl Session {
     /// How long it has still to live; `None` once it has ended.
     #[must_use]
     pub fn remaining(&self, now: Timestamp) -> Option<Duration> {
         (now < self.expires_at).then(|| self.expires_at.since(now))
-    }
-
-    /// This session with another active role: same beginning, same end.
-    ///
-    /// # Errors
-    /// When the role is not held.
-    pub fn switch_to(&self, role: Role, held: Roles) -> Result<Self, NotHeld> {
-        if held.holds(role) { Ok(Self { current_role: role, ..self.clone() }) } else { Err(NotHeld) }
     }
 }
 
@@ -62,13 +49,5 @@ mod tests {
     fn it_ends_at_its_end() {
         assert_eq!(session().remaining(Timestamp::from_millis(999)), Some(Duration::from_millis(1)));
         assert_eq!(session().remaining(Timestamp::from_millis(1_000)), None);
-    }
-
-    #[test]
-    fn switching_changes_the_role_and_nothing_else() {
-        let held = Roles::NONE.with(Role::User).with(Role::Agent);
-        let switched = session().switch_to(Role::Agent, held);
-        assert_eq!(switched, Ok(Session { current_role: Role::Agent, ..session() }));
-        assert_eq!(session().switch_to(Role::Admin, held), Err(NotHeld));
     }
 }

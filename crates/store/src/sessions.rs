@@ -83,8 +83,7 @@ impl Store {
         })
     }
 
-    /// Begins a session and logs it; `false`, and nothing happened, when the employee is gone, shut out or no longer
-    /// holds the role.
+    /// Begins a session and logs it; `false`, and nothing happened, when the employee is gone or shut out.
     ///
     /// # Errors
     /// When the store fails.
@@ -114,17 +113,14 @@ impl Store {
             .await
     }
 
-    /// Makes another role the active one and logs it; `false`, and nothing happened, when the session has ended or the
-    /// role is not held.
+    /// Makes another role the active one and logs it; `false`, and nothing happened, when the session has ended.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn switch_role(&self, digest: Digest, role: Role, entry: LogEntry) -> Result<bool, StoreError> {
         self.database
             .write(move |tx| {
-                let text = "UPDATE session SET role_id = $2 WHERE digest = $1 AND expires_at > $3 AND EXISTS (
-                    SELECT 1 FROM user_role r WHERE r.corp_id = session.corp_id
-                    AND r.employee_key = session.employee_key AND r.role_id = $2)";
+                let text = "UPDATE session SET role_id = $2 WHERE digest = $1 AND expires_at > $3";
                 if tx.execute(text, &args![digest, role, entry.at])? == 0 {
                     return Ok(false);
                 }
@@ -168,9 +164,8 @@ fn begin(tx: &mut Tx<'_>, birth: Birth) -> Result<bool, StoreError> {
     let (corp, id) = (session.employee.corp(), session.employee.id());
     let born = tx.execute(
         "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at)
-         SELECT $1, r.corp_id, r.employee_key, r.role_id, $5, $6, $7, $8 FROM user_role r
-         JOIN employee e ON e.corp_id = r.corp_id AND e.employee_key = r.employee_key
-         WHERE r.corp_id = $2 AND r.employee_key = $3 AND r.role_id = $4 AND e.disabled_at IS NULL",
+         SELECT $1, corp_id, employee_key, $4, $5, $6, $7, $8 FROM employee
+         WHERE corp_id = $2 AND employee_key = $3 AND disabled_at IS NULL",
         &args![
             digest, corp, id, session.current_role, session.method.name(), session.source.name(), session.created_at,
             session.expires_at
@@ -185,7 +180,7 @@ fn begin(tx: &mut Tx<'_>, birth: Birth) -> Result<bool, StoreError> {
     )?;
     entry.write(tx)?;
     if let Some(at_most) = at_most {
-        end_oldest(tx, &session.employee, at_most, deny_until)?;
+        end_oldest(tx, &session.employee, digest, at_most, deny_until)?;
     }
     tx.touch(Change::Born(digest, session));
     Ok(true)
@@ -204,13 +199,19 @@ pub(crate) fn end_all(
     Ok(ended.len())
 }
 
-/// Ends the sessions of an employee beyond the newest `at_most`.
-fn end_oldest(tx: &mut Tx<'_>, key: &EmployeeKey, at_most: usize, deny_until: Timestamp) -> Result<(), StoreError> {
+/// Ends the oldest sessions of an employee, so that `at_most` remain with the one just `born`.
+fn end_oldest(
+    tx: &mut Tx<'_>,
+    key: &EmployeeKey,
+    born: Digest,
+    at_most: usize,
+    deny_until: Timestamp,
+) -> Result<(), StoreError> {
     let text =
         "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE corp_id = $1 AND employee_key = $2
-        ORDER BY created_at DESC, digest LIMIT 1000 OFFSET $3) RETURNING digest";
-    let skip = i64::try_from(at_most).unwrap_or(i64::MAX);
-    let ended = tx.rows(text, &args![key.corp(), key.id(), skip], |row| row.digest(0))?;
+        AND digest <> $3 ORDER BY created_at DESC, digest LIMIT 1000 OFFSET $4) RETURNING digest";
+    let others = i64::try_from(at_most.saturating_sub(1)).unwrap_or(i64::MAX);
+    let ended = tx.rows(text, &args![key.corp(), key.id(), born, others], |row| row.digest(0))?;
     ended.into_iter().try_for_each(|digest| deny(tx, digest, Ended::Kicked, deny_until))
 }
 

@@ -87,8 +87,8 @@ pub(super) async fn version() -> Reply<Build> {
     Reply(Build {
         name: env!("CARGO_PKG_NAME"),
         version: env!("CARGO_PKG_VERSION"),
-        commit: env!("DESKPASS_COMMIT"),
-        built_at: env!("DESKPASS_BUILT_AT"),
+        commit: env!("BUILD_COMMIT"),
+        built_at: env!("BUILD_TIME"),
     })
 }
 

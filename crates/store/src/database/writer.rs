@@ -180,3 +180,101 @@ impl fmt::Debug for dyn Job {
         f.write_str("Job")
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use std::pin::Pin;
+    use std::task::Poll;
+
+    use super::*;
+
+    struct Desk {
+        writer: Writer,
+        path: std::path::PathBuf,
+        _directory: tempfile::TempDir,
+    }
+
+    fn desk() -> Desk {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("test.db");
+        std::fs::write(&path, "").unwrap();
+        let sql = Sql::open_writer(&path).unwrap();
+        sql.batch("CREATE TABLE number (n BIGINT NOT NULL PRIMARY KEY)").unwrap();
+        Desk { writer: Writer::start(sql, Arc::new(Cache::new(10))).unwrap(), path, _directory: directory }
+    }
+
+    impl Desk {
+        fn numbers(&self) -> Vec<i64> {
+            let sql = Sql::open_reader(&self.path).unwrap();
+            sql.rows("SELECT n FROM number ORDER BY n", &[], |row| row.int(0)).unwrap()
+        }
+    }
+
+    fn insert(tx: &Tx<'_>, n: i64) -> Result<i64, StoreError> {
+        tx.execute("INSERT INTO number (n) VALUES ($1)", &args![n]).map(|_| n)
+    }
+
+    #[tokio::test]
+    async fn a_job_that_fails_leaves_nothing_and_harms_nobody() {
+        let desk = desk();
+        let half = |tx: &mut Tx<'_>| insert(tx, 1).and_then(|_| Err::<(), _>(StoreError::damaged("on purpose")));
+        let twice = |tx: &mut Tx<'_>| insert(tx, 2).and_then(|_| insert(tx, 2));
+        let panics = |tx: &mut Tx<'_>| insert(tx, 3).map(|n| assert_eq!(n, 4, "on purpose"));
+        // Sent before anyone waits, so that they share a group.
+        let all = tokio::join!(
+            desk.writer.write(half),
+            desk.writer.write(|tx| insert(tx, 10)),
+            desk.writer.write(twice),
+            desk.writer.write(panics),
+            desk.writer.write(|tx| insert(tx, 11)),
+        );
+        assert!(all.0.is_err() && all.2.is_err() && all.3.is_err());
+        assert_eq!((all.1.unwrap(), all.4.unwrap()), (10, 11));
+        assert_eq!(desk.numbers(), [10, 11]);
+    }
+
+    #[tokio::test]
+    async fn work_goes_on_when_nobody_waits_for_it() {
+        let desk = desk();
+        let mut abandoned = Box::pin(desk.writer.write(|tx| insert(tx, 1)));
+        // Polled once, so it is queued; then dropped.
+        assert!(once(abandoned.as_mut()).await.is_pending());
+        drop(abandoned);
+        desk.writer.write(|tx| insert(tx, 2)).await.unwrap();
+        assert_eq!(desk.numbers(), [1, 2]);
+    }
+
+    #[tokio::test]
+    async fn a_full_queue_says_so_at_once_and_a_stopped_writer_finishes_its_work() {
+        let Desk { writer, path, _directory } = desk();
+        let (release, held) = std::sync::mpsc::channel::<()>();
+        let mut first = Box::pin(writer.write(move |tx| held.recv().map_or(Ok(0), |()| insert(tx, 0))));
+        assert!(once(first.as_mut()).await.is_pending());
+        let mut queued = Vec::new();
+        for n in 1.. {
+            let mut write = Box::pin(writer.write(move |tx| insert(tx, n)));
+            match once(write.as_mut()).await {
+                Poll::Ready(answer) => {
+                    assert_eq!(answer.unwrap_err().cause(), Cause::Overloaded);
+                    break;
+                }
+                Poll::Pending => queued.push(write),
+            }
+        }
+        // What the writer has taken from the queue already is beyond it.
+        assert!((QUEUE - 1..=QUEUE + GROUP).contains(&queued.len()), "{}", queued.len());
+        let accepted = queued.len();
+        release.send(()).unwrap();
+        drop((first, queued));
+        drop(writer);
+        let sql = Sql::open_reader(&path).unwrap();
+        let count = sql.first("SELECT count(*) FROM number", &[], |row| row.int(0)).unwrap();
+        assert_eq!(count, Some(i64::try_from(accepted + 1).unwrap()));
+    }
+
+    /// Polls a future once.
+    async fn once<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Output> {
+        std::future::poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await
+    }
+}

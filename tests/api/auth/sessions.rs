@@ -1,0 +1,47 @@
+//! How many sessions there may be, and what becomes of old ones.
+
+use std::time::Duration;
+
+use crate::harness::{TestDesk, settings};
+
+on_every_store! {
+    async fn in_development_nobody_counts_them(desk) {
+        let mut client = desk.client().await;
+        let first = client.sign_in("user01").await;
+        for _ in 0..30 {
+            client.sign_in("user01").await;
+        }
+        assert!(client.is_valid(&first).await);
+    }
+
+    async fn expired_ones_are_swept_in_small_steps(desk) {
+        let mut client = desk.client().await;
+        for _ in 0..3 {
+            client.sign_in("user01").await;
+        }
+        desk.clock.wind(Duration::from_hours(4));
+        let young = client.sign_in("user01").await;
+        desk.clock.wind(Duration::from_hours(4));
+        assert_eq!(desk.auth().sweep().await.unwrap(), 3);
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+        assert!(client.is_valid(&young).await);
+        assert_eq!(desk.query("SELECT count(*) FROM login_log"), ["4"], "the log keeps what happened");
+    }
+}
+
+#[tokio::test]
+async fn beyond_the_limit_the_oldest_ends() {
+    let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("session.max_per_employee", "3")])).await;
+    let mut client = desk.client().await;
+    let other = client.sign_in("agent01").await;
+    let mut tokens = Vec::new();
+    for _ in 0..5 {
+        tokens.push(client.sign_in("user01").await);
+        desk.clock.wind(Duration::from_secs(1));
+    }
+    for (at, token) in tokens.iter().enumerate() {
+        assert_eq!(client.is_valid(token).await, at >= 2);
+    }
+    assert_eq!(client.me(&tokens[0]).await.refused(401, 1001).reason(), "kicked");
+    assert!(client.is_valid(&other).await);
+}

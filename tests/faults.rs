@@ -1,0 +1,98 @@
+//! A bad day: the disk is full. Nothing acknowledged is lost, nothing is acknowledged that did not happen, and all is well
+//! again without a restart.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::harness::{Client, Process, Response, binary, query};
+
+/// A service whose files cannot grow beyond `blocks` of 512 bytes: what a full disk looks like from inside.
+fn cramped(data: &Path, blocks: usize) -> Process {
+    let deskpass = binary();
+    let mut shell = Command::new("sh");
+    let script = format!("trap '' XFSZ; ulimit -S -f {blocks}; exec \"$@\"");
+    shell.args(["-c", &script, "sh"]).arg(deskpass.get_program());
+    shell.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(data);
+    shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Process::spawn(shell)
+}
+
+async fn sign_in(client: &mut Client) -> Response {
+    client.post("/api/auth/bind", &[], &json!({ "employee_id": "admin01" })).await
+}
+
+/// 1005 says the endpoint's phrase, a cause from the list and a reference, and not a word more.
+fn assert_fault(answer: &Response, phrase: &str) {
+    let message = answer.refused(503, 1005).json()["message"].as_str().unwrap().to_owned();
+    let rest =
+        message.strip_prefix(&format!("{phrase}: store unavailable (ref ")).unwrap_or_else(|| panic!("{message}"));
+    let reference = rest.strip_suffix(')').unwrap();
+    assert!(reference.len() == 8 && reference.bytes().all(|c| c.is_ascii_hexdigit()), "{message}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_disk_is_told_and_survived() {
+    let directory = tempfile::tempdir().unwrap();
+    let process = cramped(directory.path(), 2_000);
+    let mut client = Client::connect(&process.address).await;
+    let mut tokens = Vec::new();
+    let full = loop {
+        let answer = sign_in(&mut client).await;
+        if answer.status != 200 {
+            break answer;
+        }
+        tokens.push(answer.data()["token"].as_str().unwrap().to_owned());
+        assert!(tokens.len() < 100_000, "the disk never fills: this test looks at nothing");
+    };
+    assert_fault(&full, "Binding failed");
+    for _ in 0..5 {
+        assert_fault(&sign_in(&mut client).await, "Binding failed");
+    }
+    // A logout that cannot be kept is not acknowledged, and the token goes on.
+    assert_fault(&client.logout(&tokens[0]).await, "Logout failed");
+    assert_fault(&client.switch(&tokens[0], "user").await, "Role switch failed");
+    assert_eq!(client.verify(&tokens[0]).await["current_role"], "admin");
+    let not_ready = loop {
+        let answer = client.get("/api/ready", &[]).await;
+        if answer.status != 200 {
+            break answer;
+        }
+    };
+    assert_fault(&not_ready, "Not ready");
+    assert_eq!(not_ready.json()["data"]["dependencies"]["store"], "unavailable");
+
+    let healed = Command::new("prlimit").arg(format!("--pid={}", process.id())).arg("--fsize=unlimited").status();
+    assert!(healed.unwrap().success());
+    tokens.push(sign_in(&mut client).await.data()["token"].as_str().unwrap().to_owned());
+    let ended = tokens.swap_remove(0);
+    client.logout(&ended).await.data();
+    while client.get("/api/ready", &[]).await.status != 200 {}
+
+    process.kill();
+    assert_eq!(query(&directory.path().join("deskpass.db"), "PRAGMA integrity_check"), ["ok"]);
+    let process = Process::serve(directory.path(), &[]);
+    let mut client = Client::connect(&process.address).await;
+    for token in &tokens {
+        assert!(client.is_valid(token).await, "an acknowledged sign-in was lost");
+    }
+    assert!(!client.is_valid(&ended).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_cannot_be_read_makes_no_token_valid() {
+    let directory = tempfile::tempdir().unwrap();
+    let process = Process::serve(directory.path(), &[]);
+    let mut client = Client::connect(&process.address).await;
+    let token = client.sign_in("admin01").await;
+    process.kill();
+    let process = Process::serve(directory.path(), &[]);
+    let mut client = Client::connect(&process.address).await;
+    // Not in the cache yet, and no longer on the disk.
+    std::fs::write(directory.path().join("deskpass.db"), vec![7; 100_000]).unwrap();
+    std::fs::write(directory.path().join("deskpass.db-wal"), b"").unwrap();
+    let answer = client.post("/api/auth/verify", &[], &json!({ "token": token })).await;
+    assert_fault(&answer, "Token verification failed");
+    assert_fault(&client.me(&token).await, "Reading the current user failed");
+}
