@@ -19,6 +19,28 @@ async fn a_head_that_does_not_end_is_not_waited_for() {
 }
 
 #[tokio::test]
+async fn a_connection_may_be_idle_longer_than_a_head_may_take() {
+    let desk =
+        TestDesk::with(settings(&[DEV, ("server.header_timeout", "200ms"), ("server.idle_timeout", "1h")])).await;
+    let mut idle = desk.client().await;
+    idle.get("/healthz", &[]).await;
+    // A slow head is this test's clock: once it has run out, the idle connection has waited as long.
+    assert!(desk.client().await.try_send(b"GET /api/ready HTTP/1.1\r\n").await.is_none());
+    assert_eq!(idle.get("/healthz", &[]).await.status, 200);
+    // The second head on a connection is held to the same limit as the first.
+    assert!(idle.try_send(b"GET /api/ready HTTP/1.1\r\n").await.is_none());
+}
+
+#[tokio::test]
+async fn an_idle_connection_ends_in_the_end() {
+    let desk =
+        TestDesk::with(settings(&[DEV, ("server.header_timeout", "1h"), ("server.idle_timeout", "200ms")])).await;
+    let mut idle = desk.client().await;
+    idle.get("/healthz", &[]).await;
+    assert!(idle.read().await.is_none());
+}
+
+#[tokio::test]
 async fn a_body_that_does_not_come_is_not_waited_for() {
     let desk = TestDesk::with(settings(&[DEV, ("server.body_timeout", "200ms")])).await;
     let head = b"POST /api/auth/verify HTTP/1.1\r\nhost: desk\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{\"token";

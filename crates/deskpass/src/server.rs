@@ -2,6 +2,7 @@
 
 mod connections;
 mod errands;
+mod patience;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -20,6 +21,7 @@ use tokio::time::{interval, sleep, timeout};
 use crate::http::Answerer;
 use crate::{Desk, StartError};
 use connections::{Connections, Place};
+use patience::{Limits, Patient, Serving};
 
 /// A desk that listens.
 #[derive(Debug)]
@@ -90,12 +92,13 @@ impl Server {
 
 async fn accept(desk: &Desk, listener: &TcpListener, connections: &Connections, left: &watch::Receiver<bool>) {
     let answerer = Arc::new(Answerer::new(desk.clone()));
+    let limits = Limits { head: desk.settings.server.header_timeout, idle: desk.settings.server.idle_timeout };
     loop {
         let room = connections.room().await;
         match listener.accept().await {
             Ok((stream, peer)) => {
                 if let Some(place) = connections.admit(room, peer.ip()) {
-                    tokio::spawn(serve(stream, peer, Arc::clone(&answerer), place, left.clone()));
+                    tokio::spawn(serve(stream, peer, Arc::clone(&answerer), limits, place, left.clone()));
                 }
             }
             Err(error) => {
@@ -107,21 +110,30 @@ async fn accept(desk: &Desk, listener: &TcpListener, connections: &Connections, 
     }
 }
 
+/// Serves a connection to its end. Its place is free again once this returns.
 async fn serve(
     stream: TcpStream,
     peer: SocketAddr,
     answerer: Arc<Answerer>,
-    place: Place,
+    limits: Limits,
+    _place: Place,
     mut left: watch::Receiver<bool>,
 ) {
     let _ = stream.set_nodelay(true);
-    let header_timeout = place.header_timeout();
+    let serving = Serving::default();
+    let stream = Patient::new(stream, limits, serving.clone());
     let service = service_fn(move |request| {
-        let answerer = Arc::clone(&answerer);
-        async move { Ok::<_, Infallible>(answerer.answer(peer.ip(), request).await) }
+        let (answerer, serving) = (Arc::clone(&answerer), serving.clone());
+        async move {
+            serving.turn();
+            let answer = answerer.answer(peer.ip(), request).await;
+            serving.turn();
+            Ok::<_, Infallible>(answer)
+        }
     });
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(header_timeout).max_headers(HEAD_FIELDS).max_buf_size(HEAD_BYTES);
+    // Patience is the stream's business.
+    http.header_read_timeout(None).max_headers(HEAD_FIELDS).max_buf_size(HEAD_BYTES);
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
@@ -137,16 +149,21 @@ async fn serve(
 
 /// What has to be done now and then.
 async fn upkeep(desk: Desk) {
-    let mut minute = interval(Duration::from_mins(1));
+    let (mut often, mut minute) = (interval(Duration::from_secs(5)), interval(Duration::from_mins(1)));
     loop {
-        minute.tick().await;
-        desk.metrics.tidy();
-        let ahead = desk.auth.clock.follow_wall();
-        if ahead.unsigned_abs() > 60_000 {
-            tracing::warn!(milliseconds = ahead, "the machine's clock was set; following it slowly");
+        tokio::select! {
+            _ = often.tick() => desk.metrics.tidy(),
+            _ = minute.tick() => by_the_minute(&desk).await,
         }
-        if let Err(error) = desk.auth.sweep().await {
-            tracing::warn!(%error, "cannot sweep out what has expired");
-        }
+    }
+}
+
+async fn by_the_minute(desk: &Desk) {
+    let ahead = desk.auth.clock.follow_wall();
+    if ahead.unsigned_abs() > 60_000 {
+        tracing::warn!(milliseconds = ahead, "the machine's clock was set; following it slowly");
+    }
+    if let Err(error) = desk.auth.sweep().await {
+        tracing::warn!(%error, "cannot sweep out what has expired");
     }
 }

@@ -45,3 +45,14 @@ async fn beyond_the_limit_the_oldest_ends() {
     assert_eq!(client.me(&tokens[0]).await.refused(401, 1001).reason(), "kicked");
     assert!(client.is_valid(&other).await);
 }
+
+#[tokio::test]
+async fn the_newest_stays_also_when_all_come_at_once() {
+    let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("session.max_per_employee", "1")])).await;
+    let mut client = desk.client().await;
+    for _ in 0..20 {
+        let token = client.sign_in("user01").await;
+        assert!(client.is_valid(&token).await);
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+    }
+}

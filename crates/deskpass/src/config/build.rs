@@ -71,6 +71,7 @@ fn server(resolved: &Resolved) -> Option<Server> {
         max_connections: resolved.get("server.max_connections")?,
         max_connections_per_address: resolved.get("server.max_connections_per_address")?,
         header_timeout: resolved.get("server.header_timeout")?,
+        idle_timeout: resolved.get("server.idle_timeout")?,
         body_timeout: resolved.get("server.body_timeout")?,
         max_body: resolved.get("server.max_body")?,
         settle: resolved.get("server.settle")?,

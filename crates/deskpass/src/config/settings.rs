@@ -99,6 +99,8 @@ pub struct Server {
     pub max_connections_per_address: usize,
     /// How long a client may take to send the head of a request.
     pub header_timeout: Duration,
+    /// How long a connection may wait between requests.
+    pub idle_timeout: Duration,
     /// How long a client may take to send the body of a request.
     pub body_timeout: Duration,
     /// The largest body of a request, in bytes.

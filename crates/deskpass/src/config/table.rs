@@ -122,6 +122,13 @@ pub(super) static KEYS: &[Key] = &[
         "Connections open at once from one address. Trusted proxies are not counted.",
     ),
     key("server.header_timeout", PATIENCE, Same("10s"), "How long a client may take to send the head of a request."),
+    key(
+        "server.idle_timeout",
+        PATIENCE,
+        Same("75s"),
+        "How long a connection may wait between requests. Keep it longer than a proxy in front keeps \
+         its own, so that the proxy is the one to close.",
+    ),
     key("server.body_timeout", PATIENCE, Same("15s"), "How long a client may take to send the body of a request."),
     key("server.max_body", Kind::Size { min: 1 << 10, max: 64 << 20 }, Same("64KiB"), "The largest body of a request."),
     key(

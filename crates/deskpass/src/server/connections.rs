@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -27,7 +26,6 @@ pub(super) type Room = Option<OwnedSemaphorePermit>;
 /// A connection's place; it is free again once this is dropped.
 #[derive(Debug)]
 pub(super) struct Place {
-    header_timeout: Duration,
     _room: Room,
     counted: Option<(IpAddr, Counts)>,
 }
@@ -47,13 +45,12 @@ impl Connections {
     /// A place for a connection from `address`, unless it has too many. A trusted proxy speaks for many clients and is not
     /// counted.
     pub(super) fn admit(&self, room: Room, address: IpAddr) -> Option<Place> {
-        let server = &self.desk.settings.server;
         let address = address.to_canonical();
-        let mut place = Place { header_timeout: server.header_timeout, _room: room, counted: None };
+        let mut place = Place { _room: room, counted: None };
         if !self.desk.trusted.contain(address) {
             let mut from = self.from.lock().unwrap_or_else(PoisonError::into_inner);
             let count = from.entry(address).or_default();
-            if *count >= server.max_connections_per_address {
+            if *count >= self.desk.settings.server.max_connections_per_address {
                 return None;
             }
             *count += 1;
@@ -65,12 +62,6 @@ impl Connections {
     /// Waits until every place is free.
     pub(super) async fn all_gone(&self) {
         drop(self.room.acquire_many(self.size).await);
-    }
-}
-
-impl Place {
-    pub(super) fn header_timeout(&self) -> Duration {
-        self.header_timeout
     }
 }
 

@@ -59,6 +59,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("server.max_connections", "9"),
     ("server.max_connections_per_address", "9"),
     ("server.header_timeout", "9s"),
+    ("server.idle_timeout", "70s"),
     ("server.body_timeout", "9s"),
     ("server.max_body", "9KiB"),
     ("server.settle", "9s"),

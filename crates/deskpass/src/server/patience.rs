@@ -1,0 +1,161 @@
+//! How long a connection may keep us waiting: a short while for a request that has begun, a long one between requests.
+//!
+//! hyper has one deadline for both. It would either cut off the idle connections that proxies keep, or give a client that
+//! sends its head byte by byte as long as an idle one.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// How long we wait.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// For the rest of a request's head, from its first byte.
+    pub(super) head: Duration,
+    /// For the first byte of the next request.
+    pub(super) idle: Duration,
+}
+
+/// Counts the beginnings and ends of answers: odd while one is under way. A count and not a flag, since an answer may begin
+/// and end between two looks at it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Serving(Arc<AtomicUsize>);
+
+impl Serving {
+    /// An answer begins, or ends.
+    pub(super) fn turn(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A connection whose reads fail once the client has taken too long.
+#[derive(Debug)]
+pub(super) struct Patient {
+    stream: TcpStream,
+    limits: Limits,
+    serving: Serving,
+    seen: usize,
+    waiting: Waiting,
+    // Set once and left alone for most of its life: it is looked at when it rings, not moved with every request.
+    alarm: Pin<Box<Sleep>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Waiting {
+    /// A request is being answered.
+    No,
+    /// For a request to begin.
+    Idle(Instant),
+    /// For the rest of its head.
+    Head(Instant),
+}
+
+impl Patient {
+    pub(super) fn new(stream: TcpStream, limits: Limits, serving: Serving) -> Self {
+        let now = now();
+        // A fresh connection is opened to say something: it has as long as a head has.
+        let (waiting, alarm) = (Waiting::Head(now), Box::pin(sleep_until(now + limits.head)));
+        Self { stream, limits, serving, seen: 0, waiting, alarm }
+    }
+
+    /// Looks whether an answer has begun or ended.
+    fn look(&mut self) {
+        let turns = self.serving.0.load(Ordering::Relaxed);
+        if turns != self.seen {
+            self.seen = turns;
+            self.waiting = if turns % 2 == 1 { Waiting::No } else { Waiting::Idle(now()) };
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        match self.waiting {
+            Waiting::No => None,
+            Waiting::Idle(since) => Some(since + self.limits.idle),
+            Waiting::Head(since) => Some(since + self.limits.head),
+        }
+    }
+
+    /// Completes when the client has taken too long.
+    fn poll_too_late(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.deadline().is_some_and(|deadline| deadline < self.alarm.deadline()) {
+            self.wake_at(self.deadline());
+        }
+        loop {
+            ready!(self.alarm.as_mut().poll(context));
+            if self.deadline().is_some_and(|deadline| deadline <= now()) {
+                return Poll::Ready(());
+            }
+            self.wake_at(self.deadline());
+        }
+    }
+
+    fn wake_at(&mut self, deadline: Option<Instant>) {
+        let deadline = deadline.unwrap_or_else(|| now() + self.limits.idle);
+        self.alarm.as_mut().reset(deadline);
+    }
+}
+
+impl AsyncRead for Patient {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        this.look();
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut this.stream).poll_read(context, buffer);
+        if read.is_pending() {
+            ready!(this.poll_too_late(context));
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        if buffer.filled().len() > before && matches!(this.waiting, Waiting::Idle(_)) {
+            this.waiting = Waiting::Head(now());
+        }
+        read
+    }
+}
+
+impl AsyncWrite for Patient {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        self.look();
+        if matches!(self.waiting, Waiting::Idle(_)) {
+            // After an answer hyper reads again only when woken; without this nobody would set the alarm. Whether it has
+            // rung is the next read's business.
+            let _ = self.poll_too_late(context);
+        }
+        flushed
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+fn now() -> Instant {
+    Instant::now()
+}
