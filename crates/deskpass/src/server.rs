@@ -14,7 +14,6 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream, UnixListener};
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{interval, sleep, timeout};
 
@@ -65,11 +64,10 @@ impl Server {
         if let Some(errands) = errands {
             chores.spawn(errands::take(desk.clone(), errands));
         }
-        let (leaving, left) = watch::channel(false);
         let connections = Connections::new(&desk);
         let settings = &desk.settings.server;
         {
-            let mut accepting = pin!(accept(&desk, &listener, &connections, &left));
+            let mut accepting = pin!(accept(&desk, &listener, &connections));
             tokio::select! {
                 () = &mut accepting => {}
                 () = stop => {
@@ -81,8 +79,7 @@ impl Server {
             }
         }
         drop(listener);
-        let _ = leaving.send(true);
-        if timeout(settings.drain_timeout, connections.all_gone()).await.is_err() {
+        if timeout(settings.drain_timeout, connections.close()).await.is_err() {
             tracing::warn!("connections were still open after the drain time; closing them");
         }
         chores.shutdown().await;
@@ -90,7 +87,7 @@ impl Server {
     }
 }
 
-async fn accept(desk: &Desk, listener: &TcpListener, connections: &Connections, left: &watch::Receiver<bool>) {
+async fn accept(desk: &Desk, listener: &TcpListener, connections: &Connections) {
     let answerer = Arc::new(Answerer::new(desk.clone()));
     let limits = Limits { head: desk.settings.server.header_timeout, idle: desk.settings.server.idle_timeout };
     loop {
@@ -98,7 +95,7 @@ async fn accept(desk: &Desk, listener: &TcpListener, connections: &Connections, 
         match listener.accept().await {
             Ok((stream, peer)) => {
                 if let Some(place) = connections.admit(room, peer.ip()) {
-                    tokio::spawn(serve(stream, peer, Arc::clone(&answerer), limits, place, left.clone()));
+                    tokio::spawn(serve(stream, peer, Arc::clone(&answerer), limits, place));
                 }
             }
             Err(error) => {
@@ -111,14 +108,7 @@ async fn accept(desk: &Desk, listener: &TcpListener, connections: &Connections, 
 }
 
 /// Serves a connection to its end. Its place is free again once this returns.
-async fn serve(
-    stream: TcpStream,
-    peer: SocketAddr,
-    answerer: Arc<Answerer>,
-    limits: Limits,
-    _place: Place,
-    mut left: watch::Receiver<bool>,
-) {
+async fn serve(stream: TcpStream, peer: SocketAddr, answerer: Arc<Answerer>, limits: Limits, mut place: Place) {
     let _ = stream.set_nodelay(true);
     let serving = Serving::default();
     let stream = Patient::new(stream, limits, serving.clone());
@@ -136,8 +126,9 @@ async fn serve(
     http.header_read_timeout(None).max_headers(HEAD_FIELDS).max_buf_size(HEAD_BYTES);
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
+        biased;
         ended = connection.as_mut() => ended,
-        _ = async { left.wait_for(|left| *left).await.is_ok() } => {
+        _ = &mut place.leave => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }

@@ -1,10 +1,10 @@
-//! How many connections there may be, in all and from one address.
+//! How many connections there may be, in all and from one address, and how they are asked to leave.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::Desk;
 
@@ -14,11 +14,19 @@ pub(super) struct Connections {
     desk: Desk,
     room: Arc<Semaphore>,
     size: u32,
-    from: Counts,
+    book: Arc<Mutex<Book>>,
 }
 
-/// How many connections each address has.
-type Counts = Arc<Mutex<HashMap<IpAddr, usize>>>;
+/// Who is here.
+#[derive(Debug, Default)]
+struct Book {
+    next: u64,
+    /// One for each connection; dropping it asks the connection to leave. A channel of its own costs a connection next to
+    /// nothing while it waits, where a shared signal would make all of them meet at one lock with every request.
+    open: HashMap<u64, oneshot::Sender<()>>,
+    from: HashMap<IpAddr, usize>,
+    closed: bool,
+}
 
 /// Room for one more.
 pub(super) type Room = Option<OwnedSemaphorePermit>;
@@ -26,15 +34,19 @@ pub(super) type Room = Option<OwnedSemaphorePermit>;
 /// A connection's place; it is free again once this is dropped.
 #[derive(Debug)]
 pub(super) struct Place {
+    /// Completes when the connection is asked to leave.
+    pub(super) leave: oneshot::Receiver<()>,
+    number: u64,
+    counted: Option<IpAddr>,
+    book: Arc<Mutex<Book>>,
     _room: Room,
-    counted: Option<(IpAddr, Counts)>,
 }
 
 impl Connections {
     pub(super) fn new(desk: &Desk) -> Self {
         let size = u32::try_from(desk.settings.server.max_connections).unwrap_or(u32::MAX);
         let room = Arc::new(Semaphore::new(size as usize));
-        Self { desk: desk.clone(), room, size, from: Arc::default() }
+        Self { desk: desk.clone(), room, size, book: Arc::default() }
     }
 
     /// Waits until there is room for one more.
@@ -46,34 +58,51 @@ impl Connections {
     /// counted.
     pub(super) fn admit(&self, room: Room, address: IpAddr) -> Option<Place> {
         let address = address.to_canonical();
-        let mut place = Place { _room: room, counted: None };
-        if !self.desk.trusted.contain(address) {
-            let mut from = self.from.lock().unwrap_or_else(PoisonError::into_inner);
-            let count = from.entry(address).or_default();
+        let counted = (!self.desk.trusted.contain(address)).then_some(address);
+        let mut book = lock(&self.book);
+        if let Some(address) = counted {
+            let count = book.from.entry(address).or_default();
             if *count >= self.desk.settings.server.max_connections_per_address {
                 return None;
             }
             *count += 1;
-            place.counted = Some((address, Arc::clone(&self.from)));
         }
-        Some(place)
+        let (stay, leave) = oneshot::channel();
+        let number = book.next;
+        book.next += 1;
+        if !book.closed {
+            book.open.insert(number, stay);
+        }
+        drop(book);
+        Some(Place { leave, number, counted, book: Arc::clone(&self.book), _room: room })
     }
 
-    /// Waits until every place is free.
-    pub(super) async fn all_gone(&self) {
+    /// Asks every connection to leave when it has answered, and waits until all have.
+    pub(super) async fn close(&self) {
+        let asked = {
+            let mut book = lock(&self.book);
+            book.closed = true;
+            std::mem::take(&mut book.open)
+        };
+        drop(asked);
         drop(self.room.acquire_many(self.size).await);
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let Some((address, from)) = self.counted.take() else { return };
-        let mut from = from.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = from.get_mut(&address) {
+        let mut book = lock(&self.book);
+        book.open.remove(&self.number);
+        let Some(address) = self.counted else { return };
+        if let Some(count) = book.from.get_mut(&address) {
             *count -= 1;
             if *count == 0 {
-                from.remove(&address);
+                book.from.remove(&address);
             }
         }
     }
+}
+
+fn lock(book: &Mutex<Book>) -> MutexGuard<'_, Book> {
+    book.lock().unwrap_or_else(PoisonError::into_inner)
 }
