@@ -1,0 +1,99 @@
+//! The least that could keep sign-ins: the same rows, straight into SQLite, in groups that share a commit.
+
+use std::path::Path;
+use std::time::Duration;
+
+use deskpass_core::{LoginMethod, LoginSource, Role, Timestamp};
+use rusqlite::{CachedStatement, Connection, params};
+
+use crate::failed::Failed;
+use crate::load::CONNECTIONS;
+use crate::plan::BOUND;
+use crate::requests::AGENT;
+use crate::rng::Rng;
+use crate::seed::{self, CORP, LIFETIME};
+use crate::server::cpu;
+use crate::stats::{Cost, Round, nanoseconds, now};
+
+/// Sign-ins that share a commit: as many as wait at the service when every connection has one under way.
+const GROUP: usize = CONNECTIONS;
+
+/// A store that only this thread writes to.
+#[derive(Debug)]
+pub(crate) struct Commits {
+    connection: Connection,
+    rng: Rng,
+}
+
+impl Commits {
+    /// Opens a store that the service has made, with the service's promise: what is committed is on disk.
+    pub(crate) fn open(directory: &Path) -> Result<Self, Failed> {
+        let connection = seed::open(directory)?;
+        connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")?;
+        Ok(Self { connection, rng: Rng::seeded(2) })
+    }
+
+    /// Commits groups for as long as a round takes. The latencies are those of whole groups.
+    pub(crate) fn round(&mut self, length: Duration) -> Result<Round, Failed> {
+        let mut statements = Statements::prepare(&self.connection)?;
+        let (used, start) = (cpu("self")?, now());
+        let (mut latencies, mut last) = (Vec::new(), start);
+        while last - start < length {
+            self.connection.execute_batch("BEGIN IMMEDIATE")?;
+            let at = seed::now();
+            for _ in 0..GROUP {
+                statements.sign_in(&mut self.rng, at)?;
+            }
+            self.connection.execute_batch("COMMIT")?;
+            let done = now();
+            latencies.push(nanoseconds(done - last));
+            last = done;
+        }
+        // Here the benchmark is what is measured.
+        let spent = cpu("self")?.saturating_sub(used);
+        Ok(Round::of(latencies.len() * GROUP, Cost { elapsed: last - start, cpu: spent, own: spent }, latencies))
+    }
+}
+
+struct Statements<'a> {
+    session: CachedStatement<'a>,
+    employee: CachedStatement<'a>,
+    log: CachedStatement<'a>,
+}
+
+impl<'a> Statements<'a> {
+    fn prepare(connection: &'a Connection) -> Result<Self, Failed> {
+        Ok(Self {
+            session: connection.prepare_cached(
+                "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at,
+                 expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            )?,
+            employee: connection.prepare_cached(
+                "UPDATE employee SET last_login_at = ?3, last_login_ip = ?4 WHERE corp_id = ?1 AND employee_key = ?2",
+            )?,
+            log: connection.prepare_cached(
+                "INSERT INTO login_log (id, at, event, corp_id, employee_key, role_id, login_method, login_source,
+                 ip_address, peer_address, user_agent) VALUES (?1, ?2, 'sign_in', ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9)",
+            )?,
+        })
+    }
+
+    /// Writes what the service writes for one sign-in.
+    fn sign_in(&mut self, rng: &mut Rng, at: Timestamp) -> Result<(), Failed> {
+        const ADDRESS: &str = "127.0.0.1";
+        let (id, role) = (seed::employee(rng.below(BOUND)), Role::User.id());
+        let (method, source) = (LoginMethod::Bind.name(), LoginSource::H5.name());
+        let (began, ends) = (at.millis(), (at + LIFETIME).millis());
+        let event = format!("{began:012x}{:020x}", rng.next());
+        self.session.execute(params![digest(rng), CORP, id, role, method, source, began, ends])?;
+        self.employee.execute(params![CORP, id, began, ADDRESS])?;
+        self.log.execute(params![event, began, CORP, id, role, method, source, ADDRESS, AGENT])?;
+        Ok(())
+    }
+}
+
+/// Something as long and as random as a digest's text.
+fn digest(rng: &mut Rng) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    (0..43).filter_map(|_| LETTERS.get(rng.below(LETTERS.len()))).map(|letter| char::from(*letter)).collect()
+}

@@ -1,0 +1,128 @@
+//! A kept-alive connection and just enough HTTP to read the answers that come over it.
+
+use std::net::SocketAddr;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::failed::Failed;
+
+/// One connection, with room for one answer that is used again and again.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    stream: TcpStream,
+    answer: Vec<u8>,
+}
+
+/// An answer, as it came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer<'a> {
+    bytes: &'a [u8],
+    /// Where the body begins.
+    body: usize,
+}
+
+impl Connection {
+    pub(crate) async fn open(address: SocketAddr) -> Result<Self, Failed> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, answer: Vec::with_capacity(4096) })
+    }
+
+    /// Sends a request and reads its answer to the end.
+    pub(crate) async fn exchange(&mut self, request: &[u8]) -> Result<Answer<'_>, Failed> {
+        self.stream.write_all(request).await?;
+        self.answer.clear();
+        loop {
+            if self.stream.read_buf(&mut self.answer).await? == 0 {
+                return Err("the server closed the connection before it answered".into());
+            }
+            if let Some(body) = body_of_complete(&self.answer)? {
+                return Ok(Answer { bytes: &self.answer, body });
+            }
+        }
+    }
+}
+
+impl<'a> Answer<'a> {
+    /// Whether it says 200.
+    pub(crate) fn is_ok(self) -> bool {
+        self.bytes.starts_with(b"HTTP/1.1 200 ")
+    }
+
+    pub(crate) fn body(self) -> &'a [u8] {
+        self.bytes.get(self.body..).unwrap_or_default()
+    }
+
+    /// How many bytes came over the wire.
+    pub(crate) fn len(self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether the body has this in it.
+    pub(crate) fn has(self, words: &[u8]) -> bool {
+        find(self.body(), words).is_some()
+    }
+
+    /// The headers, names first.
+    pub(crate) fn headers(self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let head = self.bytes.get(..self.body).and_then(|head| std::str::from_utf8(head).ok()).unwrap_or_default();
+        head.lines().skip(1).filter_map(|line| line.split_once(": "))
+    }
+
+    /// All of it as text, for a message.
+    pub(crate) fn text(self) -> String {
+        String::from_utf8_lossy(self.bytes).into_owned()
+    }
+}
+
+/// Where the body begins, once it is all there.
+fn body_of_complete(bytes: &[u8]) -> Result<Option<usize>, Failed> {
+    const END: &[u8] = b"\r\n\r\n";
+    let Some(end) = find(bytes, END) else { return Ok(None) };
+    let body = end + END.len();
+    let length = bytes.get(..body).and_then(content_length);
+    let length = length.ok_or_else(|| format!("no Content-Length in {:?}", String::from_utf8_lossy(bytes)))?;
+    match bytes.len().cmp(&(body + length)) {
+        std::cmp::Ordering::Less => Ok(None),
+        std::cmp::Ordering::Equal => Ok(Some(body)),
+        std::cmp::Ordering::Greater => Err("more came than one answer".into()),
+    }
+}
+
+fn content_length(head: &[u8]) -> Option<usize> {
+    // Both servers are hyper, which writes names in small letters.
+    const NAME: &[u8] = b"\r\ncontent-length: ";
+    let value = head.get(find(head, NAME)? + NAME.len()..)?;
+    let digits = value.iter().take_while(|byte| byte.is_ascii_digit());
+    digits.map(|digit| usize::from(digit - b'0')).reduce(|number, digit| number * 10 + digit)
+}
+
+fn find(bytes: &[u8], words: &[u8]) -> Option<usize> {
+    bytes.windows(words.len()).position(|window| window == words)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_complete_with_its_last_byte_and_not_before() {
+        let whole = b"HTTP/1.1 200 OK\r\ncontent-length: 12\r\nx-a: b\r\n\r\n{\"valid\":\r\n}";
+        let body = whole.len() - 12;
+        for cut in 0..whole.len() {
+            assert_eq!(body_of_complete(whole.get(..cut).unwrap()).unwrap(), None, "{cut}");
+        }
+        assert_eq!(body_of_complete(whole).unwrap(), Some(body));
+        let answer = Answer { bytes: whole, body };
+        assert!(answer.is_ok() && answer.has(b"\"valid\"") && !answer.has(b"x-a"));
+        assert_eq!(answer.headers().collect::<Vec<_>>(), [("content-length", "12"), ("x-a", "b")]);
+    }
+
+    #[test]
+    fn what_cannot_be_measured_is_an_error() {
+        assert!(body_of_complete(b"HTTP/1.1 200 OK\r\n\r\n").is_err());
+        assert!(body_of_complete(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\nmore").is_err());
+    }
+}

@@ -1,0 +1,127 @@
+//! The load: many connections, each with one request under way.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::connection::Connection;
+use crate::failed::Failed;
+use crate::progress::Progress;
+use crate::requests::Requests;
+use crate::server::{Server, cpu};
+use crate::stats::{Cost, Round, nanoseconds, now};
+
+/// Connections open at once.
+pub(crate) const CONNECTIONS: usize = 64;
+
+/// Requests in their order, and how far they have been used. Clones go on together.
+#[derive(Clone, Debug)]
+pub(crate) struct Load {
+    requests: Arc<Requests>,
+    used: Arc<AtomicUsize>,
+}
+
+/// How it went on one connection.
+#[derive(Debug, Default)]
+struct Tally {
+    latencies: Vec<u32>,
+    failures: usize,
+    /// The first answer that was not as it should be.
+    example: Option<String>,
+}
+
+impl Load {
+    pub(crate) fn new(requests: Arc<Requests>) -> Self {
+        Self { requests, used: Arc::default() }
+    }
+
+    /// Asks for as long as a round takes, over and over from the first request when it came to the last.
+    pub(crate) async fn round(&self, server: &Server, length: Duration) -> Result<Round, Failed> {
+        let connections = connect(server.address).await?;
+        let (before, own, start) = (server.cpu()?, cpu("self")?, now());
+        let end = Some(start + length);
+        let mut clients: JoinSet<_> = connections.into_iter().map(|to| client(to, self.clone(), end)).collect();
+        let mut all = Tally::default();
+        while let Some(tally) = clients.join_next().await {
+            all.add(tally??);
+        }
+        let (elapsed, spent) = (start.elapsed(), server.cpu()?.saturating_sub(before));
+        let cost = Cost { elapsed, cpu: spent, own: cpu("self")?.saturating_sub(own) };
+        Ok(Round::of(all.latencies.len(), cost, all.checked()?))
+    }
+
+    /// Makes every request once.
+    pub(crate) async fn all(&self, server: &Server, what: &str, progress: &Progress) -> Result<(), Failed> {
+        let connections = connect(server.address).await?;
+        let mut clients: JoinSet<_> = connections.into_iter().map(|to| client(to, self.clone(), None)).collect();
+        let mut all = Tally::default();
+        let of = self.requests.len();
+        loop {
+            tokio::select! {
+                tally = clients.join_next() => match tally {
+                    Some(tally) => all.add(tally??),
+                    None => break,
+                },
+                () = sleep(Duration::from_secs(2)) => progress.at(what, self.used.load(Ordering::Relaxed).min(of), of),
+            }
+        }
+        progress.at(what, all.checked()?.len(), of);
+        Ok(())
+    }
+}
+
+async fn connect(address: SocketAddr) -> Result<Vec<Connection>, Failed> {
+    let mut connections = Vec::with_capacity(CONNECTIONS);
+    for _ in 0..CONNECTIONS {
+        connections.push(Connection::open(address).await?);
+    }
+    Ok(connections)
+}
+
+/// Asks until `end`, or without one until every request was made.
+async fn client(mut connection: Connection, load: Load, end: Option<Instant>) -> Result<Tally, Failed> {
+    let (mut request, mut tally) = (Vec::with_capacity(1024), Tally::default());
+    // One look at the clock for each request: the end of one is the beginning of the next.
+    let mut last = now();
+    while end.is_none_or(|end| last < end) {
+        let mut at = load.used.fetch_add(1, Ordering::Relaxed);
+        if end.is_some() {
+            at %= load.requests.len().max(1);
+        }
+        if !load.requests.write(at, &mut request) {
+            break;
+        }
+        let answer = connection.exchange(&request).await?;
+        if !load.requests.accepts(answer) {
+            tally.failures += 1;
+            tally.example.get_or_insert_with(|| answer.text());
+        }
+        let done = now();
+        tally.latencies.push(nanoseconds(done - last));
+        last = done;
+    }
+    Ok(tally)
+}
+
+impl Tally {
+    fn add(&mut self, other: Self) {
+        self.latencies.extend(other.latencies);
+        self.failures += other.failures;
+        self.example = self.example.take().or(other.example);
+    }
+
+    /// The latencies, unless a request failed: a server that fails fast must not look fast.
+    fn checked(self) -> Result<Vec<u32>, Failed> {
+        match (self.failures, self.example) {
+            (0, _) => Ok(self.latencies),
+            (failures, example) => {
+                let (of, example) = (self.latencies.len(), example.unwrap_or_default());
+                Err(format!("{failures} of {of} requests failed; one was answered with:\n{example}").into())
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! How much is measured, and what was promised.
+
+use std::time::Duration;
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    pub(crate) quick: bool,
+    /// Rounds of each side, after one that warms up.
+    pub(crate) rounds: usize,
+    pub(crate) round: Duration,
+    pub(crate) small: Size,
+    pub(crate) large: Size,
+    /// How often the service is started to time it.
+    pub(crate) starts: usize,
+}
+
+/// How many live sessions there are, and the throughput promised with them, beside a bare handler.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size {
+    pub(crate) sessions: usize,
+    pub(crate) ratio: f64,
+}
+
+/// Sessions of one employee, in the usual layout.
+pub(crate) const SESSIONS_EACH: usize = 10;
+/// Employees who sign in.
+pub(crate) const BOUND: usize = 1_000;
+/// Promised throughput of sign-ins, beside SQLite alone.
+pub(crate) const SIGN_IN_RATIO: f64 = 0.5;
+/// Promised time to start, in seconds.
+pub(crate) const START_SECONDS: f64 = 2.0;
+/// Promised memory of a cached session, in bytes.
+pub(crate) const SESSION_BYTES: f64 = 300.0;
+
+impl Plan {
+    pub(crate) fn full() -> Self {
+        Self {
+            quick: false,
+            rounds: 9,
+            round: Duration::from_secs(2),
+            small: Size { sessions: 100_000, ratio: 0.85 },
+            large: Size { sessions: 1_000_000, ratio: 0.80 },
+            starts: 5,
+        }
+    }
+
+    /// The same with little of everything.
+    pub(crate) fn quick() -> Self {
+        let full = Self::full();
+        Self {
+            quick: true,
+            rounds: 3,
+            round: Duration::from_millis(500),
+            small: Size { sessions: 2_000, ..full.small },
+            large: Size { sessions: 20_000, ..full.large },
+            ..full
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The figures as a page of Markdown.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use crate::duel::{Duel, middle};
+use crate::progress::grouped;
+use crate::stats::Round;
+
+/// What a run found.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    /// What was measured: the service's own word.
+    pub(crate) version: String,
+    /// When the run began, in UTC.
+    date: String,
+    pub(crate) took: Duration,
+    quick: bool,
+    duels: Vec<Duel>,
+    rows: Vec<String>,
+}
+
+impl Report {
+    /// A page without figures.
+    pub(crate) fn new(date: String, quick: bool) -> Self {
+        Self { date, quick, ..Self::default() }
+    }
+
+    /// Puts a duel into both tables.
+    pub(crate) fn duel(&mut self, duel: Duel) {
+        let rate = |rounds: &[Round]| format!("{}/s", grouped(whole(middle(rounds, |round| round.rate))));
+        let (ratio, target) = (duel.ratio(), duel.target);
+        self.row([
+            &duel.name,
+            &rate(&duel.ours),
+            &format!("{}: {}", duel.beside, rate(&duel.theirs)),
+            &format!("{ratio:.2}"),
+            &format!("≥ {target:.2}"),
+            met(ratio >= target),
+        ]);
+        self.duels.push(duel);
+    }
+
+    /// Adds a figure that should be at most `target`, when it has one.
+    pub(crate) fn figure(&mut self, name: &str, ours: &str, figure: &str, target: Option<(&str, bool)>) {
+        let (target, met) = target.map_or(("–".to_owned(), "–"), |(text, holds)| (format!("≤ {text}"), met(holds)));
+        self.row([name, ours, "–", figure, &target, met]);
+    }
+
+    fn row(&mut self, cells: [&str; 6]) {
+        self.rows.push(format!("| {} |", cells.join(" | ")));
+    }
+
+    /// The whole page.
+    pub(crate) fn markdown(&self) -> String {
+        let cores = std::thread::available_parallelism().map_or(0, usize::from);
+        let mut text = String::from("# What was measured\n\n");
+        let (date, seconds, version) = (&self.date, self.took.as_secs(), &self.version);
+        let _ = writeln!(text, "{date}, {cores} cores, {seconds} s in all; {version}.\n");
+        if self.quick {
+            text += "A quick run: it shows that everything works; its figures mean little.\n\n";
+        }
+        text += "| measurement | deskpass | beside it | ratio or figure | target | met? |\n|---|--:|--:|--:|--:|---|\n";
+        for row in &self.rows {
+            let _ = writeln!(text, "{row}");
+        }
+        text += "\n| latency, cost | deskpass p50 | p99 | CPU each | generator | beside it p50 | p99 | CPU each | generator | ratio in single rounds |\n";
+        text += "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
+        for duel in &self.duels {
+            let ((low, high), name) = (duel.spread(), &duel.name);
+            let (ours, theirs) = (times(&duel.ours), times(&duel.theirs));
+            let _ = writeln!(text, "| {name} | {ours} | {theirs} | {low:.2} – {high:.2} |");
+        }
+        text + NOTES
+    }
+}
+
+const NOTES: &str = "
+Both sides take turns, round by round, on one machine that the load generator shares (one thread, 64 connections).
+Figures are medians of the rounds, a ratio is that of the medians. *CPU each* is the processor time of the measured process
+for one request; *generator* is how much of a core the benchmark itself used: near 100 % it holds both sides back, and the
+times tell more than the ratio. The bare handler reads the same request and answers the same bytes, without looking anything
+up. SQLite alone writes the rows of 64 sign-ins in one commit; its latencies are those of a commit.
+";
+
+fn times(rounds: &[Round]) -> String {
+    let time = |figure: fn(&Round) -> f64| duration(middle(rounds, figure));
+    let own = middle(rounds, |round| round.own) * 100.0;
+    format!("{} | {} | {} | {own:.0} %", time(|round| round.p50), time(|round| round.p99), time(|round| round.cpu))
+}
+
+/// A time in seconds, in the unit that suits it.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        ..1e-4 => format!("{:.1} µs", seconds * 1e6),
+        1e-4..1e-3 => format!("{:.0} µs", seconds * 1e6),
+        _ => format!("{:.2} ms", seconds * 1e3),
+    }
+}
+
+fn met(holds: bool) -> &'static str {
+    if holds { "yes" } else { "**no**" }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate is positive and not astronomical")]
+fn whole(number: f64) -> usize {
+    number.round() as usize
+}

@@ -1,0 +1,133 @@
+//! Requests that differ in one word only, so that writing one is copying three pieces.
+
+use crate::connection::Answer;
+use crate::rng::Rng;
+
+/// What the generator calls itself.
+pub(crate) const AGENT: &str = "deskpass-bench/1";
+
+/// Many requests of one kind.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    before: Vec<u8>,
+    after: Vec<u8>,
+    words: Words,
+    /// What the body of a good answer has in it.
+    expect: &'static [u8],
+}
+
+/// Words of one width in one piece of memory: read in order, they cost the generator next to nothing.
+#[derive(Clone, Debug)]
+pub(crate) struct Words {
+    width: usize,
+    bytes: Vec<u8>,
+}
+
+impl Words {
+    /// No words yet, of this width.
+    pub(crate) fn new(width: usize, room: usize) -> Self {
+        Self { width, bytes: Vec::with_capacity(width * room) }
+    }
+
+    pub(crate) fn push(&mut self, word: &str) {
+        debug_assert_eq!(word.len(), self.width, "words have one width");
+        self.bytes.extend_from_slice(word.as_bytes());
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len() / self.width.max(1)
+    }
+
+    fn get(&self, at: usize) -> Option<&[u8]> {
+        let start = at * self.width;
+        self.bytes.get(start..start + self.width)
+    }
+
+    /// `count` of them, each drawn at random from all.
+    pub(crate) fn drawn(&self, count: usize) -> Self {
+        let (mut rng, mut drawn) = (Rng::seeded(1), Self::new(self.width, count));
+        for _ in 0..count {
+            drawn.bytes.extend_from_slice(self.get(rng.below(self.len())).unwrap_or_default());
+        }
+        drawn
+    }
+}
+
+impl Requests {
+    pub(crate) fn verify(tokens: Words) -> Self {
+        Self::post("/api/auth/verify", "token", tokens, b"\"valid\":true")
+    }
+
+    pub(crate) fn bind(employees: Words) -> Self {
+        Self::post("/api/auth/bind", "employee_id", employees, b"\"code\":0")
+    }
+
+    pub(crate) fn me(tokens: Words) -> Self {
+        let before = head("GET", "/api/auth/me") + "Authorization: Bearer ";
+        Self { before: before.into(), after: b"\r\n\r\n".into(), words: tokens, expect: b"\"code\":0" }
+    }
+
+    fn post(path: &str, field: &str, words: Words, expect: &'static [u8]) -> Self {
+        let (open, close) = (format!("{{\"{field}\":\""), "\"}");
+        let length = open.len() + words.width + close.len();
+        let kind = format!("Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n");
+        Self { before: (head("POST", path) + &kind + &open).into(), after: close.into(), words, expect }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Writes a request over whatever `into` held; `false` when there are not so many.
+    pub(crate) fn write(&self, at: usize, into: &mut Vec<u8>) -> bool {
+        let Some(word) = self.words.get(at) else { return false };
+        into.clear();
+        for piece in [&self.before, word, &self.after] {
+            into.extend_from_slice(piece);
+        }
+        true
+    }
+
+    /// Whether this is how such a request should be answered.
+    pub(crate) fn accepts(&self, answer: Answer<'_>) -> bool {
+        answer.is_ok() && answer.has(self.expect)
+    }
+}
+
+/// A request without body for something that is not measured.
+pub(crate) fn get(path: &str) -> Vec<u8> {
+    (head("GET", path) + "\r\n").into()
+}
+
+fn head(method: &str, path: &str) -> String {
+    format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: {AGENT}\r\nAccept: */*\r\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words() -> Words {
+        let mut words = Words::new(3, 2);
+        words.push("abc");
+        words.push("def");
+        words
+    }
+
+    #[test]
+    fn a_request_is_its_pieces_around_its_word() {
+        let (requests, mut bytes) = (Requests::verify(words()), Vec::new());
+        assert!(requests.write(1, &mut bytes) && bytes.ends_with(b"Content-Length: 15\r\n\r\n{\"token\":\"def\"}"));
+        assert!(Requests::me(words()).write(0, &mut bytes) && bytes.ends_with(b"Authorization: Bearer abc\r\n\r\n"));
+        assert!(!requests.write(2, &mut bytes));
+    }
+
+    #[test]
+    fn draws_are_words_that_were_there() {
+        let drawn = words().drawn(50);
+        assert_eq!(drawn.len(), 50);
+        assert!(
+            (0..50).all(|at| drawn.get(at).is_some_and(|word| [b"abc", b"def"].iter().any(|known| word == *known)))
+        );
+    }
+}

@@ -1,0 +1,131 @@
+//! Fills a store with people and sessions, past the service: signing in a million times would take too long.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use deskpass_core::{Access, Clock, Entropy, Role, Secret, Timestamp};
+use rusqlite::{Connection, params};
+
+use crate::failed::Failed;
+use crate::progress::{Progress, grouped};
+use crate::requests::Words;
+use crate::server::Server;
+use crate::yard::Yard;
+
+/// The corporation of development mode.
+pub(crate) const CORP: &str = "wwdeskpass";
+/// How long a session lives.
+pub(crate) const LIFETIME: Duration = Duration::from_hours(8);
+
+const TOKEN_WIDTH: usize = 53;
+const EMPLOYEE_WIDTH: usize = 12;
+const BATCH: usize = 100_000;
+
+/// How many of what.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    pub(crate) employees: usize,
+    pub(crate) sessions: usize,
+}
+
+/// A store that was filled.
+#[derive(Debug)]
+pub(crate) struct Seeded {
+    pub(crate) directory: PathBuf,
+    pub(crate) tokens: Words,
+}
+
+/// Makes a store the way the service does, and fills it.
+pub(crate) fn seed(yard: &Yard, name: &str, layout: Layout, progress: &Progress) -> Result<Seeded, Failed> {
+    let Layout { employees, sessions } = layout;
+    progress.step(format_args!("{name}: store {} employees, {} sessions", grouped(employees), grouped(sessions)));
+    let directory = yard.store(name, layout);
+    Server::deskpass(yard, &directory)?.stop()?;
+    let connection = open(&directory)?;
+    // Nothing here must survive a power failure until it is all there.
+    connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -500000; PRAGMA foreign_keys = ON")?;
+    let moment = now();
+    batches(&connection, employees, "employee", progress, |range| hire(&connection, range, moment))?;
+    let mut tokens = Words::new(TOKEN_WIDTH, sessions);
+    batches(&connection, sessions, "session", progress, |range| {
+        sign_in(&connection, range, employees, moment, &mut tokens)
+    })?;
+    // All of it on disk, so that no late writing disturbs what is measured.
+    connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)")?;
+    Ok(Seeded { directory, tokens })
+}
+
+/// Opens a store that the service has made and left.
+pub(crate) fn open(directory: &Path) -> Result<Connection, Failed> {
+    Ok(Connection::open(directory.join("deskpass.db"))?)
+}
+
+/// The machine's time.
+pub(crate) fn now() -> Timestamp {
+    Clock::steady(Timestamp::from_millis(0)).now()
+}
+
+/// The identifier of an employee, all of one width.
+pub(crate) fn employee(number: usize) -> String {
+    format!("bench{number:07}")
+}
+
+/// The identifiers of the first `count` employees.
+pub(crate) fn employees(count: usize) -> Words {
+    let mut words = Words::new(EMPLOYEE_WIDTH, count);
+    (0..count).for_each(|number| words.push(&employee(number)));
+    words
+}
+
+/// Does `work` for all numbers below `count`, in transactions big enough to be fast.
+fn batches(
+    connection: &Connection,
+    count: usize,
+    what: &str,
+    progress: &Progress,
+    mut work: impl FnMut(std::ops::Range<usize>) -> Result<(), Failed>,
+) -> Result<(), Failed> {
+    for start in (0..count).step_by(BATCH) {
+        let end = count.min(start + BATCH);
+        connection.execute_batch("BEGIN")?;
+        work(start..end)?;
+        connection.execute_batch("COMMIT")?;
+        progress.at(what, end, count);
+    }
+    Ok(())
+}
+
+fn hire(connection: &Connection, numbers: std::ops::Range<usize>, at: Timestamp) -> Result<(), Failed> {
+    let mut person = connection.prepare(
+        "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at)
+         VALUES (?1, ?2, ?2, ?3, 'Service Desk', '', ?4)",
+    )?;
+    let mut role = connection.prepare("INSERT INTO user_role (corp_id, employee_key, role_id) VALUES (?1, ?2, ?3)")?;
+    for number in numbers {
+        let id = employee(number);
+        person.execute(params![CORP, id, format!("Employee {number:07}"), at.millis()])?;
+        role.execute(params![CORP, id, Role::User.id()])?;
+    }
+    Ok(())
+}
+
+fn sign_in(
+    connection: &Connection,
+    numbers: std::ops::Range<usize>,
+    employees: usize,
+    at: Timestamp,
+    tokens: &mut Words,
+) -> Result<(), Failed> {
+    let entropy = Entropy::system();
+    let mut session = connection.prepare(
+        "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at)
+         VALUES (?1, ?2, ?3, ?4, 'bind', 'h5', ?5, ?6)",
+    )?;
+    for number in numbers {
+        let token = Secret::<Access>::generate(&entropy)?;
+        let (digest, id) = (token.digest().to_text(), employee(number % employees.max(1)));
+        session.execute(params![digest, CORP, id, Role::User.id(), at.millis(), (at + LIFETIME).millis()])?;
+        tokens.push(token.expose());
+    }
+    Ok(())
+}
