@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_core::{Access, Digest, Person, Roles, Secret, Session, Visitor};
-use deskpass_store::{Ended, Event, Found};
+use deskpass_store::{Ended, Event, Found, Standing};
 
 use crate::mint::held;
 use crate::{Auth, Error, Refusal, TokenProblem};
@@ -14,10 +14,7 @@ use crate::{Auth, Error, Refusal, TokenProblem};
 #[derive(Clone, Debug)]
 pub struct Holder {
     digest: Digest,
-    /// The session.
-    pub session: Session,
-    /// Whose it is.
-    pub person: Arc<Person>,
+    standing: Arc<Standing>,
     /// The roles that count in it now.
     pub roles: Roles,
     /// How long it has still to live.
@@ -29,12 +26,24 @@ pub struct Holder {
 pub struct Caller(pub Holder);
 
 impl Holder {
+    /// The session.
+    #[must_use]
+    pub fn session(&self) -> &Session {
+        &self.standing.session
+    }
+
+    /// Whose it is.
+    #[must_use]
+    pub fn person(&self) -> &Person {
+        &self.standing.person
+    }
+
     /// The caller, unless the active role was taken away.
     ///
     /// # Errors
     /// When it was.
     pub fn into_caller(self) -> Result<Caller, Refusal> {
-        let role = self.session.current_role;
+        let role = self.session().current_role;
         if self.roles.holds(role) { Ok(Caller(self)) } else { Err(Refusal::RoleTakenAway(role)) }
     }
 }
@@ -48,18 +57,18 @@ impl Auth {
         let problem = |problem| Error::Refused(Refusal::Token(problem));
         let secret = Secret::<Access>::parse(token).map_err(|_| problem(TokenProblem::Malformed))?;
         let digest = secret.digest();
-        let session = match self.store.session(&digest).await? {
-            Found::Session(session) => session,
+        let standing = match self.store.session(&digest).await? {
+            Found::Session(standing) => standing,
             Found::Denied(ended) => return Err(problem(TokenProblem::Ended(ended))),
             Found::Nothing => return Err(problem(TokenProblem::Unknown)),
         };
+        let Standing { session, person, .. } = &*standing;
         let remaining = session.remaining(self.clock.now()).ok_or_else(|| problem(TokenProblem::Expired))?;
-        let person = self.store.person(&session.employee).await?.ok_or_else(|| problem(TokenProblem::Unknown))?;
         if person.disabled {
             return Err(problem(TokenProblem::Ended(Ended::Disabled)));
         }
         let roles = self.policy.admitted(session.method, person.roles);
-        Ok(Holder { digest, session, person, roles, remaining })
+        Ok(Holder { digest, standing, roles, remaining })
     }
 
     /// Says whether a token is good, and whose it is: `None` for every token that is not, without a hint why.
@@ -80,9 +89,9 @@ impl Auth {
     /// When somebody else ended it first, or the store fails.
     pub async fn logout(&self, holder: &Holder, visitor: &Visitor) -> Result<(), Error> {
         let now = self.clock.now();
-        let entry = self.entry(Event::Logout, &holder.session, now, visitor)?;
+        let entry = self.entry(Event::Logout, holder.session(), now, visitor)?;
         if self.store.end_session(holder.digest, self.deny_until(now), entry).await? {
-            tracing::debug!(employee = ?holder.session.employee, "signed out");
+            tracing::debug!(employee = ?holder.session().employee, "signed out");
             return Ok(());
         }
         Err(self.ended(holder).await?.into())
@@ -94,7 +103,7 @@ impl Auth {
     /// When the role is not held or the session has ended meanwhile, or the store fails.
     pub async fn switch_role(&self, holder: &Holder, name: &str, visitor: &Visitor) -> Result<Session, Error> {
         let role = held(name, holder.roles)?;
-        let session = Session { current_role: role, ..holder.session.clone() };
+        let session = Session { current_role: role, ..holder.session().clone() };
         let entry = self.entry(Event::SwitchRole, &session, self.clock.now(), visitor)?;
         if self.store.switch_role(holder.digest, role, entry).await? {
             tracing::debug!(employee = ?session.employee, %role, "switched role");

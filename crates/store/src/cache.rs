@@ -3,12 +3,48 @@
 //! Entries appear in two ways: the writer thread puts in what it has just committed, or a reader fills a gap. A reader
 //! that read before a commit must not put back what the commit took away; it holds a placeholder while it reads, and
 //! forgetting a key removes the placeholder, so that the late fill goes nowhere.
+//!
+//! A session is kept together with its person, for one look-up instead of two. People change seldom: every change to
+//! anyone advances the epoch, and a session that was last compared in another epoch asks for its person anew.
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use deskpass_core::{Digest, EmployeeKey, Person, Session};
 use quick_cache::sync;
+
+/// A session and whose it is.
+#[derive(Debug)]
+pub struct Standing {
+    /// The session.
+    pub session: Session,
+    /// Whose it is.
+    pub person: Arc<Person>,
+    /// The epoch in which `person` was last known to be right.
+    compared: AtomicU64,
+}
+
+/// A count of the changes to people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Epoch(u64);
+
+impl Standing {
+    /// `epoch` must have been read before `person` was.
+    pub(crate) fn new(mut session: Session, person: Arc<Person>, epoch: Epoch) -> Self {
+        // One copy of the key for all sessions of a person.
+        session.employee = person.key.clone();
+        Self { session, person, compared: AtomicU64::new(epoch.0) }
+    }
+
+    pub(crate) fn is_of(&self, epoch: Epoch) -> bool {
+        self.compared.load(Ordering::Relaxed) == epoch.0
+    }
+
+    pub(crate) fn still_right_in(&self, epoch: Epoch) {
+        self.compared.store(epoch.0, Ordering::Relaxed);
+    }
+}
 
 /// What a commit changed, as far as the cache cares.
 #[derive(Debug)]
@@ -22,30 +58,37 @@ pub(crate) enum Change {
 }
 
 pub(crate) struct Cache {
-    pub(crate) sessions: sync::Cache<Digest, Session>,
+    pub(crate) sessions: sync::Cache<Digest, Arc<Standing>>,
     pub(crate) people: sync::Cache<EmployeeKey, Arc<Person>>,
+    epoch: AtomicU64,
 }
 
 impl Cache {
     pub(crate) fn new(entries: usize) -> Self {
-        Self { sessions: sync::Cache::new(entries), people: sync::Cache::new(entries) }
+        // The cache is made of shards that fill unevenly; without some room to spare a few entries would never fit.
+        let entries = entries.saturating_add(entries / 16);
+        Self { sessions: sync::Cache::new(entries), people: sync::Cache::new(entries), epoch: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn epoch(&self) -> Epoch {
+        Epoch(self.epoch.load(Ordering::Acquire))
     }
 
     /// Takes over what was committed, in the order it was committed.
     pub(crate) fn apply(&self, change: Change) {
         match change {
-            Change::Born(digest, session) => self.sessions.insert(digest, self.shared(session)),
+            Change::Born(digest, session) => {
+                let epoch = self.epoch();
+                // Whoever signs in was looked up a moment ago; otherwise the first use fills the gap.
+                if let Some(person) = self.people.get(&session.employee) {
+                    self.sessions.insert(digest, Arc::new(Standing::new(session, person, epoch)));
+                }
+            }
             Change::Session(digest) => drop(self.sessions.remove(&digest)),
-            Change::Person(key) => drop(self.people.remove(&key)),
-        }
-    }
-
-    /// The same session, holding the same copy of its employee's key as everyone else: a million sessions of ten
-    /// thousand people need ten thousand keys.
-    pub(crate) fn shared(&self, session: Session) -> Session {
-        match self.people.get(&session.employee) {
-            Some(person) => Session { employee: person.key.clone(), ..session },
-            None => session,
+            Change::Person(key) => {
+                drop(self.people.remove(&key));
+                self.epoch.fetch_add(1, Ordering::Release);
+            }
         }
     }
 }

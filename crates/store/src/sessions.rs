@@ -1,10 +1,12 @@
 //! Sessions: born, found, changed and ended, each in one transaction.
 
+use std::sync::Arc;
+
 use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, Role, Session, Timestamp};
 
-use crate::cache::Change;
+use crate::cache::{Change, Epoch};
 use crate::database::{Row, Sql, Tx};
-use crate::{LogEntry, Store, StoreError};
+use crate::{LogEntry, Standing, Store, StoreError};
 
 /// A session about to begin.
 #[derive(Clone, Debug)]
@@ -47,13 +49,20 @@ impl Ended {
 }
 
 /// What the store knows of a digest.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Found {
     /// A session; whether it has expired is for the caller to tell.
-    Session(Session),
+    Session(Arc<Standing>),
     /// On the deny list.
     Denied(Ended),
     /// Nothing.
+    Nothing,
+}
+
+/// What the tables say of a digest.
+enum Read {
+    Session(Session),
+    Denied(Ended),
     Nothing,
 }
 
@@ -63,24 +72,40 @@ impl Store {
     /// # Errors
     /// When the store fails; then the token must not count as valid.
     pub async fn session(&self, digest: &Digest) -> Result<Found, StoreError> {
-        if let Some(session) = self.cache.sessions.get(digest) {
-            return Ok(Found::Session(session));
+        let epoch = self.cache.epoch();
+        if let Some(standing) = self.cache.sessions.get(digest) {
+            return self.compared(digest, standing, epoch).await;
         }
         let gap = match self.cache.sessions.get_value_or_guard_async(digest).await {
-            Ok(session) => return Ok(Found::Session(session)),
+            Ok(standing) => return self.compared(digest, standing, epoch).await,
             Err(gap) => gap,
         };
         let wanted = *digest;
-        let found = self.database.read(move |sql| find(sql, wanted)).await?;
-        Ok(match found {
-            Found::Session(session) => {
-                let session = self.cache.shared(session);
-                // Refused when the session changed or ended while we read; see the cache.
-                let _ = gap.insert(session.clone());
-                Found::Session(session)
-            }
-            other => other,
-        })
+        let session = match self.database.read(move |sql| find(sql, wanted)).await? {
+            Read::Session(session) => session,
+            Read::Denied(ended) => return Ok(Found::Denied(ended)),
+            Read::Nothing => return Ok(Found::Nothing),
+        };
+        let Some(person) = self.person(&session.employee).await? else { return Ok(Found::Nothing) };
+        let standing = Arc::new(Standing::new(session, person, epoch));
+        // Refused when the session changed or ended while we read; see the cache.
+        let _ = gap.insert(Arc::clone(&standing));
+        Ok(Found::Session(standing))
+    }
+
+    /// A cached session with its person as they are now.
+    async fn compared(&self, digest: &Digest, standing: Arc<Standing>, epoch: Epoch) -> Result<Found, StoreError> {
+        if standing.is_of(epoch) {
+            return Ok(Found::Session(standing));
+        }
+        let Some(person) = self.person(&standing.session.employee).await? else { return Ok(Found::Nothing) };
+        if Arc::ptr_eq(&person, &standing.person) {
+            standing.still_right_in(epoch);
+            return Ok(Found::Session(standing));
+        }
+        // Forgetting is always safe, putting back is not: the next reader fills the gap.
+        drop(self.cache.sessions.remove(digest));
+        Ok(Found::Session(Arc::new(Standing::new(standing.session.clone(), person, epoch))))
     }
 
     /// Begins a session and logs it; `false`, and nothing happened, when the employee is gone or shut out.
@@ -222,18 +247,18 @@ fn deny(tx: &mut Tx<'_>, digest: Digest, why: Ended, until: Timestamp) -> Result
     Ok(())
 }
 
-fn find(sql: &Sql, digest: Digest) -> Result<Found, StoreError> {
+fn find(sql: &Sql, digest: Digest) -> Result<Read, StoreError> {
     let text = "SELECT corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at
         FROM session WHERE digest = $1";
     if let Some(session) = sql.first(text, &args![digest], session)? {
-        return Ok(Found::Session(session));
+        return Ok(Read::Session(session));
     }
     let text = "SELECT reason FROM denied_token WHERE digest = $1";
     let reason = sql.first(text, &args![digest], |row| row.text(0))?;
     let ended = reason.map(|reason| Ended::ALL.into_iter().find(|ended| ended.name() == reason));
     Ok(match ended {
-        Some(ended) => Found::Denied(ended.ok_or_else(|| StoreError::damaged("unknown reason on the deny list"))?),
-        None => Found::Nothing,
+        Some(ended) => Read::Denied(ended.ok_or_else(|| StoreError::damaged("unknown reason on the deny list"))?),
+        None => Read::Nothing,
     })
 }
 

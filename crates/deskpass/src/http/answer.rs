@@ -1,6 +1,5 @@
 //! The way of every request: in, through the table, and out in its envelope.
 
-use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +10,7 @@ use axum::{BoxError, Router};
 use futures_util::FutureExt as _;
 use hyper::body::{Body as HttpBody, Bytes};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
-use hyper::{Method, Request};
+use hyper::{Method, Request, StatusCode};
 use tower::ServiceExt as _;
 
 use super::envelope::{self, Outcome};
@@ -38,6 +37,8 @@ pub(crate) struct Answerer {
     table: Vec<Route>,
     paths: matchit::Router<Vec<usize>>,
     ids: RequestIds,
+    /// What every enveloped answer says in its head; copied, since that is quicker than writing it anew.
+    headers: HeaderMap,
 }
 
 impl Answerer {
@@ -50,8 +51,10 @@ impl Answerer {
                 Err(_) => drop(paths.insert(route.path, vec![row])),
             }
         }
-        let ids = RequestIds::new(&desk);
-        Self { router: router(desk.clone()), desk, table, paths, ids }
+        let mut headers = HeaderMap::with_capacity(8);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        guard(&mut headers);
+        Self { router: router(desk.clone()), ids: RequestIds::new(&desk), desk, table, paths, headers }
     }
 
     /// Answers one request. Every way out of here has its envelope, its headers and its line in the metrics.
@@ -71,18 +74,19 @@ impl Answerer {
             Ok(Err(never)) => match never {},
             Err(panic) => Failure::unexpected(&panic_text(&*panic)).into_response(),
         };
-        if let Some(outcome) = response.extensions_mut().remove::<Outcome>() {
-            self.fill(&mut response, &outcome, language, &request_id, row);
+        match response.extensions_mut().remove::<Outcome>() {
+            Some(outcome) => self.fill(&mut response, outcome, language, id_text(&request_id), row),
+            None => guard(response.headers_mut()),
         }
-        if response.status() == hyper::StatusCode::METHOD_NOT_ALLOWED {
+        if response.status() == StatusCode::METHOD_NOT_ALLOWED {
             response.headers_mut().insert(header::ALLOW, self.allowed(rows));
         }
-        finish(response.headers_mut(), &request_id);
         let elapsed = watch.elapsed();
         self.desk.metrics.answered(row, response.status(), elapsed);
         // The row's path, not the one asked for: a stranger's words may hold anything, a token too.
         let route = row.and_then(|row| self.table.get(row)).map_or("other", |route| route.path);
-        tracing::debug!(route, status = response.status().as_u16(), ?elapsed, request_id, "answered");
+        tracing::debug!(route, status = response.status().as_u16(), ?elapsed, ?request_id, "answered");
+        response.headers_mut().insert(REQUEST_ID, request_id);
         response
     }
 
@@ -102,15 +106,17 @@ impl Answerer {
     fn fill(
         &self,
         response: &mut Response,
-        outcome: &Outcome,
+        outcome: Outcome,
         language: Language,
         request_id: &str,
         row: Option<usize>,
     ) {
+        // Also drops the length of the empty body that the outcome travelled with.
+        *response.headers_mut() = self.headers.clone();
         let body = match outcome {
             Outcome::Data(data) => envelope::success(data, request_id),
             Outcome::Failure(failure) => {
-                let telling = self.tell(failure, language, request_id, row);
+                let telling = self.tell(&failure, language, request_id, row);
                 *response.status_mut() = telling.status;
                 if telling.code == 1001 {
                     response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
@@ -118,9 +124,6 @@ impl Answerer {
                 envelope::failure(&telling, request_id)
             }
         };
-        // The length of the empty body that the outcome travelled with.
-        response.headers_mut().remove(header::CONTENT_LENGTH);
-        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         *response.body_mut() = Body::from(body);
     }
 
@@ -136,11 +139,8 @@ impl Answerer {
     }
 }
 
-/// The headers every answer carries.
-fn finish(headers: &mut HeaderMap, request_id: &str) {
-    if let Ok(id) = HeaderValue::from_str(request_id) {
-        headers.insert(REQUEST_ID, id);
-    }
+/// The headers that keep an answer where it belongs.
+fn guard(headers: &mut HeaderMap) {
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
@@ -157,7 +157,7 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 /// Names requests: as the client did, when it did so in plain characters, else by a number of our own.
 #[derive(Debug)]
 struct RequestIds {
-    process: u32,
+    process: String,
     next: AtomicU64,
 }
 
@@ -165,20 +165,36 @@ impl RequestIds {
     fn new(desk: &Desk) -> Self {
         // Two processes should not name their requests alike; nothing depends on it.
         let process = desk.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes);
-        Self { process, next: AtomicU64::new(1) }
+        Self { process: format!("{process:08x}-"), next: AtomicU64::new(1) }
     }
 
-    fn of(&self, headers: &HeaderMap) -> String {
-        let plain = |id: &&str| {
-            (1..=64).contains(&id.len()) && id.bytes().all(|c| c.is_ascii_alphanumeric() || b"._-".contains(&c))
+    fn of(&self, headers: &HeaderMap) -> HeaderValue {
+        let plain = |id: &&HeaderValue| {
+            let id = id.as_bytes();
+            (1..=64).contains(&id.len()) && id.iter().all(|c| c.is_ascii_alphanumeric() || b"._-".contains(c))
         };
-        if let Some(id) = headers.get(&REQUEST_ID).and_then(|id| id.to_str().ok()).filter(plain) {
-            return id.to_owned();
+        match headers.get(&REQUEST_ID).filter(plain) {
+            Some(id) => id.clone(),
+            None => self.another(),
         }
-        let mut id = String::with_capacity(24);
-        let _ = write!(id, "{:08x}-{:x}", self.process, self.next.fetch_add(1, Ordering::Relaxed));
-        id
     }
+
+    fn another(&self) -> HeaderValue {
+        let mut id = Vec::with_capacity(26);
+        id.extend_from_slice(self.process.as_bytes());
+        let mut number = self.next.fetch_add(1, Ordering::Relaxed);
+        // Digits of base 32, lowest first: any order names a request, and this one needs no formatting machinery.
+        while number > 0 {
+            id.push(b"0123456789abcdefghijklmnopqrstuv".get((number % 32) as usize).copied().unwrap_or(b'x'));
+            number /= 32;
+        }
+        HeaderValue::from_maybe_shared(Bytes::from(id)).unwrap_or(HeaderValue::from_static("unnamed"))
+    }
+}
+
+/// A request's name as text; it is plain, whoever gave it.
+fn id_text(id: &HeaderValue) -> &str {
+    id.to_str().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The one shape of every answer under /api.
 
 use axum::response::{IntoResponse, Response};
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use serde::Serialize;
 
 use super::failure::{Failure, Telling};
@@ -13,15 +13,17 @@ pub(crate) struct Reply<T>(pub(crate) T);
 /// What a handler ended in. It travels to the top of the floor, where language and request id are known.
 #[derive(Clone, Debug)]
 pub(super) enum Outcome {
-    Data(Bytes),
+    /// A success's envelope, open at its end for the request id.
+    Data(Vec<u8>),
     Failure(Failure),
 }
 
 impl<T: Serialize> IntoResponse for Reply<T> {
     fn into_response(self) -> Response {
-        let mut data = BytesMut::with_capacity(256).writer();
-        match serde_json::to_writer(&mut data, &self.0) {
-            Ok(()) => Outcome::Data(data.into_inner().freeze()).into_response(),
+        let mut envelope = Vec::with_capacity(512);
+        envelope.extend_from_slice(b"{\"code\":0,\"message\":\"ok\",\"data\":");
+        match serde_json::to_writer(&mut envelope, &self.0) {
+            Ok(()) => Outcome::Data(envelope).into_response(),
             Err(error) => Failure::unexpected(&error).into_response(),
         }
     }
@@ -35,17 +37,13 @@ impl IntoResponse for Outcome {
     }
 }
 
-/// The envelope of a success.
-pub(super) fn success(data: &[u8], request_id: &str) -> Bytes {
-    const HEAD: &[u8] = b"{\"code\":0,\"message\":\"ok\",\"data\":";
-    let mut body = BytesMut::with_capacity(HEAD.len() + data.len() + request_id.len() + 20);
-    body.put_slice(HEAD);
-    body.put_slice(data);
+/// The envelope of a success, closed.
+pub(super) fn success(mut envelope: Vec<u8>, request_id: &str) -> Bytes {
     // A request id has no character that JSON would quote.
-    body.put_slice(b",\"request_id\":\"");
-    body.put_slice(request_id.as_bytes());
-    body.put_slice(b"\"}");
-    body.freeze()
+    for part in [",\"request_id\":\"", request_id, "\"}"] {
+        envelope.extend_from_slice(part.as_bytes());
+    }
+    envelope.into()
 }
 
 /// The envelope of a failure.

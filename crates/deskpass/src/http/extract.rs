@@ -1,6 +1,10 @@
 //! What a handler can ask for. Authority is an argument: a handler that forgets it does not have it.
 
+use std::future::poll_fn;
 use std::ops::Deref;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
 
 use axum::body::Body as RequestBody;
 use axum::extract::{FromRequest, FromRequestParts, Request};
@@ -11,6 +15,7 @@ use http_body_util::BodyExt as _;
 use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, USER_AGENT};
 use hyper::http::request::Parts;
+use tokio::time::timeout;
 
 use super::answer::Context;
 use super::failure::{BadRequest, Failure};
@@ -137,8 +142,7 @@ impl<T: Ask> FromRequest<Desk> for Body<T> {
             return Err(BadRequest::MediaType.into());
         }
         let limits = &desk.settings.server;
-        let arriving = collect(request.into_body(), limits.max_body);
-        let bytes = tokio::time::timeout(limits.body_timeout, arriving).await.map_err(|_| BadRequest::TooSlow)??;
+        let bytes = within(limits.body_timeout, collect(request.into_body(), limits.max_body)).await?;
         let fields: Fields = serde_json::from_slice(&bytes).map_err(|_| unreadable(&bytes))?;
         Ok(Self(fields.ask().map_err(BadRequest::Fields)?))
     }
@@ -151,6 +155,15 @@ fn is_json(headers: &HeaderMap) -> bool {
 
 fn unreadable(bytes: &[u8]) -> BadRequest {
     if std::str::from_utf8(bytes).is_err() { BadRequest::NotUtf8 } else { BadRequest::NotJson }
+}
+
+/// Waits for a body, but not for ever. Most bodies are there already, and those cost no timer.
+async fn within<T>(limit: Duration, arriving: impl Future<Output = Result<T, BadRequest>>) -> Result<T, BadRequest> {
+    let mut arriving = pin!(arriving);
+    match poll_fn(|context| Poll::Ready(arriving.as_mut().poll(context))).await {
+        Poll::Ready(arrived) => arrived,
+        Poll::Pending => timeout(limit, arriving).await.unwrap_or(Err(BadRequest::TooSlow)),
+    }
 }
 
 /// Reads a body up to `limit` bytes. A body that is too large is read on and thrown away for a while, since a client

@@ -48,11 +48,11 @@ impl Serialize for Verification {
         let Some(Caller(holder)) = &self.0 else { return Refused { valid: false }.serialize(serializer) };
         let verified = Verified {
             valid: true,
-            employee_id: &holder.person.employee_id,
-            name: &holder.person.name,
+            employee_id: &holder.person().employee_id,
+            name: &holder.person().name,
             roles: holder.roles,
-            current_role: holder.session.current_role,
-            login_source: holder.session.source,
+            current_role: holder.session().current_role,
+            login_source: holder.session().source,
             expires_in: holder.remaining.as_secs(),
         };
         verified.serialize(serializer)
@@ -81,7 +81,7 @@ impl Serialize for Me {
             current_role: Role,
             login_source: LoginSource,
         }
-        let person = &self.0.person;
+        let person = self.0.person();
         let user = User {
             employee_id: &person.employee_id,
             corp_id: person.key.corp(),
@@ -89,8 +89,8 @@ impl Serialize for Me {
             avatar: &person.avatar,
             department: &person.department,
             roles: self.0.roles,
-            current_role: self.0.session.current_role,
-            login_source: self.0.session.source,
+            current_role: self.0.session().current_role,
+            login_source: self.0.session().source,
         };
         user.serialize(serializer)
     }

@@ -47,21 +47,23 @@ pub(super) struct Patient {
     alarm: Pin<Box<Sleep>>,
 }
 
+/// What we wait for, and since when: since a read first found nothing, for a request that comes in one piece is never
+/// waited for and needs no look at the clock.
 #[derive(Clone, Copy, Debug)]
 enum Waiting {
-    /// A request is being answered.
+    /// Nothing; a request is being answered.
     No,
-    /// For a request to begin.
-    Idle(Instant),
-    /// For the rest of its head.
-    Head(Instant),
+    /// A request to begin.
+    Idle(Option<Instant>),
+    /// The rest of its head.
+    Head(Option<Instant>),
 }
 
 impl Patient {
     pub(super) fn new(stream: TcpStream, limits: Limits, serving: Serving) -> Self {
         let now = now();
         // A fresh connection is opened to say something: it has as long as a head has.
-        let (waiting, alarm) = (Waiting::Head(now), Box::pin(sleep_until(now + limits.head)));
+        let (waiting, alarm) = (Waiting::Head(Some(now)), Box::pin(sleep_until(now + limits.head)));
         Self { stream, limits, serving, seen: 0, waiting, alarm }
     }
 
@@ -70,35 +72,31 @@ impl Patient {
         let turns = self.serving.0.load(Ordering::Relaxed);
         if turns != self.seen {
             self.seen = turns;
-            self.waiting = if turns % 2 == 1 { Waiting::No } else { Waiting::Idle(now()) };
+            self.waiting = if turns % 2 == 1 { Waiting::No } else { Waiting::Idle(None) };
         }
     }
 
-    fn deadline(&self) -> Option<Instant> {
-        match self.waiting {
+    fn deadline(&mut self) -> Option<Instant> {
+        match &mut self.waiting {
             Waiting::No => None,
-            Waiting::Idle(since) => Some(since + self.limits.idle),
-            Waiting::Head(since) => Some(since + self.limits.head),
+            Waiting::Idle(since) => Some(*since.get_or_insert_with(now) + self.limits.idle),
+            Waiting::Head(since) => Some(*since.get_or_insert_with(now) + self.limits.head),
         }
     }
 
     /// Completes when the client has taken too long.
     fn poll_too_late(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if self.deadline().is_some_and(|deadline| deadline < self.alarm.deadline()) {
-            self.wake_at(self.deadline());
+        let deadline = self.deadline();
+        if let Some(deadline) = deadline.filter(|deadline| *deadline < self.alarm.deadline()) {
+            self.alarm.as_mut().reset(deadline);
         }
         loop {
             ready!(self.alarm.as_mut().poll(context));
-            if self.deadline().is_some_and(|deadline| deadline <= now()) {
+            if deadline.is_some_and(|deadline| deadline <= now()) {
                 return Poll::Ready(());
             }
-            self.wake_at(self.deadline());
+            self.alarm.as_mut().reset(deadline.unwrap_or_else(|| now() + self.limits.idle));
         }
-    }
-
-    fn wake_at(&mut self, deadline: Option<Instant>) {
-        let deadline = deadline.unwrap_or_else(|| now() + self.limits.idle);
-        self.alarm.as_mut().reset(deadline);
     }
 }
 
@@ -117,7 +115,7 @@ impl AsyncRead for Patient {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         if buffer.filled().len() > before && matches!(this.waiting, Waiting::Idle(_)) {
-            this.waiting = Waiting::Head(now());
+            this.waiting = Waiting::Head(None);
         }
         read
     }
