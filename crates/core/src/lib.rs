@@ -12,7 +12,7 @@ mod secret;
 mod session;
 
 pub use clock::{Clock, Timestamp};
-pub use employee::{CorpId, EmployeeId, EmployeeKey, InvalidId, Person};
+pub use employee::{CorpId, EmployeeId, EmployeeKey, InvalidId, Keepsake, Person};
 pub use entropy::{Entropy, NoEntropy};
 pub use login::{LoginMethod, LoginSource, UserAgent, Visitor};
 pub use network::{ClientAddress, Networks};

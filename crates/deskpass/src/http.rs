@@ -10,9 +10,14 @@ mod fields;
 mod health;
 mod language;
 mod session;
+mod who;
 
-use axum::Router;
-use axum::routing::{MethodRouter, get, post};
+use std::fmt;
+
+use axum::extract::Request;
+use axum::handler::Handler;
+use axum::response::Response;
+use futures_util::future::BoxFuture;
 use hyper::Method;
 
 use crate::Desk;
@@ -36,7 +41,6 @@ pub enum Who {
 }
 
 /// A row of the table.
-#[derive(Clone, Debug)]
 pub struct Route {
     /// The method.
     pub method: Method,
@@ -46,7 +50,28 @@ pub struct Route {
     pub who: Who,
     /// What went wrong when it fails unexpectedly, in English and Chinese.
     pub phrase: [&'static str; 2],
-    handler: MethodRouter<Desk>,
+    handler: Box<dyn Fn(Request, Desk) -> BoxFuture<'static, Response> + Send + Sync>,
+}
+
+impl Route {
+    fn new<H: Handler<T, Desk> + Sync, T: 'static>(
+        method: Method,
+        path: &'static str,
+        who: Who,
+        phrase: [&'static str; 2],
+        handler: H,
+    ) -> Self {
+        let handler = Box::new(move |request, desk| -> BoxFuture<'static, Response> {
+            Box::pin(handler.clone().call(request, desk))
+        });
+        Self { method, path, who, phrase, handler }
+    }
+}
+
+impl fmt::Debug for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} ({:?})", self.method, self.path, self.who)
+    }
 }
 
 /// The table.
@@ -54,27 +79,21 @@ pub struct Route {
 #[rustfmt::skip]
 pub fn routes() -> Vec<Route> {
     use Who::{Anyone, Caller, Developer, Holder, Operator};
-    let get_ = |path, who, phrase, handler| Route { method: Method::GET, path, who, phrase, handler };
-    let post_ = |path, who, phrase, handler| Route { method: Method::POST, path, who, phrase, handler };
+    const GET: Method = Method::GET;
+    const POST: Method = Method::POST;
     vec![
-        post_("/api/auth/verify",      Anyone,    ["Token verification failed", "令牌校验失败"],  post(session::verify)),
-        post_("/api/auth/logout",      Holder,    ["Logout failed", "退出登录失败"],              post(session::logout)),
-        get_ ("/api/auth/me",          Caller,    ["Reading the current user failed", "获取当前用户失败"], get(session::me)),
-        post_("/api/auth/switch-role", Holder,    ["Role switch failed", "切换角色失败"],         post(session::switch_role)),
-        post_("/api/auth/bind",        Anyone,    ["Binding failed", "绑定失败"],                 post(bind::bind)),
-        get_ ("/api/dev/health",       Developer, ["Development health failed", "开发健康检查失败"], get(dev::health)),
-        get_ ("/api/dev/users",        Developer, ["Listing development users failed", "获取开发用户失败"], get(dev::users)),
-        post_("/api/dev/login",        Developer, ["Development login failed", "开发登录失败"],   post(dev::login)),
-        get_ ("/api/ready",            Anyone,    ["Not ready", "服务未就绪"],                    get(health::ready)),
-        get_ ("/api/version",          Anyone,    ["Reading the version failed", "获取版本失败"], get(health::version)),
-        get_ ("/version",              Anyone,    ["Reading the version failed", "获取版本失败"], get(health::version)),
-        get_ ("/healthz",              Anyone,    ["Not alive", "服务异常"],                      get(health::alive)),
-        get_ ("/metrics",              Operator,  ["Reading metrics failed", "获取指标失败"],     get(health::metrics)),
+        Route::new(POST, "/api/auth/verify",      Anyone,    ["Token verification failed", "令牌校验失败"],  session::verify),
+        Route::new(POST, "/api/auth/logout",      Holder,    ["Logout failed", "退出登录失败"],              session::logout),
+        Route::new(GET,  "/api/auth/me",          Caller,    ["Reading the current user failed", "获取当前用户失败"], session::me),
+        Route::new(POST, "/api/auth/switch-role", Holder,    ["Role switch failed", "切换角色失败"],         session::switch_role),
+        Route::new(POST, "/api/auth/bind",        Anyone,    ["Binding failed", "绑定失败"],                 bind::bind),
+        Route::new(GET,  "/api/dev/health",       Developer, ["Development health failed", "开发健康检查失败"], dev::health),
+        Route::new(GET,  "/api/dev/users",        Developer, ["Listing development users failed", "获取开发用户失败"], dev::users),
+        Route::new(POST, "/api/dev/login",        Developer, ["Development login failed", "开发登录失败"],   dev::login),
+        Route::new(GET,  "/api/ready",            Anyone,    ["Not ready", "服务未就绪"],                    health::ready),
+        Route::new(GET,  "/api/version",          Anyone,    ["Reading the version failed", "获取版本失败"], health::version),
+        Route::new(GET,  "/version",              Anyone,    ["Reading the version failed", "获取版本失败"], health::version),
+        Route::new(GET,  "/healthz",              Anyone,    ["Not alive", "服务异常"],                      health::alive),
+        Route::new(GET,  "/metrics",              Operator,  ["Reading metrics failed", "获取指标失败"],     health::metrics),
     ]
-}
-
-/// The table as a router.
-fn router(desk: Desk) -> Router {
-    let table = routes().into_iter().fold(Router::new(), |router, route| router.route(route.path, route.handler));
-    table.fallback(failure::no_such_path).method_not_allowed_fallback(failure::no_such_method).with_state(desk)
 }

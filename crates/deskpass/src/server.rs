@@ -123,7 +123,7 @@ async fn serve(stream: TcpStream, peer: SocketAddr, answerer: Arc<Answerer>, lim
     });
     let mut http = http1::Builder::new();
     // Patience is the stream's business.
-    http.header_read_timeout(None).max_headers(HEAD_FIELDS).max_buf_size(HEAD_BYTES);
+    http.writev(false).header_read_timeout(None).max_headers(HEAD_FIELDS).max_buf_size(HEAD_BYTES);
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
         biased;

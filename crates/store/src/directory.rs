@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use deskpass_core::{EmployeeKey, Person, Role, Roles, Timestamp};
+use deskpass_core::{EmployeeKey, Keepsake, Person, Role, Roles, Timestamp};
 
 use crate::cache::Change;
 use crate::database::{Row, Sql};
@@ -190,6 +190,7 @@ fn listed(row: &Row<'_>) -> Result<Listed, StoreError> {
             avatar: row.text(5)?,
             disabled: !row.is_null(6)?,
             roles: role,
+            keepsake: Keepsake::default(),
         },
         last_login_at: row.maybe_int(8)?.map(Timestamp::from_millis),
         last_login_ip: row.maybe_text(9)?,

@@ -4,18 +4,17 @@ use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use axum::BoxError;
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
-use axum::{BoxError, Router};
 use futures_util::FutureExt as _;
 use hyper::body::{Body as HttpBody, Bytes};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, StatusCode};
-use tower::ServiceExt as _;
 
 use super::envelope::{self, Outcome};
 use super::failure::{Failure, Telling, Telltale};
-use super::{Route, language, router, routes};
+use super::{Route, failure, language, routes};
 use crate::Desk;
 use crate::config::Language;
 use crate::telemetry::Stopwatch;
@@ -33,8 +32,8 @@ pub(crate) struct Context {
 #[derive(Debug)]
 pub(crate) struct Answerer {
     desk: Desk,
-    router: Router,
     table: Vec<Route>,
+    /// The rows of each path.
     paths: matchit::Router<Vec<usize>>,
     ids: RequestIds,
     /// What every enveloped answer says in its head; copied, since that is quicker than writing it anew.
@@ -43,7 +42,10 @@ pub(crate) struct Answerer {
 
 impl Answerer {
     pub(crate) fn new(desk: Desk) -> Self {
-        let table = routes();
+        Self::with(desk, routes())
+    }
+
+    fn with(desk: Desk, table: Vec<Route>) -> Self {
         let mut paths: matchit::Router<Vec<usize>> = matchit::Router::new();
         for (row, route) in table.iter().enumerate() {
             match paths.at_mut(route.path) {
@@ -54,7 +56,7 @@ impl Answerer {
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         guard(&mut headers);
-        Self { router: router(desk.clone()), ids: RequestIds::new(&desk), desk, table, paths, headers }
+        Self { ids: RequestIds::new(&desk), desk, table, paths, headers }
     }
 
     /// Answers one request. Every way out of here has its envelope, its headers and its line in the metrics.
@@ -65,13 +67,20 @@ impl Answerer {
         let watch = Stopwatch::start();
         let language = language::preferred(request.headers(), self.desk.settings.default_language);
         let request_id = self.ids.of(request.headers());
-        let (rows, row) = self.rows(request.method(), request.uri().path());
+        let rows = self.paths.at(request.uri().path()).map_or(&[][..], |found| found.value);
+        let row = self.row(rows, request.method());
         request.extensions_mut().insert(Context { peer, language });
 
-        let answered = AssertUnwindSafe(self.router.clone().oneshot(request)).catch_unwind().await;
+        let request = request.map(Body::new);
+        let answering = async {
+            match row.and_then(|row| self.table.get(row)) {
+                Some(route) => (route.handler)(request, self.desk.clone()).await,
+                None => failure::astray(&self.desk, request.uri().path(), !rows.is_empty()).into_response(),
+            }
+        };
+        let answered = AssertUnwindSafe(answering).catch_unwind().await;
         let mut response = match answered {
-            Ok(Ok(response)) => response,
-            Ok(Err(never)) => match never {},
+            Ok(response) => response,
             Err(panic) => Failure::unexpected(&panic_text(&*panic)).into_response(),
         };
         match response.extensions_mut().remove::<Outcome>() {
@@ -90,11 +99,11 @@ impl Answerer {
         response
     }
 
-    /// The rows of the table with this path, and the one with this method too.
-    fn rows(&self, method: &Method, path: &str) -> (&[usize], Option<usize>) {
-        let rows = self.paths.at(path).map_or(&[][..], |found| found.value);
+    /// The one of `rows` that takes this method. HEAD is a GET whose body the server leaves out.
+    fn row(&self, rows: &[usize], method: &Method) -> Option<usize> {
+        let method = if method == Method::HEAD { &Method::GET } else { method };
         let same = |row: &&usize| self.table.get(**row).is_some_and(|route| route.method == method);
-        (rows, rows.iter().find(same).copied())
+        rows.iter().find(same).copied()
     }
 
     fn allowed(&self, rows: &[usize]) -> HeaderValue {
@@ -180,15 +189,10 @@ impl RequestIds {
     }
 
     fn another(&self) -> HeaderValue {
-        let mut id = Vec::with_capacity(26);
-        id.extend_from_slice(self.process.as_bytes());
-        let mut number = self.next.fetch_add(1, Ordering::Relaxed);
-        // Digits of base 32, lowest first: any order names a request, and this one needs no formatting machinery.
-        while number > 0 {
-            id.push(b"0123456789abcdefghijklmnopqrstuv".get((number % 32) as usize).copied().unwrap_or(b'x'));
-            number /= 32;
-        }
-        HeaderValue::from_maybe_shared(Bytes::from(id)).unwrap_or(HeaderValue::from_static("unnamed"))
+        let mut digits = itoa::Buffer::new();
+        let number = digits.format(self.next.fetch_add(1, Ordering::Relaxed));
+        let id = [self.process.as_str(), number].concat();
+        HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("unnamed"))
     }
 }
 
@@ -202,6 +206,7 @@ fn id_text(id: &HeaderValue) -> &str {
 mod tests {
     use http_body_util::BodyExt as _;
 
+    use super::super::Who;
     use super::*;
 
     /// A desk in a directory of its own, whose table has one more row: a handler that panics.
@@ -212,11 +217,11 @@ mod tests {
         let nothing = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
         let sources = crate::config::Sources { file: None, environment: Vec::new(), overrides, read: &nothing };
         let desk = Desk::open(crate::config::load(&sources).unwrap().settings).await.unwrap();
-        let mut answerer = Answerer::new(desk);
         #[expect(clippy::panic, reason = "what the test is about")]
-        let bang = axum::routing::get(|| async { panic!("dpa_secret in a panic") as Failure });
-        answerer.router = answerer.router.route("/api/bang", bang);
-        answerer
+        let bang = || async { panic!("dpa_secret in a panic") as Failure };
+        let mut table = routes();
+        table.push(Route::new(Method::GET, "/api/bang", Who::Anyone, ["Bang", "砰"], bang));
+        Answerer::with(desk, table)
     }
 
     #[tokio::test]
@@ -232,7 +237,7 @@ mod tests {
             assert_eq!(body["code"], 1005);
             assert_eq!(body["request_id"], "r-1");
             let message = body["message"].as_str().unwrap();
-            assert!(message.starts_with("Request failed: unexpected error (ref "), "{message}");
+            assert!(message.starts_with("Bang: unexpected error (ref "), "{message}");
             assert!(!message.contains("secret"));
         }
     }

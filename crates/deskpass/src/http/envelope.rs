@@ -10,6 +10,25 @@ use super::failure::{Failure, Telling};
 #[derive(Debug)]
 pub(crate) struct Reply<T>(pub(crate) T);
 
+/// A successful answer whose payload is rendered already.
+#[derive(Debug)]
+pub(super) struct Rendered(Vec<u8>);
+
+impl Rendered {
+    /// The payload that these parts of JSON make together.
+    pub(super) fn of(parts: &[&str]) -> Self {
+        let mut envelope = Vec::with_capacity(512);
+        envelope.extend_from_slice(HEAD);
+        for part in parts {
+            envelope.extend_from_slice(part.as_bytes());
+        }
+        Self(envelope)
+    }
+}
+
+/// How the envelope of a success begins.
+const HEAD: &[u8] = b"{\"code\":0,\"message\":\"ok\",\"data\":";
+
 /// What a handler ended in. It travels to the top of the floor, where language and request id are known.
 #[derive(Clone, Debug)]
 pub(super) enum Outcome {
@@ -21,11 +40,17 @@ pub(super) enum Outcome {
 impl<T: Serialize> IntoResponse for Reply<T> {
     fn into_response(self) -> Response {
         let mut envelope = Vec::with_capacity(512);
-        envelope.extend_from_slice(b"{\"code\":0,\"message\":\"ok\",\"data\":");
+        envelope.extend_from_slice(HEAD);
         match serde_json::to_writer(&mut envelope, &self.0) {
             Ok(()) => Outcome::Data(envelope).into_response(),
             Err(error) => Failure::unexpected(&error).into_response(),
         }
+    }
+}
+
+impl IntoResponse for Rendered {
+    fn into_response(self) -> Response {
+        Outcome::Data(self.0).into_response()
     }
 }
 

@@ -4,11 +4,9 @@ mod telling;
 
 use std::fmt;
 
-use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use deskpass_auth::{Error, Internal, Refusal};
 use deskpass_store::Cause as StoreCause;
-use hyper::Uri;
 
 pub(super) use telling::{Telling, Telltale};
 
@@ -102,18 +100,13 @@ impl IntoResponse for Failure {
     }
 }
 
-/// Answers for a path that is not in the table.
-pub(super) async fn no_such_path(desk: State<Desk>, uri: Uri) -> Failure {
-    unless_development_is_off(&desk, &uri, Failure::NoSuchPath)
-}
-
-/// Answers for a path that is in the table, but not with this method.
-pub(super) async fn no_such_method(desk: State<Desk>, uri: Uri) -> Failure {
-    unless_development_is_off(&desk, &uri, Failure::NoSuchMethod)
-}
-
-/// With development mode off, nobody learns what lies below /api/dev.
-fn unless_development_is_off(desk: &Desk, uri: &Uri, otherwise: Failure) -> Failure {
-    let below = uri.path().strip_prefix("/api/dev").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    if below && !desk.settings.development { Failure::DevelopmentOff } else { otherwise }
+/// What a request gets that is not in the table, or not with its method. With development mode off, nobody learns what lies
+/// below /api/dev.
+pub(super) fn astray(desk: &Desk, path: &str, known: bool) -> Failure {
+    let below = path.strip_prefix("/api/dev").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    match known {
+        _ if below && !desk.settings.development => Failure::DevelopmentOff,
+        true => Failure::NoSuchMethod,
+        false => Failure::NoSuchPath,
+    }
 }

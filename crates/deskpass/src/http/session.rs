@@ -2,13 +2,14 @@
 
 use axum::extract::State;
 use deskpass_auth::Caller;
-use deskpass_core::{LoginSource, Role, Roles};
-use serde::{Serialize, Serializer};
+use deskpass_core::Role;
+use serde::Serialize;
 
-use super::envelope::Reply;
+use super::envelope::{Rendered, Reply};
 use super::extract::{self, Body, Guest, Holder, Reads};
 use super::failure::Failure;
 use super::fields::{Ask, Fields};
+use super::who;
 use crate::Desk;
 use crate::config::Language;
 
@@ -24,81 +25,17 @@ impl Ask for Verify {
     }
 }
 
-/// What a token turned out to be.
-#[derive(Debug)]
-pub(super) struct Verification(Option<deskpass_auth::Caller>);
-
-impl Serialize for Verification {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Refused {
-            valid: bool,
-        }
-        #[derive(Serialize)]
-        struct Verified<'a> {
-            valid: bool,
-            employee_id: &'a str,
-            name: &'a str,
-            roles: Roles,
-            current_role: Role,
-            login_source: LoginSource,
-            expires_in: u64,
-        }
-        // A token that is not valid says nothing else, whatever is wrong with it.
-        let Some(Caller(holder)) = &self.0 else { return Refused { valid: false }.serialize(serializer) };
-        let verified = Verified {
-            valid: true,
-            employee_id: &holder.person().employee_id,
-            name: &holder.person().name,
-            roles: holder.roles,
-            current_role: holder.session().current_role,
-            login_source: holder.session().source,
-            expires_in: holder.remaining.as_secs(),
-        };
-        verified.serialize(serializer)
-    }
-}
-
-/// Says whether a token is good, and whose it is.
-pub(super) async fn verify(State(desk): State<Desk>, Body(ask): Body<Verify>) -> Result<Reply<Verification>, Failure> {
-    Ok(Reply(Verification(desk.auth.verify(&ask.token).await?)))
-}
-
-/// The current user.
-#[derive(Debug)]
-pub(super) struct Me(extract::Caller);
-
-impl Serialize for Me {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct User<'a> {
-            employee_id: &'a str,
-            corp_id: &'a str,
-            name: &'a str,
-            avatar: &'a str,
-            department: &'a str,
-            roles: Roles,
-            current_role: Role,
-            login_source: LoginSource,
-        }
-        let person = self.0.person();
-        let user = User {
-            employee_id: &person.employee_id,
-            corp_id: person.key.corp(),
-            name: &person.name,
-            avatar: &person.avatar,
-            department: &person.department,
-            roles: self.0.roles,
-            current_role: self.0.session().current_role,
-            login_source: self.0.session().source,
-        };
-        user.serialize(serializer)
-    }
+/// Says whether a token is good, and whose it is. One that is not says nothing else, whatever is wrong with it.
+pub(super) async fn verify(State(desk): State<Desk>, Body(ask): Body<Verify>) -> Result<Rendered, Failure> {
+    Ok(match desk.auth.verify(&ask.token).await? {
+        Some(Caller(holder)) => who::verified(&holder),
+        None => Rendered::of(&["{\"valid\":false}"]),
+    })
 }
 
 /// Says who is calling.
-pub(super) async fn me(caller: extract::Caller) -> Reply<Me> {
-    Reply(Me(caller))
+pub(super) async fn me(caller: extract::Caller) -> Rendered {
+    who::me(&caller)
 }
 
 /// A change that was made, in a word to the person.
