@@ -20,9 +20,7 @@ use axum::response::Response;
 use futures_util::future::BoxFuture;
 use hyper::Method;
 
-use crate::Desk;
-
-pub(crate) use answer::Answerer;
+pub(crate) use answer::{Answerer, Window};
 pub(crate) use health::Readiness;
 
 /// Who may call a route. The handler's extractors enforce it; tests hold the two against each other.
@@ -50,19 +48,19 @@ pub struct Route {
     pub who: Who,
     /// What went wrong when it fails unexpectedly, in English and Chinese.
     pub phrase: [&'static str; 2],
-    handler: Box<dyn Fn(Request, Desk) -> BoxFuture<'static, Response> + Send + Sync>,
+    handler: Box<dyn Fn(Request, Window) -> BoxFuture<'static, Response> + Send + Sync>,
 }
 
 impl Route {
-    fn new<H: Handler<T, Desk> + Sync, T: 'static>(
+    fn new<H: Handler<T, Window> + Sync, T: 'static>(
         method: Method,
         path: &'static str,
         who: Who,
         phrase: [&'static str; 2],
         handler: H,
     ) -> Self {
-        let handler = Box::new(move |request, desk| -> BoxFuture<'static, Response> {
-            Box::pin(handler.clone().call(request, desk))
+        let handler = Box::new(move |request, window| -> BoxFuture<'static, Response> {
+            Box::pin(handler.clone().call(request, window))
         });
         Self { method, path, who, phrase, handler }
     }

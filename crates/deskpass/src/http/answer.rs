@@ -3,10 +3,13 @@
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use axum::BoxError;
 use axum::body::Body;
+use axum::extract::FromRef;
 use axum::response::{IntoResponse as _, Response};
+use deskpass_auth::Refusal;
 use futures_util::FutureExt as _;
 use hyper::body::{Body as HttpBody, Bytes};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -21,11 +24,18 @@ use crate::telemetry::Stopwatch;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// What the connection and the headers say about a request, for whoever needs it on the way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Context {
+/// What a handler and its extractors can ask of: the desk, and what the connection and the head say about this request.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    pub(super) desk: Desk,
     pub(super) peer: IpAddr,
     pub(super) language: Language,
+}
+
+impl FromRef<Window> for Desk {
+    fn from_ref(window: &Window) -> Self {
+        window.desk.clone()
+    }
 }
 
 /// Answers requests, whatever they are.
@@ -60,91 +70,111 @@ impl Answerer {
     }
 
     /// Answers one request. Every way out of here has its envelope, its headers and its line in the metrics.
-    pub(crate) async fn answer<B>(&self, peer: IpAddr, mut request: Request<B>) -> Response
+    pub(crate) async fn answer<B>(&self, peer: IpAddr, request: Request<B>) -> Response
     where
         B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
         let watch = Stopwatch::start();
-        let language = language::preferred(request.headers(), self.desk.settings.default_language);
-        let request_id = self.ids.of(request.headers());
-        let rows = self.paths.at(request.uri().path()).map_or(&[][..], |found| found.value);
-        let row = self.row(rows, request.method());
-        request.extensions_mut().insert(Context { peer, language });
-
-        let request = request.map(Body::new);
-        let answering = async {
-            match row.and_then(|row| self.table.get(row)) {
-                Some(route) => (route.handler)(request, self.desk.clone()).await,
-                None => failure::astray(&self.desk, request.uri().path(), !rows.is_empty()).into_response(),
-            }
-        };
-        let answered = AssertUnwindSafe(answering).catch_unwind().await;
-        let mut response = match answered {
-            Ok(response) => response,
-            Err(panic) => Failure::unexpected(&panic_text(&*panic)).into_response(),
-        };
+        let asked = self.read(&request);
+        let running = self.run(&asked, peer, request.map(Body::new));
+        let ran = AssertUnwindSafe(running).catch_unwind().await;
+        let mut response = ran.unwrap_or_else(|panic| Failure::unexpected(&panic_text(&*panic)).into_response());
         match response.extensions_mut().remove::<Outcome>() {
-            Some(outcome) => self.fill(&mut response, outcome, language, id_text(&request_id), row),
+            Some(outcome) => self.fill(&mut response, outcome, &asked),
             None => guard(response.headers_mut()),
         }
-        if response.status() == StatusCode::METHOD_NOT_ALLOWED {
-            response.headers_mut().insert(header::ALLOW, self.allowed(rows));
-        }
-        let elapsed = watch.elapsed();
-        self.desk.metrics.answered(row, response.status(), elapsed);
-        // The row's path, not the one asked for: a stranger's words may hold anything, a token too.
-        let route = row.and_then(|row| self.table.get(row)).map_or("other", |route| route.path);
-        tracing::debug!(route, status = response.status().as_u16(), ?elapsed, ?request_id, "answered");
-        response.headers_mut().insert(REQUEST_ID, request_id);
+        self.note(&asked, response.status(), watch.elapsed());
+        response.headers_mut().insert(REQUEST_ID, asked.id);
         response
     }
 
-    /// The one of `rows` that takes this method. HEAD is a GET whose body the server leaves out.
-    fn row(&self, rows: &[usize], method: &Method) -> Option<usize> {
-        let method = if method == Method::HEAD { &Method::GET } else { method };
-        let same = |row: &&usize| self.table.get(**row).is_some_and(|route| route.method == method);
-        rows.iter().find(same).copied()
+    /// Finds a request's place in the table.
+    fn read<B>(&self, request: &Request<B>) -> Asked<'_> {
+        let rows = self.paths.at(request.uri().path()).map_or(&[][..], |found| found.value);
+        // HEAD is a GET whose body the server leaves out.
+        let method = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
+        let mut routes = rows.iter().filter_map(|row| Some((*row, self.table.get(*row)?)));
+        Asked {
+            id: self.ids.of(request.headers()),
+            language: language::preferred(request.headers(), self.desk.settings.default_language),
+            route: routes.find(|(_, route)| route.method == method),
+            rows,
+        }
     }
 
-    fn allowed(&self, rows: &[usize]) -> HeaderValue {
-        let methods = rows.iter().filter_map(|row| self.table.get(*row)).map(|route| route.method.as_str());
-        HeaderValue::from_str(&methods.collect::<Vec<_>>().join(", ")).unwrap_or(HeaderValue::from_static(""))
+    async fn run(&self, asked: &Asked<'_>, peer: IpAddr, request: Request<Body>) -> Response {
+        match asked.route {
+            Some((_, route)) => {
+                (route.handler)(request, Window { desk: self.desk.clone(), peer, language: asked.language }).await
+            }
+            None => failure::astray(&self.desk, request.uri().path(), !asked.rows.is_empty()).into_response(),
+        }
     }
 
     /// Puts the outcome into its envelope.
-    fn fill(
-        &self,
-        response: &mut Response,
-        outcome: Outcome,
-        language: Language,
-        request_id: &str,
-        row: Option<usize>,
-    ) {
+    fn fill(&self, response: &mut Response, outcome: Outcome, asked: &Asked<'_>) {
         // Also drops the length of the empty body that the outcome travelled with.
         *response.headers_mut() = self.headers.clone();
         let body = match outcome {
-            Outcome::Data(data) => envelope::success(data, request_id),
+            Outcome::Data(envelope) => envelope::success(envelope, asked.id()),
             Outcome::Failure(failure) => {
-                let telling = self.tell(&failure, language, request_id, row);
+                let telling = self.tell(&failure, asked);
                 *response.status_mut() = telling.status;
-                if telling.code == 1001 {
-                    response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+                match failure {
+                    Failure::Refused(Refusal::Token(_)) => {
+                        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+                    }
+                    Failure::NoSuchMethod => {
+                        response.headers_mut().insert(header::ALLOW, self.allowed(asked));
+                    }
+                    _ => {}
                 }
-                envelope::failure(&telling, request_id)
+                envelope::failure(&telling, asked.id())
             }
         };
         *response.body_mut() = Body::from(body);
     }
 
-    fn tell(&self, failure: &Failure, language: Language, request_id: &str, row: Option<usize>) -> Telling {
-        let phrase =
-            row.and_then(|row| self.table.get(row)).map_or(["Request failed", "请求失败"], |route| route.phrase);
+    fn tell(&self, failure: &Failure, asked: &Asked<'_>) -> Telling {
+        let phrase = asked.route.map_or(["Request failed", "请求失败"], |(_, route)| route.phrase);
         let reference = self.desk.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes);
         let reference = format!("{reference:08x}");
         if let Failure::Internal(cause, detail) = failure {
-            tracing::error!(?cause, detail, reference, request_id, "{}", phrase.first().unwrap_or(&""));
+            let [phrase, _] = phrase;
+            tracing::error!(?cause, detail, reference, request_id = asked.id(), phrase, "a request failed");
         }
-        failure.tell(Telltale { language, phrase, reference: &reference })
+        failure.tell(Telltale { language: asked.language, phrase, reference: &reference })
+    }
+
+    fn allowed(&self, asked: &Asked<'_>) -> HeaderValue {
+        let methods = asked.rows.iter().filter_map(|row| self.table.get(*row)).map(|route| route.method.as_str());
+        HeaderValue::from_str(&methods.collect::<Vec<_>>().join(", ")).unwrap_or(HeaderValue::from_static(""))
+    }
+
+    /// Counts and logs an answer under its row of the table, not under the path asked for: a stranger's words may hold
+    /// anything, a token too.
+    fn note(&self, asked: &Asked<'_>, status: StatusCode, elapsed: Duration) {
+        self.desk.metrics.answered(asked.route.map(|(row, _)| row), status, elapsed);
+        let route = asked.route.map_or("other", |(_, route)| route.path);
+        tracing::debug!(route, status = status.as_u16(), ?elapsed, request_id = asked.id(), "answered");
+    }
+}
+
+/// A request, as far as the way through the table needs it.
+#[derive(Debug)]
+struct Asked<'a> {
+    id: HeaderValue,
+    language: Language,
+    /// The rows with its path.
+    rows: &'a [usize],
+    /// The one of them with its method.
+    route: Option<(usize, &'a Route)>,
+}
+
+impl Asked<'_> {
+    /// The request's name; it is plain text, whoever gave it.
+    fn id(&self) -> &str {
+        self.id.to_str().unwrap_or_default()
     }
 }
 
@@ -194,11 +224,6 @@ impl RequestIds {
         let id = [self.process.as_str(), number].concat();
         HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("unnamed"))
     }
-}
-
-/// A request's name as text; it is plain, whoever gave it.
-fn id_text(id: &HeaderValue) -> &str {
-    id.to_str().unwrap_or_default()
 }
 
 #[cfg(test)]

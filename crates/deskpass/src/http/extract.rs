@@ -17,10 +17,9 @@ use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, USER_AGENT};
 use hyper::http::request::Parts;
 use tokio::time::timeout;
 
-use super::answer::Context;
+use super::answer::Window;
 use super::failure::{BadRequest, Failure};
 use super::fields::{Ask, Fields};
-use crate::Desk;
 use crate::config::Language;
 
 /// Whoever holds a live token.
@@ -82,66 +81,62 @@ fn bearer(headers: &HeaderMap) -> Result<&str, Failure> {
     Ok(token.trim_start_matches(' '))
 }
 
-impl FromRequestParts<Desk> for Holder {
+impl FromRequestParts<Window> for Holder {
     type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Self, Failure> {
-        Ok(Self(desk.auth.authenticate(bearer(&parts.headers)?).await?))
+    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
+        Ok(Self(window.desk.auth.authenticate(bearer(&parts.headers)?).await?))
     }
 }
 
-impl FromRequestParts<Desk> for Caller {
+impl FromRequestParts<Window> for Caller {
     type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Self, Failure> {
-        let Holder(holder) = Holder::from_request_parts(parts, desk).await?;
+    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
+        let Holder(holder) = Holder::from_request_parts(parts, window).await?;
         Ok(Self(holder.into_caller()?))
     }
 }
 
-impl FromRequestParts<Desk> for Guest {
+impl FromRequestParts<Window> for Guest {
     type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
         // A value that is not even text counts as absent, like any other that cannot be read.
         let forwarded = parts.headers.get_all("x-forwarded-for").iter().map(|value| value.to_str().unwrap_or_default());
         let forwarded: Vec<&str> = forwarded.collect();
-        let address = ClientAddress::read(context(parts)?.peer, forwarded.into_iter(), &desk.trusted);
+        let address = ClientAddress::read(window.peer, forwarded.into_iter(), &window.desk.trusted);
         let agent = parts.headers.get(USER_AGENT).map(HeaderValue::as_bytes).unwrap_or_default();
         Ok(Self(Visitor { address, user_agent: UserAgent::from_header(agent) }))
     }
 }
 
-impl FromRequestParts<Desk> for Developer {
+impl FromRequestParts<Window> for Developer {
     type Rejection = Failure;
-    async fn from_request_parts(_: &mut Parts, desk: &Desk) -> Result<Self, Failure> {
-        if desk.settings.development { Ok(Self) } else { Err(Failure::DevelopmentOff) }
+    async fn from_request_parts(_: &mut Parts, window: &Window) -> Result<Self, Failure> {
+        if window.desk.settings.development { Ok(Self) } else { Err(Failure::DevelopmentOff) }
     }
 }
 
-impl FromRequestParts<Desk> for Operator {
+impl FromRequestParts<Window> for Operator {
     type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Self, Failure> {
-        let Guest(visitor) = Guest::from_request_parts(parts, desk).await?;
-        if desk.operators.contain(visitor.address.decided) { Ok(Self) } else { Err(Failure::NotAnOperator) }
+    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
+        let Guest(visitor) = Guest::from_request_parts(parts, window).await?;
+        if window.desk.operators.contain(visitor.address.decided) { Ok(Self) } else { Err(Failure::NotAnOperator) }
     }
 }
 
-impl FromRequestParts<Desk> for Reads {
+impl FromRequestParts<Window> for Reads {
     type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, _: &Desk) -> Result<Self, Failure> {
-        context(parts).map(|context| Self(context.language))
+    async fn from_request_parts(_: &mut Parts, window: &Window) -> Result<Self, Failure> {
+        Ok(Self(window.language))
     }
 }
 
-fn context(parts: &Parts) -> Result<&Context, Failure> {
-    parts.extensions.get().ok_or_else(|| Failure::unexpected(&"a request without its context"))
-}
-
-impl<T: Ask> FromRequest<Desk> for Body<T> {
+impl<T: Ask> FromRequest<Window> for Body<T> {
     type Rejection = Failure;
-    async fn from_request(request: Request, desk: &Desk) -> Result<Self, Failure> {
+    async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
         if !is_json(request.headers()) {
             return Err(BadRequest::MediaType.into());
         }
-        let limits = &desk.settings.server;
+        let limits = &window.desk.settings.server;
         let bytes = within(limits.body_timeout, collect(request.into_body(), limits.max_body)).await?;
         let fields: Fields = serde_json::from_slice(&bytes).map_err(|_| unreadable(&bytes))?;
         Ok(Self(fields.ask().map_err(BadRequest::Fields)?))

@@ -45,17 +45,19 @@ pub(super) struct Patient {
     waiting: Waiting,
     // Set once and left alone for most of its life: it is looked at when it rings, not moved with every request.
     alarm: Pin<Box<Sleep>>,
+    /// Whether the alarm will wake the connection's task, which stays the same for all of its life.
+    set: bool,
 }
 
-/// What we wait for, and since when: since a read first found nothing, for a request that comes in one piece is never
-/// waited for and needs no look at the clock.
+/// What we wait for, and since when.
 #[derive(Clone, Copy, Debug)]
 enum Waiting {
     /// Nothing; a request is being answered.
     No,
-    /// A request to begin.
+    /// A request to begin. The clock is first looked at when the alarm rings, which it does anyway now and then: an idle
+    /// connection is given up to twice its time, and a busy one costs nothing.
     Idle(Option<Instant>),
-    /// The rest of its head.
+    /// The rest of its head, which most requests bring in one piece, so that nobody waits.
     Head(Option<Instant>),
 }
 
@@ -63,8 +65,8 @@ impl Patient {
     pub(super) fn new(stream: TcpStream, limits: Limits, serving: Serving) -> Self {
         let now = now();
         // A fresh connection is opened to say something: it has as long as a head has.
-        let (waiting, alarm) = (Waiting::Head(Some(now)), Box::pin(sleep_until(now + limits.head)));
-        Self { stream, limits, serving, seen: 0, waiting, alarm }
+        let (waiting, alarm) = (Waiting::Head(Some(now)), Box::pin(sleep_until(now + limits.head.min(limits.idle))));
+        Self { stream, limits, serving, seen: 0, waiting, alarm, set: false }
     }
 
     /// Looks whether an answer has begun or ended.
@@ -76,26 +78,39 @@ impl Patient {
         }
     }
 
-    fn deadline(&mut self) -> Option<Instant> {
+    /// Completes when the client has taken too long.
+    fn poll_too_late(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if let Waiting::Head(since) = &mut self.waiting {
+            let deadline = *since.get_or_insert_with(now) + self.limits.head;
+            if deadline < self.alarm.deadline() {
+                self.alarm.as_mut().reset(deadline);
+                self.set = false;
+            }
+        }
+        loop {
+            if self.set && !self.alarm.is_elapsed() {
+                return Poll::Pending;
+            }
+            self.set = self.alarm.as_mut().poll(context).is_pending();
+            if self.set {
+                return Poll::Pending;
+            }
+            let (now, deadline) = (now(), self.next_deadline());
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                return Poll::Ready(());
+            }
+            // Never further away than an idle connection may wait, for it may become one without a word to us.
+            let soonest = now + self.limits.idle;
+            self.alarm.as_mut().reset(deadline.map_or(soonest, |deadline| deadline.min(soonest)));
+        }
+    }
+
+    /// When to give up, if nothing happens before.
+    fn next_deadline(&mut self) -> Option<Instant> {
         match &mut self.waiting {
             Waiting::No => None,
             Waiting::Idle(since) => Some(*since.get_or_insert_with(now) + self.limits.idle),
             Waiting::Head(since) => Some(*since.get_or_insert_with(now) + self.limits.head),
-        }
-    }
-
-    /// Completes when the client has taken too long.
-    fn poll_too_late(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let deadline = self.deadline();
-        if let Some(deadline) = deadline.filter(|deadline| *deadline < self.alarm.deadline()) {
-            self.alarm.as_mut().reset(deadline);
-        }
-        loop {
-            ready!(self.alarm.as_mut().poll(context));
-            if deadline.is_some_and(|deadline| deadline <= now()) {
-                return Poll::Ready(());
-            }
-            self.alarm.as_mut().reset(deadline.unwrap_or_else(|| now() + self.limits.idle));
         }
     }
 }
