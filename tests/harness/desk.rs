@@ -6,7 +6,7 @@ use std::time::Duration;
 use deskpass::config::{self, Override, Settings, Sources};
 use deskpass::server::Server;
 use deskpass_auth::Auth;
-use deskpass_core::{Clock, EmployeeId, EmployeeKey, Keepsake, Person, Role, Roles, Timestamp};
+use deskpass_core::{Clock, EmployeeId, EmployeeKey, Person, Role, Roles, Timestamp};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -119,16 +119,7 @@ impl TestDesk {
     pub(crate) async fn add(&self, employee: &str, role: Role) {
         let (employee_id, name) = (employee.to_owned(), employee.to_owned());
         let (department, avatar, roles) = (String::new(), String::new(), Roles::NONE.with(role));
-        let person = Person {
-            key: self.key(employee),
-            employee_id,
-            name,
-            department,
-            avatar,
-            roles,
-            disabled: false,
-            keepsake: Keepsake::default(),
-        };
+        let person = Person { key: self.key(employee), employee_id, name, department, avatar, roles, disabled: false };
         self.auth().add_employee(person).await.unwrap();
     }
 

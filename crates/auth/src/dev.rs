@@ -1,8 +1,6 @@
 //! Development mode: people to try things with, and a way in without the platform.
 
-use deskpass_core::{
-    CorpId, EmployeeId, EmployeeKey, Keepsake, LoginMethod, LoginSource, Person, Role, Roles, Visitor,
-};
+use deskpass_core::{CorpId, EmployeeId, EmployeeKey, LoginMethod, LoginSource, Person, Role, Roles, Visitor};
 use deskpass_store::{Listed, NewEmployee};
 
 use crate::mint::Admission;
@@ -33,7 +31,6 @@ impl Auth {
                 avatar: String::new(),
                 roles: roles.iter().copied().collect::<Roles>(),
                 disabled: false,
-                keepsake: Keepsake::default(),
             };
             self.store.add_employee(NewEmployee { person, at: self.clock.now() }).await?;
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use deskpass_core::{
     Access, EmployeeKey, LoginMethod, LoginSource, NoEntropy, Person, Role, Roles, Secret, Session, Timestamp, Visitor,
 };
-use deskpass_store::{Birth, Event, LogEntry};
+use deskpass_store::{Birth, Event, LogEntry, Member};
 
 use crate::{Auth, Error, Refusal};
 
@@ -28,7 +28,7 @@ pub struct SignedIn {
     /// The session.
     pub session: Session,
     /// Whose it is.
-    pub person: Arc<Person>,
+    pub person: Arc<Member>,
     /// The roles that count in it.
     pub roles: Roles,
 }
@@ -48,7 +48,7 @@ impl Auth {
         Ok(SignedIn { token, session, person, roles })
     }
 
-    async fn admit(&self, admission: &Admission<'_>) -> Result<(Arc<Person>, Roles, Role), Error> {
+    async fn admit(&self, admission: &Admission<'_>) -> Result<(Arc<Member>, Roles, Role), Error> {
         let person = self.store.person(admission.employee).await?.ok_or(Refusal::UnknownEmployee)?;
         if person.disabled {
             return Err(Refusal::Disabled.into());

@@ -33,10 +33,13 @@ pub enum BindPolicy {
 impl Policy {
     /// The roles that count in a session begun by `method`, out of those `held`.
     pub(crate) fn admitted(&self, method: LoginMethod, held: Roles) -> Roles {
-        match (&self.bind, method) {
-            // Whoever can reach the network can name any employee, so this way must not lead to the top.
-            (BindPolicy::OpenTo(_), LoginMethod::Bind) => held.without(Role::Admin),
-            _ => held,
+        match (method, &self.bind) {
+            // Outside development mode, whoever could reach the network could name any employee, so this way must not lead
+            // to the top: not when the session began, nor after bind was closed.
+            (LoginMethod::Bind, BindPolicy::OpenTo(_) | BindPolicy::Proof | BindPolicy::Off) => {
+                held.without(Role::Admin)
+            }
+            (LoginMethod::Bind, BindPolicy::Open) | (LoginMethod::Dev, _) => held,
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use deskpass_core::{Access, Digest, Person, Roles, Secret, Session, Visitor};
-use deskpass_store::{Ended, Event, Found, Standing};
+use deskpass_core::{Access, Digest, Roles, Secret, Session, Visitor};
+use deskpass_store::{Ended, Event, Found, Member, Standing};
 
 use crate::mint::held;
 use crate::{Auth, Error, Refusal, TokenProblem};
@@ -34,7 +34,7 @@ impl Holder {
 
     /// Whose it is.
     #[must_use]
-    pub fn person(&self) -> &Person {
+    pub fn person(&self) -> &Member {
         &self.standing.person
     }
 
@@ -126,14 +126,16 @@ impl Auth {
 const BATCH: i64 = 500;
 
 impl Auth {
-    /// Removes what has expired, in small steps; returns how much went.
+    /// Removes what has long expired, in small steps; returns how much went. An expired session is kept for as long as an
+    /// ended one is denied, so that its holder is told what became of it.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn sweep(&self) -> Result<usize, Error> {
         let mut gone = 0;
         loop {
-            let step = self.store.sweep(self.clock.now(), BATCH).await?;
+            let now = self.clock.now();
+            let step = self.store.sweep(now, now - self.policy.lifetime, BATCH).await?;
             gone += step;
             if step == 0 {
                 return Ok(gone);

@@ -1,7 +1,7 @@
 //! People, and the two identifiers that name one.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::Roles;
 
@@ -100,33 +100,6 @@ impl fmt::Debug for EmployeeKey {
     }
 }
 
-/// Text made from a person once and kept with them as long as they are known, such as their part of an answer. It is not
-/// part of who they are.
-#[derive(Debug, Default)]
-pub struct Keepsake(OnceLock<Box<str>>);
-
-impl Keepsake {
-    /// The text; made at the first call.
-    pub fn get_or_make(&self, make: impl FnOnce() -> String) -> &str {
-        self.0.get_or_init(|| make().into_boxed_str())
-    }
-}
-
-impl Clone for Keepsake {
-    /// A copy may be changed, so it makes its own.
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-impl PartialEq for Keepsake {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Keepsake {}
-
 /// An employee with the roles they hold now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
@@ -144,8 +117,6 @@ pub struct Person {
     pub roles: Roles,
     /// Whether an administrator shut this person out.
     pub disabled: bool,
-    /// What answers say of them.
-    pub keepsake: Keepsake,
 }
 
 #[cfg(test)]

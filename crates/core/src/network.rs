@@ -1,6 +1,6 @@
 //! Addresses: which networks are meant, and which address a request really came from.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use ipnet::IpNet;
 
@@ -26,9 +26,9 @@ impl FromIterator<IpNet> for Networks {
 /// Where a request came from, under the two readings that matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientAddress {
-    /// For the login log: what the first proxy said it saw.
+    /// For the login log: the first address named. Whoever speaks to the first proxy can make it up.
     pub logged: IpAddr,
-    /// For limits and allow-lists: the nearest hop that no trusted proxy vouches for. A client cannot choose it.
+    /// For decisions: the nearest hop that is not a trusted proxy. Only a trusted proxy can choose it.
     pub decided: IpAddr,
     /// The other end of the connection.
     pub peer: IpAddr,
@@ -61,11 +61,21 @@ impl ClientAddress {
     }
 }
 
-/// One item of the header; some proxies add the port.
+/// One item of the header; some proxies add brackets or the port.
 fn parse(item: &str) -> Option<IpAddr> {
     let item = item.trim_matches([' ', '\t']);
-    let address = item.parse().ok().or_else(|| item.parse().ok().map(|socket: SocketAddr| socket.ip()));
+    let bare = item.strip_prefix('[').and_then(|item| item.strip_suffix(']')).unwrap_or(item);
+    let address = bare.parse().ok().or_else(|| item.parse().ok().map(|socket: SocketAddr| socket.ip()));
     address.map(|ip: IpAddr| ip.to_canonical())
+}
+
+/// The address that stands for a client when clients are counted: one household or office holds a whole IPv6 /64.
+#[must_use]
+pub fn counted_as(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.into(),
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+    }
 }
 
 #[cfg(test)]
@@ -127,7 +137,17 @@ mod tests {
         {
             assert_eq!(read("::ffff:127.0.0.1", &[spelling]).1, "1.2.3.4", "{spelling}");
         }
-        assert_eq!(read("::1", &["[2001:db8::1]:443"]).1, "2001:db8::1");
+        for spelling in ["[2001:db8::1]:443", "[2001:db8::1]", "2001:db8:0::1"] {
+            assert_eq!(read("::1", &[spelling]).1, "2001:db8::1", "{spelling}");
+        }
+    }
+
+    #[test]
+    fn an_ipv6_network_counts_as_one_client() {
+        let counted = |text: &str| counted_as(text.parse().unwrap()).to_string();
+        assert_eq!(counted("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
+        assert_eq!(counted("2001:db8:1:2::9"), "2001:db8:1:2::");
+        assert_eq!(counted("::ffff:1.2.3.4"), "1.2.3.4");
     }
 
     proptest! {

@@ -63,7 +63,7 @@ impl Desk {
     pub async fn open(settings: Settings) -> Result<Self, StartError> {
         let wall = Clock::steady(Timestamp::from_millis(0));
         let store = open_store(&settings, &wall)?;
-        let newest = store.newest_event().await.map_err(Error::from)?.unwrap_or(wall.now());
+        let newest = store.newest_moment().await.map_err(Error::from)?.unwrap_or(wall.now());
         let ahead = newest.since(wall.now());
         if ahead.as_secs() > 60 {
             tracing::warn!(

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use deskpass_auth::{Auth, Error, Refusal};
-use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Keepsake, Person, Role, Roles};
+use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Person, Role, Roles};
 use deskpass_store::Listed;
 use serde::{Deserialize, Serialize};
 
@@ -114,7 +114,6 @@ async fn add(auth: &Auth, who: &Who, name: Option<&str>, department: &str, roles
         avatar: String::new(),
         roles,
         disabled: false,
-        keepsake: Keepsake::default(),
     };
     auth.add_employee(person).await.map_err(|error| who.explain(&error))?;
     Ok(format!("{} is entered with {}", who.employee, names(roles)))

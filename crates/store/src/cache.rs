@@ -8,11 +8,38 @@
 //! anyone advances the epoch, and a session that was last compared in another epoch asks for its person anew.
 
 use std::fmt;
-use std::sync::Arc;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use deskpass_core::{Digest, EmployeeKey, Person, Session};
 use quick_cache::sync;
+
+/// A person as the store knows them, with a place to keep what was made from them.
+#[derive(Debug)]
+pub struct Member {
+    person: Person,
+    kept: OnceLock<[Box<str>; 2]>,
+}
+
+impl Member {
+    pub(crate) fn new(person: Person) -> Self {
+        Self { person, kept: OnceLock::new() }
+    }
+
+    /// Two texts made from the person at the first call and kept for as long as they stay the same, such as their part of
+    /// an answer.
+    pub fn keep(&self, make: impl FnOnce(&Person) -> [Box<str>; 2]) -> [&str; 2] {
+        self.kept.get_or_init(|| make(&self.person)).each_ref().map(|text| &**text)
+    }
+}
+
+impl Deref for Member {
+    type Target = Person;
+    fn deref(&self) -> &Person {
+        &self.person
+    }
+}
 
 /// A session and whose it is.
 #[derive(Debug)]
@@ -20,7 +47,7 @@ pub struct Standing {
     /// The session.
     pub session: Session,
     /// Whose it is.
-    pub person: Arc<Person>,
+    pub person: Arc<Member>,
     /// The epoch in which `person` was last known to be right.
     compared: AtomicU64,
 }
@@ -31,7 +58,7 @@ pub(crate) struct Epoch(u64);
 
 impl Standing {
     /// `epoch` must have been read before `person` was.
-    pub(crate) fn new(mut session: Session, person: Arc<Person>, epoch: Epoch) -> Self {
+    pub(crate) fn new(mut session: Session, person: Arc<Member>, epoch: Epoch) -> Self {
         // One copy of the key for all sessions of a person.
         session.employee = person.key.clone();
         Self { session, person, compared: AtomicU64::new(epoch.0) }
@@ -59,7 +86,7 @@ pub(crate) enum Change {
 
 pub(crate) struct Cache {
     pub(crate) sessions: sync::Cache<Digest, Arc<Standing>>,
-    pub(crate) people: sync::Cache<EmployeeKey, Arc<Person>>,
+    pub(crate) people: sync::Cache<EmployeeKey, Arc<Member>>,
     epoch: AtomicU64,
 }
 

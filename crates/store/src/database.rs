@@ -30,7 +30,7 @@ pub enum OpenError {
     #[error("{} is in use by another deskpass process; stop that one first, or choose another directory with --data", .0.display())]
     InUse(PathBuf),
     /// The file system says no.
-    #[error("cannot use the data directory {}: {source}", path.display())]
+    #[error("cannot use the data directory {}: {source}; give it to this user, or choose another with --data", path.display())]
     Directory {
         /// The directory.
         path: PathBuf,
@@ -38,13 +38,16 @@ pub enum OpenError {
         source: std::io::Error,
     },
     /// The database says no.
-    #[error("cannot open {}: {detail}; if the file is damaged, restore it from a backup (deskpass never starts empty in its place)", path.display())]
+    #[error("cannot open {}: {detail}; if the file is damaged, restore it from a backup", path.display())]
     Database {
         /// The database's file.
         path: PathBuf,
         /// What the database said.
         detail: String,
     },
+    /// The database is gone, though there was one.
+    #[error("{} is missing or empty, though this directory had a database; restore it from a backup, or choose another directory with --data", .0.display())]
+    Lost(PathBuf),
     /// The data belongs to the other mode.
     #[error("{} was made in {found} and cannot be used in {wanted}; choose another directory with --data{}", path.display(), hint(found))]
     Mode {
@@ -99,9 +102,14 @@ pub(crate) struct Database {
 
 impl Database {
     pub(crate) fn open(directory: &Path, mode: Mode, cache: Arc<Cache>, now: Timestamp) -> Result<Self, OpenError> {
-        create(directory).map_err(|source| OpenError::Directory { path: directory.to_owned(), source })?;
+        let refused = |source| OpenError::Directory { path: directory.to_owned(), source };
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(refused)?;
         let lock = Lock::take(directory)?;
         let path = directory.join("deskpass.db");
+        if lock.is_marked().map_err(refused)? && fs::metadata(&path).map_or(true, |file| file.len() == 0) {
+            return Err(OpenError::Lost(path));
+        }
+        create(&path).map_err(refused)?;
         let broken = |error: StoreError| OpenError::Database { path: path.clone(), detail: error.to_string() };
         let sql = Sql::open_writer(&path).map_err(broken)?;
         migrate::run(&sql, now).map_err(|error| error.at(&path))?;
@@ -109,6 +117,7 @@ impl Database {
         if found != mode.name() {
             return Err(OpenError::Mode { path: directory.to_owned(), found, wanted: mode.name() });
         }
+        lock.mark().map_err(refused)?;
         let writer = Writer::start(sql, cache).map_err(broken)?;
         Ok(Self { readers: Readers::new(path), writer, _lock: lock })
     }
@@ -131,8 +140,7 @@ impl Database {
     }
 }
 
-/// Makes the directory and an empty database file that only this user can read.
-fn create(directory: &Path) -> std::io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    fs::OpenOptions::new().create(true).append(true).mode(0o600).open(directory.join("deskpass.db")).map(drop)
+/// Makes an empty database file that only this user can read, unless there is one.
+fn create(path: &Path) -> std::io::Result<()> {
+    fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path).map(drop)
 }

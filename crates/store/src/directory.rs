@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use deskpass_core::{EmployeeKey, Keepsake, Person, Role, Roles, Timestamp};
+use deskpass_core::{EmployeeKey, Person, Role, Roles, Timestamp};
 
 use crate::cache::Change;
 use crate::database::{Row, Sql};
 use crate::sessions::{Ended, end_all};
-use crate::{Store, StoreError};
+use crate::{Member, Store, StoreError};
 
 /// A person to be entered.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn person(&self, key: &EmployeeKey) -> Result<Option<Arc<Person>>, StoreError> {
+    pub async fn person(&self, key: &EmployeeKey) -> Result<Option<Arc<Member>>, StoreError> {
         if let Some(person) = self.cache.people.get(key) {
             return Ok(Some(person));
         }
@@ -49,7 +49,7 @@ impl Store {
         let wanted = key.clone();
         let found = self.database.read(move |sql| find(sql, &wanted)).await?;
         Ok(found.map(|listed| {
-            let person = Arc::new(listed.person);
+            let person = Arc::new(Member::new(listed.person));
             // Refused when the person changed meanwhile; this reader's view is then simply not kept.
             let _ = gap.insert(Arc::clone(&person));
             person
@@ -69,7 +69,7 @@ impl Store {
                      WHERE (corp_id, employee_key) > ($1, $2) ORDER BY corp_id, employee_key LIMIT $3)
                      ORDER BY e.corp_id, e.employee_key, r.role_id"
                 );
-                gather(sql.rows(&text, &args![corp, id, limit], listed)?)
+                Ok(gather(sql.rows(&text, &args![corp, id, limit], listed)?))
             })
             .await
     }
@@ -176,7 +176,7 @@ const REVOKE: &str = "DELETE FROM user_role WHERE corp_id = $1 AND employee_key 
 
 fn find(sql: &Sql, key: &EmployeeKey) -> Result<Option<Listed>, StoreError> {
     let text = format!("{COLUMNS} WHERE e.corp_id = $1 AND e.employee_key = $2");
-    gather(sql.rows(&text, &args![key.corp(), key.id()], listed)?).map(|found| found.into_iter().next())
+    Ok(gather(sql.rows(&text, &args![key.corp(), key.id()], listed)?).into_iter().next())
 }
 
 fn listed(row: &Row<'_>) -> Result<Listed, StoreError> {
@@ -190,7 +190,6 @@ fn listed(row: &Row<'_>) -> Result<Listed, StoreError> {
             avatar: row.text(5)?,
             disabled: !row.is_null(6)?,
             roles: role,
-            keepsake: Keepsake::default(),
         },
         last_login_at: row.maybe_int(8)?.map(Timestamp::from_millis),
         last_login_ip: row.maybe_text(9)?,
@@ -198,8 +197,7 @@ fn listed(row: &Row<'_>) -> Result<Listed, StoreError> {
 }
 
 /// Joins the rows of one person, one for each role, into one.
-#[expect(clippy::unnecessary_wraps, reason = "reads as the end of a chain that can fail")]
-fn gather(rows: Vec<Listed>) -> Result<Vec<Listed>, StoreError> {
+fn gather(rows: Vec<Listed>) -> Vec<Listed> {
     let mut people: Vec<Listed> = Vec::new();
     for row in rows {
         match people.last_mut().filter(|last| last.person.key == row.person.key) {
@@ -207,5 +205,5 @@ fn gather(rows: Vec<Listed>) -> Result<Vec<Listed>, StoreError> {
             None => people.push(row),
         }
     }
-    Ok(people)
+    people
 }

@@ -2,7 +2,7 @@
 
 /// The store could not do what was asked. Nothing was changed unless an earlier answer said so.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("{cause:?}: {detail}")]
+#[error("{detail}")]
 pub struct StoreError {
     cause: Cause,
     detail: String,

@@ -18,7 +18,7 @@ use deskpass_core::Timestamp;
 use crate::cache::Cache;
 use crate::database::Database;
 
-pub use cache::Standing;
+pub use cache::{Member, Standing};
 pub use database::{Mode, OpenError};
 pub use directory::{Listed, NewEmployee};
 pub use error::{Cause, StoreError};

@@ -75,12 +75,13 @@ impl LogEntry {
 }
 
 impl Store {
-    /// The time of the newest event: the clock must not start before it.
+    /// The newest time on record: the clock must not start before it.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn newest_event(&self) -> Result<Option<Timestamp>, StoreError> {
-        let newest = "SELECT at FROM login_log ORDER BY id DESC LIMIT 1";
+    pub async fn newest_moment(&self) -> Result<Option<Timestamp>, StoreError> {
+        let newest = "SELECT MAX(at) FROM (SELECT at FROM (SELECT at FROM login_log ORDER BY id DESC LIMIT 1) AS newest
+            UNION ALL SELECT at FROM probe) AS moments";
         self.database.read(move |sql| sql.first(newest, &[], |row: &Row<'_>| row.moment(0))).await
     }
 }

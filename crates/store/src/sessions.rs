@@ -28,7 +28,7 @@ pub struct Birth {
 pub enum Ended {
     /// Its holder signed out.
     SignedOut,
-    /// A newer session took its place, or somebody else ended it.
+    /// A newer session took its place.
     Kicked,
     /// Its employee was shut out.
     Disabled,
@@ -72,40 +72,47 @@ impl Store {
     /// # Errors
     /// When the store fails; then the token must not count as valid.
     pub async fn session(&self, digest: &Digest) -> Result<Found, StoreError> {
-        let epoch = self.cache.epoch();
-        if let Some(standing) = self.cache.sessions.get(digest) {
-            return self.compared(digest, standing, epoch).await;
+        loop {
+            let epoch = self.cache.epoch();
+            if let Some(standing) = self.cache.sessions.get(digest) {
+                if standing.is_of(epoch) || self.is_still_right(&standing, epoch).await? {
+                    return Ok(Found::Session(standing));
+                }
+                // The person has changed. Forgetting is always safe, putting back is not: read anew.
+                drop(self.cache.sessions.remove(digest));
+            }
+            if let Some(found) = self.fill(digest, epoch).await? {
+                return Ok(found);
+            }
         }
-        let gap = match self.cache.sessions.get_value_or_guard_async(digest).await {
-            Ok(standing) => return self.compared(digest, standing, epoch).await,
-            Err(gap) => gap,
-        };
+    }
+
+    /// Whether the person of a cached session has not changed up to `epoch`.
+    async fn is_still_right(&self, standing: &Standing, epoch: Epoch) -> Result<bool, StoreError> {
+        let person = self.person(&standing.session.employee).await?;
+        let same = person.is_some_and(|person| Arc::ptr_eq(&person, &standing.person));
+        if same {
+            standing.still_right_in(epoch);
+        }
+        Ok(same)
+    }
+
+    /// Reads a session that is not in the cache; `None` when it is worth another look.
+    async fn fill(&self, digest: &Digest, epoch: Epoch) -> Result<Option<Found>, StoreError> {
+        // Somebody else may be reading it: then their answer will do, once it is compared.
+        let Err(gap) = self.cache.sessions.get_value_or_guard_async(digest).await else { return Ok(None) };
         let wanted = *digest;
         let session = match self.database.read(move |sql| find(sql, wanted)).await? {
             Read::Session(session) => session,
-            Read::Denied(ended) => return Ok(Found::Denied(ended)),
-            Read::Nothing => return Ok(Found::Nothing),
+            Read::Denied(ended) => return Ok(Some(Found::Denied(ended))),
+            Read::Nothing => return Ok(Some(Found::Nothing)),
         };
-        let Some(person) = self.person(&session.employee).await? else { return Ok(Found::Nothing) };
+        let Some(person) = self.person(&session.employee).await? else { return Ok(Some(Found::Nothing)) };
         let standing = Arc::new(Standing::new(session, person, epoch));
-        // Refused when the session changed or ended while we read; see the cache.
-        let _ = gap.insert(Arc::clone(&standing));
-        Ok(Found::Session(standing))
-    }
-
-    /// A cached session with its person as they are now.
-    async fn compared(&self, digest: &Digest, standing: Arc<Standing>, epoch: Epoch) -> Result<Found, StoreError> {
-        if standing.is_of(epoch) {
-            return Ok(Found::Session(standing));
-        }
-        let Some(person) = self.person(&standing.session.employee).await? else { return Ok(Found::Nothing) };
-        if Arc::ptr_eq(&person, &standing.person) {
-            standing.still_right_in(epoch);
-            return Ok(Found::Session(standing));
-        }
-        // Forgetting is always safe, putting back is not: the next reader fills the gap.
-        drop(self.cache.sessions.remove(digest));
-        Ok(Found::Session(Arc::new(Standing::new(standing.session.clone(), person, epoch))))
+        // Refused when the session changed or ended while we read; session and person might then be of two different
+        // moments.
+        let kept = gap.insert(Arc::clone(&standing)).is_ok();
+        Ok(kept.then_some(Found::Session(standing)))
     }
 
     /// Begins a session and logs it; `false`, and nothing happened, when the employee is gone or shut out.
@@ -156,18 +163,18 @@ impl Store {
             .await
     }
 
-    /// Removes up to `batch` sessions and as many deny-list entries whose time is over; returns how many went. Small
-    /// batches share the writer with sign-ins without holding them up.
+    /// Removes up to `batch` sessions that ended before `ended` and as many deny-list entries whose time is over; returns
+    /// how many went. Small batches share the writer with sign-ins without holding them up.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn sweep(&self, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
+    pub async fn sweep(&self, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize, StoreError> {
         self.database
             .write(move |tx| {
                 let expired = tx.rows(
                     "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE expires_at <= $1 LIMIT $2)
                      RETURNING digest",
-                    &args![now, batch],
+                    &args![ended, batch],
                     |row| row.digest(0),
                 )?;
                 let forgiven = tx.execute(

@@ -49,13 +49,13 @@ on_every_store! {
     }
 
     async fn keeps_corporations_apart(desk) {
-        use deskpass_core::{CorpId, EmployeeId, Keepsake, Person, Role, Roles};
+        use deskpass_core::{CorpId, EmployeeId, Person, Role, Roles};
         let partner = CorpId::parse("wwpartner").unwrap();
         let key = |id: &str| desk.auth().key(Some(&partner), &EmployeeId::parse(id).unwrap());
         for (id, roles) in [("admin01", Roles::NONE.with(Role::User)), ("Admin01", Roles::NONE), ("agent01", Roles::NONE)] {
             let (name, empty) = (format!("partner {id}"), String::new());
             let (employee_id, department, avatar) = (id.to_owned(), empty.clone(), empty);
-            let person = Person { key: key(id), employee_id, name, department, avatar, roles, disabled: false, keepsake: Keepsake::default() };
+            let person = Person { key: key(id), employee_id, name, department, avatar, roles, disabled: false };
             desk.auth().add_employee(person).await.unwrap();
         }
         let mut client = desk.client().await;

@@ -99,10 +99,10 @@ impl FromRequestParts<Window> for Caller {
 impl FromRequestParts<Window> for Guest {
     type Rejection = Failure;
     async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
-        // A value that is not even text counts as absent, like any other that cannot be read.
-        let forwarded = parts.headers.get_all("x-forwarded-for").iter().map(|value| value.to_str().unwrap_or_default());
-        let forwarded: Vec<&str> = forwarded.collect();
-        let address = ClientAddress::read(window.peer, forwarded.into_iter(), &window.desk.trusted);
+        // Not all of it need be text. Only the items that are not may be lost by that, and never the proxy's own entry.
+        let forwarded = parts.headers.get_all("x-forwarded-for").iter();
+        let forwarded: Vec<_> = forwarded.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+        let address = ClientAddress::read(window.peer, forwarded.iter().map(|value| &**value), &window.desk.trusted);
         let agent = parts.headers.get(USER_AGENT).map(HeaderValue::as_bytes).unwrap_or_default();
         Ok(Self(Visitor { address, user_agent: UserAgent::from_header(agent) }))
     }

@@ -3,8 +3,6 @@
 //! These are the answers clients ask for all day. What is the same for all sessions of a person is rendered once and kept
 //! with the person; what belongs to the session is put around it.
 
-use std::borrow::Cow;
-
 use deskpass_auth::Holder;
 use deskpass_core::{Person, Roles};
 use serde::Serialize;
@@ -27,25 +25,20 @@ struct Rest<'a> {
     department: &'a str,
 }
 
-/// Parts the two in what is kept; JSON has no raw line break inside.
-const SEAM: char = '\n';
-
 /// The payload of `verify` for a good token.
 pub(super) fn verified(holder: &Holder) -> Rendered {
-    let shown = shown(holder);
-    let (brief, _) = shown.split_once(SEAM).unwrap_or_default();
     let [role, source] = state(holder);
     let mut digits = itoa::Buffer::new();
     let seconds = digits.format(holder.remaining.as_secs());
-    Rendered::of(&[r#"{"valid":true,"#, brief, ROLE, role, SOURCE, source, r#"","expires_in":"#, seconds, "}"])
+    with_shown(holder, |[brief, _]| {
+        Rendered::of(&[r#"{"valid":true,"#, brief, ROLE, role, SOURCE, source, r#"","expires_in":"#, seconds, "}"])
+    })
 }
 
 /// The payload of `me`.
 pub(super) fn me(holder: &Holder) -> Rendered {
-    let shown = shown(holder);
-    let (brief, rest) = shown.split_once(SEAM).unwrap_or_default();
     let [role, source] = state(holder);
-    Rendered::of(&["{", brief, ",", rest, ROLE, role, SOURCE, source, r#""}"#])
+    with_shown(holder, |[brief, rest]| Rendered::of(&["{", brief, ",", rest, ROLE, role, SOURCE, source, r#""}"#]))
 }
 
 const ROLE: &str = r#","current_role":""#;
@@ -56,26 +49,26 @@ fn state(holder: &Holder) -> [&'static str; 2] {
     [holder.session().current_role.name(), holder.session().source.name()]
 }
 
-fn shown(holder: &Holder) -> Cow<'_, str> {
+/// Hands over what is shown of a person, brief and rest.
+fn with_shown(holder: &Holder, use_them: impl FnOnce([&str; 2]) -> Rendered) -> Rendered {
     let person = holder.person();
     if holder.roles == person.roles {
-        Cow::Borrowed(person.keepsake.get_or_make(|| render(person, holder.roles)))
+        use_them(person.keep(|person| render(person, person.roles)))
     } else {
         // A session that admits fewer roles than its person holds: rare, and not worth keeping.
-        Cow::Owned(render(person, holder.roles))
+        use_them(render(person, holder.roles).each_ref().map(|text| &**text))
     }
 }
 
-fn render(person: &Person, roles: Roles) -> String {
+fn render(person: &Person, roles: Roles) -> [Box<str>; 2] {
     let Person { key, employee_id, name, avatar, department, .. } = person;
     let brief = members(&Brief { employee_id, name, roles });
-    let rest = members(&Rest { corp_id: key.corp(), avatar, department });
-    format!("{brief}{SEAM}{rest}")
+    [brief, members(&Rest { corp_id: key.corp(), avatar, department })]
 }
 
 /// A structure's members without the braces around them.
-fn members(structure: &impl Serialize) -> String {
+fn members(structure: &impl Serialize) -> Box<str> {
     // Texts and a list of words cannot fail to be rendered.
     let json = serde_json::to_string(structure).unwrap_or_default();
-    json.strip_prefix('{').and_then(|json| json.strip_suffix('}')).unwrap_or_default().to_owned()
+    json.strip_prefix('{').and_then(|json| json.strip_suffix('}')).unwrap_or_default().into()
 }

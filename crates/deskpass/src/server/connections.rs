@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use deskpass_core::counted_as;
+
 use crate::Desk;
 
 /// The connections that are open.
@@ -57,8 +59,7 @@ impl Connections {
     /// A place for a connection from `address`, unless it has too many. A trusted proxy speaks for many clients and is not
     /// counted.
     pub(super) fn admit(&self, room: Room, address: IpAddr) -> Option<Place> {
-        let address = address.to_canonical();
-        let counted = (!self.desk.trusted.contain(address)).then_some(address);
+        let counted = (!self.desk.trusted.contain(address)).then(|| counted_as(address));
         let mut book = lock(&self.book);
         if let Some(address) = counted {
             let count = book.from.entry(address).or_default();

@@ -15,12 +15,12 @@ const CONNECTIONS: usize = 4;
 pub(super) struct Readers {
     path: PathBuf,
     idle: Arc<Mutex<Vec<Sql>>>,
-    permits: Semaphore,
+    permits: Arc<Semaphore>,
 }
 
 impl Readers {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, idle: Arc::default(), permits: Semaphore::new(CONNECTIONS) }
+        Self { path, idle: Arc::default(), permits: Arc::new(Semaphore::new(CONNECTIONS)) }
     }
 
     pub(super) async fn read<T: Send + 'static>(
@@ -28,9 +28,11 @@ impl Readers {
         query: impl FnOnce(&Sql) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let failed = |error: &dyn std::error::Error| StoreError::new(Cause::Unavailable, error.to_string());
-        let _permit = self.permits.acquire().await.map_err(|error| failed(&error))?;
+        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|error| failed(&error))?;
         let (idle, path) = (Arc::clone(&self.idle), self.path.clone());
         let work = move || {
+            // Held until the reading is done, also when nobody waits for it any more.
+            let _permit = permit;
             let free = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let sql = free.map_or_else(|| Sql::open_reader(&path), Ok)?;
             let answer = query(&sql)?;
