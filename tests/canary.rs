@@ -44,7 +44,7 @@ async fn a_token_reaches_no_log_no_error_no_figure_and_no_file() {
         let mut client = Client::connect(&process.address).await;
         let token = client.sign_in("admin01").await;
         let random = &token[4..47];
-        // A role asked for is named in the refusal, as the specification wants; nothing else repeats what was sent.
+        // A role asked for is named in the refusal, so that people see what they mistyped; nothing else is repeated.
         let answers = misuse(&mut client, &token).await;
         let repeated: Vec<_> = answers.iter().filter(|answer| answer.contains(random)).collect();
         assert_eq!(repeated.len(), 1, "{repeated:?}");

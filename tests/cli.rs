@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use crate::harness::{Client, Process, binary};
+use crate::harness::{Client, PRODUCTION, Process, binary};
 
 /// Runs the program in a directory; returns whether it succeeded, and all it wrote.
 fn run(directory: &Path, arguments: &[&str]) -> (bool, String) {
@@ -44,7 +44,7 @@ fn the_first_administrator_is_made_on_the_command_line() {
     let directory = tempfile::tempdir().unwrap();
     let dev = |arguments: &[&str]| run(directory.path(), &[arguments, &["--dev"]].concat());
     let (success, text) = dev(&["employee", "add", "zhangsan", "--name", "张三", "--role", "admin", "--role", "user"]);
-    assert!(success && text.contains("zhangsan is entered with admin, user"), "{text}");
+    assert!(success && text.contains("zhangsan was added with admin, user"), "{text}");
     let (success, text) = dev(&["employee", "add", "ZhangSan"]);
     assert!(!success && text.contains("role grant"), "{text}");
     let (_, text) = dev(&["employee", "list"]);
@@ -55,9 +55,9 @@ fn the_first_administrator_is_made_on_the_command_line() {
     let (_, text) = dev(&["role", "grant", "zhangsan", "security"]);
     assert!(text.contains("zhangsan now holds the role security"), "{text}");
     let (_, text) = dev(&["role", "grant", "zhangsan", "security"]);
-    assert!(text.contains("already holds"), "{text}");
+    assert!(text.contains("already held the role"), "{text}");
     let (_, text) = dev(&["role", "revoke", "zhangsan", "admin"]);
-    assert!(text.contains("now does not hold the role admin"), "{text}");
+    assert!(text.contains("no longer holds the role admin"), "{text}");
     let (_, text) = dev(&["employee", "disable", "zhangsan"]);
     assert!(text.contains("zhangsan is disabled; 0 session(s) ended"), "{text}");
     let (_, text) = dev(&["employee", "list"]);
@@ -72,6 +72,9 @@ fn the_first_administrator_is_made_on_the_command_line() {
 fn mistakes_are_named_and_mended() {
     let directory = tempfile::tempdir().unwrap();
     let dev = |arguments: &[&str]| run(directory.path(), &[arguments, &["--dev"]].concat());
+    let (success, text) = dev(&["employee", "list"]);
+    assert!(!success && text.contains("there is no deskpass data in ./data"), "{text}");
+    assert!(dev(&["migrate"]).0);
     for (arguments, words) in [
         (&["role", "grant", "nobody", "admin"][..], "deskpass employee add nobody"),
         (&["role", "grant", "user01", "boss"], "the roles are admin, agent, user, supervisor, security"),
@@ -108,7 +111,7 @@ async fn the_command_line_reaches_a_running_service() {
     let token = client.sign_in("agent01").await;
     assert!(client.is_valid(&token).await);
     let (success, text) = dev(&["role", "revoke", "agent01", "agent"]);
-    assert!(success && text.contains("now does not hold the role agent"), "{text}");
+    assert!(success && text.contains("no longer holds the role agent"), "{text}");
     assert!(!client.is_valid(&token).await, "the running service knows at once");
     client.switch(&token, "user").await.data();
     let (_, text) = dev(&["employee", "disable", "agent01"]);
@@ -118,6 +121,12 @@ async fn the_command_line_reaches_a_running_service() {
     assert!(text.lines().any(|line| line.contains("agent01") && line.contains("disabled")), "{text}");
     let (success, text) = dev(&["employee", "disable", "nobody"]);
     assert!(!success && text.contains("there is no employee nobody"), "{text}");
+    let mut production = binary();
+    for (key, value) in PRODUCTION {
+        production.env(format!("DESKPASS_{}", key.to_uppercase().replace('.', "__")), value);
+    }
+    let (success, text) = told(&production.current_dir(directory.path()).args(["employee", "list"]).output().unwrap());
+    assert!(!success && text.contains("runs in development mode; add --dev"), "{text}");
     // What a killed process leaves behind is in nobody's way.
     process.kill();
     let process = Process::serve(&directory.path().join("data"), &[]);
@@ -184,6 +193,49 @@ fn damaged_data_is_not_replaced_by_nothing() {
     let (success, text) = run(directory.path(), &["serve", "--dev", "--listen", "127.0.0.1:0"]);
     assert!(!success && text.contains("restore it from a backup"), "{text}");
     assert!(std::fs::read_to_string(data.join("deskpass.db")).unwrap().starts_with("this is not"), "left as it was");
+}
+
+#[test]
+fn data_that_has_vanished_is_not_replaced_by_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = directory.path().join("data/deskpass.db");
+    assert!(run(directory.path(), &["migrate", "--dev"]).0);
+    std::fs::write(&database, "").unwrap();
+    let (success, text) = run(directory.path(), &["migrate", "--dev"]);
+    assert!(!success && text.contains("missing or empty") && text.contains("backup"), "{text}");
+    std::fs::remove_file(&database).unwrap();
+    let (success, text) = run(directory.path(), &["serve", "--dev", "--listen", "127.0.0.1:0"]);
+    assert!(!success && text.contains("missing or empty"), "{text}");
+    assert!(!database.exists());
+}
+
+#[test]
+fn config_show_says_what_is_wrong_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let (success, text) = run(directory.path(), &["config", "show"]);
+    assert!(!success && text.contains("session.lifetime") && text.contains("public_url: it is not set"), "{text}");
+    let (success, text) = run(directory.path(), &["config", "show", "--dev", "--config", "nowhere.toml"]);
+    assert!(!success && text.contains("nowhere.toml"), "{text}");
+    let (success, text) = run(directory.path(), &["config", "check", "--dev", "--listen", "0.0.0.0:80"]);
+    assert!(!success && text.contains("--dev-allow-remote"), "{text}");
+}
+
+#[test]
+fn open_bind_in_production_wants_to_know_its_proxies() {
+    let directory = tempfile::tempdir().unwrap();
+    let check = |more: &[(&str, &str)]| {
+        let mut command = binary();
+        for (key, value) in PRODUCTION.iter().chain(more) {
+            command.env(format!("DESKPASS_{}", key.to_uppercase().replace('.', "__")), value);
+        }
+        told(&command.current_dir(directory.path()).args(["config", "check"]).output().unwrap())
+    };
+    let open = [("bind.mode", "open"), ("bind.networks", "10.1.0.0/16")];
+    let (success, text) = check(&open);
+    assert!(!success && text.contains("trusted_proxies"), "{text}");
+    assert!(check(&[open[0], open[1], ("trusted_proxies", "10.9.9.9")]).0);
+    let (success, text) = check(&[("trusted_proxies", "0.0.0.0/0")]);
+    assert!(!success && text.contains("everyone"), "{text}");
 }
 
 #[test]

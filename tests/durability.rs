@@ -123,12 +123,13 @@ async fn sigkill_at_any_moment_loses_nothing_acknowledged() {
         random ^= random >> 7;
         random ^= random << 17;
         let known = kill_under_load(directory.path(), 1 + usize::try_from(random % 400).unwrap()).await;
-        let database = directory.path().join("deskpass.db");
-        assert_eq!(query(&database, "PRAGMA integrity_check"), ["ok"]);
-        let sign_ins = query(&database, "SELECT count(*) FROM login_log WHERE event = 'sign_in'");
+        // The service comes first: looking at the file from here would recover it.
         let process = Process::serve(directory.path(), &[]);
         check(&process.address, &known).await;
         process.kill();
+        let database = directory.path().join("deskpass.db");
+        assert_eq!(query(&database, "PRAGMA integrity_check"), ["ok"]);
+        let sign_ins = query(&database, "SELECT count(*) FROM login_log WHERE event = 'sign_in'");
         all.extend(known);
         println!("kill {round}: {} tokens known, {} sign-ins on record", all.len(), sign_ins[0]);
     }

@@ -88,13 +88,14 @@ async fn a_full_disk_is_told_and_survived() {
     while client.get("/api/ready", &[]).await.status != 200 {}
 
     process.kill();
-    assert_eq!(query(&directory.path().join("deskpass.db"), "PRAGMA integrity_check"), ["ok"]);
     let process = Process::serve(directory.path(), &[]);
     let mut client = Client::connect(&process.address).await;
     for token in &tokens {
         assert!(client.is_valid(token).await, "an acknowledged sign-in was lost");
     }
     assert!(!client.is_valid(&ended).await);
+    process.kill();
+    assert_eq!(query(&directory.path().join("deskpass.db"), "PRAGMA integrity_check"), ["ok"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -249,8 +249,18 @@ mod histories_side_by_side_do_not_disturb_each_other {
                     let removed = desk.auth().revoke(desk.key(PEOPLE[person]), ROLES[role]).await.unwrap();
                     assert_eq!(removed, model.people[person].0.remove(&role));
                 }
+                Step::Disable(_) => {
+                    desk.auth().disable(desk.key(PEOPLE[person])).await.unwrap();
+                    model.people[person].1 = true;
+                    model.tokens.iter_mut().for_each(|token| token.ended = true);
+                }
+                Step::Enable(_) => {
+                    desk.auth().enable(desk.key(PEOPLE[person])).await.unwrap();
+                    model.people[person].1 = false;
+                }
                 Step::Sweep => drop(desk.auth().sweep().await.unwrap()),
-                Step::Disable(_) | Step::Enable(_) | Step::Wait(_) | Step::Restart => {}
+                // Time and restarts are everyone's.
+                Step::Wait(_) | Step::Restart => {}
             }
         }
     }

@@ -49,6 +49,18 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
 }
 
 #[tokio::test]
+async fn a_client_that_takes_no_answers_is_not_kept() {
+    let desk =
+        TestDesk::with(settings(&[DEV, ("server.idle_timeout", "300ms"), ("server.max_connections", "1")])).await;
+    let mut greedy = desk.client().await;
+    // Asks on and on and reads nothing, until there is no more room for answers on the way.
+    let ask = request("GET", "/api/dev/users", &[], b"").repeat(64);
+    while greedy.push(&ask).await {}
+    // Its place is free again: the only one there is.
+    assert_eq!(desk.client().await.get("/healthz", &[]).await.status, 200);
+}
+
+#[tokio::test]
 async fn a_body_in_pieces_is_put_together() {
     let desk = TestDesk::start().await;
     let head = b"POST /api/dev/login HTTP/1.1\r\nhost: desk\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -118,8 +130,10 @@ async fn a_desk_that_stops_says_so_first_and_finishes_what_it_began() {
         if answer.status != 200 {
             break answer;
         }
+        assert_eq!(answer.header("connection"), None);
     };
     assert_eq!(draining.refused(503, 1005).json()["data"]["draining"], true);
+    assert_eq!(draining.header("connection"), Some("close"), "balancers learn of it with an answer");
     desk.client().await.get("/api/version", &[]).await.data();
     slow.send(later).await.data();
     desk.stop().await;

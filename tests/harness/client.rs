@@ -85,6 +85,11 @@ impl Client {
         self.stream.write_all(bytes).await.unwrap();
     }
 
+    /// Sends as long as the other side takes it; whether it still does.
+    pub(crate) async fn push(&mut self, bytes: &[u8]) -> bool {
+        self.stream.write_all(bytes).await.is_ok()
+    }
+
     /// Reads one answer.
     pub(crate) async fn read(&mut self) -> Option<Response> {
         let mut bytes = Vec::new();

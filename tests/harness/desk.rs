@@ -30,7 +30,7 @@ pub(crate) fn settings(given: &[(&'static str, &str)]) -> Settings {
     let overrides = given.iter().map(|(key, value)| Override { key, value: (*value).to_owned(), flag: "a test" });
     let nothing = |_: &Path| Err(std::io::ErrorKind::NotFound.into());
     let sources = Sources { file: None, environment: Vec::new(), overrides: overrides.collect(), read: &nothing };
-    config::load(&sources).unwrap().settings
+    config::load(&sources).unwrap()
 }
 
 /// What production needs, made up.
@@ -80,6 +80,12 @@ impl TestDesk {
         let Self { clock, desk, settings, directory, .. } = self;
         drop(desk);
         Self::open(settings, directory, clock).await
+    }
+
+    /// Stops the desk and opens it again on the same data with other settings.
+    pub(crate) async fn restart_with(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self.restart().await
     }
 
     /// Why a desk that has stopped cannot be opened again with other settings.

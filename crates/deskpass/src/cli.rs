@@ -28,11 +28,11 @@ enum Command {
     #[command(
         after_help = "Examples:\n  deskpass serve --dev\n  deskpass serve --config /etc/deskpass.toml --data /var/lib/deskpass"
     )]
-    Serve(serve::Serve),
+    Serve(Serving),
     /// Bring the data up to date without starting the service (which also does so at its start).
     #[command(after_help = "Example:\n  deskpass migrate --data /var/lib/deskpass")]
     Migrate(Common),
-    /// Enter, list and shut out employees.
+    /// Add, list, disable and enable employees.
     #[command(subcommand)]
     Employee(employee::EmployeeCommand),
     /// Give roles to employees and take them away.
@@ -52,9 +52,22 @@ struct Common {
     /// Directory of the embedded store [default: ./data].
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Development mode: seeded users, development routes, open binding. Never for production.
+    /// Development mode: seeded users, development routes, open binding, data of its own. Never for production.
     #[arg(long)]
     dev: bool,
+}
+
+/// What the commands take that start the service or check whether it would start.
+#[derive(Args, Debug)]
+struct Serving {
+    #[command(flatten)]
+    common: Common,
+    /// Where to listen; port 0 takes any free port [default: 127.0.0.1:8080].
+    #[arg(long, value_name = "ADDR:PORT")]
+    listen: Option<String>,
+    /// Let others reach a desk in development mode, on which anyone can sign in as anyone.
+    #[arg(long)]
+    dev_allow_remote: bool,
 }
 
 /// Why a command failed, ready to be shown.
@@ -72,7 +85,7 @@ impl Cli {
     #[must_use]
     pub fn run(self) -> ExitCode {
         let done = match self.command {
-            Command::Serve(serve) => serve.run(),
+            Command::Serve(serving) => serve::run(&serving),
             Command::Migrate(common) => migrate(&common),
             Command::Employee(command) => command.run(),
             Command::Role(command) => command.run(),
@@ -88,9 +101,23 @@ impl Cli {
     }
 }
 
+impl Serving {
+    fn with_sources<T>(&self, use_them: impl FnOnce(&Sources<'_>) -> T) -> T {
+        let mut overrides = Vec::new();
+        if let Some(listen) = &self.listen {
+            overrides.push(Override { key: "listen", value: listen.clone(), flag: "--listen" });
+        }
+        if self.dev_allow_remote {
+            let (key, flag) = ("development.allow_remote", "--dev-allow-remote");
+            overrides.push(Override { key, value: "true".into(), flag });
+        }
+        self.common.with_sources(overrides, use_them)
+    }
+}
+
 impl Common {
     fn settings(&self) -> Result<Settings, Failed> {
-        Ok(self.with_sources(Vec::new(), crate::config::load)?.settings)
+        Ok(self.with_sources(Vec::new(), crate::config::load)?)
     }
 
     /// Hands over everything settings can come from, with the flags of a command on top.

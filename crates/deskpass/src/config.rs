@@ -38,29 +38,11 @@ pub use secret::{EncryptionKey, SecretText};
 pub use settings::{Bind, BindMode, Language, Log, LogFormat, LogLevel, Platform, Server, Session, Settings};
 pub use sources::{Override, Sources};
 
-/// Settings that passed every check, with the record of where each came from.
-#[derive(Clone, Debug)]
-pub struct Loaded {
-    /// What the service runs with.
-    pub settings: Settings,
-    resolved: Resolved,
-}
-
-impl Loaded {
-    /// The effective settings as a table with the origin of each, secrets masked.
-    #[must_use]
-    pub fn show(&self) -> String {
-        self.resolved.show()
-    }
-}
-
 /// Resolves and checks the settings in one step.
 ///
 /// # Errors
 ///
 /// Everything that is wrong with them, not only the first thing found.
-pub fn load(sources: &Sources<'_>) -> Result<Loaded, ConfigError> {
-    let resolved = resolve(sources);
-    let settings = resolved.check()?;
-    Ok(Loaded { settings, resolved })
+pub fn load(sources: &Sources<'_>) -> Result<Settings, ConfigError> {
+    resolve(sources).check()
 }

@@ -31,6 +31,13 @@ pub(crate) struct Who {
     pub(crate) corp: Option<String>,
 }
 
+/// An errand on its way to the service, which must be of the same mode as the command.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Handed<E = Errand> {
+    pub(crate) development: bool,
+    pub(crate) errand: E,
+}
+
 /// What to tell the operator: what was done, or why not and what to do about it.
 pub(crate) type Told = Result<String, String>;
 
@@ -40,6 +47,11 @@ pub(crate) fn socket(data: &Path) -> PathBuf {
 }
 
 impl Errand {
+    /// Whether it makes sense where there is no data yet.
+    pub(crate) fn may_be_first(&self) -> bool {
+        matches!(self, Self::Add { .. })
+    }
+
     /// Does it.
     pub(crate) async fn run(&self, auth: &Auth) -> Told {
         match self {
@@ -55,28 +67,26 @@ impl Errand {
             }
             Self::Grant(who, role) => {
                 let granted = auth.grant(who.key(auth)?, role).await.map_err(|error| who.explain(&error))?;
-                Ok(format!("{} {} holds the role {role}", who.employee, when(granted)))
+                let holds = if granted { "now holds" } else { "already held" };
+                Ok(format!("{} {holds} the role {role}", who.employee))
             }
             Self::Revoke(who, role) => {
                 let revoked = auth.revoke(who.key(auth)?, role).await.map_err(|error| who.explain(&error))?;
-                Ok(format!("{} {} does not hold the role {role}", who.employee, when(revoked)))
+                let held = if revoked { "no longer holds" } else { "did not hold" };
+                Ok(format!("{} {held} the role {role}", who.employee))
             }
         }
     }
 
     /// Hands it to the service that works in `data`.
-    pub(crate) fn hand_over(&self, data: &Path) -> io::Result<Told> {
+    pub(crate) fn hand_over(&self, data: &Path, development: bool) -> io::Result<Told> {
         let mut stream = UnixStream::connect(socket(data))?;
         stream.set_read_timeout(Some(Duration::from_secs(30)))?;
-        writeln!(stream, "{}", serde_json::to_string(self)?)?;
+        writeln!(stream, "{}", serde_json::to_string(&Handed { development, errand: self })?)?;
         let mut line = String::new();
         BufReader::new(stream).read_line(&mut line)?;
         Ok(serde_json::from_str(&line)?)
     }
-}
-
-fn when(changed: bool) -> &'static str {
-    if changed { "now" } else { "already" }
 }
 
 impl Who {
@@ -92,13 +102,13 @@ impl Who {
         let name = &self.employee;
         match error {
             Error::Refused(Refusal::UnknownEmployee) => {
-                format!("there is no employee {name}; `deskpass employee add {name}` enters them")
+                format!("there is no employee {name}; `deskpass employee add {name}` adds them")
             }
             Error::Refused(Refusal::Exists) => {
-                format!("{name} is entered already; `deskpass role grant {name} ROLE` gives them a role")
+                format!("{name} was added before; `deskpass role grant {name} ROLE` gives them a role")
             }
             Error::Refused(Refusal::NoSuchRole(role)) => no_such_role(role),
-            other => other.to_string(),
+            other => format!("{other}; see the service's log, and look for room and permissions on the disk"),
         }
     }
 }
@@ -116,7 +126,7 @@ async fn add(auth: &Auth, who: &Who, name: Option<&str>, department: &str, roles
         disabled: false,
     };
     auth.add_employee(person).await.map_err(|error| who.explain(&error))?;
-    Ok(format!("{} is entered with {}", who.employee, names(roles)))
+    Ok(format!("{} was added with {}", who.employee, names(roles)))
 }
 
 async fn list(auth: &Auth) -> Told {

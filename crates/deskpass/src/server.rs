@@ -15,7 +15,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::task::JoinSet;
-use tokio::time::{interval, sleep, timeout};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use crate::http::Answerer;
 use crate::{Desk, StartError};
@@ -93,11 +93,10 @@ async fn accept(desk: &Desk, listener: &TcpListener, connections: &Connections) 
     loop {
         let room = connections.room().await;
         match listener.accept().await {
-            Ok((stream, peer)) => {
-                if let Some(place) = connections.admit(room, peer.ip()) {
-                    tokio::spawn(serve(stream, peer, Arc::clone(&answerer), limits, place));
-                }
-            }
+            Ok((stream, peer)) => match connections.admit(room, peer.ip()) {
+                Some(place) => drop(tokio::spawn(serve(stream, peer, Arc::clone(&answerer), limits, place))),
+                None => desk.metrics.turned_away(),
+            },
             Err(error) => {
                 // Usually out of file descriptors: some will come free.
                 tracing::warn!(%error, "cannot accept a connection");
@@ -141,6 +140,8 @@ async fn serve(stream: TcpStream, peer: SocketAddr, answerer: Arc<Answerer>, lim
 /// What has to be done now and then.
 async fn upkeep(desk: Desk) {
     let (mut often, mut minute) = (interval(Duration::from_secs(5)), interval(Duration::from_mins(1)));
+    // A tick that was missed is not made up for: the clock must follow the machine's slowly.
+    minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             _ = often.tick() => desk.metrics.tidy(),
@@ -153,6 +154,10 @@ async fn by_the_minute(desk: &Desk) {
     let ahead = desk.auth.clock.follow_wall();
     if ahead.unsigned_abs() > 60_000 {
         tracing::warn!(milliseconds = ahead, "the machine's clock was set; following it slowly");
+    }
+    // Puts the time on record, so that a clock that is behind at the next start does not prolong anyone's session.
+    if let Err(error) = desk.auth.store.probe(desk.auth.clock.now()).await {
+        tracing::warn!(%error, "cannot write to the store");
     }
     if let Err(error) = desk.auth.sweep().await {
         tracing::warn!(%error, "cannot sweep out what has expired");

@@ -6,20 +6,25 @@ use std::time::{Duration, Instant};
 use hyper::StatusCode;
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder as _};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::EnvFilter;
 
 use crate::Desk;
 use crate::config::{Log, LogFormat};
 use crate::http::routes;
 
-/// Starts writing logs to standard error. A second call changes nothing, so that tests may start many desks.
-pub(crate) fn start_logging(log: &Log) {
+/// Starts writing logs to standard error, until the guard is dropped. When nobody reads them they are lost, and the service
+/// goes on: a stuck pipe must not stop sign-ins.
+pub(crate) fn start_logging(log: &Log) -> WorkerGuard {
+    let (writer, guard) = tracing_appender::non_blocking(io::stderr());
     let filter = EnvFilter::new(log.level.to_string());
-    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_target(false);
+    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_target(false);
+    // Fails only when logging has been started before, and then it goes on as it was.
     let _ = match log.format {
         LogFormat::Text => logs.with_ansi(false).try_init(),
         LogFormat::Json => logs.json().flatten_event(true).try_init(),
     };
+    guard
 }
 
 /// The figures of one desk.
@@ -29,6 +34,7 @@ pub(crate) struct Metrics {
     /// One for each row of the route table, and one for everything else.
     routes: Vec<Figures>,
     cached_sessions: Gauge,
+    turned_away: Counter,
 }
 
 #[derive(Debug)]
@@ -65,7 +71,9 @@ impl Metrics {
         let rows = table.iter().map(|route| figures(route.method.as_str(), route.path));
         let routes = rows.chain([figures("other", "other")]).collect();
         let cached_sessions = recorder.register_gauge(&Key::from_name("deskpass_cached_sessions"), &metadata);
-        Self { handle: recorder.handle(), routes, cached_sessions }
+        let turned_away = Key::from_name("deskpass_connections_turned_away_total");
+        let turned_away = recorder.register_counter(&turned_away, &metadata);
+        Self { handle: recorder.handle(), routes, cached_sessions, turned_away }
     }
 
     /// Counts an answer under its row of the table.
@@ -78,6 +86,11 @@ impl Metrics {
         };
         outcome.increment(1);
         figures.seconds.record(elapsed);
+    }
+
+    /// Counts a connection that was closed because its address has too many.
+    pub(crate) fn turned_away(&self) {
+        self.turned_away.increment(1);
     }
 
     /// The figures in Prometheus' text format.

@@ -90,7 +90,7 @@ async fn in_production_is_refused_alike_for_everyone() {
 #[tokio::test]
 async fn open_in_production_serves_its_networks_and_never_an_administrator() {
     let mut given = PRODUCTION.to_vec();
-    given.extend([("bind.mode", "open"), ("bind.networks", "198.51.100.0/24")]);
+    given.extend([("bind.mode", "open"), ("bind.networks", "198.51.100.0/24"), ("trusted_proxies", "127.0.0.1")]);
     let desk = TestDesk::with(settings(&given)).await;
     desk.auth().seed_dev_users().await.unwrap();
     let mut client = desk.client().await;
@@ -101,6 +101,11 @@ async fn open_in_production_serves_its_networks_and_never_an_administrator() {
     let login = client.post("/api/auth/bind", &inside, &ask).await.data();
     assert_eq!((&login["roles"], &login["current_role"]), (&json!(["agent", "user"]), &json!("agent")));
     let token = login["token"].as_str().unwrap().to_owned();
+    client.switch(&token, "admin").await.refused(403, 1003);
+    assert_eq!(client.verify(&token).await["roles"], json!(["agent", "user"]));
+    // Closing the door does not promote whoever came in by it.
+    let desk = desk.restart_with(settings(&PRODUCTION)).await;
+    let mut client = desk.client().await;
     client.switch(&token, "admin").await.refused(403, 1003);
     assert_eq!(client.verify(&token).await["roles"], json!(["agent", "user"]));
 }

@@ -19,9 +19,10 @@ on_every_store! {
         for _ in 0..3 {
             client.sign_in("user01").await;
         }
-        desk.clock.wind(Duration::from_hours(4));
+        desk.clock.wind(Duration::from_hours(9));
+        assert_eq!(desk.auth().sweep().await.unwrap(), 0, "whoever comes back after the end is told that it has ended");
         let young = client.sign_in("user01").await;
-        desk.clock.wind(Duration::from_hours(4));
+        desk.clock.wind(Duration::from_hours(7));
         assert_eq!(desk.auth().sweep().await.unwrap(), 3);
         assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
         assert!(client.is_valid(&young).await);

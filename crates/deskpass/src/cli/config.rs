@@ -2,18 +2,18 @@
 
 use clap::Subcommand;
 
-use super::{Common, Failed};
+use super::{Failed, Serving};
 use crate::config;
 
 /// Look at the settings.
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
-    /// Say whether the service would start with these settings, without starting it.
+    /// Check the settings without starting the service; the data directory and the port are not touched.
     #[command(after_help = "Example:\n  deskpass config check --config /etc/deskpass.toml")]
-    Check(Common),
-    /// Print the settings in force, each with where it comes from; secrets are masked.
+    Check(Serving),
+    /// Print every setting with where it comes from, secrets masked, and what is wrong with them.
     #[command(after_help = "Example:\n  DESKPASS_SESSION__LIFETIME=4h deskpass config show")]
-    Show(Common),
+    Show(Serving),
     /// Print a settings file with every key explained.
     #[command(after_help = "Example:\n  deskpass config example > deskpass.toml")]
     Example,
@@ -22,13 +22,15 @@ pub(super) enum ConfigCommand {
 impl ConfigCommand {
     pub(super) fn run(self) -> Result<(), Failed> {
         match self {
-            Self::Check(common) => {
-                let settings = common.settings()?;
+            Self::Check(serving) => {
+                let settings = serving.with_sources(config::load)?;
                 let mode = if settings.development { "development" } else { "production" };
                 println!("the settings are good ({mode} mode)");
             }
-            Self::Show(common) => {
-                print!("{}", common.with_sources(Vec::new(), |sources| config::resolve(sources).show()));
+            Self::Show(serving) => {
+                let resolved = serving.with_sources(config::resolve);
+                print!("{}", resolved.show());
+                resolved.check()?;
             }
             Self::Example => print!("{}", config::example()),
         }

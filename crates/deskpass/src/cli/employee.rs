@@ -1,5 +1,8 @@
 //! `deskpass employee` and `deskpass role`: the first administrator is made here.
 
+use std::io;
+use std::path::Path;
+
 use clap::{Args, Subcommand};
 use deskpass_store::OpenError;
 
@@ -7,10 +10,10 @@ use super::{Common, Failed, runtime};
 use crate::errand::{Errand, Who};
 use crate::{Desk, StartError};
 
-/// Enter, list and shut out employees.
+/// Add, list, disable and enable employees.
 #[derive(Debug, Subcommand)]
 pub(super) enum EmployeeCommand {
-    /// Enter an employee, with roles to begin with.
+    /// Add an employee, with roles to begin with.
     #[command(
         after_help = "Example: the first administrator\n  deskpass employee add zhangsan --name 张三 --department IT --role admin --role user"
     )]
@@ -18,10 +21,10 @@ pub(super) enum EmployeeCommand {
     /// List employees and their roles.
     #[command(after_help = "Example:\n  deskpass employee list")]
     List(Common),
-    /// Shut an employee out and end their sessions for good.
+    /// Disable an employee and end their sessions for good.
     #[command(after_help = "Example:\n  deskpass employee disable zhangsan")]
     Disable(Named),
-    /// Let an employee in again.
+    /// Enable an employee again.
     #[command(after_help = "Example:\n  deskpass employee enable zhangsan")]
     Enable(Named),
 }
@@ -50,7 +53,7 @@ pub(super) struct Named {
     common: Common,
 }
 
-/// An employee to be entered.
+/// An employee to be added.
 #[derive(Args, Debug)]
 pub(super) struct Add {
     #[command(flatten)]
@@ -106,14 +109,27 @@ impl Named {
 
 /// Does an errand here, or has it done by the service that runs on the same data.
 fn send(common: &Common, errand: &Errand) -> Result<(), Failed> {
-    let runtime = runtime()?;
-    let told = match runtime.block_on(Desk::open(common.settings()?)) {
+    let (runtime, settings) = (runtime()?, common.settings()?);
+    if !errand.may_be_first() && !settings.data.join("deskpass.db").exists() {
+        let data = settings.data.display();
+        return Err(Failed(format!("there is no deskpass data in {data}; check --data and the settings")));
+    }
+    let development = settings.development;
+    let told = match runtime.block_on(Desk::open(settings)) {
         Ok(desk) => runtime.block_on(errand.run(&desk.auth)),
-        Err(StartError::Open(OpenError::InUse(data))) => errand
-            .hand_over(&data)
-            .map_err(|error| format!("{} (and it takes no errands: {error})", OpenError::InUse(data)))?,
+        Err(StartError::Open(OpenError::InUse(data))) => {
+            errand.hand_over(&data, development).map_err(|error| unanswered(&data, &error))?
+        }
         Err(error) => return Err(error.into()),
     };
     println!("{}", told.map_err(Failed)?);
     Ok(())
+}
+
+fn unanswered(data: &Path, error: &io::Error) -> Failed {
+    let data = data.display();
+    Failed(format!(
+        "the service that runs on {data} did not answer ({error}); it may have done this all the same: look with \
+         `deskpass employee list`, see its log, or stop it and try again"
+    ))
 }

@@ -1,54 +1,34 @@
 //! `deskpass serve`.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 
-use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Common, Failed};
-use crate::config::{self, Override, Settings};
+use super::{Failed, Serving};
+use crate::config::{self, Settings};
 use crate::server::Server;
 use crate::{Desk, telemetry};
 use deskpass_auth::DEV_USERS;
 
-/// Run the service.
-#[derive(Args, Debug)]
-pub(super) struct Serve {
-    #[command(flatten)]
-    common: Common,
-    /// Where to listen; port 0 takes any free port [default: 127.0.0.1:8080].
-    #[arg(long, value_name = "ADDR:PORT")]
-    listen: Option<String>,
-    /// Let others reach a desk in development mode, on which anyone can sign in as anyone.
-    #[arg(long)]
-    dev_allow_remote: bool,
-}
-
-impl Serve {
-    pub(super) fn run(self) -> Result<(), Failed> {
-        let mut overrides = Vec::new();
-        if let Some(listen) = &self.listen {
-            overrides.push(Override { key: "listen", value: listen.clone(), flag: "--listen" });
-        }
-        if self.dev_allow_remote {
-            let (key, flag) = ("development.allow_remote", "--dev-allow-remote");
-            overrides.push(Override { key, value: "true".into(), flag });
-        }
-        let settings = self.common.with_sources(overrides, config::load)?.settings;
-        telemetry::start_logging(&settings.log);
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        runtime.block_on(serve(settings))
-    }
+/// Runs the service until it is asked to stop.
+pub(super) fn run(serving: &Serving) -> Result<(), Failed> {
+    let settings = serving.with_sources(config::load)?;
+    let _logging = telemetry::start_logging(&settings.log);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(serve(settings))
 }
 
 async fn serve(settings: Settings) -> Result<(), Failed> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let server = Server::bind(Desk::open(settings.clone()).await?).await?;
-    println!("deskpass is ready at http://{}", server.address());
+    let mut told = format!("deskpass is ready at http://{}\n", server.address());
     if settings.development {
-        print!("{}", next_steps(&settings, &server.address().to_string()));
+        told += &next_steps(&settings, &server.address().to_string());
     }
+    // Whoever started us may have stopped listening; that is no reason not to serve.
+    let _ = std::io::stdout().write_all(told.as_bytes());
     let asked = async move {
         tokio::select! {
             _ = terminate.recv() => {}

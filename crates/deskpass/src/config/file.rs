@@ -25,7 +25,7 @@ pub(super) fn read(sources: &Sources<'_>, layers: &mut Layers) {
         Err(error) if error.kind() == ErrorKind::NotFound && sources.file.is_none() => return,
         Err(error) => {
             let what = format!("the settings file cannot be read: {error}");
-            let mend = "make it readable, or name another with --config";
+            let mend = "see that it is there and readable, or name another with --config";
             layers.refuse(Problem::of(path.display().to_string(), what, mend));
             layers.file_unread = true;
             return;
@@ -72,7 +72,7 @@ impl Document<'_> {
     fn broken(&self, error: &Error) -> Problem {
         let origin = self.origin(error.span().unwrap_or_default());
         let what = format!("this is not TOML: {}", error.message());
-        let mend = "deskpass.example.toml shows how each key is written";
+        let mend = "`deskpass config example` shows how each key is written";
         Problem::of(origin.to_string(), what, mend)
     }
 

@@ -6,6 +6,7 @@ use ipnet::IpNet;
 
 use super::key::Key;
 use super::network;
+use super::origin::Origin;
 use super::problem::Problem;
 use super::public_url;
 use super::resolved::{Entry, Resolved, State};
@@ -15,13 +16,15 @@ use super::settings::BindChoice;
 /// valid: that is reported already.
 type Rule = fn(&Resolved) -> Option<Problem>;
 
-const RULES: [Rule; 6] = [
+const RULES: [Rule; 8] = [
     no_real_secret_in_development,
     no_strangers_in_development,
     remote_development_is_development,
     public_url_protects_tokens,
     open_bind_knows_its_networks,
     bind_networks_exclude_someone,
+    open_bind_knows_its_proxies,
+    trusted_proxies_exclude_someone,
 ];
 
 /// Everything that the settings break.
@@ -109,7 +112,7 @@ fn open_bind_knows_its_networks(resolved: &Resolved) -> Option<Problem> {
     }
     Some(refused(
         resolved.entry("bind.mode")?,
-        "open lets anyone bind any identity",
+        "open lets anyone sign in as any employee",
         "list who may in bind.networks, or use bind.mode = \"proof\"",
     ))
 }
@@ -121,6 +124,30 @@ fn bind_networks_exclude_someone(resolved: &Resolved) -> Option<Problem> {
         resolved.entry("bind.networks")?,
         format!("{everyone} is everyone"),
         "list only the networks whose people may bind",
+    ))
+}
+
+/// By default all private networks count as proxies, and whoever sits there could name any address as their own.
+fn open_bind_knows_its_proxies(resolved: &Resolved) -> Option<Problem> {
+    let mode: BindChoice = resolved.get("bind.mode")?;
+    let by_default = matches!(resolved.entry("trusted_proxies")?.origin, Origin::Default);
+    if development(resolved)? || mode != BindChoice::Open || !by_default {
+        return None;
+    }
+    Some(refused(
+        resolved.entry("bind.mode")?,
+        "open goes by addresses, and by default any private address may claim to forward for another",
+        "list your proxies, and only those, in trusted_proxies ([] when there are none)",
+    ))
+}
+
+fn trusted_proxies_exclude_someone(resolved: &Resolved) -> Option<Problem> {
+    let networks: Vec<IpNet> = resolved.get("trusted_proxies")?;
+    let everyone = networks.iter().find(|network| network::is_everyone(network))?;
+    Some(refused(
+        resolved.entry("trusted_proxies")?,
+        format!("{everyone} is everyone, who could then claim any address"),
+        "list only your proxies",
     ))
 }
 

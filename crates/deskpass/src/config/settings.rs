@@ -39,17 +39,6 @@ pub struct Settings {
     pub log: Log,
 }
 
-impl Settings {
-    /// Takes over the address that was really bound, which differs when the port was 0. A public
-    /// URL that was made from the listening address follows it.
-    pub fn listening_on(&mut self, bound: SocketAddr) {
-        if self.public_url == format!("http://{}", self.listen) {
-            self.public_url = format!("http://{bound}");
-        }
-        self.listen = bound;
-    }
-}
-
 /// The platform that proves who people are.
 #[derive(Clone, Debug)]
 pub struct Platform {

@@ -53,8 +53,8 @@ pub(super) static KEYS: &[Key] = &[
         "encryption_key",
         Kind::EncryptionKey,
         RequiredInProduction { development: None, example: "" },
-        "Encrypts what must be readable again, such as the seeds of one-time passwords. Keep a \
-         copy: without it they are lost.",
+        "Encrypts what must be readable again. Nothing is so far; keep a copy all the same, for \
+         what comes to be encrypted is lost without it.",
     ),
     key(
         "trusted_proxies",
@@ -104,22 +104,36 @@ pub(super) static KEYS: &[Key] = &[
         "session.cache_entries",
         Kind::Count { min: 1_000, max: 100_000_000 },
         Same("1000000"),
-        "Sessions kept in memory, so that checking a token needs no database.",
+        "Sessions kept in memory, so that checking a token needs no database. Each takes about 300 \
+         bytes, and up to 800 when no two are of the same person.",
     ),
     key(
         "bind.mode",
         Kind::Choice(BindChoice::WORDS),
         Same("auto"),
-        "Who may bind an identity of a connected corporation: with a proof from the platform, \
-         anyone (open), or nobody (off). auto is open in development and proof in production.",
+        "Who may sign in by naming an employee: whoever has a proof from the platform (proof; there \
+         is no way to get one yet, so it refuses everyone), anyone (open), or nobody (off). auto is \
+         open in development and proof in production. Sessions that begin so outside development mode \
+         never act as admin.",
     ),
-    key("bind.networks", Kind::Networks, Same(""), "Who may call bind when it is open outside development mode."),
-    key("server.max_connections", CONNECTIONS, Same("10000"), "Connections open at once."),
+    key(
+        "bind.networks",
+        Kind::Networks,
+        Same(""),
+        "The networks that may call bind when it is open outside development mode.",
+    ),
+    key(
+        "server.max_connections",
+        CONNECTIONS,
+        Same("10000"),
+        "Connections open at once; more wait until one leaves. Keep it below the limit of open files.",
+    ),
     key(
         "server.max_connections_per_address",
         CONNECTIONS,
         Same("256"),
-        "Connections open at once from one address. Trusted proxies are not counted.",
+        "Connections open at once from one address or IPv6 /64; one more is closed at once. Trusted \
+         proxies are not counted.",
     ),
     key("server.header_timeout", PATIENCE, Same("10s"), "How long a client may take to send the head of a request."),
     key(
@@ -136,7 +150,7 @@ pub(super) static KEYS: &[Key] = &[
         WAIT,
         PerProfile { development: "0s", production: "5s" },
         "After SIGTERM, how long readiness is already false before connections are refused, so \
-         that balancers can turn away first.",
+         that load balancers can stop sending requests first.",
     ),
     key("server.drain_timeout", WAIT, Same("30s"), "After that, how long requests under way may take to finish."),
     key("server.operator_networks", Kind::Networks, Same(NEAR), "Who may read /metrics."),

@@ -85,6 +85,10 @@ impl Answerer {
         }
         self.note(&asked, response.status(), watch.elapsed());
         response.headers_mut().insert(REQUEST_ID, asked.id);
+        if self.desk.is_draining() {
+            // Whoever holds the connection learns of the end with an answer, not by a connection that breaks.
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
         response
     }
 
@@ -139,9 +143,13 @@ impl Answerer {
         let phrase = asked.route.map_or(["Request failed", "请求失败"], |(_, route)| route.phrase);
         let reference = self.desk.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes);
         let reference = format!("{reference:08x}");
-        if let Failure::Internal(cause, detail) = failure {
-            let [phrase, _] = phrase;
-            tracing::error!(?cause, detail, reference, request_id = asked.id(), phrase, "a request failed");
+        let ([what, _], request_id) = (phrase, asked.id());
+        match failure {
+            Failure::Internal(cause, detail) => {
+                tracing::error!(?cause, detail, reference, request_id, what, "a request failed");
+            }
+            Failure::NotReady(state) => tracing::warn!(?state, reference, request_id, "not ready"),
+            _ => {}
         }
         failure.tell(Telltale { language: asked.language, phrase, reference: &reference })
     }
@@ -241,7 +249,7 @@ mod tests {
         let overrides = overrides.map(|(key, value)| crate::config::Override { key, value, flag: "a test" }).into();
         let nothing = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
         let sources = crate::config::Sources { file: None, environment: Vec::new(), overrides, read: &nothing };
-        let desk = Desk::open(crate::config::load(&sources).unwrap().settings).await.unwrap();
+        let desk = Desk::open(crate::config::load(&sources).unwrap()).await.unwrap();
         #[expect(clippy::panic, reason = "what the test is about")]
         let bang = || async { panic!("dpa_secret in a panic") as Failure };
         let mut table = routes();

@@ -61,7 +61,8 @@ async fn store_works(desk: &Desk) -> bool {
     match *seen {
         Some((at, works)) if now.since(at) < FRESH => works,
         _ => {
-            let works = desk.auth.store.probe(now).await.is_ok();
+            let probed = desk.auth.store.probe(now).await;
+            let works = probed.inspect_err(|error| tracing::warn!(%error, "the store does not take writes")).is_ok();
             *seen = Some((now, works));
             works
         }

@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::Desk;
-use crate::errand::{Errand, socket};
+use crate::errand::{Handed, socket};
 
 /// No errand is longer, and nobody types longer than this.
 const LONGEST: u64 = 64 * 1024;
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Opens the socket. Without it the service goes on; only the command line has to wait.
+/// Opens the socket. Without it the service goes on, but the command line cannot reach it.
 pub(super) fn open(desk: &Desk) -> Option<UnixListener> {
     let opened = listen(desk);
     opened.inspect_err(|error| tracing::warn!(%error, "the command line cannot reach this process while it runs")).ok()
@@ -24,9 +24,17 @@ pub(super) fn open(desk: &Desk) -> Option<UnixListener> {
 
 /// Takes errands until it is dropped.
 pub(super) async fn take(desk: Desk, listener: UnixListener) {
-    while let Ok((stream, _)) = listener.accept().await {
-        if let Err(error) = serve(&desk, stream).await {
-            tracing::debug!(%error, "an errand broke off");
+    loop {
+        let served = match listener.accept().await {
+            Ok((stream, _)) => serve(&desk, stream).await,
+            Err(error) => {
+                // Usually out of file descriptors: some will come free.
+                sleep(Duration::from_millis(50)).await;
+                Err(error)
+            }
+        };
+        if let Err(error) = served {
+            tracing::warn!(%error, "an errand from the command line broke off");
         }
     }
 }
@@ -43,12 +51,18 @@ fn listen(desk: &Desk) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
+fn other_mode(development: bool) -> String {
+    let (runs, mend) = if development { ("production", "leave out --dev") } else { ("development mode", "add --dev") };
+    format!("the service on this data runs in {runs}; {mend}")
+}
+
 async fn serve(desk: &Desk, mut stream: UnixStream) -> io::Result<()> {
     let (reader, mut writer) = stream.split();
     let (mut lines, mut line) = (BufReader::new(reader.take(LONGEST)), String::new());
     timeout(PATIENCE, lines.read_line(&mut line)).await??;
-    let told = match serde_json::from_str::<Errand>(&line) {
-        Ok(errand) => {
+    let told = match serde_json::from_str::<Handed>(&line) {
+        Ok(Handed { development, .. }) if development != desk.settings.development => Err(other_mode(development)),
+        Ok(Handed { errand, .. }) => {
             tracing::info!(?errand, "an errand from the command line");
             errand.run(&desk.auth).await
         }

@@ -1,4 +1,5 @@
-//! How long a connection may keep us waiting: a short while for a request that has begun, a long one between requests.
+//! How long a connection may keep us waiting: a short while for a request that has begun, a long one between requests and
+//! for an answer to be taken.
 //!
 //! hyper has one deadline for both. It would either cut off the idle connections that proxies keep, or give a client that
 //! sends its head byte by byte as long as an idle one.
@@ -19,7 +20,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 pub(super) struct Limits {
     /// For the rest of a request's head, from its first byte.
     pub(super) head: Duration,
-    /// For the first byte of the next request.
+    /// For the first byte of the next request, or for room to write another byte of an answer.
     pub(super) idle: Duration,
 }
 
@@ -43,6 +44,8 @@ pub(super) struct Patient {
     serving: Serving,
     seen: usize,
     waiting: Waiting,
+    /// Since when the client has taken nothing of an answer.
+    stuck: Option<Instant>,
     // Set once and left alone for most of its life: it is looked at when it rings, not moved with every request.
     alarm: Pin<Box<Sleep>>,
     /// Whether the alarm will wake the connection's task, which stays the same for all of its life.
@@ -66,7 +69,7 @@ impl Patient {
         let now = now();
         // A fresh connection is opened to say something: it has as long as a head has.
         let (waiting, alarm) = (Waiting::Head(Some(now)), Box::pin(sleep_until(now + limits.head.min(limits.idle))));
-        Self { stream, limits, serving, seen: 0, waiting, alarm, set: false }
+        Self { stream, limits, serving, seen: 0, waiting, stuck: None, alarm, set: false }
     }
 
     /// Looks whether an answer has begun or ended.
@@ -107,11 +110,24 @@ impl Patient {
 
     /// When to give up, if nothing happens before.
     fn next_deadline(&mut self) -> Option<Instant> {
-        match &mut self.waiting {
+        let read = match &mut self.waiting {
             Waiting::No => None,
             Waiting::Idle(since) => Some(*since.get_or_insert_with(now) + self.limits.idle),
             Waiting::Head(since) => Some(*since.get_or_insert_with(now) + self.limits.head),
+        };
+        let written = self.stuck.map(|since| since + self.limits.idle);
+        read.into_iter().chain(written).min()
+    }
+
+    /// Notes whether the client takes what we write, and fails once it has not for too long.
+    fn wrote(&mut self, context: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if written.is_ready() {
+            self.stuck = None;
+            return written;
         }
+        self.stuck.get_or_insert_with(now);
+        ready!(self.poll_too_late(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
@@ -138,7 +154,8 @@ impl AsyncRead for Patient {
 
 impl AsyncWrite for Patient {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.wrote(context, written)
     }
 
     fn poll_write_vectored(
@@ -146,7 +163,8 @@ impl AsyncWrite for Patient {
         context: &mut Context<'_>,
         bytes: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, bytes);
+        self.wrote(context, written)
     }
 
     fn is_write_vectored(&self) -> bool {

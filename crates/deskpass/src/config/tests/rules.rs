@@ -86,14 +86,34 @@ fn production_refuses_an_unencrypted_public_url() {
 
 #[test]
 fn open_bind_outside_development_needs_networks() {
-    let given = Given::production().toml("bind.mode = \"open\"");
+    let given = Given::production().toml("bind.mode = \"open\"\ntrusted_proxies = []");
     refused(
         &given,
-        "bind.mode (deskpass.toml:1): open lets anyone bind any identity; \
+        "bind.mode (deskpass.toml:1): open lets anyone sign in as any employee; \
          list who may in bind.networks, or use bind.mode = \"proof\"",
     );
     refused(&given.variable("DESKPASS_BIND__NETWORKS", "10.1.0.0/16"), "");
     refused(&Given::development().toml("bind.mode = \"open\""), "");
+}
+
+#[test]
+fn open_bind_outside_development_needs_to_know_its_proxies() {
+    let given = Given::production().toml("bind.mode = \"open\"\nbind.networks = [\"10.1.0.0/16\"]");
+    refused(
+        &given,
+        "bind.mode (deskpass.toml:1): open goes by addresses, and by default any private address may claim to forward \
+         for another; list your proxies, and only those, in trusted_proxies ([] when there are none)",
+    );
+    refused(&given.variable("DESKPASS_TRUSTED_PROXIES", "10.9.9.9"), "");
+}
+
+#[test]
+fn trusted_proxies_must_not_be_everyone() {
+    refused(
+        &Given::production().variable("DESKPASS_TRUSTED_PROXIES", "10.0.0.0/8,::/0"),
+        "trusted_proxies (environment DESKPASS_TRUSTED_PROXIES): ::/0 is everyone, who could then claim any address; \
+         list only your proxies",
+    );
 }
 
 #[test]
@@ -129,6 +149,7 @@ fn all_problems_are_told_at_once() {
         "encryption_key",
         "platform.corp_id",
         "platform.secret",
+        "bind.mode",
         "bind.mode",
     ];
     assert_eq!(subjects, expected);

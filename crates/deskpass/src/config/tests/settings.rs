@@ -91,19 +91,6 @@ fn every_key_is_tried_above_or_elsewhere() {
 }
 
 #[test]
-fn the_public_url_follows_the_port_that_was_bound() {
-    let bound = ([127, 0, 0, 1], 4711).into();
-    let mut settings = Given::development().flag("listen", "127.0.0.1:0", "--listen").settings();
-    settings.listening_on(bound);
-    assert_eq!(settings.public_url, "http://127.0.0.1:4711");
-    assert_eq!(settings.listen, bound);
-
-    let mut settings = Given::production().settings();
-    settings.listening_on(bound);
-    assert_eq!(settings.public_url, "https://desk.example.com");
-}
-
-#[test]
 fn choices_are_written_as_they_are_read() {
     assert_eq!(Language::Zh.to_string(), "zh");
     assert_eq!(LogLevel::Trace.to_string(), "trace");
