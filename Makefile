@@ -9,10 +9,10 @@ help: ## Print this help
 run: ## Run the service in development mode, everything embedded, data in ./data
 	cargo run --release -- serve --dev
 
-test: ## Run every test; needs nothing but a Rust toolchain
+test: ## Run every test; needs nothing but a Rust toolchain and a C compiler
 	cargo test --workspace
 
-torture: ## Kill the real process 300 times under load and look for lost truth (about 15 minutes)
+torture: ## Kill the real process 300 times under load and look for lost truth (a few minutes)
 	TORTURE_KILLS=300 cargo test --release -p deskpass --test desk durability -- --nocapture
 
 lint: ## Check format, lints, documentation and dependencies
