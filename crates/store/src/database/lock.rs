@@ -35,3 +35,10 @@ impl Lock {
         if self.is_marked()? { Ok(()) } else { (&self.file).write_all(b"deskpass\n") }
     }
 }
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a process that was forked off and has not begun its own program yet holds it too.
+        let _ = self.file.unlock();
+    }
+}
