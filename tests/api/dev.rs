@@ -40,6 +40,8 @@ on_every_store! {
         desk.auth().revoke(desk.key("user01"), "user").await.unwrap();
         let desk = desk.restart().await;
         assert_eq!(desk.query("SELECT count(*) FROM employee"), ["6"]);
+        let agents = "SELECT a.employee_key, r.name FROM agent a JOIN role r ON r.id = a.role_id ORDER BY 1";
+        assert_eq!(desk.query(agents), ["admin01|admin", "agent01|agent", "supervisor01|supervisor"]);
         desk.client().await.post("/api/dev/login", &[], &json!({ "employee_id": "user01" })).await.refused(403, 1003);
     }
 }

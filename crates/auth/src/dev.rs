@@ -16,8 +16,12 @@ pub const DEV_USERS: [(&str, &str, &str, &[Role]); 6] = [
     ("norole01", "Nora Norole", "Finance", &[]),
 ];
 
+/// Those of them who are agents, and the role they act in when none is assigned.
+const DEV_AGENTS: [(&str, Role); 3] =
+    [("admin01", Role::Admin), ("agent01", Role::Agent), ("supervisor01", Role::Supervisor)];
+
 impl Auth {
-    /// Enters the development users that are not there yet.
+    /// Adds the development users that are not there yet.
     ///
     /// # Errors
     /// When the store fails.
@@ -33,6 +37,10 @@ impl Auth {
                 disabled: false,
             };
             self.store.add_employee(NewEmployee { person, at: self.clock.now() }).await?;
+        }
+        for (id, role) in DEV_AGENTS {
+            let key = EmployeeKey::from_parts(self.policy.home.as_str(), id);
+            self.store.add_agent(key, role, self.clock.now()).await?;
         }
         Ok(())
     }

@@ -29,6 +29,16 @@ CREATE TABLE user_role (
     FOREIGN KEY (corp_id, employee_key) REFERENCES employee (corp_id, employee_key)
 );
 
+-- Support staff. The role is the one they act in when none was assigned to them.
+CREATE TABLE agent (
+    corp_id       TEXT   NOT NULL,
+    employee_key  TEXT   NOT NULL,
+    role_id       BIGINT NOT NULL REFERENCES role (id),
+    created_at    BIGINT NOT NULL,
+    PRIMARY KEY (corp_id, employee_key),
+    FOREIGN KEY (corp_id, employee_key) REFERENCES employee (corp_id, employee_key)
+);
+
 -- One row per live token, found by the token's SHA-256; the token itself is nowhere.
 CREATE TABLE session (
     digest        TEXT   NOT NULL PRIMARY KEY,

@@ -4,6 +4,7 @@
 
 #[macro_use]
 mod database;
+mod agents;
 mod cache;
 mod directory;
 mod error;

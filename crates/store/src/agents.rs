@@ -1,0 +1,21 @@
+//! Support staff.
+
+use deskpass_core::{EmployeeKey, Role, Timestamp};
+
+use crate::{Store, StoreError};
+
+impl Store {
+    /// Makes an employee an agent; `false` when they are one already, and then nothing changes.
+    ///
+    /// # Errors
+    /// When the store fails, or there is no such employee.
+    pub async fn add_agent(&self, key: EmployeeKey, role: Role, at: Timestamp) -> Result<bool, StoreError> {
+        self.database
+            .write(move |tx| {
+                let text = "INSERT INTO agent (corp_id, employee_key, role_id, created_at) VALUES ($1, $2, $3, $4)
+                    ON CONFLICT DO NOTHING";
+                Ok(tx.execute(text, &args![key.corp(), key.id(), role, at])? == 1)
+            })
+            .await
+    }
+}
