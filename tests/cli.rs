@@ -149,7 +149,7 @@ fn production_without_its_secrets_does_not_start_and_says_what_is_missing() {
         let (success, text) = run(directory.path(), command);
         assert!(!success);
         for key in ["platform.corp_id", "platform.secret", "public_url", "encryption_key"] {
-            assert!(text.contains(key), "{key} is missing in\n{text}");
+            assert!(text.contains(&format!("\n- {key}: ")), "{key} is missing in\n{text}");
         }
         assert!(text.contains("openssl rand -base64 32"), "{text}");
     }

@@ -94,7 +94,9 @@ impl Cli {
         match done {
             Ok(()) => ExitCode::SUCCESS,
             Err(Failed(why)) => {
-                eprintln!("deskpass: {why}");
+                // Several problems stand in a list, so that each can be seen to begin.
+                let several = why.trim_end().contains('\n');
+                eprintln!("deskpass: {}", if several { format!("\n{why}").replace('\n', "\n- ") } else { why });
                 ExitCode::FAILURE
             }
         }
