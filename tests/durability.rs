@@ -140,3 +140,28 @@ async fn sigkill_at_any_moment_loses_nothing_acknowledged() {
     let (code, _) = process.terminate();
     assert_eq!(code, Some(0));
 }
+
+/// What stands on record has happened: a machine whose clock was set back does not give anyone that time again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn time_does_not_begin_before_what_is_on_record() {
+    let later = "(SELECT MAX(expires_at) FROM session)";
+    for recorded in
+        [format!("UPDATE probe SET at = {later}"), format!("UPDATE login_log SET at = {later}, id = 'ffffffffffff'")]
+    {
+        let directory = tempfile::tempdir().unwrap();
+        let process = Process::serve(directory.path(), &[]);
+        let token = Client::connect(&process.address).await.sign_in("user01").await;
+        process.kill();
+        let process = Process::serve(directory.path(), &[]);
+        assert!(Client::connect(&process.address).await.is_valid(&token).await);
+        process.kill();
+        let connection = rusqlite::Connection::open(directory.path().join("deskpass.db")).unwrap();
+        assert_eq!(connection.execute(&recorded, []).unwrap(), 1);
+        drop(connection);
+        let process = Process::serve(directory.path(), &[]);
+        let mut client = Client::connect(&process.address).await;
+        assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "expired", "{recorded}");
+        let fresh = client.sign_in("user01").await;
+        assert!(client.is_valid(&fresh).await);
+    }
+}
