@@ -1,0 +1,145 @@
+//! When not to ask: what the platform punishes, and what it has no time for.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use deskpass_core::{Clock, Timestamp};
+
+use crate::api::Api;
+use crate::{Error, Garbled};
+
+/// Whether the platform is being asked, as far as signing in needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Circuit {
+    /// It is asked, and nothing speaks against it.
+    Closed,
+    /// It refused in a way that asking again would make worse.
+    Open {
+        /// When it is asked again.
+        until: Timestamp,
+        /// What it said.
+        errcode: i64,
+    },
+    /// It is asked, but the last calls did not get through.
+    Failing,
+}
+
+/// How many calls in a row must fail before the platform counts as failing.
+const MISSES: u32 = 3;
+/// How long that says something about the present.
+const MEMORY: Duration = Duration::from_mins(5);
+
+/// One breaker for each call: a limit on reading records must not keep anybody from signing in.
+pub(crate) struct Breakers {
+    clock: Clock,
+    state: Mutex<State>,
+}
+
+struct State {
+    open: BTreeMap<Api, Open>,
+    missed: u32,
+    missed_at: Timestamp,
+}
+
+#[derive(Clone, Copy)]
+struct Open {
+    until: Timestamp,
+    errcode: i64,
+    strikes: u32,
+}
+
+impl Breakers {
+    pub(crate) fn new(clock: Clock) -> Self {
+        let state = State { open: BTreeMap::new(), missed: 0, missed_at: clock.now() };
+        Self { clock, state: Mutex::new(state) }
+    }
+
+    /// Whether this call may be made now.
+    pub(crate) fn admit(&self, api: Api) -> Result<(), Error> {
+        let now = self.clock.now();
+        match self.state().open.get(&api) {
+            Some(Open { until, errcode, .. }) if now < *until => {
+                Err(Error::Suspended { errcode: *errcode, until: *until })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Learns from how a call went.
+    pub(crate) fn learn<T>(&self, api: Api, outcome: &Result<T, Error>) {
+        match outcome {
+            Ok(_) => self.succeeded(api),
+            Err(Error::Refused { errcode, .. }) => {
+                self.reached();
+                self.refused(api, *errcode);
+            }
+            Err(Error::Unreachable(_) | Error::Garbled(Garbled::Status(500..))) => self.missed(),
+            Err(_) => {}
+        }
+    }
+
+    /// The platform answered, whatever it said.
+    pub(crate) fn reached(&self) {
+        self.state().missed = 0;
+    }
+
+    /// A call did not get through.
+    pub(crate) fn missed(&self) {
+        let now = self.clock.now();
+        let mut state = self.state();
+        state.missed = state.missed.saturating_add(1);
+        state.missed_at = now;
+    }
+
+    fn succeeded(&self, api: Api) {
+        let now = self.clock.now();
+        let mut state = self.state();
+        state.missed = 0;
+        // A success that comes while it is open was asked for before it opened.
+        if state.open.get(&api).is_some_and(|open| open.until <= now) {
+            state.open.remove(&api);
+            tracing::info!(api = api.name(), "the platform is asked again");
+        }
+    }
+
+    fn refused(&self, api: Api, errcode: i64) {
+        let now = self.clock.now();
+        let mut state = self.state();
+        let strikes = state.open.get(&api).map_or(0, |open| open.strikes);
+        let Some(pause) = pause(api, errcode, strikes) else { return };
+        state.open.insert(api, Open { until: now + pause, errcode, strikes: strikes.saturating_add(1) });
+        tracing::warn!(api = api.name(), errcode, seconds = pause.as_secs(), "the platform is not asked for a while");
+    }
+
+    /// How things stand; a token in hand outlives a refusal to give another.
+    pub(crate) fn report(&self, token_in_hand: bool) -> Circuit {
+        let now = self.clock.now();
+        let state = self.state();
+        let of = |api| state.open.get(&api).copied();
+        let token = of(Api::Token).filter(|_| !token_in_hand);
+        let waits = [of(Api::UserInfo), token].into_iter().flatten().find(|open| now < open.until);
+        if let Some(Open { until, errcode, .. }) = waits {
+            return Circuit::Open { until, errcode };
+        }
+        let missing = state.missed >= MISSES && now.since(state.missed_at) < MEMORY;
+        // No token, and none was given at the last try.
+        if missing || token.is_some() { Circuit::Failing } else { Circuit::Closed }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How long not to ask after a refusal. Wrong secrets, repeated, shut out the caller's address for an hour.
+fn pause(api: Api, errcode: i64, strikes: u32) -> Option<Duration> {
+    match errcode {
+        40001 | 40013 | 40091 | 41002 | 41004 if api == Api::Token => {
+            Some(Duration::from_secs(60 << strikes.min(4)).min(Duration::from_mins(10)))
+        }
+        45009 => Some(Duration::from_mins(1)),
+        45033 => Some(Duration::from_secs(5)),
+        _ => None,
+    }
+}

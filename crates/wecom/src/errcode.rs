@@ -1,0 +1,57 @@
+//! What the platform's error numbers mean, and who can mend it.
+
+mod table;
+
+use table::{TABLE, UNKNOWN};
+
+/// Who can mend it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Actor {
+    /// The person signing in, by starting again.
+    Person,
+    /// An administrator, in the platform's console or in this service's settings.
+    Administrator,
+    /// Whoever writes this service.
+    Developer,
+    /// Nobody: it passes, or does no harm.
+    Nobody,
+}
+
+/// What an error number means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Meaning {
+    /// Who can mend it.
+    pub actor: Actor,
+    /// What it means and how to mend it, in English and in Chinese.
+    pub text: [&'static str; 2],
+}
+
+/// What an error number means. A number we do not know has a meaning, too: where to look it up.
+#[must_use]
+pub fn meaning(code: i64) -> Meaning {
+    let row = TABLE.iter().find(|row| row.codes.contains(&code));
+    row.map_or(UNKNOWN, |row| Meaning { actor: row.actor, text: row.text })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_row_speaks_both_languages_and_no_number_stands_twice() {
+        let mut seen = HashSet::new();
+        for row in TABLE {
+            let [english, chinese] = row.text;
+            assert!(english.is_ascii() && english.ends_with('.') && english.len() > 20, "{:?}", row.codes);
+            assert!(
+                chinese.ends_with('。') && chinese.chars().filter(|c| !c.is_ascii()).count() > 5,
+                "{:?}",
+                row.codes
+            );
+            assert!(!row.codes.is_empty() && row.codes.iter().all(|code| seen.insert(*code)), "{:?}", row.codes);
+        }
+        assert!(!seen.contains(&0), "success is no error");
+    }
+}

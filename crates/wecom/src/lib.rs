@@ -1,0 +1,31 @@
+//! The platform's client: who a code stands for, and what the platform says of that person.
+//!
+//! Only this crate knows the platform's HTTP API. What the platform answers is taken for hostile until it has been read:
+//! bodies are small, times are short, and nothing it says is repeated to a browser.
+
+mod access_token;
+mod answer;
+mod api;
+mod circuit;
+mod client;
+mod department;
+mod error;
+mod identity;
+mod line;
+mod link;
+mod plain;
+mod profile;
+mod remark;
+mod settings;
+mod trust;
+
+pub mod errcode;
+
+pub use circuit::Circuit;
+pub use client::{Application, Wecom};
+pub use error::{Error, Garbled, Unreachable};
+pub use identity::Identity;
+pub use link::Lang;
+pub use profile::{Profile, Standing};
+pub use settings::{Hosts, Patience, Settings, SettingsError};
+pub use url::Url;

@@ -1,0 +1,62 @@
+//! The two links that begin a sign-in.
+
+use url::Url;
+
+use crate::Wecom;
+
+/// The language of the platform's desktop page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lang {
+    /// Chinese.
+    Zh,
+    /// English.
+    En,
+}
+
+impl Lang {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Zh => "zh",
+            Self::En => "en",
+        }
+    }
+}
+
+impl Wecom {
+    /// The link that signs in inside the platform's own browser, its parameters in the platform's documented order.
+    #[must_use]
+    pub fn in_client_link(&self, redirect_uri: &str, state: &str) -> String {
+        let fixed = [
+            ("appid", self.corp_id()),
+            ("redirect_uri", redirect_uri),
+            ("response_type", "code"),
+            ("scope", "snsapi_base"),
+            ("state", state),
+        ];
+        let agent = self.agent_id().map(|id| ("agentid", id));
+        let mut link = with(&self.hosts().authorize, fixed.into_iter().chain(agent));
+        // The platform's browser adds the person only where it sees this.
+        link.set_fragment(Some("wechat_redirect"));
+        link.into()
+    }
+
+    /// The link that signs in a desktop browser; none without an agent id, which the platform demands there.
+    #[must_use]
+    pub fn web_link(&self, redirect_uri: &str, state: &str, lang: Lang) -> Option<String> {
+        let parameters = [
+            ("login_type", "CorpApp"),
+            ("appid", self.corp_id()),
+            ("agentid", self.agent_id()?),
+            ("redirect_uri", redirect_uri),
+            ("state", state),
+            ("lang", lang.name()),
+        ];
+        Some(with(&self.hosts().web_login, parameters).into())
+    }
+}
+
+fn with<'a>(page: &Url, parameters: impl IntoIterator<Item = (&'static str, &'a str)>) -> Url {
+    let mut link = page.clone();
+    link.query_pairs_mut().extend_pairs(parameters);
+    link
+}

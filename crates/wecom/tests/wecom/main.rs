@@ -1,0 +1,16 @@
+//! The client against a platform that answers as each test has it answer, over real connections.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test may stop at the first surprise, and a slip in an index is one"
+)]
+
+mod answers;
+mod circuit;
+mod codes;
+mod links;
+mod platform;
+mod profiles;
+mod secrets;
+mod settings;
+mod tokens;

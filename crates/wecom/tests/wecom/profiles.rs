@@ -1,0 +1,194 @@
+//! What the platform says of people, departments and the application.
+
+use std::time::Duration;
+
+use deskpass_wecom::{Application, Error, Garbled, Identity, Profile, Standing, Wecom};
+use serde_json::{Value, json};
+
+use crate::platform::{Platform, Reply, errcode};
+
+const USER: &str = "user/get";
+const DEPARTMENT: &str = "department/get";
+
+fn member() -> Identity {
+    Identity::Member { userid: "user01".into() }
+}
+
+fn record(extra: &Value) -> Reply {
+    let mut record = json!({ "errcode": 0, "userid": "user01", "name": "Ann", "department": [7, 8], "status": 1 });
+    record.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+    Reply::Json(record)
+}
+
+fn department(name: &str) -> Reply {
+    Reply::Json(json!({ "errcode": 0, "department": { "id": 7, "name": name } }))
+}
+
+async fn profile(wecom: &Wecom, platform: &Platform, extra: &Value) -> Profile {
+    platform.next(USER, [record(extra)]);
+    wecom.profile(&member()).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_members_record_is_completed_by_the_departments_name() {
+    let platform = Platform::start().await;
+    let wecom = platform.client();
+    platform.always(DEPARTMENT, department("IT"));
+    let ann = profile(&wecom, &platform, &json!({ "avatar": "https://a.example.com/ann.png" })).await;
+    let avatar = Some("https://a.example.com/ann.png".into());
+    assert_eq!(
+        ann,
+        Profile { name: Some("Ann".into()), department: Some("IT".into()), avatar, standing: Standing::Active }
+    );
+    assert_eq!(platform.calls(USER)[0].query[1], ("userid".into(), "user01".into()));
+    assert_eq!(platform.calls(DEPARTMENT)[0].query[1], ("id".into(), "7".into()));
+    profile(&wecom, &platform, &json!({ "main_department": 9 })).await;
+    assert_eq!(platform.calls(DEPARTMENT)[1].query[1], ("id".into(), "9".into()));
+}
+
+#[tokio::test]
+async fn names_of_departments_are_kept_for_an_hour() {
+    let platform = Platform::start().await;
+    let wecom = platform.client();
+    platform.always(DEPARTMENT, department("IT"));
+    profile(&wecom, &platform, &json!({})).await;
+    platform.always(DEPARTMENT, department("Sales"));
+    platform.clock.wind(Duration::from_secs(3_599));
+    assert_eq!(profile(&wecom, &platform, &json!({})).await.department.as_deref(), Some("IT"));
+    platform.clock.wind(Duration::from_secs(1));
+    assert_eq!(profile(&wecom, &platform, &json!({})).await.department.as_deref(), Some("Sales"));
+    assert_eq!(platform.count(DEPARTMENT), 2);
+}
+
+#[tokio::test]
+async fn a_department_nobody_may_see_is_asked_for_once_and_one_that_failed_again() {
+    let platform = Platform::start().await;
+    let wecom = platform.client();
+    for (reply, calls) in [(errcode(60011), 1), (Reply::Reset, 2)] {
+        platform.clock.wind(Duration::from_hours(1));
+        let before = platform.count(DEPARTMENT);
+        platform.always(DEPARTMENT, reply);
+        for _ in 0..2 {
+            let ann = profile(&wecom, &platform, &json!({})).await;
+            assert_eq!((ann.name.as_deref(), ann.department), (Some("Ann"), None));
+        }
+        assert_eq!(platform.count(DEPARTMENT) - before, calls);
+    }
+}
+
+#[tokio::test]
+async fn texts_are_short_and_printable_and_pictures_have_web_addresses() {
+    let platform = Platform::start().await;
+    let wecom = platform.client();
+    platform.always(DEPARTMENT, department(&format!("I\nT{}", "部".repeat(999))));
+    let ann = profile(&wecom, &platform, &json!({ "name": "A\u{0}n\u{1b}[1mn\r\n" })).await;
+    assert_eq!(ann.name.as_deref(), Some("An[1mn"));
+    assert_eq!(ann.department, Some(format!("IT{}", "部".repeat(126))));
+    for name in [json!(""), json!("\n"), json!(7), json!(null)] {
+        assert_eq!(profile(&wecom, &platform, &json!({ "name": name })).await.name, None, "{name}");
+    }
+    let long = format!("https://a.example.com/{}", "x".repeat(512));
+    let swollen = format!("https://a.example.com/{}", "字".repeat(100));
+    let bad = [
+        "",
+        "javascript:alert(1)",
+        "data:image/png,x",
+        "//a.example.com/x",
+        "ftp://a.example.com/",
+        "https://",
+        &long,
+        &swollen,
+    ];
+    for avatar in bad {
+        assert_eq!(profile(&wecom, &platform, &json!({ "avatar": avatar })).await.avatar, None, "{avatar}");
+    }
+    let quoted = profile(&wecom, &platform, &json!({ "avatar": "http://a.example.com/\"><script>" })).await.avatar;
+    assert_eq!(quoted.as_deref(), Some("http://a.example.com/%22%3E%3Cscript%3E"));
+}
+
+#[tokio::test]
+async fn the_platforms_status_is_told() {
+    let platform = Platform::start().await;
+    let wecom = platform.client();
+    platform.always(DEPARTMENT, department("IT"));
+    let cases = [
+        (json!(1), Standing::Active),
+        (json!("1"), Standing::Active),
+        (json!(2), Standing::Disabled),
+        (json!(4), Standing::NotActivated),
+        (json!(5), Standing::Left),
+        (json!(3), Standing::Unknown),
+        (json!(null), Standing::Unknown),
+        (json!(true), Standing::Unknown),
+    ];
+    for (status, standing) in cases {
+        assert_eq!(profile(&wecom, &platform, &json!({ "status": status })).await.standing, standing, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_member_out_of_sight_is_refused() {
+    let platform = Platform::start().await;
+    platform.always(USER, errcode(60011));
+    assert_eq!(platform.client().profile(&member()).await.unwrap_err().errcode(), Some(60011));
+}
+
+#[tokio::test]
+async fn a_connected_corporations_member_is_asked_for_elsewhere() {
+    let platform = Platform::start().await;
+    let wecom = platform.client();
+    let bo = Identity::Linked { corp_id: "wwPartner".into(), userid: "bo".into() };
+    let user_info = json!({ "userid": "bo", "name": "Bo", "department": ["LINK/1"], "corpid": "wwPartner" });
+    platform.next("linkedcorp/user/get", [Reply::Json(json!({ "errcode": 0, "user_info": user_info }))]);
+    let expected = Profile { name: Some("Bo".into()), department: None, avatar: None, standing: Standing::Unknown };
+    assert_eq!(wecom.profile(&bo).await, Ok(expected));
+    let call = &platform.calls("linkedcorp/user/get")[0];
+    assert_eq!((call.method.as_str(), call.body.as_str()), ("POST", r#"{"userid":"wwPartner/bo"}"#));
+    assert_eq!(call.query, [("access_token".into(), "canary-token-1".into())]);
+    platform.next("linkedcorp/user/get", [Reply::Json(json!({ "errcode": 0, "user_info": [] }))]);
+    assert_eq!(wecom.profile(&bo).await, Err(Garbled::Incomplete("user_info").into()));
+}
+
+#[tokio::test]
+async fn an_outsider_has_no_record_to_ask_for() {
+    let platform = Platform::start().await;
+    let nobody = Profile { name: None, department: None, avatar: None, standing: Standing::Unknown };
+    assert_eq!(platform.client().profile(&Identity::Outsider).await, Ok(nobody));
+    assert_eq!(platform.count("gettoken"), 0);
+}
+
+#[tokio::test]
+async fn the_application_tells_of_itself() {
+    let platform = Platform::start().await;
+    let wecom = platform.client();
+    let answer = json!({ "errcode": 0, "name": "Desk", "close": 1, "redirect_domain": "desk.example.com" });
+    platform.next("agent/get", [Reply::Json(answer), Reply::Json(json!({ "errcode": 0 })), errcode(301_002)]);
+    let desk = Application { name: "Desk".into(), closed: true, redirect_domain: "desk.example.com".into() };
+    assert_eq!(wecom.application().await, Ok(desk));
+    assert_eq!(platform.calls("agent/get")[0].query[1], ("agentid".into(), "1000002".into()));
+    let bare = Application { name: String::new(), closed: false, redirect_domain: String::new() };
+    assert_eq!(wecom.application().await, Ok(bare));
+    assert_eq!(wecom.application().await.unwrap_err().errcode(), Some(301_002));
+}
+
+#[tokio::test]
+async fn without_an_agent_id_there_is_no_application() {
+    let platform = Platform::start().await;
+    let mut settings = platform.settings();
+    settings.agent_id = None;
+    let wecom = Wecom::new(settings, platform.clock.clone()).unwrap();
+    assert_eq!(wecom.application().await, Err(Error::Refused { errcode: 41011, hint: None, from_ip: None }));
+    assert_eq!(platform.count("gettoken"), 0);
+}
+
+#[tokio::test]
+async fn the_date_costs_no_token() {
+    let platform = Platform::start().await;
+    let wecom = platform.client();
+    assert_eq!(wecom.date().await, Ok(None));
+    platform.always("/sim/", Reply::Body(b"anything".to_vec()));
+    assert_eq!(wecom.date().await.unwrap().as_deref(), Some("Tue, 14 Nov 2023 22:13:20 GMT"));
+    let calls = platform.calls("/sim/");
+    assert!(calls.len() == 2 && calls.iter().all(|call| call.query.is_empty()));
+    assert_eq!(platform.count("gettoken"), 0);
+}

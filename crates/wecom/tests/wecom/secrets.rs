@@ -1,0 +1,118 @@
+//! Secrets go out in addresses and must show up nowhere else.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use deskpass_wecom::{Identity, Url, Wecom};
+use serde_json::json;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+use crate::platform::{GETTOKEN, Platform, Reply, SECRET, USERINFO, status};
+
+const CODE: &str = "canary-code-77aa";
+
+/// Everything that was logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Self;
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+/// Refuses, and repeats what it was told.
+fn echo(api: &str, errcode: i64) -> Reply {
+    let told = match api {
+        GETTOKEN => SECRET.to_owned(),
+        USERINFO => format!("canary-token-1 {CODE}"),
+        _ => "canary-token-1".to_owned(),
+    };
+    Reply::Json(json!({ "errcode": errcode, "errmsg": format!("{told}, hint: [{told}]") }))
+}
+
+fn failures(api: &str) -> Vec<Reply> {
+    vec![
+        Reply::Reset,
+        Reply::Bytes(b"nonsense\r\n\r\n".to_vec()),
+        Reply::Bytes(b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{".to_vec()),
+        Reply::Bytes(
+            format!("HTTP/1.1 302 Found\r\nconnection: close\r\nlocation: /?{SECRET}\r\ncontent-length: 0\r\n\r\n")
+                .into_bytes(),
+        ),
+        Reply::Silence,
+        Reply::Flood,
+        Reply::Body(b"<html>".to_vec()),
+        status("500 Internal Server Error"),
+        echo(api, 40058),
+        echo(api, 40029),
+        echo(api, 45009),
+    ]
+}
+
+/// Everything that can go wrong, on each call; returns every error as it is shown.
+async fn misadventures(platform: &Platform) -> Vec<String> {
+    let mut shown = Vec::new();
+    for api in [GETTOKEN, USERINFO, "user/get"] {
+        for failure in failures(api) {
+            let wecom = platform.hasty_client();
+            platform.next(api, [failure]);
+            let person = wecom.identify(CODE).await;
+            let fallback = Identity::Member { userid: "user01".into() };
+            let profile = wecom.profile(person.as_ref().unwrap_or(&fallback)).await;
+            shown.extend(person.err().map(|error| format!("{error} {error:?}")));
+            shown.extend(profile.err().map(|error| format!("{error} {error:?}")));
+            shown.push(format!("{wecom:?} {:?}", wecom.circuit()));
+        }
+    }
+    for (api, proxy) in [
+        ("http://127.0.0.1:1", None),
+        ("https://127.0.0.1:1", None),
+        ("http://x.invalid", Some("http://u:canary-proxy@127.0.0.1:1")),
+    ] {
+        let mut settings = platform.settings();
+        settings.hosts.api = Url::parse(api).unwrap();
+        settings.proxy = proxy.and_then(|proxy| Url::parse(proxy).ok());
+        let wecom = Wecom::new(settings, platform.clock.clone()).unwrap();
+        let error = wecom.identify(CODE).await.unwrap_err();
+        shown.push(format!("{error} {error:?} {wecom:?}"));
+    }
+    shown
+}
+
+#[tokio::test]
+async fn no_error_and_no_log_has_a_secret() {
+    let log = Log::default();
+    // Global, so that what other crates log in their own tasks, and through `log`, is seen as well.
+    let everything = tracing_subscriber::EnvFilter::new("trace");
+    tracing_subscriber::fmt().with_env_filter(everything).with_writer(log.clone()).finish().init();
+    let platform = Platform::start().await;
+    platform.always("user/get", Reply::Json(json!({ "errcode": 0, "name": "Ann" })));
+    let shown = misadventures(&platform).await;
+    assert!(shown.len() > 60, "{shown:?}");
+    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    for said in ["the platform refused", "cannot be reached", "gave an access token", "not asked for a while"] {
+        assert!(log.contains(said), "the log is silent: {said}");
+    }
+    for text in shown.iter().chain([&log]) {
+        for secret in [SECRET, "canary-token", CODE, "canary-proxy"] {
+            if let Some(at) = text.find(secret) {
+                let from = text.floor_char_boundary(at.saturating_sub(200));
+                panic!("{secret} in: {}", &text[from..text.floor_char_boundary(at + 60)]);
+            }
+        }
+    }
+}
