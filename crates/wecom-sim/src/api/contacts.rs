@@ -1,0 +1,87 @@
+//! The address book: people, departments, and people of connected corporations.
+
+use serde_json::{Value, json};
+
+use super::{Call, Fields, fields};
+use crate::directory::{DEPARTMENTS, Department, Kind, Somebody, member};
+use crate::errcode::Refused;
+
+pub(super) fn user(call: &Call<'_>) -> Result<Fields, Refused> {
+    let id = call.query.given("userid").ok_or(41009)?;
+    let who = member(id).ok_or(60111)?;
+    let status = match who.kind {
+        Kind::Hidden => return Err(60011.into()),
+        Kind::Left => 5,
+        _ => 1,
+    };
+    let mut user = details(who, status);
+    // Apps made since June 2022 get no pictures; one person has one all the same, so that both cases come up.
+    if who.id == "admin01" {
+        user.insert("avatar".to_owned(), "https://avatars.example.com/admin01.png".into());
+        user.insert("thumb_avatar".to_owned(), "https://avatars.example.com/admin01.png".into());
+    }
+    Ok(user)
+}
+
+fn details(who: &Somebody, status: u8) -> Fields {
+    let department = who.department_id();
+    fields(json!({
+        "userid": who.id,
+        "name": who.name,
+        "department": [department],
+        "order": [0],
+        "position": "",
+        "is_leader_in_dept": [0],
+        "direct_leader": [],
+        "telephone": "",
+        "alias": "",
+        "extattr": { "attrs": [] },
+        "main_department": department,
+        "status": status,
+    }))
+}
+
+pub(super) fn linked_user(call: &Call<'_>) -> Result<Fields, Refused> {
+    let ask: Value = serde_json::from_slice(call.body).map_err(|_| 40058)?;
+    let id = ask.get("userid").and_then(Value::as_str).filter(|id| !id.is_empty()).ok_or(41009)?;
+    let who = Somebody::named(id).filter(|who| who.kind == Kind::Partner).ok_or(60111)?;
+    let (corp, user) = who.id.split_once('/').unwrap_or_default();
+    Ok(fields(json!({ "user_info": {
+        "userid": user,
+        "name": who.name,
+        "department": ["LINKED01/1"],
+        "mobile": "",
+        "telephone": "",
+        "email": "",
+        "position": who.department,
+        "corpid": corp,
+        "extattr": { "attrs": [] },
+    } })))
+}
+
+pub(super) fn department(call: &Call<'_>) -> Result<Fields, Refused> {
+    let wanted = number(call.query.given("id").ok_or(40058)?)?;
+    let found = Department::numbered(wanted).ok_or(60003)?;
+    Ok(fields(json!({ "department": shape(found) })))
+}
+
+/// The department asked for and all below it, or all there are.
+pub(super) fn departments(call: &Call<'_>) -> Result<Fields, Refused> {
+    let top = call.query.given("id").map(number).transpose()?;
+    if let Some(top) = top {
+        Department::numbered(top).ok_or(60003)?;
+    }
+    let below = |department: &&Department| top.is_none_or(|top| department.is_within(top));
+    let list: Vec<_> = DEPARTMENTS.iter().filter(below).map(shape).collect();
+    Ok(fields(json!({ "department": list })))
+}
+
+fn number(id: &str) -> Result<u32, Refused> {
+    id.parse().map_err(|_| 40058.into())
+}
+
+fn shape(department: &Department) -> Value {
+    let Department { id, name, parent } = *department;
+    let order = 100_000_000 - id;
+    json!({ "id": id, "name": name, "name_en": "", "department_leader": [], "parentid": parent, "order": order })
+}

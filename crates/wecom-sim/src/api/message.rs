@@ -1,0 +1,164 @@
+//! `message/send`: the app writes to people.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use url::Url;
+
+use super::{Call, Fields, fields};
+use crate::directory::{Department, Kind, PEOPLE, Somebody, member};
+use crate::errcode::Refused;
+use crate::simulator::State;
+
+const LONGEST_TEXT: usize = 2_048;
+const LONGEST_TITLE: usize = 128;
+const LONGEST_DESCRIPTION: usize = 512;
+const HALF_AN_HOUR: u64 = 1_800;
+const FOUR_HOURS: u64 = 14_400;
+
+#[derive(Deserialize)]
+struct Ask {
+    #[serde(default)]
+    touser: String,
+    #[serde(default)]
+    toparty: String,
+    #[serde(default)]
+    totag: String,
+    #[serde(default)]
+    msgtype: String,
+    agentid: Option<Value>,
+    text: Option<Text>,
+    markdown: Option<Text>,
+    textcard: Option<TextCard>,
+    #[serde(default)]
+    enable_duplicate_check: u8,
+    duplicate_check_interval: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Text {
+    #[serde(default)]
+    content: String,
+}
+
+#[derive(Deserialize)]
+struct TextCard {
+    title: String,
+    description: String,
+    url: String,
+    btntxt: Option<String>,
+}
+
+pub(super) fn send(call: &Call<'_>, state: &mut State) -> Result<Fields, Refused> {
+    let asked: Value = serde_json::from_slice(call.body).map_err(|_| 40058)?;
+    let ask = Ask::deserialize(&asked).map_err(|_| 40058)?;
+    check_agent(call, ask.agentid.as_ref())?;
+    let recipients = Recipients::of(&ask)?;
+    let content = content(&ask)?;
+    let message_id = call.entropy.bytes().map(u128::from_be_bytes).map(|id| format!("{id:032x}")).map_err(|_| -1)?;
+    if !swallowed(&ask, &asked, call, state) {
+        let to: Vec<_> = recipients.valid.iter().map(|who| who.id).collect();
+        state.inbox.deliver(json!({
+            "msgid": message_id,
+            "at": call.now.millis(),
+            "touser": to,
+            "msgtype": ask.msgtype,
+            ask.msgtype.as_str(): content,
+        }));
+    }
+    Ok(fields(json!({
+        "invaliduser": recipients.invalid_users,
+        "invalidparty": recipients.invalid_parties,
+        "invalidtag": ask.totag,
+        "unlicenseduser": "",
+        "msgid": message_id,
+    })))
+}
+
+fn check_agent(call: &Call<'_>, agent: Option<&Value>) -> Result<(), Refused> {
+    let agent = agent.ok_or(41011)?.as_u64().ok_or(40056)?;
+    if agent.to_string() == call.world.agent_id { Ok(()) } else { Err(301_002.into()) }
+}
+
+fn swallowed(ask: &Ask, asked: &Value, call: &Call<'_>, state: &mut State) -> bool {
+    let span = Duration::from_secs(ask.duplicate_check_interval.unwrap_or(HALF_AN_HOUR).min(FOUR_HOURS));
+    ask.enable_duplicate_check == 1 && state.inbox.repeats(asked, span, call.now)
+}
+
+struct Recipients {
+    valid: Vec<&'static Somebody>,
+    invalid_users: String,
+    invalid_parties: String,
+}
+
+impl Recipients {
+    /// Everyone meant; refused when nobody is, or nobody can be reached. There are no tags here, so none is valid.
+    fn of(ask: &Ask) -> Result<Self, Refused> {
+        if [&ask.touser, &ask.toparty, &ask.totag].into_iter().all(|list| parts(list).next().is_none()) {
+            return Err(82001.into());
+        }
+        let meant = |who: &&Somebody| reachable(who) && (is_addressed(who, ask) || is_in_party(who, ask));
+        let valid: Vec<_> = PEOPLE.iter().filter(meant).collect();
+        let known = |id: &&str| *id == "@all" || member(id).is_some_and(reachable);
+        let party = |id: &&str| id.parse().ok().and_then(Department::numbered).is_some();
+        let invalid_users = join(parts(&ask.touser).filter(|id| !known(id))).to_ascii_lowercase();
+        let invalid_parties = join(parts(&ask.toparty).filter(|id| !party(id)));
+        if valid.is_empty() {
+            let refused = Refused::from(81013).with("invaliduser", invalid_users);
+            return Err(refused.with("invalidparty", invalid_parties).with("invalidtag", ask.totag.as_str()));
+        }
+        Ok(Self { valid, invalid_users, invalid_parties })
+    }
+}
+
+fn parts(list: &str) -> impl Iterator<Item = &str> {
+    list.split('|').filter(|part| !part.is_empty())
+}
+
+fn join<'a>(parts: impl Iterator<Item = &'a str>) -> String {
+    parts.collect::<Vec<_>>().join("|")
+}
+
+fn is_addressed(who: &Somebody, ask: &Ask) -> bool {
+    parts(&ask.touser).any(|id| id == "@all" || id.eq_ignore_ascii_case(who.id))
+}
+
+fn is_in_party(who: &Somebody, ask: &Ask) -> bool {
+    parts(&ask.toparty).any(|id| id.parse() == Ok(who.department_id()))
+}
+
+fn reachable(who: &Somebody) -> bool {
+    who.kind == Kind::Member
+}
+
+/// What is shown: the platform cuts off what is too long.
+fn content(ask: &Ask) -> Result<Value, Refused> {
+    match ask.msgtype.as_str() {
+        "text" => text(ask.text.as_ref()),
+        "markdown" => text(ask.markdown.as_ref()),
+        "textcard" => card(ask.textcard.as_ref().ok_or(44004)?),
+        _ => Err(40008.into()),
+    }
+}
+
+fn text(text: Option<&Text>) -> Result<Value, Refused> {
+    let content = text.map(|text| text.content.as_str()).filter(|content| !content.is_empty()).ok_or(44004)?;
+    let end = content.floor_char_boundary(LONGEST_TEXT);
+    Ok(json!({ "content": content.get(..end) }))
+}
+
+fn card(card: &TextCard) -> Result<Value, Refused> {
+    let TextCard { title, description, url, btntxt } = card;
+    let web = Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+    if title.is_empty() || description.is_empty() || !web {
+        return Err(40058.into());
+    }
+    let cut = |text: &str, most: usize| text.chars().take(most).collect::<String>();
+    Ok(json!({
+        "title": cut(title, LONGEST_TITLE),
+        "description": cut(description, LONGEST_DESCRIPTION),
+        "url": url,
+        "btntxt": cut(btntxt.as_deref().unwrap_or("详情"), 4),
+    }))
+}

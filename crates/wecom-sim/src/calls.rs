@@ -1,0 +1,41 @@
+//! Who called what, how often, and with which parameters.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::api::Api;
+use crate::query::Query;
+
+/// Longer lists of parameters are cut off here.
+const MOST: usize = 32;
+
+/// The calls since the start, or since they were last forgotten.
+#[derive(Debug, Default)]
+pub(crate) struct Calls(BTreeMap<&'static str, Seen>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    count: u64,
+    last: Value,
+}
+
+impl Calls {
+    pub(crate) fn count(&mut self, api: Api, query: &Query) {
+        let seen = self.0.entry(api.name()).or_default();
+        seen.count += 1;
+        let pairs: Vec<_> = query.pairs().iter().take(MOST).collect();
+        let names: Vec<_> = pairs.iter().map(|(name, _)| name).collect();
+        seen.last = match api {
+            Api::AuthGetUserInfo | Api::UserGetUserInfo => json!({ "names": names, "pairs": pairs }),
+            _ => json!({ "names": names }),
+        };
+    }
+
+    pub(crate) fn show(&self) -> Value {
+        let of = |field: fn(&Seen) -> Value| -> Map<String, Value> {
+            self.0.iter().map(|(name, seen)| ((*name).to_owned(), field(seen))).collect()
+        };
+        json!({ "calls": of(|seen| seen.count.into()), "last": of(|seen| seen.last.clone()) })
+    }
+}

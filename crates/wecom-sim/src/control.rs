@@ -1,0 +1,94 @@
+//! Where a tester looks, and meddles.
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::calls::Calls;
+use crate::faults::Faults;
+use crate::reply;
+use crate::simulator::State;
+
+/// What can be looked at or meddled with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Control {
+    Inbox,
+    Faults,
+    Switches,
+    Calls,
+    VoidTokens,
+}
+
+impl Control {
+    pub(crate) fn named(path: &str) -> Option<Self> {
+        match path {
+            "inbox" => Some(Self::Inbox),
+            "faults" => Some(Self::Faults),
+            "switches" => Some(Self::Switches),
+            "calls" => Some(Self::Calls),
+            "void-tokens" => Some(Self::VoidTokens),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn methods(self) -> &'static [&'static str] {
+        match self {
+            Self::Inbox | Self::Calls => &["GET", "DELETE"],
+            Self::Faults => &["GET", "PUT", "DELETE"],
+            Self::Switches => &["GET", "PUT"],
+            Self::VoidTokens => &["POST"],
+        }
+    }
+}
+
+pub(crate) fn answer(state: &mut State, control: Control, request: &Request<Bytes>) -> Response<Bytes> {
+    let done = match *request.method() {
+        Method::PUT => put(state, control, request.body()),
+        Method::DELETE => {
+            forget(state, control);
+            Ok(())
+        }
+        _ => Ok(()),
+    };
+    match done {
+        Ok(()) => reply::json(StatusCode::OK, &show(state, control)),
+        Err(error) => reply::bad_request(&error),
+    }
+}
+
+fn put(state: &mut State, control: Control, body: &[u8]) -> Result<(), String> {
+    match control {
+        Control::Faults => state.faults.add(read(body)?)?,
+        Control::Switches => state.switches = read(body)?,
+        Control::Inbox | Control::Calls | Control::VoidTokens => {}
+    }
+    Ok(())
+}
+
+fn forget(state: &mut State, control: Control) {
+    match control {
+        Control::Inbox => state.inbox.clear(),
+        Control::Faults => state.faults = Faults::default(),
+        Control::Calls => state.calls = Calls::default(),
+        Control::Switches | Control::VoidTokens => {}
+    }
+}
+
+fn show(state: &mut State, control: Control) -> Value {
+    match control {
+        Control::Inbox => state.inbox.show(),
+        Control::Faults => state.faults.show(),
+        Control::Switches => json!(state.switches),
+        Control::Calls => state.calls.show(),
+        Control::VoidTokens => json!({ "voided": state.tokens.void() }),
+    }
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
+    // Without this a list would be read as the fields in their order.
+    if !body.trim_ascii_start().starts_with(b"{") {
+        return Err("the body must be a JSON object".to_owned());
+    }
+    serde_json::from_slice(body).map_err(|error| error.to_string())
+}

@@ -1,0 +1,93 @@
+//! Everybody the simulated platform knows.
+
+/// Somebody who may pick up the phone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Somebody {
+    /// What the platform calls them; for a connected corporation, with its name and a slash before it.
+    pub id: &'static str,
+    /// Display name.
+    pub name: &'static str,
+    /// Department's name.
+    pub department: &'static str,
+    /// How the platform answers for them.
+    pub kind: Kind,
+}
+
+/// How the platform answers for somebody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An active member in the app's range.
+    Member,
+    /// A member who has left.
+    Left,
+    /// A member outside the app's range: the platform says who it is, but nothing more.
+    Hidden,
+    /// No member at all: an openid, no userid.
+    Outsider,
+    /// A member of a connected corporation.
+    Partner,
+}
+
+/// Everybody.
+pub const PEOPLE: &[Somebody] = &[
+    somebody("admin01", "Ada Admin", "IT", Kind::Member),
+    somebody("agent01", "Arno Agent", "IT Service Desk", Kind::Member),
+    somebody("user01", "Uma User", "Sales", Kind::Member),
+    somebody("supervisor01", "Sven Supervisor", "IT Service Desk", Kind::Member),
+    somebody("security01", "Selma Security", "Security", Kind::Member),
+    somebody("norole01", "Nora Norole", "Finance", Kind::Member),
+    somebody("left01", "Leo Left", "Sales", Kind::Left),
+    somebody("hidden01", "Hilda Hidden", "Finance", Kind::Hidden),
+    somebody("wwpartner/partner01", "Petra Partner", "Partner Support", Kind::Partner),
+    somebody("outsider01", "Otto Outsider", "", Kind::Outsider),
+];
+
+/// A department; the corporation itself is the first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Department {
+    pub(crate) id: u32,
+    pub(crate) name: &'static str,
+    pub(crate) parent: u32,
+}
+
+/// All departments, each after the one it belongs to.
+pub(crate) const DEPARTMENTS: &[Department] = &[
+    Department { id: 1, name: "Deskpass", parent: 0 },
+    Department { id: 2, name: "IT", parent: 1 },
+    Department { id: 3, name: "IT Service Desk", parent: 2 },
+    Department { id: 4, name: "Sales", parent: 1 },
+    Department { id: 5, name: "Security", parent: 1 },
+    Department { id: 6, name: "Finance", parent: 1 },
+];
+
+impl Somebody {
+    pub(crate) fn named(id: &str) -> Option<&'static Self> {
+        PEOPLE.iter().find(|who| who.id == id)
+    }
+
+    /// The department's number; the corporation's own where there is no such department.
+    pub(crate) fn department_id(&self) -> u32 {
+        DEPARTMENTS.iter().find(|department| department.name == self.department).map_or(1, |department| department.id)
+    }
+}
+
+impl Department {
+    pub(crate) fn numbered(id: u32) -> Option<&'static Self> {
+        DEPARTMENTS.iter().find(|department| department.id == id)
+    }
+
+    /// Whether it is that department or belongs to it, directly or not.
+    pub(crate) fn is_within(&self, top: u32) -> bool {
+        self.id == top || Self::numbered(self.parent).is_some_and(|parent| parent.is_within(top))
+    }
+}
+
+/// A member of the own corporation; there the platform does not care about case.
+pub(crate) fn member(id: &str) -> Option<&'static Somebody> {
+    let own = |who: &&Somebody| matches!(who.kind, Kind::Member | Kind::Left | Kind::Hidden);
+    PEOPLE.iter().filter(own).find(|who| who.id.eq_ignore_ascii_case(id))
+}
+
+const fn somebody(id: &'static str, name: &'static str, department: &'static str, kind: Kind) -> Somebody {
+    Somebody { id, name, department, kind }
+}

@@ -1,0 +1,73 @@
+//! What the platform says to each of its error codes, and how.
+
+use std::net::IpAddr;
+
+use deskpass_core::{Entropy, Timestamp};
+use serde_json::{Map, Value};
+
+/// The platform's no, and the fields that come with it.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) errcode: i64,
+    pub(crate) fields: Map<String, Value>,
+}
+
+impl Refused {
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.fields.insert(name.to_owned(), value.into());
+        self
+    }
+}
+
+impl From<i64> for Refused {
+    fn from(errcode: i64) -> Self {
+        Self { errcode, fields: Map::new() }
+    }
+}
+
+/// The error message: wording, hint, caller and a page to look it up, as the platform strings them together.
+pub(crate) fn errmsg(errcode: i64, peer: IpAddr, now: Timestamp, entropy: Entropy) -> String {
+    let said = wording(errcode);
+    if errcode == 0 {
+        return said.to_owned();
+    }
+    let (seconds, more) = (now.millis().max(0) / 1_000, entropy.bytes().map_or(0, u64::from_be_bytes));
+    let hint = format!("{:010}{:014}", seconds % 10_000_000_000, more % 100_000_000_000_000);
+    let page = format!("https://open.work.weixin.qq.com/devtool/query?e={errcode}");
+    format!("{said}, hint: [{hint}], from ip: {}, more info at {page}", peer.to_canonical())
+}
+
+fn wording(errcode: i64) -> &'static str {
+    match errcode {
+        0 => "ok",
+        -1 => "system busy",
+        40001 => "invalid credential",
+        40008 => "invalid message type",
+        40013 => "invalid corpid",
+        40014 => "invalid access_token",
+        40029 => "invalid code",
+        40056 => "invalid agentid",
+        40058 => "invalid Request Parameter",
+        40091 => "secret is invalid",
+        41001 => "access_token missing",
+        41002 => "corpid missing",
+        41004 => "corpsecret missing",
+        41008 => "missing code",
+        41009 => "missing userid",
+        41011 => "missing agentid",
+        42001 => "access_token expired",
+        44004 => "empty content",
+        45009 => "api freq out of limit",
+        45033 => "api concurrent out of limit",
+        48002 => "api forbidden",
+        50001 => "redirect_uri unauthorized",
+        60003 => "department not found",
+        60011 => "no privilege to access/modify contact/party/agent",
+        60020 => "not allow to access from your ip",
+        60111 => "userid not found",
+        81013 => "user & party & tag all invalid",
+        82001 => "touser & toparty & totag all empty",
+        301_002 => "not allow operate another agent with this accesstoken.",
+        _ => "unknown error",
+    }
+}

@@ -1,0 +1,124 @@
+//! Misbehaviour on request.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use bytes::Bytes;
+use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::{HeaderName, HeaderValue, Response, StatusCode};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::api::Api;
+use crate::reply;
+
+/// No more faults wait than this, and none waits longer.
+const MOST: usize = 100;
+const LONGEST_DELAY: u64 = 600_000;
+
+/// How the next calls go wrong: first late, then not at all, or with this answer.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Fault {
+    /// Which API; any, when absent.
+    api: Option<Api>,
+    pub(crate) errcode: Option<i64>,
+    http_status: Option<u16>,
+    body: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(crate) delay_ms: u64,
+    #[serde(default)]
+    pub(crate) drop: bool,
+    /// How many calls it still spoils; zero, until it is taken away.
+    #[serde(default = "once")]
+    times: u32,
+}
+
+fn once() -> u32 {
+    1
+}
+
+impl Fault {
+    /// Whether the call is answered otherwise than it would be; if not, it is only late.
+    pub(crate) fn answers(&self) -> bool {
+        self.errcode.is_some() || self.http_status.is_some() || self.body.is_some() || !self.headers.is_empty()
+    }
+
+    /// The wrong answer; `refusal` is what the platform says with the error code.
+    pub(crate) fn answer(&self, refusal: Option<Value>) -> Response<Bytes> {
+        let status = self.status().unwrap_or(StatusCode::OK);
+        let mut response = match (&self.body, refusal) {
+            (Some(body), _) => reply::respond(status, reply::JSON, body.clone()),
+            (None, Some(refusal)) => reply::json(status, &refusal),
+            // What a gateway says when the platform behind it is ill.
+            (None, None) => reply::respond(status, reply::HTML, format!("<html><h1>{status}</h1></html>")),
+        };
+        for (name, value) in &self.headers {
+            if let Ok((name, value)) = header(name, value) {
+                response.headers_mut().insert(name, value);
+            }
+        }
+        response
+    }
+
+    fn status(&self) -> Option<StatusCode> {
+        // Below 200 it would not be an answer but the promise of one.
+        self.http_status.and_then(|status| StatusCode::from_u16(status).ok()).filter(|status| status.as_u16() >= 200)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.http_status.is_some() && self.status().is_none() {
+            return Err("http_status must be from 200 to 999".to_owned());
+        }
+        if self.delay_ms > LONGEST_DELAY {
+            return Err(format!("delay_ms must be at most {LONGEST_DELAY}"));
+        }
+        if !self.answers() && !self.drop && self.delay_ms == 0 {
+            return Err("nothing goes wrong: give errcode, http_status, body, headers, delay_ms or drop".to_owned());
+        }
+        self.headers.iter().try_for_each(|(name, value)| header(name, value).map(|_| ()))
+    }
+}
+
+fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> {
+    let bad = || format!("headers: {name:?} cannot be sent");
+    let (name, value) = (name.parse::<HeaderName>().map_err(|_| bad())?, value.parse().map_err(|_| bad())?);
+    if [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING].contains(&name) {
+        return Err(format!("headers: {name} is the server's own"));
+    }
+    Ok((name, value))
+}
+
+/// The faults that wait for their call.
+#[derive(Debug, Default)]
+pub(crate) struct Faults(VecDeque<Fault>);
+
+impl Faults {
+    /// Adds one, or says what is wrong with it.
+    pub(crate) fn add(&mut self, fault: Fault) -> Result<(), String> {
+        fault.check()?;
+        if self.0.len() >= MOST {
+            return Err(format!("{MOST} faults are waiting already"));
+        }
+        self.0.push_back(fault);
+        Ok(())
+    }
+
+    /// The first one that waits for this call.
+    pub(crate) fn take(&mut self, api: Api) -> Option<Fault> {
+        let at = self.0.iter().position(|fault| fault.api.is_none_or(|wanted| wanted == api))?;
+        let waiting = self.0.get_mut(at)?;
+        let fault = waiting.clone();
+        match waiting.times {
+            0 => {}
+            1 => drop(self.0.remove(at)),
+            _ => waiting.times -= 1,
+        }
+        Some(fault)
+    }
+
+    pub(crate) fn show(&self) -> Value {
+        json!({ "faults": self.0 })
+    }
+}

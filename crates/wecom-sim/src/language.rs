@@ -1,0 +1,47 @@
+//! Which language a page is in.
+
+use http::HeaderMap;
+use http::header::ACCEPT_LANGUAGE;
+
+/// A language the pages speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Language {
+    En,
+    Zh,
+}
+
+impl Language {
+    /// The one the browser likes best.
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let wishes = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let mut best = (Self::En, 0.0);
+        for (language, quality) in wishes.split(',').take(32).filter_map(wish) {
+            if quality > best.1 {
+                best = (language, quality);
+            }
+        }
+        best.0
+    }
+
+    pub(crate) fn named(tag: &str) -> Option<Self> {
+        match tag.trim().split('-').next()?.to_ascii_lowercase().as_str() {
+            "en" => Some(Self::En),
+            "zh" => Some(Self::Zh),
+            _ => None,
+        }
+    }
+
+    /// Whichever of the two texts is in this language.
+    pub(crate) fn pick<T>(self, english: T, chinese: T) -> T {
+        match self {
+            Self::En => english,
+            Self::Zh => chinese,
+        }
+    }
+}
+
+fn wish(item: &str) -> Option<(Language, f32)> {
+    let (tag, quality) = item.split_once(';').unwrap_or((item, "q=1"));
+    let quality = quality.trim().strip_prefix("q=")?.parse().ok()?;
+    Some((Language::named(tag)?, quality))
+}

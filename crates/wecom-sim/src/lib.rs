@@ -1,0 +1,29 @@
+//! The platform in a box: a stand-in for the hosts of WeCom.
+//!
+//! It serves the pages people authorise on and the API the service asks, so that the whole sign-in can be tried with no
+//! account, no phone and no network. It can be told to misbehave, and it says who called it how.
+
+mod api;
+mod authorize;
+mod calls;
+mod codes;
+mod complaint;
+mod control;
+mod directory;
+mod errcode;
+mod faults;
+mod inbox;
+mod language;
+mod page;
+mod query;
+mod reply;
+mod serve;
+mod simulator;
+mod switches;
+mod tokens;
+mod world;
+
+pub use directory::{Kind, PEOPLE, Somebody};
+pub use serve::serve;
+pub use simulator::{Answer, Simulator};
+pub use world::{Domains, World};

@@ -1,0 +1,67 @@
+//! What this place is, and how to play with it.
+
+use bytes::Bytes;
+use http::header::HOST;
+use http::{HeaderMap, Response, StatusCode};
+use url::form_urlencoded;
+
+use super::{Text, frame};
+use crate::language::Language;
+use crate::{World, reply};
+
+pub(crate) fn index(world: &World, headers: &HeaderMap) -> Response<Bytes> {
+    let language = Language::of(headers);
+    let title = language.pick("The simulated platform", "模拟平台");
+    let about = language.pick(
+        "It stands in for WeCom, so that signing in can be tried with no account, no phone and no network. \
+         It forgets everything when it stops.",
+        "它代替企业微信，无需账号、手机和网络即可试用登录。停止后一切都会被遗忘。",
+    );
+    let base = Text(&world.base);
+    let links: String = [
+        ("inbox", language.pick("messages the app has sent", "应用发出的消息")),
+        ("calls", language.pick("which APIs were called, and how", "API 调用记录")),
+        ("faults", language.pick("faults that wait for their call", "待触发的故障")),
+        ("switches", language.pick("what is switched on", "开关")),
+    ]
+    .map(|(path, what)| format!("<li><a href=\"{base}/{path}\"><b>{path}</b><small>{what}</small></a></li>"))
+    .concat();
+    let play = language.pick("Play the phone", "扮演手机");
+    let spoil = language.pick("Make it misbehave", "制造故障");
+    let here = format!("http://{}{}", host(headers), world.base);
+    let body = format!(
+        "<h1>{title}</h1><p>{about}</p><ul>{links}</ul><h2>{play}</h2><pre>{}</pre><h2>{spoil}</h2><pre>{}</pre>",
+        Text(&phone(world, &here)),
+        Text(&faults(&here))
+    );
+    reply::page(StatusCode::OK, frame(language, "wide", title, &body))
+}
+
+fn phone(world: &World, here: &str) -> String {
+    let link = form_urlencoded::Serializer::new(String::new())
+        .append_pair("appid", &world.corp_id)
+        .append_pair("redirect_uri", "http://localhost:8080/api/auth/oauth2/callback")
+        .append_pair("response_type", "code")
+        .append_pair("scope", "snsapi_base")
+        .append_pair("state", "auth_login")
+        .append_pair("agentid", &world.agent_id)
+        .append_pair("sim_user", "user01")
+        .finish();
+    format!("# add sim_user=user01 (or deny) to any authorize link\ncurl -i '{here}/connect/oauth2/authorize?{link}'")
+}
+
+fn faults(here: &str) -> String {
+    let examples = [
+        r#"{"api":"auth/getuserinfo","errcode":40029}"#,
+        r#"{"api":"gettoken","http_status":502,"times":3}"#,
+        r#"{"delay_ms":8000,"drop":true}"#,
+    ];
+    let puts = examples.map(|fault| format!("curl -X PUT {here}/faults -d '{fault}'\n")).concat();
+    format!("{puts}curl -X DELETE {here}/faults\ncurl -X POST {here}/void-tokens")
+}
+
+/// The name the browser used, as far as it can stand in a command.
+fn host(headers: &HeaderMap) -> &str {
+    let plain = |host: &&str| host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".:-[]".contains(&byte));
+    headers.get(HOST).and_then(|host| host.to_str().ok()).filter(plain).unwrap_or("localhost")
+}

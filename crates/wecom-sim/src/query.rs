@@ -1,0 +1,33 @@
+//! The parameters of a request, decoded and in order.
+
+use http::Uri;
+use url::form_urlencoded;
+
+/// Names and values.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Query(Vec<(String, String)>);
+
+impl Query {
+    pub(crate) fn of(uri: &Uri) -> Self {
+        Self(form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()).into_owned().collect())
+    }
+
+    /// The first value of that name.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The first value of that name; the platform takes an empty one for a missing one.
+    pub(crate) fn given(&self, name: &str) -> Option<&str> {
+        self.get(name).filter(|value| !value.is_empty())
+    }
+
+    pub(crate) fn pairs(&self) -> &[(String, String)] {
+        &self.0
+    }
+
+    /// The same parameters with one more, as a URL spells them.
+    pub(crate) fn with(&self, name: &str, value: &str) -> String {
+        form_urlencoded::Serializer::new(String::new()).extend_pairs(&self.0).append_pair(name, value).finish()
+    }
+}

@@ -1,0 +1,98 @@
+//! Serves a simulator alone, on its own port.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use crate::reply;
+use crate::simulator::BODY_BYTES;
+use crate::{Answer, Simulator};
+
+const MOST_CONNECTIONS: usize = 1_024;
+const HEAD_BYTES: usize = 64 * 1024;
+const HEAD_TIMEOUT: Duration = Duration::from_mins(1);
+/// Calls that a fault has delayed are not waited for longer than this.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+/// Serves a simulator until `stop` completes; what is under way then has three seconds to end.
+pub async fn serve(listener: TcpListener, simulator: Simulator, stop: impl Future<Output = ()>) {
+    let (stay, leave) = watch::channel(());
+    let (mut connections, mut stop) = (JoinSet::new(), pin!(stop));
+    loop {
+        tokio::select! {
+            () = &mut stop => break,
+            Some(_) = connections.join_next() => {}
+            accepted = listener.accept(), if connections.len() < MOST_CONNECTIONS => match accepted {
+                Ok((stream, peer)) => drop(connections.spawn(converse(stream, peer, simulator.clone(), leave.clone()))),
+                Err(error) => {
+                    // Usually out of file descriptors: some will come free.
+                    tracing::warn!(%error, "cannot accept a connection");
+                    sleep(Duration::from_millis(50)).await;
+                }
+            },
+        }
+    }
+    drop((listener, stay));
+    let _ = timeout(FAREWELL, async { while connections.join_next().await.is_some() {} }).await;
+}
+
+/// Serves a connection to its end.
+async fn converse(stream: TcpStream, peer: SocketAddr, simulator: Simulator, mut leave: watch::Receiver<()>) {
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(move |request| answer(simulator.clone(), peer, request));
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(HEAD_BYTES);
+    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        _ = leave.changed() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection to the simulated platform ended badly");
+    }
+}
+
+/// The connection is to be closed without an answer.
+#[derive(Debug)]
+struct HungUp;
+
+impl fmt::Display for HungUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("hung up")
+    }
+}
+
+impl std::error::Error for HungUp {}
+
+async fn answer(
+    simulator: Simulator,
+    peer: SocketAddr,
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, HungUp> {
+    let (head, body) = request.into_parts();
+    let body = match Limited::new(body, BODY_BYTES).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(error) if error.is::<LengthLimitError>() => return Ok(reply::too_large().map(Full::new)),
+        Err(_) => return Err(HungUp),
+    };
+    match simulator.answer(peer.ip(), Request::from_parts(head, body)).await {
+        Answer::Response(response) => Ok(response.map(Full::new)),
+        Answer::HangUp => Err(HungUp),
+    }
+}

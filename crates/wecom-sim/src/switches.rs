@@ -1,0 +1,26 @@
+//! Strictness that can be switched on.
+
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+/// What is switched on.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Switches {
+    /// Whether a state must be what the documentation says: at most 128 letters and digits.
+    pub(crate) strict_state: bool,
+    /// The addresses the API may be called from; any, when absent.
+    pub(crate) trusted_ips: Option<Vec<IpAddr>>,
+}
+
+impl Switches {
+    pub(crate) fn trust(&self, peer: IpAddr) -> bool {
+        let peer = peer.to_canonical();
+        self.trusted_ips.as_ref().is_none_or(|trusted| trusted.iter().any(|ip| ip.to_canonical() == peer))
+    }
+
+    pub(crate) fn accept_state(&self, state: &str) -> bool {
+        !self.strict_state || (state.len() <= 128 && state.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    }
+}

@@ -1,0 +1,54 @@
+//! Access tokens the platform has handed out.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use deskpass_core::{Entropy, NoEntropy, Timestamp};
+
+use crate::errcode::Refused;
+
+const LIFETIME: Duration = Duration::from_hours(2);
+
+/// So many are remembered, that an expired one can be told from one that never was.
+const MOST: usize = 16;
+
+/// The tokens, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Tokens(VecDeque<Token>);
+
+#[derive(Debug)]
+struct Token {
+    value: String,
+    expires: Timestamp,
+}
+
+impl Tokens {
+    /// The token and how many seconds it has left: the same one until it expires.
+    pub(crate) fn hand_out(&mut self, now: Timestamp, entropy: Entropy) -> Result<(String, u64), NoEntropy> {
+        if let Some(token) = self.0.back().filter(|token| now < token.expires) {
+            let left = token.expires.since(now) + Duration::from_millis(999);
+            return Ok((token.value.clone(), left.as_secs()));
+        }
+        let value = format!("{:032x}{:032x}", random(entropy)?, random(entropy)?);
+        if self.0.len() >= MOST {
+            self.0.pop_front();
+        }
+        self.0.push_back(Token { value: value.clone(), expires: now + LIFETIME });
+        Ok((value, LIFETIME.as_secs()))
+    }
+
+    pub(crate) fn check(&self, value: Option<&str>, now: Timestamp) -> Result<(), Refused> {
+        let value = value.ok_or(41001)?;
+        let token = self.0.iter().find(|token| token.value == value).ok_or(40014)?;
+        if now < token.expires { Ok(()) } else { Err(42001.into()) }
+    }
+
+    /// Forgets them all before their time, as the platform now and then does; returns how many there were.
+    pub(crate) fn void(&mut self) -> usize {
+        std::mem::take(&mut self.0).len()
+    }
+}
+
+fn random(entropy: Entropy) -> Result<u128, NoEntropy> {
+    entropy.bytes().map(u128::from_be_bytes)
+}

@@ -1,0 +1,94 @@
+//! Counters, switches, and the ways that lead nowhere.
+
+use deskpass_wecom_sim::Domains;
+use serde_json::json;
+
+use crate::harness::{Sim, authorize};
+
+#[tokio::test]
+async fn calls_are_counted_until_they_are_forgotten() {
+    let sim = Sim::start().await;
+    assert_eq!(sim.get("/calls").await.json(), json!({ "calls": {}, "last": {} }));
+    sim.call("user/get", &[("userid", "user01")]).await;
+    sim.call("user/get", &[("userid", "nobody")]).await;
+    sim.get("/cgi-bin/agent/get").await;
+    // The phone is not the service.
+    sim.get(&authorize(&[("sim_user", "user01")])).await;
+    let seen = sim.get("/calls").await.json();
+    assert_eq!(seen["calls"], json!({ "gettoken": 2, "user/get": 2, "agent/get": 1 }));
+    assert_eq!(seen["last"]["user/get"], json!({ "names": ["access_token", "userid"] }));
+    assert_eq!(seen["last"]["gettoken"]["names"], json!(["corpid", "corpsecret"]));
+    assert!(!seen.to_string().contains("a-secret"));
+    assert_eq!(sim.send("DELETE", "/calls", "").await.json(), json!({ "calls": {}, "last": {} }));
+    sim.token().await;
+    assert_eq!(sim.get("/calls").await.json()["calls"], json!({ "gettoken": 1 }));
+}
+
+#[tokio::test]
+async fn a_spoiled_call_counts_too() {
+    let sim = Sim::start().await;
+    sim.send("PUT", "/faults", r#"{"drop":true}"#).await;
+    assert!(sim.try_send("GET", "/cgi-bin/gettoken", &[], "").await.is_none());
+    assert_eq!(sim.get("/calls").await.json()["calls"]["gettoken"], 1);
+}
+
+#[tokio::test]
+async fn the_exact_parameters_of_an_exchange_can_be_seen() {
+    let sim = Sim::start().await;
+    let (token, code) = (sim.token().await, sim.code("user01").await);
+    for api in ["auth/getuserinfo", "user/getuserinfo"] {
+        sim.get(&format!("/cgi-bin/{api}?code={code}&access_token={token}&x=%20")).await;
+        let last = sim.get("/calls").await.json()["last"][api].clone();
+        assert_eq!(last["pairs"], json!([["code", code], ["access_token", token], ["x", " "]]));
+        assert_eq!(last["names"], json!(["code", "access_token", "x"]));
+    }
+}
+
+#[tokio::test]
+async fn switches_are_shown_and_checked() {
+    let sim = Sim::start().await;
+    let off = json!({ "strict_state": false, "trusted_ips": null });
+    assert_eq!(sim.get("/switches").await.json(), off);
+    let on = sim.send("PUT", "/switches", r#"{"strict_state":true,"trusted_ips":["::1"]}"#).await.json();
+    assert_eq!(on, json!({ "strict_state": true, "trusted_ips": ["::1"] }));
+    for wrong in [r#"{"strict":true}"#, r#"{"strict_state":1}"#, r#"{"trusted_ips":["x"]}"#, "[]", "nothing"] {
+        let answer = sim.send("PUT", "/switches", wrong).await;
+        assert!(answer.status == 400 && answer.json()["error"].is_string(), "{wrong}");
+    }
+    assert_eq!(sim.get("/switches").await.json(), on);
+    assert_eq!(sim.send("PUT", "/switches", "{}").await.json(), off);
+}
+
+#[tokio::test]
+async fn other_paths_lead_nowhere() {
+    let sim = Sim::start().await;
+    for path in ["/nothing", "/cgi-bin/", "/cgi-bin/gettoken/", "/cgi-bin/user/delete", "x", "/inbox/", "//"] {
+        let answer = sim.get(path).await;
+        assert_eq!((answer.status, &answer.json()["errcode"]), (404, &404.into()), "{path}");
+    }
+    let outside = "GET /cgi-bin/gettoken HTTP/1.1\r\nhost: sim\r\nconnection: close\r\n\r\n";
+    assert_eq!(sim.raw(outside).await.unwrap().status, 404);
+    let alone = Sim::with(Domains::Loopback, "").await;
+    assert_eq!(alone.get("/sim/inbox").await.status, 404);
+}
+
+#[tokio::test]
+async fn wrong_methods_are_told_the_right_ones() {
+    let sim = Sim::start().await;
+    for (method, path, allowed) in [
+        ("POST", "/cgi-bin/gettoken", "GET"),
+        ("GET", "/cgi-bin/message/send", "POST"),
+        ("POST", "/connect/oauth2/authorize", "GET"),
+        ("POST", "/wwlogin/sso/login", "GET"),
+        ("POST", "", "GET"),
+        ("POST", "/inbox", "GET, DELETE"),
+        ("PATCH", "/faults", "GET, PUT, DELETE"),
+        ("DELETE", "/switches", "GET, PUT"),
+        ("PUT", "/calls", "GET, DELETE"),
+        ("GET", "/void-tokens", "POST"),
+    ] {
+        let answer = sim.send(method, path, "{}").await;
+        assert_eq!((answer.status, answer.header("allow")), (405, Some(allowed)), "{method} {path}");
+    }
+    assert_eq!(sim.get("/calls").await.json()["calls"], json!({}));
+}

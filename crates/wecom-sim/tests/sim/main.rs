@@ -1,0 +1,19 @@
+//! The simulated platform, asked over real connections.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::expect_used,
+    reason = "a test may stop at the first surprise"
+)]
+
+mod authorize;
+mod contacts;
+mod control;
+mod faults;
+mod harness;
+mod identity;
+mod message;
+mod page;
+mod serve;
+mod token;
