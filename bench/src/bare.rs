@@ -6,24 +6,28 @@ use std::io::{BufRead as _, Read as _};
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-use axum::http::{StatusCode, response::Response};
+use axum::http::{StatusCode, Uri, response::Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
+use url::form_urlencoded;
 
 use crate::connection::Answer;
 use crate::failed::Failed;
+use crate::requests::QRCODE;
 
-/// What to answer on each route.
-#[derive(Debug, Deserialize, Serialize)]
+/// What to answer on each route; nothing on those that nobody asks.
+#[derive(Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Answers {
     pub(crate) verify: Template,
     pub(crate) me: Template,
+    pub(crate) status: Template,
+    pub(crate) qrcode: Template,
 }
 
 /// An answer to be given again and again.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Template {
     headers: Vec<(String, String)>,
     body: String,
@@ -37,13 +41,13 @@ impl Template {
         Self { headers: headers.collect(), body: String::from_utf8_lossy(answer.body()).into_owned() }
     }
 
-    fn ready(self) -> Result<Ready, Failed> {
+    fn ready(self) -> Result<&'static Ready, Failed> {
         // For the life of the process, as a handler would have them as constants; then a copy costs nothing.
         let mut headers = HeaderMap::new();
         for (name, value) in self.headers {
             headers.insert(HeaderName::from_bytes(name.as_bytes())?, HeaderValue::from_static(value.leak()));
         }
-        Ok(Ready { headers, body: Bytes::from_static(self.body.leak().as_bytes()) })
+        Ok(Box::leak(Box::new(Ready { headers, body: Bytes::from_static(self.body.leak().as_bytes()) })))
     }
 }
 
@@ -61,11 +65,13 @@ impl Ready {
     }
 }
 
-/// The two answers, where every handler can see them.
+/// The answers, where every handler can see them.
 #[derive(Clone, Copy, Debug)]
 struct Table {
     verify: &'static Ready,
     me: &'static Ready,
+    status: &'static Ready,
+    qrcode: &'static Ready,
 }
 
 #[derive(Debug, Deserialize)]
@@ -82,18 +88,33 @@ async fn me(State(table): State<Table>, request: Request) -> Result<Response<Bod
     if token.is_none() { Err(StatusCode::UNAUTHORIZED) } else { Ok(table.me.answer()) }
 }
 
+async fn status(State(table): State<Table>, uri: Uri) -> Result<Response<Body>, StatusCode> {
+    let mut pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+    let ticket = pairs.find_map(|(name, value)| (name == "ticket").then(|| value.into_owned()));
+    if ticket.is_none_or(|ticket| ticket.is_empty()) { Err(StatusCode::BAD_REQUEST) } else { Ok(table.status.answer()) }
+}
+
+async fn qrcode(State(table): State<Table>) -> Response<Body> {
+    table.qrcode.answer()
+}
+
 /// Reads the answers from standard input and gives them until that ends.
 pub(crate) fn serve() -> Result<(), Failed> {
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;
-    let Answers { verify, me } = serde_json::from_str(&line)?;
-    let table = Table { verify: Box::leak(Box::new(verify.ready()?)), me: Box::leak(Box::new(me.ready()?)) };
+    let Answers { verify, me, status, qrcode } = serde_json::from_str(&line)?;
+    let (verify, me, status, qrcode) = (verify.ready()?, me.ready()?, status.ready()?, qrcode.ready()?);
+    let table = Table { verify, me, status, qrcode };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(listen(table))
 }
 
 async fn listen(table: Table) -> Result<(), Failed> {
-    let routes = Router::new().route("/api/auth/verify", post(verify)).route("/api/auth/me", get(me));
+    let routes = Router::new()
+        .route("/api/auth/verify", post(verify))
+        .route("/api/auth/me", get(me))
+        .route("/api/auth/scan/status", get(status))
+        .route(QRCODE, get(qrcode));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("the bare handler is ready at http://{}", listener.local_addr()?);
     // Whoever started us holds the other end: when it is gone, so are we.

@@ -31,8 +31,7 @@ impl Connection {
 
     /// Sends a request and reads its answer to the end.
     pub(crate) async fn exchange(&mut self, request: &[u8]) -> Result<Answer<'_>, Failed> {
-        self.stream.write_all(request).await?;
-        self.answer.clear();
+        self.send(request).await?;
         loop {
             if self.stream.read_buf(&mut self.answer).await? == 0 {
                 return Err("the server closed the connection before it answered".into());
@@ -41,6 +40,22 @@ impl Connection {
                 return Ok(Answer { bytes: &self.answer, body });
             }
         }
+    }
+
+    /// Sends a request whose answer is told bit by bit.
+    pub(crate) async fn send(&mut self, request: &[u8]) -> Result<(), Failed> {
+        self.answer.clear();
+        Ok(self.stream.write_all(request).await?)
+    }
+
+    /// Reads on until these words have come.
+    pub(crate) async fn hear(&mut self, words: &[u8]) -> Result<(), Failed> {
+        while find(&self.answer, words).is_none() {
+            if self.stream.read_buf(&mut self.answer).await? == 0 {
+                return Err("the server closed the connection before it told".into());
+            }
+        }
+        Ok(())
     }
 }
 
@@ -68,6 +83,11 @@ impl<'a> Answer<'a> {
     pub(crate) fn headers(self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let head = self.bytes.get(..self.body).and_then(|head| std::str::from_utf8(head).ok()).unwrap_or_default();
         head.lines().skip(1).filter_map(|line| line.split_once(": "))
+    }
+
+    /// A header's value.
+    pub(crate) fn header(self, name: &str) -> Option<&'a str> {
+        self.headers().find_map(|(given, value)| (given == name).then_some(value))
     }
 
     /// All of it as text, for a message.
@@ -118,6 +138,7 @@ mod tests {
         let answer = Answer { bytes: whole, body };
         assert!(answer.is_ok() && answer.has(b"\"valid\"") && !answer.has(b"x-a"));
         assert_eq!(answer.headers().collect::<Vec<_>>(), [("content-length", "12"), ("x-a", "b")]);
+        assert_eq!((answer.header("x-a"), answer.header("x-b")), (Some("b"), None));
     }
 
     #[test]

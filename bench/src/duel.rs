@@ -13,12 +13,12 @@ pub(crate) struct Duel {
     pub(crate) beside: &'static str,
     pub(crate) ours: Vec<Round>,
     pub(crate) theirs: Vec<Round>,
-    /// The ratio promised.
-    pub(crate) target: f64,
+    /// The ratio promised, if any is.
+    pub(crate) target: Option<f64>,
 }
 
 impl Duel {
-    pub(crate) fn new(name: String, beside: &'static str, target: f64) -> Self {
+    pub(crate) fn new(name: String, beside: &'static str, target: Option<f64>) -> Self {
         Self { name, beside, target, ours: Vec::new(), theirs: Vec::new() }
     }
 

@@ -12,6 +12,7 @@ mod report;
 mod requests;
 mod rng;
 mod run;
+mod scan;
 mod seed;
 mod server;
 mod stats;
@@ -31,7 +32,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Measures deskpass and writes the figures to bench/RESULTS.md.
 ///
-/// It needs some six minutes, 1 GiB of memory and 2 GiB of disk; what it puts there it removes again. A target that is
+/// It needs some seven minutes, 1 GiB of memory and 2 GiB of disk; what it puts there it removes again. A target that is
 /// missed is reported, and is no error.
 #[derive(Debug, Parser)]
 #[command(disable_help_subcommand = true, override_usage = "deskpass-bench [--quick]", max_term_width = 100)]

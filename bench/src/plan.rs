@@ -13,6 +13,10 @@ pub(crate) struct Plan {
     pub(crate) large: Size,
     /// How often the service is started to time it.
     pub(crate) starts: usize,
+    /// QR codes that wait to be scanned.
+    pub(crate) waiting: usize,
+    /// How often somebody signs in by QR code to time it.
+    pub(crate) scans: usize,
 }
 
 /// How many live sessions there are, and the throughput promised with them, beside a bare handler.
@@ -28,6 +32,8 @@ pub(crate) const SESSIONS_EACH: usize = 10;
 pub(crate) const BOUND: usize = 1_000;
 /// Promised throughput of sign-ins, beside SQLite alone.
 pub(crate) const SIGN_IN_RATIO: f64 = 0.5;
+/// Promised throughput of a look at a waiting ticket, beside a bare handler.
+pub(crate) const STATUS_RATIO: f64 = 0.8;
 /// Promised time to start, in seconds.
 pub(crate) const START_SECONDS: f64 = 2.0;
 /// Promised memory of a cached session, in bytes.
@@ -42,6 +48,9 @@ impl Plan {
             small: Size { sessions: 100_000, ratio: 0.85 },
             large: Size { sessions: 1_000_000, ratio: 0.80 },
             starts: 5,
+            // Looking at them must be over before they are, three minutes after they were asked for.
+            waiting: 10_000,
+            scans: 500,
         }
     }
 
@@ -54,6 +63,7 @@ impl Plan {
             round: Duration::from_millis(500),
             small: Size { sessions: 2_000, ..full.small },
             large: Size { sessions: 20_000, ..full.large },
+            scans: 100,
             ..full
         }
     }

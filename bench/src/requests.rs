@@ -5,6 +5,8 @@ use crate::rng::Rng;
 
 /// What the generator calls itself.
 pub(crate) const AGENT: &str = "deskpass-bench/1";
+/// Where a QR code is asked for.
+pub(crate) const QRCODE: &str = "/api/auth/qrcode";
 
 /// Many requests of one kind.
 #[derive(Debug)]
@@ -27,6 +29,11 @@ impl Words {
     /// No words yet, of this width.
     pub(crate) fn new(width: usize, room: usize) -> Self {
         Self { width, bytes: Vec::with_capacity(width * room) }
+    }
+
+    /// This one word.
+    pub(crate) fn one(word: &str) -> Self {
+        Self { width: word.len(), bytes: word.into() }
     }
 
     pub(crate) fn push(&mut self, word: &str) {
@@ -67,6 +74,21 @@ impl Requests {
         Self { before: before.into(), after: b"\r\n\r\n".into(), words: tokens, expect: b"\"code\":0" }
     }
 
+    pub(crate) fn status(tickets: Words) -> Self {
+        let (before, after) = (b"GET /api/auth/scan/status?ticket=".into(), (fields() + "\r\n").into());
+        Self { before, after, words: tickets, expect: b"\"status\":\"waiting\"" }
+    }
+
+    /// All alike: the one word is the empty line that ends it.
+    pub(crate) fn qrcode() -> Self {
+        let before = head("GET", QRCODE).into();
+        Self { before, after: Vec::new(), words: Words::one("\r\n"), expect: b"\"qrcode_png_base64\":\"iVBORw0KGgo" }
+    }
+
+    pub(crate) fn confirm(secrets: Words) -> Self {
+        Self::post("/api/auth/scan/confirm", "confirm", secrets, b"\"success\":true")
+    }
+
     fn post(path: &str, field: &str, words: Words, expect: &'static [u8]) -> Self {
         let (open, close) = (format!("{{\"{field}\":\""), "\"}");
         let length = open.len() + words.width + close.len();
@@ -100,7 +122,12 @@ pub(crate) fn get(path: &str) -> Vec<u8> {
 }
 
 fn head(method: &str, path: &str) -> String {
-    format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: {AGENT}\r\nAccept: */*\r\n")
+    format!("{method} {path}") + &fields()
+}
+
+/// What follows a path: the rest of its line, and the fields that every request has.
+fn fields() -> String {
+    format!(" HTTP/1.1\r\nHost: localhost\r\nUser-Agent: {AGENT}\r\nAccept: */*\r\n")
 }
 
 #[cfg(test)]
@@ -120,6 +147,11 @@ mod tests {
         assert!(requests.write(1, &mut bytes) && bytes.ends_with(b"Content-Length: 15\r\n\r\n{\"token\":\"def\"}"));
         assert!(Requests::me(words()).write(0, &mut bytes) && bytes.ends_with(b"Authorization: Bearer abc\r\n\r\n"));
         assert!(!requests.write(2, &mut bytes));
+        assert!(Requests::status(words()).write(1, &mut bytes));
+        assert!(
+            bytes.starts_with(b"GET /api/auth/scan/status?ticket=def HTTP/1.1\r\n") && bytes.ends_with(b"\r\n\r\n")
+        );
+        assert!(Requests::qrcode().write(0, &mut bytes) && bytes == get(QRCODE));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The order of a run.
 
+mod qr;
+
 use std::sync::Arc;
 
 use crate::bare::{Answers, Template};
@@ -18,10 +20,16 @@ use crate::stats::{float, median, now};
 use crate::yard::Yard;
 
 /// Steps that a run tells about.
-const STEPS: usize = 14;
+const STEPS: usize = 18;
 
 /// Draws made in advance: more than a run of rounds uses up.
 const DRAWS: usize = 1 << 20;
+
+/// What stands beside the service wherever it is asked something.
+const BARE: &str = "bare axum handler";
+
+/// Bytes that answers may differ in: a request's number or a session's seconds gained or lost a digit.
+const DIGITS: usize = 4;
 
 struct Run<'a> {
     plan: &'a Plan,
@@ -41,6 +49,7 @@ pub(crate) async fn run(plan: &Plan) -> Result<Report, Failed> {
     run.large().await?;
     run.worst().await?;
     run.sign_ins().await?;
+    run.qr().await?;
     run.report.took = start.elapsed();
     Ok(run.report)
 }
@@ -121,18 +130,29 @@ impl Run<'_> {
         let sessions = grouped(size.sessions);
         let drawn = tokens.drawn(DRAWS);
         let (verify, me) = (Arc::new(Requests::verify(drawn.clone())), Arc::new(Requests::me(drawn)));
-        let answers = Answers { verify: template(server, &verify).await?.0, me: template(server, &me).await?.0 };
-        let bare = Server::bare(&self.yard, &answers)?;
+        let (verified, told) = (template(server, &verify).await?.0, template(server, &me).await?.0);
+        let bare = Server::bare(&self.yard, &Answers { verify: verified, me: told, ..Answers::default() })?;
         for (name, requests) in [("verify", verify), ("me", me)] {
-            same_size(server, &bare, &requests).await?;
-            let (ours, theirs) = (Load::new(Arc::clone(&requests)), Load::new(requests));
-            let duel = Duel::new(format!("{name}, {sessions} live sessions"), "bare axum handler", size.ratio);
-            let length = self.plan.round;
-            let (ours, theirs) =
-                (async || ours.round(server, length).await, async || theirs.round(&bare, length).await);
-            self.report.duel(duel.fight(self.plan, &self.progress, ours, theirs).await?);
+            same_size(server, &bare, &requests, DIGITS).await?;
+            let duel = Duel::new(format!("{name}, {sessions} live sessions"), BARE, Some(size.ratio));
+            let duel = self.against(duel, server, &bare, requests).await?;
+            self.report.duel(duel);
         }
         bare.stop()
+    }
+
+    /// Lets the service and the bare handler answer the same requests.
+    async fn against(
+        &self,
+        duel: Duel,
+        server: &Server,
+        bare: &Server,
+        requests: Arc<Requests>,
+    ) -> Result<Duel, Failed> {
+        let (ours, theirs) = (Load::new(Arc::clone(&requests)), Load::new(requests));
+        let length = self.plan.round;
+        let (ours, theirs) = (async || ours.round(server, length).await, async || theirs.round(bare, length).await);
+        duel.fight(self.plan, &self.progress, ours, theirs).await
     }
 
     async fn sign_ins(&mut self) -> Result<(), Failed> {
@@ -142,7 +162,7 @@ impl Run<'_> {
         let server = Server::deskpass(&self.yard, &ours.directory)?;
         let load = Load::new(Arc::new(Requests::bind(seed::employees(BOUND).drawn(DRAWS))));
         let mut commits = Commits::open(&theirs.directory)?;
-        let (plan, duel) = (self.plan, Duel::new("sign-ins (bind)".into(), "SQLite alone", SIGN_IN_RATIO));
+        let (plan, duel) = (self.plan, Duel::new("sign-ins (bind)".into(), "SQLite alone", Some(SIGN_IN_RATIO)));
         let (ours, theirs) = (async || load.round(&server, plan.round).await, async || commits.round(plan.round));
         self.report.duel(duel.fight(plan, &self.progress, ours, theirs).await?);
         server.stop()
@@ -167,11 +187,10 @@ async fn template(server: &Server, requests: &Requests) -> Result<(Template, usi
     Ok((Template::of(answer), answer.len()))
 }
 
-/// Makes sure that both sides put as much on the wire.
-async fn same_size(server: &Server, bare: &Server, requests: &Requests) -> Result<(), Failed> {
+/// Makes sure that both sides put as much on the wire, or nearly.
+async fn same_size(server: &Server, bare: &Server, requests: &Requests, nearly: usize) -> Result<(), Failed> {
     let (ours, theirs) = (template(server, requests).await?.1, template(bare, requests).await?.1);
-    // A request's number and a session's seconds may have gained or lost a digit.
-    if ours.abs_diff(theirs) > 4 {
+    if ours.abs_diff(theirs) > nearly {
         return Err(format!("the service answers {ours} bytes, the bare handler {theirs}").into());
     }
     Ok(())

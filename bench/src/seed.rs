@@ -16,8 +16,9 @@ use crate::yard::Yard;
 pub(crate) const CORP: &str = "wwdeskpass";
 /// How long a session lives.
 pub(crate) const LIFETIME: Duration = Duration::from_hours(8);
+/// Characters of a token, and of a ticket.
+pub(crate) const TOKEN_WIDTH: usize = 53;
 
-const TOKEN_WIDTH: usize = 53;
 const EMPLOYEE_WIDTH: usize = 12;
 const BATCH: usize = 100_000;
 

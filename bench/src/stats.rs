@@ -51,7 +51,7 @@ pub(crate) fn nanoseconds(span: Duration) -> u32 {
 }
 
 /// The seconds within which `percent` of the sorted latencies stay.
-fn share(sorted: &[u32], percent: usize) -> f64 {
+pub(crate) fn share(sorted: &[u32], percent: usize) -> f64 {
     let at = (sorted.len() * percent / 100).min(sorted.len().saturating_sub(1));
     sorted.get(at).map_or(f64::NAN, |nanoseconds| f64::from(*nanoseconds) / 1e9)
 }

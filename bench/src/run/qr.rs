@@ -1,0 +1,115 @@
+//! Signing in with a QR code: the code, the wait, and how soon it is over when the phone says yes.
+
+use std::sync::Arc;
+
+use super::{BARE, DIGITS, DRAWS, Run, same_size, template};
+use crate::bare::Answers;
+use crate::connection::Connection;
+use crate::duel::Duel;
+use crate::failed::Failed;
+use crate::plan::STATUS_RATIO;
+use crate::progress::grouped;
+use crate::report::duration;
+use crate::requests::{Requests, Words};
+use crate::scan::{self, Code};
+use crate::seed::TOKEN_WIDTH;
+use crate::server::Server;
+use crate::stats::{nanoseconds, share};
+
+/// Codes that somebody waits for.
+struct Waiting {
+    tickets: Words,
+    /// Bytes of their pictures, smallest first.
+    pictures: Vec<usize>,
+}
+
+impl Waiting {
+    /// The least, the middle and the most bytes of a picture.
+    fn pictures(&self) -> (usize, usize, usize) {
+        let at = |place: usize| self.pictures.get(place).copied().unwrap_or_default();
+        (at(0), at(self.pictures.len() / 2), at(self.pictures.len().saturating_sub(1)))
+    }
+}
+
+impl Run<'_> {
+    pub(super) async fn qr(&mut self) -> Result<(), Failed> {
+        let server = Server::deskpass(&self.yard, &self.yard.path().join("qr"))?;
+        let waiting = self.issue(&server).await?;
+        let status = Arc::new(Requests::status(waiting.tickets.drawn(DRAWS)));
+        let qrcode = Arc::new(Requests::qrcode());
+        let (looked, drawn) = (template(&server, &status).await?.0, template(&server, &qrcode).await?.0);
+        let bare = Server::bare(&self.yard, &Answers { status: looked, qrcode: drawn, ..Answers::default() })?;
+        self.status(&server, &bare, status).await?;
+        self.scans(&server).await?;
+        // Last, since it pushes out whatever else waits.
+        self.qrcodes(&server, &bare, qrcode, &waiting).await?;
+        bare.stop()?;
+        server.stop()
+    }
+
+    /// Asks for the codes that wait from now on.
+    async fn issue(&self, server: &Server) -> Result<Waiting, Failed> {
+        let count = self.plan.waiting;
+        self.progress.step(format_args!("ask for {} QR codes", grouped(count)));
+        let mut browser = Connection::open(server.address).await?;
+        let (mut tickets, mut pictures) = (Words::new(TOKEN_WIDTH, count), Vec::with_capacity(count));
+        for _ in 0..count {
+            let code = Code::ask(&mut browser).await?;
+            tickets.push(&code.ticket);
+            pictures.push(code.picture_bytes());
+        }
+        pictures.sort_unstable();
+        self.progress.at("code", count, count);
+        Ok(Waiting { tickets, pictures })
+    }
+
+    async fn status(&mut self, server: &Server, bare: &Server, requests: Arc<Requests>) -> Result<(), Failed> {
+        same_size(server, bare, &requests, DIGITS).await?;
+        let name = format!("scan status, {} waiting tickets", grouped(self.plan.waiting));
+        let duel = self.against(Duel::new(name, BARE, Some(STATUS_RATIO)), server, bare, requests).await?;
+        self.report.duel(duel);
+        Ok(())
+    }
+
+    /// Times how soon the browser hears of the phone's yes, one sign-in after the other.
+    async fn scans(&mut self, server: &Server) -> Result<(), Failed> {
+        let scans = self.plan.scans;
+        self.progress.step(format_args!("sign in by QR code, {scans} times"));
+        let (mut told, mut answered) = (Vec::with_capacity(scans), Vec::with_capacity(scans));
+        // The first fetches what the service keeps of the platform.
+        scan::sign_in(server).await?;
+        for _ in 0..scans {
+            let yes = scan::sign_in(server).await?;
+            told.push(nanoseconds(yes.told));
+            answered.push(nanoseconds(yes.answered));
+        }
+        self.progress.at("sign-in", scans, scans);
+        let [told, answered] = [told, answered].map(|mut times| {
+            times.sort_unstable();
+            [50, 99].map(|percent| duration(share(&times, percent))).join(", p99 ")
+        });
+        let name = "the phone's confirm until the browser's event";
+        let seen = format!("median of {scans}; the phone's own answer: {answered}");
+        self.report.figure(name, &seen, &told, None);
+        Ok(())
+    }
+
+    async fn qrcodes(
+        &mut self,
+        server: &Server,
+        bare: &Server,
+        requests: Arc<Requests>,
+        waiting: &Waiting,
+    ) -> Result<(), Failed> {
+        let (least, middle, most) = waiting.pictures();
+        // No two pictures are alike, and Base64 makes their difference larger.
+        same_size(server, bare, &requests, DIGITS + (most - least) * 2).await?;
+        let duel = self.against(Duel::new("QR codes".into(), BARE, None), server, bare, requests).await?;
+        let ours = duel.ours.clone();
+        self.report.duel(duel);
+        self.report.per_core("QR codes of one core", &ours);
+        let seen = format!("median of {}, {} – {} B", grouped(waiting.pictures.len()), grouped(least), grouped(most));
+        self.report.figure("picture of a QR code (PNG)", &seen, &format!("{} B", grouped(middle)), None);
+        Ok(())
+    }
+}

@@ -1,0 +1,119 @@
+//! One sign-in by QR code: a browser that waits and a phone that scans.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use tokio::time::timeout;
+use url::Url;
+
+use crate::connection::Connection;
+use crate::failed::Failed;
+use crate::requests::{QRCODE, Requests, Words, get};
+use crate::server::Server;
+use crate::stats::now;
+
+/// Whom the simulated platform takes the phone's owner for.
+const OWNER: &str = "user01";
+/// A sign-in that takes longer is none.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a browser gets to show.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Code {
+    pub(crate) ticket: String,
+    #[serde(rename = "qrcode_url")]
+    link: String,
+    #[serde(rename = "qrcode_png_base64")]
+    picture: String,
+}
+
+#[derive(Deserialize)]
+struct Envelope {
+    data: Code,
+}
+
+impl Code {
+    pub(crate) async fn ask(browser: &mut Connection) -> Result<Self, Failed> {
+        let answer = browser.exchange(&get(QRCODE)).await?;
+        let Envelope { data } = serde_json::from_slice(answer.body())
+            .map_err(|error| format!("not a QR code ({error}):\n{}", answer.text()))?;
+        Ok(data)
+    }
+
+    /// Bytes of the picture itself: four characters of Base64 are three of them.
+    pub(crate) fn picture_bytes(&self) -> usize {
+        self.picture.trim_end_matches('=').len() * 3 / 4
+    }
+}
+
+/// How long it took from the phone's yes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Yes {
+    /// Until the browser was told.
+    pub(crate) told: Duration,
+    /// Until the phone had its own answer.
+    pub(crate) answered: Duration,
+}
+
+/// Signs somebody in, from the code on the screen to the token.
+pub(crate) async fn sign_in(server: &Server) -> Result<Yes, Failed> {
+    let signed_in = timeout(PATIENCE, wait_and_scan(server)).await;
+    signed_in
+        .map_err(|_| Failed("nobody was signed in".into()))
+        .flatten()
+        .map_err(|why| why.during("a sign-in by QR code"))
+}
+
+async fn wait_and_scan(server: &Server) -> Result<Yes, Failed> {
+    let (mut browser, mut phone) = (Connection::open(server.address).await?, Connection::open(server.address).await?);
+    let code = Code::ask(&mut browser).await?;
+    browser.send(&get(&format!("/api/auth/scan/events?ticket={}", code.ticket))).await?;
+    browser.hear(br#""status":"waiting""#).await?;
+    let secret = scan(&mut phone, &code.link).await?;
+    browser.hear(br#""status":"scanned""#).await?;
+    let (confirm, mut request) = (Requests::confirm(Words::one(&secret)), Vec::new());
+    confirm.write(0, &mut request);
+    let start = now();
+    let answered = async {
+        let answer = phone.exchange(&request).await?;
+        let elapsed = start.elapsed();
+        if confirm.accepts(answer) { Ok(elapsed) } else { Err(Failed(answer.text())) }
+    };
+    let told = async {
+        browser.hear(br#""status":"confirmed""#).await?;
+        Ok(start.elapsed())
+    };
+    let (told, answered) = tokio::try_join!(told, answered)?;
+    Ok(Yes { told, answered })
+}
+
+/// Follows a code's link through the platform and back, to the secret with which the phone decides.
+async fn scan(phone: &mut Connection, link: &str) -> Result<String, Failed> {
+    let mut link = Url::parse(link)?;
+    link.query_pairs_mut().append_pair("sim_user", OWNER);
+    let callback = follow(phone, &link).await?;
+    let page = follow(phone, &callback).await?;
+    let secret = page.fragment().and_then(|fragment| fragment.strip_prefix("confirm="));
+    Ok(secret.ok_or_else(|| format!("the phone has nothing to confirm at {page}"))?.to_owned())
+}
+
+/// Where an address sends the phone.
+async fn follow(phone: &mut Connection, to: &Url) -> Result<Url, Failed> {
+    let path = to.query().map_or_else(|| to.path().to_owned(), |query| format!("{}?{query}", to.path()));
+    let answer = phone.exchange(&get(&path)).await?;
+    let next = answer.header("location").ok_or_else(|| format!("the phone is not sent on:\n{}", answer.text()))?;
+    Ok(Url::parse(next)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_is_counted_without_its_padding() {
+        let sizes = ["Zg==", "Zm8=", "Zm9v", "Zm9vYg=="].map(|picture| {
+            Code { ticket: String::new(), link: String::new(), picture: picture.to_owned() }.picture_bytes()
+        });
+        assert_eq!(sizes, [1, 2, 3, 4]);
+    }
+}
