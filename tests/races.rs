@@ -3,7 +3,7 @@
 use deskpass_core::Role;
 use tokio::task::JoinSet;
 
-use crate::harness::{Client, TestDesk, settings};
+use crate::harness::{Client, TestDesk, fragment, location, settings};
 
 /// Rounds for each cache size.
 const ROUNDS: usize = 1_500;
@@ -127,4 +127,71 @@ async fn a_switch_never_revives_what_a_logout_ended_with_a_starved_cache() {
     let mut tiny = settings(&[("development.enabled", "true")]);
     tiny.session.cache_entries = 2;
     many_rounds(&TestDesk::with(tiny).await).await;
+}
+
+/// How many sign-ins each of the races below runs.
+const SIGN_INS: usize = 1_000;
+
+on_every_store! {
+    /// Two phones scan the same code, then both try to decide, then the browser asks twice.
+    async fn of_two_scanners_one_decides_and_of_two_yeses_one_counts(desk) {
+        let mut clients = [desk.client().await, desk.client().await];
+        let mut won = [0, 0];
+        for round in 0..SIGN_INS {
+            let code = clients[0].qrcode().await;
+            let (link, ticket) = (code["qrcode_url"].as_str().unwrap(), code["ticket"].as_str().unwrap());
+            let backs = [clients[0].authorize(link, "user01").await, clients[1].authorize(link, "agent01").await];
+            let [one, two] = &mut clients;
+            let (first, second) = tokio::join!(one.come_back(&backs[0], ""), two.come_back(&backs[1], ""));
+            let landed = [location(&first), location(&second)];
+            let winner = usize::from(landed[1].contains("#confirm="));
+            assert!(landed[winner].contains("#confirm=") && landed[1 - winner].contains("#error=invalid_code"), "{landed:?}");
+            won[winner] += 1;
+            let confirm = fragment(landed[winner], "confirm");
+            let (first, second) = tokio::join!(one.decide("confirm", &confirm), two.decide("confirm", &confirm));
+            let mut statuses = [first.status, second.status];
+            statuses.sort_unstable();
+            assert_eq!(statuses, [200, 409]);
+            let (first, second) = tokio::join!(one.scan_status(ticket), two.scan_status(ticket));
+            assert_eq!(first, second);
+            assert_eq!(first["employee_id"], ["user01", "agent01"][winner]);
+            assert_eq!(desk.query("SELECT count(*) FROM session"), [(round + 1).to_string()]);
+        }
+        assert!(won.iter().all(|won| *won > 0), "one of the two always won: this test races nothing: {won:?}");
+    }
+
+    async fn a_yes_and_a_no_at_once_are_one_or_the_other(desk) {
+        let mut clients = [desk.client().await, desk.client().await];
+        let (mut yes, mut no) = (0, 0);
+        for _ in 0..SIGN_INS {
+            let code = clients[0].qrcode().await;
+            let confirm = clients[0].scan_as(&code, "user01").await;
+            let [one, two] = &mut clients;
+            let (confirmed, cancelled) = tokio::join!(one.decide("confirm", &confirm), two.decide("cancel", &confirm));
+            assert_eq!(u8::from(confirmed.status == 200) + u8::from(cancelled.status == 200), 1);
+            let state = one.scan_status(code["ticket"].as_str().unwrap()).await;
+            assert_eq!(state["status"] == "confirmed", confirmed.status == 200, "{state}");
+            if confirmed.status == 200 { yes += 1 } else { no += 1 }
+        }
+        assert!(yes > 0 && no > 0, "{yes} {no}: this test races nothing");
+        assert_eq!(desk.query("SELECT count(*) FROM session"), [yes.to_string()]);
+    }
+
+    /// The same code comes from two browsers at once.
+    async fn of_two_browsers_with_one_code_one_is_let_in(desk) {
+        let mut clients = [desk.client().await, desk.client().await];
+        let page = format!("http://{}/h5/", desk.address);
+        let mut won = [0, 0];
+        for round in 0..SIGN_INS {
+            let flows = [clients[0].set_out(&page).await, clients[1].set_out(&page).await];
+            let back = clients[0].authorize(&flows[0].0, "user01").await;
+            let [one, two] = &mut clients;
+            let (first, second) = tokio::join!(one.come_back(&back, &flows[0].1), two.come_back(&back, &flows[1].1));
+            let let_in = [location(&first), location(&second)].map(|landed| landed.contains("#ticket="));
+            assert_ne!(let_in[0], let_in[1]);
+            won[usize::from(let_in[1])] += 1;
+            assert_eq!(desk.query("SELECT count(*) FROM session"), [(round + 1).to_string()]);
+        }
+        assert!(won.iter().all(|won| *won > 0), "one of the two always won: this test races nothing: {won:?}");
+    }
 }

@@ -115,6 +115,18 @@ impl Client {
         Some(Response { status, headers, body })
     }
 
+    /// Reads until a piece of text has come; returns all of it. For answers that go on.
+    pub(crate) async fn read_until(&mut self, piece: &str) -> String {
+        let mut bytes = Vec::new();
+        loop {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            if text.contains(piece) {
+                return text;
+            }
+            self.more(&mut bytes).await.unwrap_or_else(|| panic!("ended without {piece:?}: {text}"));
+        }
+    }
+
     async fn more(&mut self, bytes: &mut Vec<u8>) -> Option<()> {
         let mut chunk = vec![0; 4096];
         let read = self.stream.read(&mut chunk).await.ok().filter(|read| *read > 0)?;

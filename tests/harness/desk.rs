@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use deskpass::config::{self, Override, Settings, Sources};
-use deskpass::server::Server;
+use deskpass::server::{Server, listen};
 use deskpass_auth::Auth;
 use deskpass_core::{Clock, EmployeeId, EmployeeKey, Person, Role, Roles, Timestamp};
 use tempfile::TempDir;
@@ -65,13 +65,14 @@ impl TestDesk {
 
     async fn open(settings: Settings, directory: TempDir, clock: Clock) -> Self {
         let data = directory.path().to_owned();
-        let settings = Settings { listen: "127.0.0.1:0".parse().unwrap(), data, ..settings };
-        let desk = deskpass::Desk::open_at(settings.clone(), clock.clone()).await.unwrap();
-        let server = Server::bind(desk.clone()).await.unwrap();
-        let address = server.address().to_string();
+        let given = Settings { data, ..settings };
+        let (settings, listener) = listen(given.clone().listening_at("127.0.0.1:0".parse().unwrap())).await.unwrap();
+        let address = settings.listen.to_string();
+        let desk = deskpass::Desk::open_at(settings, clock.clone()).await.unwrap();
+        let server = Server::new(desk.clone(), listener);
         let (stop, stopping) = oneshot::channel();
         let stopped = tokio::spawn(server.run(async { drop(stopping.await) }));
-        Self { address, clock, desk, settings, stop: Some(stop), stopped: Some(stopped), directory }
+        Self { address, clock, desk, settings: given, stop: Some(stop), stopped: Some(stopped), directory }
     }
 
     /// Stops the desk and opens it again on the same data.

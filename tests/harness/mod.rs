@@ -1,11 +1,15 @@
 //! Starts desks and talks to them.
 
+mod browser;
 mod client;
 mod desk;
+mod phone;
 mod process;
 
+pub(crate) use browser::{Browser, Driver, Options};
 pub(crate) use client::{Client, Response, request};
 pub(crate) use desk::{PRODUCTION, TestDesk, query, settings};
+pub(crate) use phone::{Platform, cookies, encoded, fragment, location, target};
 pub(crate) use process::{Process, binary};
 
 /// Runs a test on every store, under a name that says which.

@@ -1,7 +1,7 @@
 //! What an administrator does to people and their roles.
 
 use deskpass_core::{EmployeeKey, Person, Role};
-use deskpass_store::{Listed, NewEmployee};
+use deskpass_store::{Link, Listed, NewEmployee};
 
 use crate::{Auth, Error, Refusal};
 
@@ -57,6 +57,31 @@ impl Auth {
     pub async fn revoke(&self, employee: EmployeeKey, role: &str) -> Result<bool, Error> {
         let role = self.assignable(&employee, role).await?;
         Ok(self.store.revoke(employee, role).await?)
+    }
+
+    /// Approves that somebody of a connected corporation may act as an employee.
+    ///
+    /// # Errors
+    /// When there is no such employee, or the store fails.
+    pub async fn approve_link(&self, identity: EmployeeKey, target: EmployeeKey) -> Result<(), Error> {
+        let approved = self.store.approve_link(identity, target, self.clock.now()).await?;
+        if approved { Ok(()) } else { Err(Refusal::UnknownEmployee.into()) }
+    }
+
+    /// Takes that permission back; `false` when there was none. Sessions that stand on it go on to their end.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn remove_link(&self, identity: EmployeeKey) -> Result<bool, Error> {
+        Ok(self.store.remove_link(identity).await?)
+    }
+
+    /// Who of connected corporations may act as whom.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn links(&self, limit: i64) -> Result<Vec<Link>, Error> {
+        Ok(self.store.links(limit).await?)
     }
 
     async fn assignable(&self, employee: &EmployeeKey, role: &str) -> Result<Role, Error> {

@@ -1,22 +1,49 @@
 //! Signing in by naming an employee, for people of connected corporations.
 
-use deskpass_core::{EmployeeKey, LoginMethod, LoginSource, Visitor};
+use deskpass_core::{BindProof, EmployeeKey, LoginMethod, LoginSource, Secret, Visitor};
 
-use crate::mint::Admission;
+use crate::mint::{Admission, Proven};
 use crate::{Auth, BindPolicy, Error, Refusal, SignedIn};
 
 impl Auth {
-    /// Signs the named employee in, as far as this desk lets strangers do so.
+    /// Signs the named employee in, as far as a proof of the platform goes, and without one as far as this desk lets
+    /// strangers do so.
     ///
     /// # Errors
     /// One and the same refusal wherever the caller has not shown who they are, so that nobody learns who works here.
-    pub async fn bind(&self, employee: &EmployeeKey, visitor: &Visitor) -> Result<SignedIn, Error> {
+    pub async fn bind(
+        &self,
+        employee: &EmployeeKey,
+        proof: Option<&str>,
+        visitor: &Visitor,
+    ) -> Result<SignedIn, Error> {
+        if let Some(proven) = self.proven(employee, proof).await? {
+            return self.sign_in(bound(employee, proven, visitor)).await.map_err(veiled);
+        }
         match &self.policy.bind {
             BindPolicy::Open => {}
             BindPolicy::OpenTo(networks) if networks.contain(visitor.address.decided) => {}
             BindPolicy::OpenTo(_) | BindPolicy::Proof | BindPolicy::Off => return Err(Refusal::UnknownEmployee.into()),
         }
-        let (method, source) = (LoginMethod::Bind, LoginSource::H5);
-        self.mint(Admission { employee, role: None, method, source, visitor }).await
+        self.sign_in(bound(employee, Proven::No, visitor)).await
+    }
+
+    async fn proven(&self, employee: &EmployeeKey, proof: Option<&str>) -> Result<Option<Proven>, Error> {
+        let proof = proof.and_then(|proof| Secret::<BindProof>::parse(proof).ok());
+        let Some(proof) = proof.filter(|_| !matches!(self.policy.bind, BindPolicy::Off)) else { return Ok(None) };
+        let permits = self.store.proof_permits(proof.digest(), employee.clone(), self.clock.now()).await?;
+        Ok(permits.then(|| Proven::By(proof.digest())))
+    }
+}
+
+fn bound<'a>(employee: &'a EmployeeKey, proven: Proven, visitor: &'a Visitor) -> Admission<'a> {
+    Admission { employee, role: None, method: LoginMethod::Bind, proven, source: Some(LoginSource::H5), visitor }
+}
+
+/// Whether an employee was shut out is nothing to learn by binding. That they have no role is: their own proof says so.
+fn veiled(error: Error) -> Error {
+    match error {
+        Error::Refused(Refusal::Disabled) => Refusal::UnknownEmployee.into(),
+        other => other,
     }
 }

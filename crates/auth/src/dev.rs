@@ -3,7 +3,7 @@
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey, LoginMethod, LoginSource, Person, Role, Roles, Visitor};
 use deskpass_store::{Listed, NewEmployee};
 
-use crate::mint::Admission;
+use crate::mint::{Admission, Proven};
 use crate::{Auth, Error, SignedIn};
 
 /// The people of a fresh development store: identifier, name, department, roles.
@@ -56,8 +56,8 @@ impl Auth {
         role: Option<&str>,
         visitor: &Visitor,
     ) -> Result<SignedIn, Error> {
-        let (method, source) = (LoginMethod::Dev, LoginSource::H5);
-        self.mint(Admission { employee: &self.key(corp, id), role, method, source, visitor }).await
+        let (method, proven, source) = (LoginMethod::Dev, Proven::No, Some(LoginSource::H5));
+        self.sign_in(Admission { employee: &self.key(corp, id), role, method, proven, source, visitor }).await
     }
 
     /// The first people of the directory.

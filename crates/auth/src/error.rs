@@ -41,6 +41,18 @@ pub enum Refusal {
     /// There is no such role.
     #[error("no such role")]
     NoSuchRole(String),
+    /// Somebody said no at the platform.
+    #[error("denied at the platform")]
+    Denied,
+    /// The platform's code is used, old, or was brought by another browser.
+    #[error("code not good")]
+    InvalidCode,
+    /// The platform knows them, but not as anyone's employee.
+    #[error("not a member")]
+    NotAMember,
+    /// The sign-in was decided, was taken by another phone, or is over.
+    #[error("sign-in over")]
+    Over,
     /// The object is there already.
     #[error("exists already")]
     Exists,
@@ -81,6 +93,9 @@ pub enum Internal {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The platform failed.
+    #[error(transparent)]
+    Platform(#[from] deskpass_wecom::Error),
     /// There is no randomness to make a secret of.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
@@ -88,6 +103,12 @@ pub enum Internal {
 
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
+        Self::Internal(error.into())
+    }
+}
+
+impl From<deskpass_wecom::Error> for Error {
+    fn from(error: deskpass_wecom::Error) -> Self {
         Self::Internal(error.into())
     }
 }

@@ -1,20 +1,26 @@
 //! What the desk does: one file for each flow, one place where sessions are born.
 
 mod admin;
+mod arrival;
 mod bind;
 mod dev;
 mod error;
 mod mint;
+mod oauth;
 mod policy;
+mod qr;
 mod session;
 
 use deskpass_core::{Clock, CorpId, EmployeeId, EmployeeKey, Entropy, Timestamp};
-use deskpass_store::Store;
+use deskpass_store::{Shared, Store};
+use deskpass_wecom::Wecom;
 
 pub use dev::DEV_USERS;
 pub use error::{Error, Internal, Refusal, TokenProblem};
 pub use mint::SignedIn;
+pub use oauth::{Answer, Callback, Destination, Settled, Waiting};
 pub use policy::{BindPolicy, Policy};
+pub use qr::{Decision, Issued, Poll, Poller};
 pub use session::{Caller, Holder};
 
 /// The desk: everything a flow needs, handed in.
@@ -22,6 +28,10 @@ pub use session::{Caller, Holder};
 pub struct Auth {
     /// Where things are kept.
     pub store: Store,
+    /// What flows leave for each other.
+    pub shared: Shared<Settled>,
+    /// Who says who people are.
+    pub platform: Wecom,
     /// What time it is.
     pub clock: Clock,
     /// Where secrets come from.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use deskpass_core::{
-    Access, EmployeeKey, LoginMethod, LoginSource, NoEntropy, Person, Role, Roles, Secret, Session, Timestamp, Visitor,
+    Access, Digest, EmployeeKey, LoginMethod, LoginSource, NoEntropy, Person, Role, Roles, Secret, Session, Shown,
+    Timestamp, Visitor,
 };
 use deskpass_store::{Birth, Event, LogEntry, Member};
 
@@ -16,8 +17,36 @@ pub(crate) struct Admission<'a> {
     /// The role to begin with; otherwise the highest one held.
     pub(crate) role: Option<&'a str>,
     pub(crate) method: LoginMethod,
-    pub(crate) source: LoginSource,
+    /// Whether the platform vouched for them, and with which proof, should it be one that is used up.
+    pub(crate) proven: Proven,
+    /// The client; without one, that of the role they begin with.
+    pub(crate) source: Option<LoginSource>,
     pub(crate) visitor: &'a Visitor,
+}
+
+/// What stands behind somebody's word that they are who they are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Proven {
+    /// Nothing.
+    No,
+    /// The platform, a moment ago.
+    Directly,
+    /// The platform, as this proof says.
+    By(Digest),
+}
+
+/// A session that has just begun.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    pub(crate) session: Session,
+    pub(crate) person: Arc<Member>,
+    pub(crate) roles: Roles,
+}
+
+impl Begun {
+    pub(crate) fn shown(&self) -> Shown {
+        Shown { employee_id: self.person.employee_id.clone(), name: self.person.name.clone() }
+    }
 }
 
 /// A session that has just begun: the only time its token is seen.
@@ -34,18 +63,25 @@ pub struct SignedIn {
 }
 
 impl Auth {
-    /// Signs somebody in: checks who they are, and commits session and log together before it returns.
-    pub(crate) async fn mint(&self, admission: Admission<'_>) -> Result<SignedIn, Error> {
-        let (person, roles, role) = self.admit(&admission).await?;
+    /// Signs somebody in and hands their token over.
+    pub(crate) async fn sign_in(&self, admission: Admission<'_>) -> Result<SignedIn, Error> {
         let token = Secret::generate(&self.entropy)?;
+        let Begun { session, person, roles } = self.mint(admission, token.digest()).await?;
+        Ok(SignedIn { token, session, person, roles })
+    }
+
+    /// Begins a session for the token with this digest: checks who somebody is, and commits session and log together before
+    /// it returns.
+    pub(crate) async fn mint(&self, admission: Admission<'_>, token: Digest) -> Result<Begun, Error> {
+        let (person, roles, role) = self.admit(&admission).await?;
         let session = self.session_for(&person, role, &admission);
         // Whether the employee is shut out is asked once more inside the transaction. Roles need not be: they are asked
         // for at every use.
-        if !self.store.begin_session(self.birth(&token, &session, &admission)?).await? {
+        if !self.store.begin_session(self.birth(token, &session, &admission)?).await? {
             return Err(Refusal::Disabled.into());
         }
         tracing::debug!(employee = ?session.employee, method = session.method.name(), "signed in");
-        Ok(SignedIn { token, session, person, roles })
+        Ok(Begun { session, person, roles })
     }
 
     async fn admit(&self, admission: &Admission<'_>) -> Result<(Arc<Member>, Roles, Role), Error> {
@@ -53,7 +89,8 @@ impl Auth {
         if person.disabled {
             return Err(Refusal::Disabled.into());
         }
-        let roles = self.policy.admitted(admission.method, person.roles);
+        let proven = !matches!(admission.proven, Proven::No);
+        let roles = self.policy.admitted(admission.method, proven, person.roles);
         let highest = roles.highest().ok_or(Refusal::NoRole)?;
         let role = match admission.role {
             Some(name) => held(name, roles)?,
@@ -68,16 +105,21 @@ impl Auth {
             employee: person.key.clone(),
             current_role: role,
             method: admission.method,
-            source: admission.source,
+            proven: !matches!(admission.proven, Proven::No),
+            source: admission.source.unwrap_or(LoginSource::of(role)),
             created_at: now,
             expires_at: now + self.policy.lifetime,
         }
     }
 
-    fn birth(&self, token: &Secret<Access>, session: &Session, admission: &Admission<'_>) -> Result<Birth, NoEntropy> {
+    fn birth(&self, digest: Digest, session: &Session, admission: &Admission<'_>) -> Result<Birth, NoEntropy> {
         Ok(Birth {
-            digest: token.digest(),
+            digest,
             session: session.clone(),
+            proof: match admission.proven {
+                Proven::By(proof) => Some(proof),
+                Proven::No | Proven::Directly => None,
+            },
             at_most: self.policy.max_per_employee,
             deny_until: self.deny_until(session.created_at),
             entry: self.entry(Event::SignIn, session, session.created_at, admission.visitor)?,

@@ -13,6 +13,8 @@ pub struct Policy {
     pub lifetime: Duration,
     /// How many sessions a person may have at once.
     pub max_per_employee: Option<usize>,
+    /// The role of whoever the platform vouches for and nobody gave one.
+    pub default_role: Option<Role>,
     /// Who may bind.
     pub bind: BindPolicy,
 }
@@ -32,14 +34,14 @@ pub enum BindPolicy {
 
 impl Policy {
     /// The roles that count in a session begun by `method`, out of those `held`.
-    pub(crate) fn admitted(&self, method: LoginMethod, held: Roles) -> Roles {
-        match (method, &self.bind) {
+    pub(crate) fn admitted(&self, method: LoginMethod, proven: bool, held: Roles) -> Roles {
+        match (method, proven, &self.bind) {
             // Outside development mode, whoever could reach the network could name any employee, so this way must not lead
             // to the top: not when the session began, nor after bind was closed.
-            (LoginMethod::Bind, BindPolicy::OpenTo(_) | BindPolicy::Proof | BindPolicy::Off) => {
+            (LoginMethod::Bind, false, BindPolicy::OpenTo(_) | BindPolicy::Proof | BindPolicy::Off) => {
                 held.without(Role::Admin)
             }
-            (LoginMethod::Bind, BindPolicy::Open) | (LoginMethod::Dev, _) => held,
+            _ => held,
         }
     }
 }

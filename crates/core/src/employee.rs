@@ -119,6 +119,29 @@ pub struct Person {
     pub disabled: bool,
 }
 
+/// Somebody the platform vouches for, with what it told of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identified {
+    /// Who it is.
+    pub key: EmployeeKey,
+    /// The identifier as the platform wrote it.
+    pub employee_id: String,
+    /// Display name, when the platform told it.
+    pub name: Option<String>,
+    /// Department's name, when the platform told it.
+    pub department: Option<String>,
+    /// Address of a picture, when the platform told it.
+    pub avatar: Option<String>,
+}
+
+impl Identified {
+    /// The name to show: the identifier where there is no other.
+    #[must_use]
+    pub fn shown_name(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.employee_id)
+    }
+}
+
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {

@@ -6,17 +6,21 @@
 mod clock;
 mod employee;
 mod entropy;
+mod kind;
 mod login;
 mod network;
 mod role;
 mod secret;
 mod session;
+mod ticket;
 
 pub use clock::{Clock, Timestamp};
-pub use employee::{CorpId, EmployeeId, EmployeeKey, InvalidId, Person};
+pub use employee::{CorpId, EmployeeId, EmployeeKey, Identified, InvalidId, Person};
 pub use entropy::{Entropy, NoEntropy};
+pub use kind::{Access, BindProof, Browser, Confirm, Flow, Kind, Pending, ScanId, Ticket};
 pub use login::{LoginMethod, LoginSource, UserAgent, Visitor};
 pub use network::{ClientAddress, Networks, counted_as};
 pub use role::{Role, Roles};
-pub use secret::{Access, Digest, Kind, Malformed, Secret};
+pub use secret::{Digest, Malformed, Sealed, Secret};
 pub use session::Session;
+pub use ticket::{Asked, Claim, OutOfStep, REPEATS, Shown, SignIn, Stage};

@@ -2,11 +2,15 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::ClientAddress;
+use crate::{ClientAddress, Role};
 
 /// The way a session came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LoginMethod {
+    /// A phone scanned a QR code and confirmed.
+    Qrcode,
+    /// The platform's redirect brought an authorization code.
+    Oauth2,
     /// A connected corporation's person was bound to an employee.
     Bind,
     /// A development route, without the platform.
@@ -14,10 +18,14 @@ pub enum LoginMethod {
 }
 
 impl LoginMethod {
+    const ALL: [Self; 4] = [Self::Qrcode, Self::Oauth2, Self::Bind, Self::Dev];
+
     /// The word in records and answers.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Qrcode => "qrcode",
+            Self::Oauth2 => "oauth2",
             Self::Bind => "bind",
             Self::Dev => "dev",
         }
@@ -26,7 +34,7 @@ impl LoginMethod {
     /// The method with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Bind, Self::Dev].into_iter().find(|method| method.name() == name)
+        Self::ALL.into_iter().find(|method| method.name() == name)
     }
 }
 
@@ -42,6 +50,8 @@ pub enum LoginSource {
 }
 
 impl LoginSource {
+    const ALL: [Self; 3] = [Self::H5, Self::ItAgent, Self::ItAdmin];
+
     /// The word in records and answers.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -52,10 +62,20 @@ impl LoginSource {
         }
     }
 
+    /// The client for people who act in this role.
+    #[must_use]
+    pub const fn of(role: Role) -> Self {
+        match role {
+            Role::Admin => Self::ItAdmin,
+            Role::Agent => Self::ItAgent,
+            Role::User | Role::Supervisor | Role::Security => Self::H5,
+        }
+    }
+
     /// The source with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::H5, Self::ItAgent, Self::ItAdmin].into_iter().find(|source| source.name() == name)
+        Self::ALL.into_iter().find(|source| source.name() == name)
     }
 }
 
@@ -109,10 +129,10 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for source in [LoginSource::H5, LoginSource::ItAgent, LoginSource::ItAdmin] {
+        for source in LoginSource::ALL {
             assert_eq!(LoginSource::from_name(source.name()), Some(source));
         }
-        for method in [LoginMethod::Bind, LoginMethod::Dev] {
+        for method in LoginMethod::ALL {
             assert_eq!(LoginMethod::from_name(method.name()), Some(method));
         }
         assert_eq!(LoginSource::from_name("H5"), None);

@@ -7,21 +7,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
+use crate::kind::{Access, Kind, Ticket};
 use crate::{Entropy, NoEntropy};
-
-/// What a secret opens. Each kind has a prefix of its own.
-pub trait Kind {
-    /// Four characters that start every value of this kind.
-    const PREFIX: &'static str;
-}
-
-/// The kind of a full session's token.
-#[derive(Clone, Copy, Debug)]
-pub struct Access;
-
-impl Kind for Access {
-    const PREFIX: &'static str = "dpa_";
-}
 
 const PREFIX: usize = 4;
 const RANDOM: usize = 43;
@@ -47,14 +34,18 @@ impl<K: Kind> Secret<K> {
     /// # Errors
     /// When there are no random bytes to be had.
     pub fn generate(entropy: &Entropy) -> Result<Self, NoEntropy> {
-        let random = URL_SAFE_NO_PAD.encode(entropy.bytes::<32>()?);
+        Ok(Self::from_random(entropy.bytes()?))
+    }
+
+    fn from_random(random: [u8; 32]) -> Self {
+        let random = URL_SAFE_NO_PAD.encode(random);
         let mut text = [0; LENGTH];
         for (to, from) in text.iter_mut().zip(K::PREFIX.bytes().chain(random.bytes())) {
             *to = from;
         }
         let (body, tail) = text.split_at_mut(PREFIX + RANDOM);
         tail.copy_from_slice(&checksum(body));
-        Ok(Self { text, kind: PhantomData })
+        Self { text, kind: PhantomData }
     }
 
     /// Reads a value a client sent. A wrong kind, a typing error or a cut-off value is told here, before any store is
@@ -88,6 +79,38 @@ impl<K> Secret<K> {
     }
 }
 
+/// A token that only the holder of its ticket can read: what lies between the phone's "yes" and the browser that waits for
+/// it signs nobody in by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sealed([u8; 32]);
+
+impl Secret<Access> {
+    /// The token, to be read with `ticket` alone. A ticket seals one token, ever.
+    #[must_use]
+    pub fn seal(&self, ticket: &Secret<Ticket>) -> Sealed {
+        let mut bytes = [0; 32];
+        // The random part of a token is always 32 bytes.
+        let _ = URL_SAFE_NO_PAD.decode_slice(self.text.get(PREFIX..PREFIX + RANDOM).unwrap_or_default(), &mut bytes);
+        Sealed(masked(bytes, ticket))
+    }
+
+    /// The token that was sealed for `ticket`. Another ticket opens a token that never was.
+    #[must_use]
+    pub fn unseal(sealed: Sealed, ticket: &Secret<Ticket>) -> Self {
+        Self::from_random(masked(sealed.0, ticket))
+    }
+}
+
+/// Both ways: 32 random bytes under a pad that is made from the ticket and used once.
+fn masked(bytes: [u8; 32], ticket: &Secret<Ticket>) -> [u8; 32] {
+    let pad: [u8; 32] = Sha256::new().chain_update("deskpass delivery\0").chain_update(ticket.text).finalize().into();
+    let mut masked = bytes;
+    for (byte, pad) in masked.iter_mut().zip(pad) {
+        *byte ^= pad;
+    }
+    masked
+}
+
 impl<K: Kind> fmt::Debug for Secret<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}…", K::PREFIX)
@@ -116,6 +139,20 @@ impl Digest {
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok().map(Self)
+    }
+}
+
+impl Digest {
+    /// The digest of any other value that is only to be recognised, such as a platform's code.
+    #[must_use]
+    pub fn of(parts: &[&[u8]]) -> Self {
+        let mut hash = Sha256::new();
+        for part in parts {
+            // The length keeps two parts from being read as two others.
+            hash.update(part.len().to_be_bytes());
+            hash.update(part);
+        }
+        Self(hash.finalize().into())
     }
 }
 
@@ -165,6 +202,14 @@ mod tests {
         let secret = fresh::<Access>();
         assert_eq!(format!("{secret:?}"), "dpa_…");
         assert_eq!(format!("{:?}", secret.digest()).len(), 8);
+    }
+
+    #[test]
+    fn only_its_ticket_opens_a_sealed_token() {
+        let (token, ticket) = (fresh::<Access>(), fresh::<Ticket>());
+        let sealed = token.seal(&ticket);
+        assert_eq!(Secret::unseal(sealed, &ticket).expose(), token.expose());
+        assert_ne!(Secret::unseal(sealed, &fresh()).expose(), token.expose());
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub struct Session {
     pub current_role: Role,
     /// How they signed in.
     pub method: LoginMethod,
+    /// Whether the platform vouched for who they are.
+    pub proven: bool,
     /// Which client they signed in to.
     pub source: LoginSource,
     /// When they signed in.
@@ -39,6 +41,7 @@ mod tests {
             employee: EmployeeKey::from_parts("ww", "user01"),
             current_role: Role::User,
             method: LoginMethod::Dev,
+            proven: false,
             source: LoginSource::H5,
             created_at: Timestamp::from_millis(0),
             expires_at: Timestamp::from_millis(1_000),

@@ -1,22 +1,29 @@
 //! The command line.
 
 mod config;
+mod doctor;
 mod employee;
+mod link;
 mod serve;
+mod simulate;
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use deskpass_store::OpenError;
 
-use crate::Desk;
 use crate::config::{Override, Settings, Sources};
+use crate::errand::Errand;
+use crate::{Desk, StartError};
 
 /// The sign-in desk of an IT help desk.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true, max_term_width = 100)]
-#[command(after_help = "Example: try it with people to sign in as and everything embedded\n  deskpass serve --dev")]
+#[command(
+    after_help = "Examples:\n  deskpass serve --dev    try it, with people to sign in as and everything embedded\n  deskpass doctor         find out why signing in does not work"
+)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -38,9 +45,22 @@ enum Command {
     /// Give roles to employees and take them away.
     #[command(subcommand)]
     Role(employee::RoleCommand),
+    /// Say who of a connected corporation may act as which employee.
+    #[command(subcommand, after_help = "Example:\n  deskpass link approve wwpartner/lisi zhangsan")]
+    Link(link::LinkCommand),
     /// Look at the settings.
     #[command(subcommand)]
     Config(config::ConfigCommand),
+    /// Check settings, data and platform, and say how to mend what is wrong.
+    ///
+    /// Data that is not in use is brought up to date by it, as `deskpass migrate` does.
+    #[command(after_help = "Examples:\n  deskpass doctor --config /etc/deskpass.toml\n  deskpass doctor --language zh")]
+    Doctor(doctor::Doctor),
+    /// Run the simulated platform alone. Never for production.
+    #[command(
+        after_help = "Example: a platform for a desk in production mode that is known as desk.example.com\n  deskpass simulate --listen 127.0.0.1:8090 --domain desk.example.com"
+    )]
+    Simulate(simulate::Simulate),
 }
 
 /// What most commands take.
@@ -89,7 +109,10 @@ impl Cli {
             Command::Migrate(common) => migrate(&common),
             Command::Employee(command) => command.run(),
             Command::Role(command) => command.run(),
+            Command::Link(command) => command.run(),
             Command::Config(command) => command.run(),
+            Command::Doctor(doctor) => doctor.run(),
+            Command::Simulate(simulate) => simulate.run(),
         };
         match done {
             Ok(()) => ExitCode::SUCCESS,
@@ -137,6 +160,30 @@ impl Common {
             overrides,
             read: &|path: &Path| std::fs::read_to_string(path),
         })
+    }
+
+    /// Does an errand here, or has it done by the service that runs on the same data; `look` is the command that shows what
+    /// became of it.
+    fn send(&self, errand: &Errand, look: &str) -> Result<(), Failed> {
+        let (runtime, settings) = (runtime()?, self.settings()?);
+        if !errand.may_be_first() && !settings.data.join("deskpass.db").exists() {
+            let data = settings.data.display();
+            return Err(Failed(format!("there is no deskpass data in {data}; check --data and the settings")));
+        }
+        let development = settings.development;
+        let told = match runtime.block_on(Desk::open(settings)) {
+            Ok(desk) => runtime.block_on(errand.run(&desk.auth)),
+            Err(StartError::Open(OpenError::InUse(data))) => errand.hand_over(&data, development).map_err(|error| {
+                format!(
+                    "the service that runs on {} did not answer ({error}); it may have done this all the same: look \
+                     with `{look}`, see its log, or stop it and try again",
+                    data.display()
+                )
+            })?,
+            Err(error) => return Err(error.into()),
+        };
+        println!("{}", told.map_err(Failed)?);
+        Ok(())
     }
 }
 

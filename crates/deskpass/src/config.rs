@@ -30,12 +30,15 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod value;
+mod web_url;
 
 pub use example::example;
 pub use problem::{ConfigError, Problem};
 pub use resolved::{Resolved, resolve};
 pub use secret::{EncryptionKey, SecretText};
-pub use settings::{Bind, BindMode, Language, Log, LogFormat, LogLevel, Platform, Server, Session, Settings};
+pub use settings::{
+    Bind, BindMode, DefaultRole, Language, Log, LogFormat, LogLevel, Platform, Server, Session, Settings,
+};
 pub use sources::{Override, Sources};
 
 /// Resolves and checks the settings in one step.

@@ -1,15 +1,20 @@
 //! The desk as the HTTP floor sees it: the flows below, and what this deployment is.
 
+pub(crate) mod platform;
+
 use std::num::NonZeroUsize;
 use std::ops::Deref;
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use deskpass_auth::{Auth, BindPolicy, Error, Policy};
-use deskpass_core::{Clock, CorpId, Entropy, InvalidId, Networks, Timestamp};
-use deskpass_store::{Mode, OpenError, Store};
+use deskpass_core::{Clock, CorpId, Entropy, InvalidId, Networks, Role, Timestamp};
+use deskpass_store::{Mode, OpenError, Shared, Store};
+use deskpass_wecom::SettingsError;
+use deskpass_wecom_sim::Simulator;
+use tokio::sync::watch;
 
-use crate::config::{BindMode, Settings};
+use crate::config::{BindMode, DefaultRole, Settings};
 use crate::http::Readiness;
 use crate::telemetry::Metrics;
 
@@ -30,7 +35,11 @@ pub struct Inner {
     pub(crate) operators: Networks,
     pub(crate) metrics: Metrics,
     pub(crate) readiness: Readiness,
-    draining: AtomicBool,
+    /// The platform in a box; development mode has one.
+    pub(crate) simulator: Option<Simulator>,
+    /// The file by which the platform verifies the domain: its name and what is in it.
+    pub(crate) verify_file: Option<(String, String)>,
+    draining: watch::Sender<bool>,
 }
 
 /// Why the desk could not be opened.
@@ -45,6 +54,17 @@ pub enum StartError {
     /// The home corporation's id is not one.
     #[error("platform.corp_id {0}")]
     CorpId(#[from] InvalidId),
+    /// The platform cannot be talked to as the settings say.
+    #[error("the platform's settings do not work: {0}")]
+    Platform(#[from] SettingsError),
+    /// The platform's verification file cannot be used.
+    #[error("platform.verify_file {}: {why}", path.display())]
+    VerifyFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The network says no.
     #[error("cannot listen on {address}: {source}; choose another address with --listen")]
     Listen {
@@ -84,7 +104,11 @@ impl Desk {
     }
 
     async fn with(settings: Settings, store: Store, clock: Clock) -> Result<Self, StartError> {
-        let auth = Auth { store, clock, entropy: Entropy::system(), policy: policy(&settings)? };
+        let (policy, entropy, shared) = (policy(&settings)?, Entropy::system(), Shared::default());
+        let platform = platform::client(&settings, clock.clone())?;
+        let simulator = settings.development.then(|| platform::simulator(&settings, clock.clone(), entropy));
+        let verify_file = platform::verify_file(&settings)?;
+        let auth = Auth { store, shared, platform, clock, entropy, policy };
         if settings.development {
             auth.seed_dev_users().await?;
         }
@@ -93,7 +117,9 @@ impl Desk {
             operators: settings.server.operator_networks.iter().copied().collect(),
             metrics: Metrics::new(),
             readiness: Readiness::default(),
-            draining: AtomicBool::new(false),
+            simulator,
+            verify_file,
+            draining: watch::Sender::new(false),
             auth,
             settings,
         })))
@@ -101,11 +127,17 @@ impl Desk {
 
     /// Tells readiness that this process is about to go.
     pub(crate) fn drain(&self) {
-        self.draining.store(true, Ordering::SeqCst);
+        self.draining.send_replace(true);
     }
 
     pub(crate) fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::SeqCst)
+        *self.draining.borrow()
+    }
+
+    /// Completes when this process is about to go: what waits for something to happen stops waiting.
+    pub(crate) fn drained(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut draining = self.draining.subscribe();
+        async move { drop(draining.wait_for(|draining| *draining).await) }
     }
 }
 
@@ -132,6 +164,13 @@ fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
         home: CorpId::parse(&settings.platform.corp_id)?,
         lifetime: settings.session.lifetime,
         max_per_employee: settings.session.max_per_employee.map(NonZeroUsize::get),
+        default_role: match settings.default_role {
+            DefaultRole::User => Some(Role::User),
+            DefaultRole::Agent => Some(Role::Agent),
+            DefaultRole::Supervisor => Some(Role::Supervisor),
+            DefaultRole::Security => Some(Role::Security),
+            DefaultRole::None => None,
+        },
         bind,
     })
 }

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use deskpass_auth::{Auth, Error, Refusal};
-use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Person, Role, Roles};
-use deskpass_store::Listed;
+use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Person, Role, Roles, Timestamp};
+use deskpass_store::{Link, Listed};
 use serde::{Deserialize, Serialize};
 
 /// An errand.
@@ -22,6 +22,9 @@ pub(crate) enum Errand {
     Enable(Who),
     Grant(Who, String),
     Revoke(Who, String),
+    ApproveLink { identity: String, target: Who },
+    Links,
+    RemoveLink { identity: String },
 }
 
 /// An employee, as named on the command line.
@@ -75,6 +78,17 @@ impl Errand {
                 let held = if revoked { "no longer holds" } else { "did not hold" };
                 Ok(format!("{} {held} the role {role}", who.employee))
             }
+            Self::ApproveLink { identity, target } => {
+                let approved = auth.approve_link(outsider(auth, identity)?, target.key(auth)?).await;
+                approved.map_err(|error| target.explain(&error))?;
+                Ok(format!("{identity} may act as {} from their next sign-in on", target.employee))
+            }
+            Self::Links => links(auth).await,
+            Self::RemoveLink { identity } => {
+                let removed = auth.remove_link(outsider(auth, identity)?).await.map_err(|error| trouble(&error))?;
+                let could = if removed { "may no longer act as anyone else" } else { "had no link" };
+                Ok(format!("{identity} {could}"))
+            }
         }
     }
 
@@ -108,9 +122,29 @@ impl Who {
                 format!("{name} was added before; `deskpass role grant {name} ROLE` gives them a role")
             }
             Error::Refused(Refusal::NoSuchRole(role)) => no_such_role(role),
-            other => format!("{other}; see the service's log, and look for room and permissions on the disk"),
+            other => trouble(other),
         }
     }
+}
+
+fn trouble(error: &Error) -> String {
+    format!("{error}; see the service's log, and look for room and permissions on the disk")
+}
+
+/// Reads `CORP/USER`: somebody of a connected corporation, as the platform names them.
+fn outsider(auth: &Auth, identity: &str) -> Result<EmployeeKey, String> {
+    let Some((corp, user)) = identity.split_once('/') else {
+        return Err(format!("CORP/USER has no slash in {identity}; write it as the platform does: wwpartner/lisi"));
+    };
+    let corp = CorpId::parse(corp).map_err(|rule| format!("CORP in CORP/USER {rule}"))?;
+    let user = EmployeeId::parse(user).map_err(|rule| format!("USER in CORP/USER {rule}"))?;
+    if corp == auth.policy.home {
+        let corp = corp.as_str();
+        return Err(format!(
+            "{corp} is the main corporation, whose people sign in by themselves; name somebody of a connected one"
+        ));
+    }
+    Ok(auth.key(Some(&corp), &user))
 }
 
 async fn add(auth: &Auth, who: &Who, name: Option<&str>, department: &str, roles: &[String]) -> Told {
@@ -155,4 +189,27 @@ fn names(roles: Roles) -> String {
 
 fn no_such_role(name: &str) -> String {
     format!("there is no role {name}; the roles are {}", names(Role::ALL.into_iter().collect()))
+}
+
+async fn links(auth: &Auth) -> Told {
+    let approved = auth.links(i64::MAX).await.map_err(|error| trouble(&error))?;
+    if approved.is_empty() {
+        return Ok("there are no links; `deskpass link approve CORP/USER EMPLOYEE` makes one".to_owned());
+    }
+    let heading = format!("{:<40} {:<20} {:<22} BOUND", "IDENTITY", "EMPLOYEE", "APPROVED");
+    let lines: Vec<_> = std::iter::once(heading).chain(approved.iter().map(|link| link_line(auth, link))).collect();
+    Ok(lines.join("\n"))
+}
+
+fn link_line(auth: &Auth, Link { identity, target, approved_at, bound_at }: &Link) -> String {
+    let identity = format!("{}/{}", identity.corp(), identity.id());
+    let at_home = target.corp() == auth.policy.home.as_str();
+    let target = if at_home { target.id().to_owned() } else { format!("{}/{}", target.corp(), target.id()) };
+    let bound = bound_at.map_or_else(|| "not yet".to_owned(), second);
+    format!("{identity:<40} {target:<20} {:<22} {bound}", second(*approved_at))
+}
+
+/// A moment to the second.
+fn second(moment: Timestamp) -> String {
+    jiff::Timestamp::from_second(moment.millis().div_euclid(1_000)).unwrap_or_default().to_string()
 }

@@ -2,14 +2,25 @@
 
 mod answer;
 mod bind;
+mod browser;
+mod cookie;
 mod dev;
 mod envelope;
+mod events;
 mod extract;
 mod failure;
 mod fields;
 mod health;
+mod landing;
 mod language;
+mod oauth;
+mod page;
+mod picture;
+mod qr;
+mod query;
+mod redirect;
 mod session;
+mod sim;
 mod who;
 
 use std::fmt;
@@ -48,6 +59,8 @@ pub struct Route {
     pub who: Who,
     /// What went wrong when it fails unexpectedly, in English and Chinese.
     pub phrase: [&'static str; 2],
+    /// Whether asking changes something, even by GET: then nobody may ask in passing, by HEAD or ahead of time.
+    pub leaves_traces: bool,
     handler: Box<dyn Fn(Request, Window) -> BoxFuture<'static, Response> + Send + Sync>,
 }
 
@@ -62,7 +75,11 @@ impl Route {
         let handler = Box::new(move |request, window| -> BoxFuture<'static, Response> {
             Box::pin(handler.clone().call(request, window))
         });
-        Self { method, path, who, phrase, handler }
+        Self { method, path, who, phrase, leaves_traces: false, handler }
+    }
+
+    fn leaving_traces(self) -> Self {
+        Self { leaves_traces: true, ..self }
     }
 }
 
@@ -79,7 +96,17 @@ pub fn routes() -> Vec<Route> {
     use Who::{Anyone, Caller, Developer, Holder, Operator};
     const GET: Method = Method::GET;
     const POST: Method = Method::POST;
-    vec![
+    let mut table = vec![
+        Route::new(GET,  "/api/auth/qrcode",      Anyone,    ["QR code failed", "二维码生成失败"],           qr::qrcode).leaving_traces(),
+        Route::new(GET,  "/api/auth/scan/status", Anyone,    ["Scan status failed", "扫码状态查询失败"],     qr::status).leaving_traces(),
+        Route::new(GET,  "/api/auth/scan/events", Anyone,    ["Scan events failed", "扫码事件推送失败"],     qr::events).leaving_traces(),
+        Route::new(POST, "/api/auth/scan/request", Anyone,   ["Reading the scan failed", "读取扫码请求失败"], qr::request),
+        Route::new(POST, "/api/auth/scan/confirm", Anyone,   ["Confirming failed", "确认登录失败"],          qr::confirm),
+        Route::new(POST, "/api/auth/scan/cancel", Anyone,    ["Cancelling failed", "取消登录失败"],          qr::cancel),
+        Route::new(GET,  "/api/auth/oauth2/url",  Anyone,    ["Authorization address failed", "生成授权地址失败"], oauth::url).leaving_traces(),
+        Route::new(GET,  redirect::CALLBACK,      Anyone,    ["Sign-in failed", "登录失败"],                 oauth::callback).leaving_traces(),
+        Route::new(POST, "/api/auth/oauth2/pending", Anyone, ["Reading the sign-in failed", "读取登录请求失败"], oauth::pending),
+        Route::new(POST, "/api/auth/oauth2/continue", Anyone, ["Sign-in failed", "登录失败"],                oauth::proceed),
         Route::new(POST, "/api/auth/verify",      Anyone,    ["Token verification failed", "令牌校验失败"],  session::verify),
         Route::new(POST, "/api/auth/logout",      Holder,    ["Logout failed", "退出登录失败"],              session::logout),
         Route::new(GET,  "/api/auth/me",          Caller,    ["Reading the current user failed", "获取当前用户失败"], session::me),
@@ -93,5 +120,15 @@ pub fn routes() -> Vec<Route> {
         Route::new(GET,  "/version",              Anyone,    ["Reading the version failed", "获取版本失败"], health::version),
         Route::new(GET,  "/healthz",              Anyone,    ["Not alive", "服务异常"],                      health::alive),
         Route::new(GET,  "/metrics",              Operator,  ["Reading metrics failed", "获取指标失败"],     health::metrics),
-    ]
+        Route::new(GET,  "/WW_verify_{file}",     Anyone,    ["Reading the file failed", "读取文件失败"],    page::verify_file),
+    ];
+    for path in ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/", "/assets/{file}"] {
+        table.push(Route::new(GET, path, Anyone, ["Reading the page failed", "读取页面失败"], page::page));
+    }
+    for path in ["/sim", "/sim/", "/sim/{*rest}"] {
+        for method in [GET, POST, Method::PUT, Method::DELETE] {
+            table.push(Route::new(method, path, Developer, ["The simulated platform failed", "模拟平台失败"], sim::answer));
+        }
+    }
+    table
 }

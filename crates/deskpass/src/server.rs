@@ -10,6 +10,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Body;
+use axum::response::Response;
+use futures_util::StreamExt as _;
+use hyper::body::Body as _;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -17,6 +21,7 @@ use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
+use crate::config::Settings;
 use crate::http::Answerer;
 use crate::{Desk, StartError};
 use connections::{Connections, Place};
@@ -27,8 +32,19 @@ use patience::{Limits, Patient, Serving};
 pub struct Server {
     desk: Desk,
     listener: TcpListener,
-    address: SocketAddr,
     errands: Option<UnixListener>,
+}
+
+/// Takes the address that the settings say, and tells the settings which one it is when any free port was asked for.
+///
+/// # Errors
+/// When the address cannot be had.
+pub async fn listen(settings: Settings) -> Result<(Settings, TcpListener), StartError> {
+    let address = settings.listen;
+    let refused = |source| StartError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(refused)?;
+    let address = listener.local_addr().map_err(refused)?;
+    Ok((settings.listening_at(address), listener))
 }
 
 /// The most a request's head may take, in bytes and in fields.
@@ -36,23 +52,11 @@ const HEAD_BYTES: usize = 16 * 1024;
 const HEAD_FIELDS: usize = 64;
 
 impl Server {
-    /// Listens where the settings say.
-    ///
-    /// # Errors
-    /// When the address cannot be had.
-    pub async fn bind(desk: Desk) -> Result<Self, StartError> {
-        let address = desk.settings.listen;
-        let refused = |source| StartError::Listen { address, source };
-        let listener = TcpListener::bind(address).await.map_err(refused)?;
-        let address = listener.local_addr().map_err(refused)?;
-        let errands = errands::open(&desk);
-        Ok(Self { desk, listener, address, errands })
-    }
-
-    /// Where it listens, also when any free port was asked for.
+    /// A desk that is open to whoever comes to `listener`.
     #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    pub fn new(desk: Desk, listener: TcpListener) -> Self {
+        let errands = errands::open(&desk);
+        Self { desk, listener, errands }
     }
 
     /// Serves until `stop` completes; then says it is not ready, goes on for a while so that balancers notice, takes no
@@ -115,9 +119,7 @@ async fn serve(stream: TcpStream, peer: SocketAddr, answerer: Arc<Answerer>, lim
         let (answerer, serving) = (Arc::clone(&answerer), serving.clone());
         async move {
             serving.turn();
-            let answer = answerer.answer(peer.ip(), request).await;
-            serving.turn();
-            Ok::<_, Infallible>(answer)
+            Ok::<_, Infallible>(served(answerer.answer(peer.ip(), request).await, serving))
         }
     });
     let mut http = http1::Builder::new();
@@ -134,6 +136,31 @@ async fn serve(stream: TcpStream, peer: SocketAddr, answerer: Arc<Answerer>, lim
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended badly");
+    }
+}
+
+/// An answer that is whole ends the request. One that is still being written does so when it is through.
+fn served(answer: Response, serving: Serving) -> Response {
+    if answer.body().size_hint().exact().is_some() {
+        serving.turn();
+        return answer;
+    }
+    let end = End(serving);
+    answer.map(|body| {
+        Body::from_stream(body.into_data_stream().map(move |piece| {
+            let _until_the_last = &end;
+            piece
+        }))
+    })
+}
+
+/// Ends a request when it is dropped.
+#[derive(Debug)]
+struct End(Serving);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.turn();
     }
 }
 

@@ -112,11 +112,7 @@ impl Database {
         create(&path).map_err(refused)?;
         let broken = |error: StoreError| OpenError::Database { path: path.clone(), detail: error.to_string() };
         let sql = Sql::open_writer(&path).map_err(broken)?;
-        migrate::run(&sql, now).map_err(|error| error.at(&path))?;
-        let found = migrate::claim(&sql, mode.name()).map_err(broken)?;
-        if found != mode.name() {
-            return Err(OpenError::Mode { path: directory.to_owned(), found, wanted: mode.name() });
-        }
+        migrate::run(&sql, mode.name(), now).map_err(|error| error.at(directory, &path))?;
         lock.mark().map_err(refused)?;
         let writer = Writer::start(sql, cache).map_err(broken)?;
         Ok(Self { readers: Readers::new(path), writer, _lock: lock })

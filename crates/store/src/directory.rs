@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use deskpass_core::{EmployeeKey, Person, Role, Roles, Timestamp};
+use deskpass_core::{EmployeeKey, Identified, Person, Role, Roles, Timestamp};
 
 use crate::cache::Change;
 use crate::database::{Row, Sql};
@@ -107,6 +107,25 @@ impl Store {
             .await
     }
 
+    /// Takes over what the platform says of a person: enters them when they are new, and gives them the role of their agent
+    /// record, else `default_role`, when they hold none.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn welcome(&self, who: Identified, default_role: Option<Role>, at: Timestamp) -> Result<(), StoreError> {
+        self.database
+            .write(move |tx| {
+                let (corp, id) = (who.key.corp(), who.key.id());
+                let (name, department) = (who.name.as_deref(), who.department.as_deref());
+                let values = args![corp, id, &*who.employee_id, name, department, who.avatar.as_deref(), at];
+                tx.execute(WELCOME, &values)?;
+                tx.execute(FALL_BACK, &args![corp, id, default_role])?;
+                tx.touch(Change::Person(who.key.clone()));
+                Ok(())
+            })
+            .await
+    }
+
     /// Gives a person a role; `false` when they held it.
     ///
     /// # Errors
@@ -171,6 +190,16 @@ impl Store {
     }
 }
 
+/// What the platform does not tell stays as it was.
+const WELCOME: &str = "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at)
+    VALUES ($1, $2, $3, COALESCE($4, $3), COALESCE($5, ''), COALESCE($6, ''), $7)
+    ON CONFLICT (corp_id, employee_key) DO UPDATE SET name = COALESCE($4, employee.name),
+    department = COALESCE($5, employee.department), avatar = COALESCE($6, employee.avatar)";
+const FALL_BACK: &str =
+    "INSERT INTO user_role (corp_id, employee_key, role_id) SELECT fallen.corp_id, fallen.employee_key,
+    fallen.role_id FROM (SELECT $1 AS corp_id, $2 AS employee_key, COALESCE((SELECT role_id FROM agent
+    WHERE corp_id = $1 AND employee_key = $2), $3) AS role_id) AS fallen
+    WHERE fallen.role_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM user_role WHERE corp_id = $1 AND employee_key = $2)";
 const GRANT: &str = "INSERT INTO user_role (corp_id, employee_key, role_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
 const REVOKE: &str = "DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
 

@@ -8,8 +8,10 @@ mod agents;
 mod cache;
 mod directory;
 mod error;
+mod links;
 mod login_log;
 mod sessions;
+mod shared;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,8 +25,10 @@ pub use cache::{Member, Standing};
 pub use database::{Mode, OpenError};
 pub use directory::{Listed, NewEmployee};
 pub use error::{Cause, StoreError};
+pub use links::Link;
 pub use login_log::{Event, LogEntry};
 pub use sessions::{Birth, Ended, Found};
+pub use shared::{Changes, Code, Flow, Held, Perishable, Pointer, Shared, Shelf};
 
 /// The store of one desk. Clones share it.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, Role, Session
 
 use crate::cache::{Change, Epoch};
 use crate::database::{Row, Sql, Tx};
-use crate::{LogEntry, Standing, Store, StoreError};
+use crate::{LogEntry, Standing, Store, StoreError, links};
 
 /// A session about to begin.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub struct Birth {
     pub digest: Digest,
     /// The session.
     pub session: Session,
+    /// The proof that it uses up, without which it does not begin.
+    pub proof: Option<Digest>,
     /// How many sessions the person may have at once; the oldest end.
     pub at_most: Option<usize>,
     /// How long the digests of those are denied.
@@ -115,7 +117,8 @@ impl Store {
         Ok(kept.then_some(Found::Session(standing)))
     }
 
-    /// Begins a session and logs it; `false`, and nothing happened, when the employee is gone or shut out.
+    /// Begins a session and logs it; `false`, and no session, when the employee is gone or shut out, or the proof is not
+    /// good for it.
     ///
     /// # Errors
     /// When the store fails.
@@ -163,8 +166,8 @@ impl Store {
             .await
     }
 
-    /// Removes up to `batch` sessions that ended before `ended` and as many deny-list entries whose time is over; returns
-    /// how many went. Small batches share the writer with sign-ins without holding them up.
+    /// Removes up to `batch` sessions that ended before `ended`, and as many deny-list entries and proofs whose time is over;
+    /// returns how many went. Small batches share the writer with sign-ins without holding them up.
     ///
     /// # Errors
     /// When the store fails.
@@ -181,7 +184,11 @@ impl Store {
                     "DELETE FROM denied_token WHERE digest IN (SELECT digest FROM denied_token WHERE until <= $1 LIMIT $2)",
                     &args![now, batch],
                 )?;
-                let gone = expired.len() + forgiven;
+                let spent = tx.execute(
+                    "DELETE FROM bind_proof WHERE digest IN (SELECT digest FROM bind_proof WHERE expires_at <= $1 LIMIT $2)",
+                    &args![now, batch],
+                )?;
+                let gone = expired.len() + forgiven + spent;
                 for digest in expired {
                     tx.touch(Change::Session(digest));
                 }
@@ -192,15 +199,20 @@ impl Store {
 }
 
 fn begin(tx: &mut Tx<'_>, birth: Birth) -> Result<bool, StoreError> {
-    let Birth { digest, session, at_most, deny_until, entry } = birth;
+    let Birth { digest, session, proof, at_most, deny_until, entry } = birth;
+    if let Some(proof) = proof
+        && !links::spend(tx, proof, &session.employee, session.created_at)?
+    {
+        return Ok(false);
+    }
     let (corp, id) = (session.employee.corp(), session.employee.id());
     let born = tx.execute(
-        "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at)
-         SELECT $1, corp_id, employee_key, $4, $5, $6, $7, $8 FROM employee
+        "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at,
+         proven) SELECT $1, corp_id, employee_key, $4, $5, $6, $7, $8, $9 FROM employee
          WHERE corp_id = $2 AND employee_key = $3 AND disabled_at IS NULL",
         &args![
             digest, corp, id, session.current_role, session.method.name(), session.source.name(), session.created_at,
-            session.expires_at
+            session.expires_at, session.proven
         ],
     )?;
     if born == 0 {
@@ -255,7 +267,7 @@ fn deny(tx: &mut Tx<'_>, digest: Digest, why: Ended, until: Timestamp) -> Result
 }
 
 fn find(sql: &Sql, digest: Digest) -> Result<Read, StoreError> {
-    let text = "SELECT corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at
+    let text = "SELECT corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at, proven
         FROM session WHERE digest = $1";
     if let Some(session) = sql.first(text, &args![digest], session)? {
         return Ok(Read::Session(session));
@@ -278,5 +290,6 @@ fn session(row: &Row<'_>) -> Result<Session, StoreError> {
         source: LoginSource::from_name(&row.text(4)?).ok_or_else(damaged)?,
         created_at: row.moment(5)?,
         expires_at: row.moment(6)?,
+        proven: row.int(7)? != 0,
     })
 }

@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use crate::harness::{PRODUCTION, TestDesk, settings};
+use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Role};
+
+use crate::harness::{Client, PRODUCTION, Platform, Response, TestDesk, cookies, fragment, location, settings};
 
 on_every_store! {
     async fn in_development_signs_the_named_employee_in(desk) {
@@ -108,4 +110,169 @@ async fn open_in_production_serves_its_networks_and_never_an_administrator() {
     let mut client = desk.client().await;
     client.switch(&token, "admin").await.refused(403, 1003);
     assert_eq!(client.verify(&token).await["roles"], json!(["agent", "user"]));
+}
+
+/// A desk in production that talks to a platform, with some people.
+async fn proving() -> (TestDesk, Platform) {
+    let (desk, platform) = TestDesk::production_with_platform(&[]).await;
+    desk.auth().seed_dev_users().await.unwrap();
+    (desk, platform)
+}
+
+fn partner(desk: &TestDesk) -> EmployeeKey {
+    let corp = CorpId::parse("wwpartner").unwrap();
+    desk.auth().key(Some(&corp), &EmployeeId::parse("partner01").unwrap())
+}
+
+/// Has the platform identify the partner's person; where they land.
+async fn arrive(desk: &TestDesk, platform: &Platform) -> Response {
+    let mut client = desk.client().await;
+    let (link, flow) = client.set_out("https://desk.example.com/h5/").await;
+    let back = platform.client().await.authorize(&link, "wwpartner/partner01").await;
+    client.come_back(&back, &flow).await
+}
+
+/// A proof of who the partner's person is.
+async fn proof(desk: &TestDesk, platform: &Platform) -> String {
+    fragment(location(&arrive(desk, platform).await), "bind_ticket")
+}
+
+async fn bind(client: &mut Client, employee: &str, proof: &str) -> Response {
+    let ask = json!({ "employee_id": employee, "bind_ticket": proof });
+    client.post("/api/auth/bind", &[("x-request-id", "same")], &ask).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proof_and_an_approved_link_sign_in_as_the_employee_and_from_then_on_directly() {
+    let (desk, platform) = proving().await;
+    let mut client = desk.client().await;
+    desk.auth().approve_link(partner(&desk), desk.key("admin01")).await.unwrap();
+    let arrived = arrive(&desk, &platform).await;
+    assert!(location(&arrived).starts_with("https://desk.example.com/h5/#bind_ticket=dpb_"), "{arrived:?}");
+    let set = arrived.header("set-cookie").unwrap();
+    assert!(
+        set.starts_with("__Host-deskpass_bind=dpb_")
+            && set.ends_with("; Path=/; Max-Age=300; HttpOnly; SameSite=Lax; Secure"),
+        "{set}"
+    );
+    assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+    // By the cookie, as a browser would.
+    let answer =
+        client.post("/api/auth/bind", &[("cookie", &cookies(&arrived))], &json!({ "employee_id": "admin01" })).await;
+    let login = answer.data();
+    assert_eq!(
+        (&login["employee_id"], &login["login_method"], &login["current_role"]),
+        (&json!("admin01"), &json!("bind"), &json!("admin"))
+    );
+    assert!(answer.header("set-cookie").unwrap().contains("deskpass_bind=; Path=/; Max-Age=0"));
+    assert_eq!(client.verify(login["token"].as_str().unwrap()).await["roles"], json!(["admin", "agent", "user"]));
+    // Next time the platform's word is enough.
+    let landed = arrive(&desk, &platform).await;
+    assert!(location(&landed).starts_with("https://desk.example.com/h5/#ticket="), "{landed:?}");
+    let log = desk.query("SELECT employee_key, login_method FROM login_log ORDER BY rowid");
+    assert_eq!(log, ["admin01|bind", "admin01|oauth2"]);
+    // Until it is taken back.
+    assert!(desk.auth().remove_link(partner(&desk)).await.unwrap());
+    assert!(location(&arrive(&desk, &platform).await).contains("#bind_ticket="));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_other_proof_and_every_other_employee_gets_one_and_the_same_refusal() {
+    let (desk, platform) = proving().await;
+    let mut client = desk.client().await;
+    desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+    desk.auth().disable(desk.key("security01")).await.unwrap();
+    let mut refusals = Vec::new();
+    for employee in ["admin01", "nobody", "partner01", "norole01", "security01"] {
+        let proof = proof(&desk, &platform).await;
+        refusals.push(bind(&mut client, employee, &proof).await);
+    }
+    for proof in ["", "x", "dpb_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"] {
+        refusals.push(bind(&mut client, "user01", proof).await);
+    }
+    let (late, used) = (proof(&desk, &platform).await, proof(&desk, &platform).await);
+    bind(&mut client, "user01", &used).await.data();
+    refusals.push(bind(&mut client, "user01", &used).await);
+    desk.clock.wind(std::time::Duration::from_mins(5));
+    refusals.push(bind(&mut client, "user01", &late).await);
+    // Tried on one employee after the other, a proof is soon worth nothing.
+    desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+    let tired = proof(&desk, &platform).await;
+    for _ in 0..5 {
+        refusals.push(bind(&mut client, "admin01", &tired).await);
+    }
+    refusals.push(bind(&mut client, "user01", &tired).await);
+    let bodies: std::collections::HashSet<_> =
+        refusals.iter().map(|refusal| (refusal.status, refusal.body.clone())).collect();
+    assert_eq!(bodies.len(), 1, "{bodies:?}");
+    refusals[0].refused(403, 1003);
+    assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_binds_with_one_proof_one_succeeds() {
+    let (desk, platform) = proving().await;
+    desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+    for round in 1..=100 {
+        let proof = proof_of(&desk, &platform).await;
+        let mut clients = [desk.client().await, desk.client().await, desk.client().await];
+        let [one, two, three] = &mut clients;
+        let (first, second, third) =
+            tokio::join!(bind(one, "user01", &proof), bind(two, "user01", &proof), bind(three, "user01", &proof));
+        let mut statuses = [first.status, second.status, third.status];
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 403, 403]);
+        assert_eq!(desk.query("SELECT count(*) FROM login_log"), [round.to_string()]);
+    }
+}
+
+/// A fresh proof, also for somebody who is bound already.
+async fn proof_of(desk: &TestDesk, platform: &Platform) -> String {
+    desk.auth().approve_link(partner(desk), desk.key("user01")).await.unwrap();
+    proof(desk, platform).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn somebody_who_was_entered_with_their_own_identity_needs_no_link() {
+    let (desk, platform) = proving().await;
+    let key = partner(&desk);
+    let ticket = proof(&desk, &platform).await;
+    let (employee_id, name) = ("partner01".to_owned(), "Pat Partner".to_owned());
+    let (department, avatar) = (String::new(), String::new());
+    let roles = deskpass_core::Roles::NONE.with(Role::User);
+    let person = deskpass_core::Person { key, employee_id, name, department, avatar, roles, disabled: false };
+    desk.auth().add_employee(person).await.unwrap();
+    let mut client = desk.client().await;
+    let ask = json!({ "employee_id": "partner01", "corp_id": "wwpartner", "bind_ticket": ticket });
+    let login = client.post("/api/auth/bind", &[], &ask).await.data();
+    assert_eq!((&login["corp_id"], &login["roles"]), (&json!("wwpartner"), &json!(["user"])));
+    assert!(location(&arrive(&desk, &platform).await).contains("#ticket="));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proof_that_is_swept_out_is_gone_and_one_that_counts_survives_a_restart() {
+    let (desk, platform) = proving().await;
+    desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+    let proof = proof(&desk, &platform).await;
+    desk.auth().sweep().await.unwrap();
+    let desk = desk.restart().await;
+    bind(&mut desk.client().await, "user01", &proof).await.data();
+    desk.clock.wind(std::time::Duration::from_mins(5));
+    desk.auth().sweep().await.unwrap();
+    assert_eq!(desk.query("SELECT count(*) FROM bind_proof"), ["0"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_bind_off_a_proof_opens_nothing_and_a_stranger_who_scans_leaves_the_code_waiting() {
+    let (desk, platform) = TestDesk::production_with_platform(&[("bind.mode", "off")]).await;
+    desk.auth().seed_dev_users().await.unwrap();
+    desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+    let mut client = desk.client().await;
+    let proof = proof(&desk, &platform).await;
+    bind(&mut client, "user01", &proof).await.refused(403, 1003);
+    let code = client.qrcode().await;
+    let back = platform.client().await.authorize(code["qrcode_url"].as_str().unwrap(), "wwpartner/partner01").await;
+    let landed = client.come_back(&back, "").await;
+    assert!(location(&landed).starts_with("https://desk.example.com/h5/#bind_ticket="), "{landed:?}");
+    assert_eq!(client.scan_status(code["ticket"].as_str().unwrap()).await["status"], "waiting");
 }

@@ -1,14 +1,12 @@
 //! `deskpass employee` and `deskpass role`: the first administrator is made here.
 
-use std::io;
-use std::path::Path;
-
 use clap::{Args, Subcommand};
-use deskpass_store::OpenError;
 
-use super::{Common, Failed, runtime};
+use super::{Common, Failed};
 use crate::errand::{Errand, Who};
-use crate::{Desk, StartError};
+
+/// What shows how things stand.
+const LOOK: &str = "deskpass employee list";
 
 /// Add, list, disable and enable employees.
 #[derive(Debug, Subcommand)]
@@ -82,11 +80,11 @@ pub(super) struct Assignment {
 impl EmployeeCommand {
     pub(super) fn run(self) -> Result<(), Failed> {
         match self {
-            Self::List(common) => send(&common, &Errand::List),
-            Self::Disable(named) => send(&named.common, &Errand::Disable(named.who())),
-            Self::Enable(named) => send(&named.common, &Errand::Enable(named.who())),
+            Self::List(common) => common.send(&Errand::List, LOOK),
+            Self::Disable(named) => named.common.send(&Errand::Disable(named.who()), LOOK),
+            Self::Enable(named) => named.common.send(&Errand::Enable(named.who()), LOOK),
             Self::Add(Add { named, name, department, roles }) => {
-                send(&named.common, &Errand::Add { who: named.who(), name, department, roles })
+                named.common.send(&Errand::Add { who: named.who(), name, department, roles }, LOOK)
             }
         }
     }
@@ -95,8 +93,8 @@ impl EmployeeCommand {
 impl RoleCommand {
     pub(super) fn run(self) -> Result<(), Failed> {
         match self {
-            Self::Grant(Assignment { named, role }) => send(&named.common, &Errand::Grant(named.who(), role)),
-            Self::Revoke(Assignment { named, role }) => send(&named.common, &Errand::Revoke(named.who(), role)),
+            Self::Grant(Assignment { named, role }) => named.common.send(&Errand::Grant(named.who(), role), LOOK),
+            Self::Revoke(Assignment { named, role }) => named.common.send(&Errand::Revoke(named.who(), role), LOOK),
         }
     }
 }
@@ -105,31 +103,4 @@ impl Named {
     fn who(&self) -> Who {
         Who { employee: self.employee.clone(), corp: self.corp.clone() }
     }
-}
-
-/// Does an errand here, or has it done by the service that runs on the same data.
-fn send(common: &Common, errand: &Errand) -> Result<(), Failed> {
-    let (runtime, settings) = (runtime()?, common.settings()?);
-    if !errand.may_be_first() && !settings.data.join("deskpass.db").exists() {
-        let data = settings.data.display();
-        return Err(Failed(format!("there is no deskpass data in {data}; check --data and the settings")));
-    }
-    let development = settings.development;
-    let told = match runtime.block_on(Desk::open(settings)) {
-        Ok(desk) => runtime.block_on(errand.run(&desk.auth)),
-        Err(StartError::Open(OpenError::InUse(data))) => {
-            errand.hand_over(&data, development).map_err(|error| unanswered(&data, &error))?
-        }
-        Err(error) => return Err(error.into()),
-    };
-    println!("{}", told.map_err(Failed)?);
-    Ok(())
-}
-
-fn unanswered(data: &Path, error: &io::Error) -> Failed {
-    let data = data.display();
-    Failed(format!(
-        "the service that runs on {data} did not answer ({error}); it may have done this all the same: look with \
-         `deskpass employee list`, see its log, or stop it and try again"
-    ))
 }

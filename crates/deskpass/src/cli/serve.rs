@@ -7,7 +7,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Failed, Serving};
 use crate::config::{self, Settings};
-use crate::server::Server;
+use crate::server::{Server, listen};
 use crate::{Desk, telemetry};
 use deskpass_auth::DEV_USERS;
 
@@ -22,10 +22,11 @@ pub(super) fn run(serving: &Serving) -> Result<(), Failed> {
 async fn serve(settings: Settings) -> Result<(), Failed> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let server = Server::bind(Desk::open(settings.clone()).await?).await?;
-    let mut told = format!("deskpass is ready at http://{}\n", server.address());
+    let (settings, listener) = listen(settings).await?;
+    let server = Server::new(Desk::open(settings.clone()).await?, listener);
+    let mut told = format!("deskpass is ready at http://{}\n", settings.listen);
     if settings.development {
-        told += &next_steps(&settings, &server.address().to_string());
+        told += &next_steps(&settings);
     }
     // Whoever started us may have stopped listening; that is no reason not to serve.
     let _ = std::io::stdout().write_all(told.as_bytes());
@@ -47,7 +48,7 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
     Ok(())
 }
 
-fn next_steps(settings: &Settings, address: &str) -> String {
+fn next_steps(settings: &Settings) -> String {
     let mut text = format!(
         "\n  Development mode: anyone who can reach this address can sign in as anyone.\n  Data: {}\n\n  People to sign in as:\n",
         settings.data.display()
@@ -57,7 +58,8 @@ fn next_steps(settings: &Settings, address: &str) -> String {
         let roles = if roles.is_empty() { "no role".to_owned() } else { roles.join(", ") };
         let _ = writeln!(text, "    {id:<14}{name:<18}{roles}");
     }
+    let url = &settings.public_url;
     text + &format!(
-        "\n  Try:\n    curl -s http://{address}/api/dev/login -H 'content-type: application/json' -d '{{\"employee_id\":\"admin01\"}}'\n    curl -s http://{address}/api/ready\n\n  Stop with Ctrl-C.\n"
+        "\n  Open:\n    {url}/       sign in with a QR code; \"Open the simulated phone\" plays the phone\n    {url}/sim    the simulated platform: who is there, how to script it\n\n  Or without a browser:\n    curl -s {url}/api/dev/login -H 'content-type: application/json' -d '{{\"employee_id\":\"admin01\"}}'\n\n  Stop with Ctrl-C.\n"
     )
 }

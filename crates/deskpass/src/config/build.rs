@@ -44,11 +44,26 @@ fn settings(resolved: &Resolved) -> Option<Settings> {
         encryption_key: resolved.get("encryption_key"),
         trusted_proxies: resolved.get("trusted_proxies")?,
         development: resolved.get("development.enabled")?,
-        platform: Platform { corp_id: resolved.get("platform.corp_id")?, secret: resolved.get("platform.secret") },
+        redirect_origins: resolved.get("redirect_origins")?,
+        default_role: resolved.get("default_role")?,
+        platform: platform(resolved)?,
         session: session(resolved)?,
         bind: bind(resolved)?,
         server: server(resolved)?,
         log: Log { level: resolved.get("log.level")?, format: resolved.get("log.format")? },
+    })
+}
+
+fn platform(resolved: &Resolved) -> Option<Platform> {
+    Some(Platform {
+        corp_id: resolved.get("platform.corp_id")?,
+        secret: resolved.get("platform.secret"),
+        agent_id: resolved.get("platform.agent_id"),
+        api_url: resolved.get("platform.api_url")?,
+        authorize_url: resolved.get("platform.authorize_url")?,
+        web_login_url: resolved.get("platform.web_login_url")?,
+        proxy: resolved.get("platform.proxy"),
+        verify_file: resolved.get("platform.verify_file"),
     })
 }
 

@@ -53,6 +53,10 @@ fn defaults(key: &Key) -> String {
             let development = development.map_or("not set".to_owned(), |text| key.toml(text));
             format!("Default: {development} in development; required in production.")
         }
+        Fallback::Optional { development: Some(text), .. } => {
+            format!("Default: {} in development, not set in production.", key.toml(text))
+        }
+        Fallback::Optional { development: None, .. } => "Default: not set.".to_owned(),
     }
 }
 
@@ -68,7 +72,8 @@ fn sample(key: &Key) -> String {
     match key.fallback {
         Fallback::Same(text)
         | Fallback::PerProfile { production: text, .. }
-        | Fallback::RequiredInProduction { example: text, .. } => key.toml(text),
+        | Fallback::RequiredInProduction { example: text, .. }
+        | Fallback::Optional { example: text, .. } => key.toml(text),
     }
 }
 

@@ -33,12 +33,18 @@ impl fmt::Display for Profile {
 pub(super) enum Fallback {
     /// The same in both profiles.
     Same(&'static str),
-    /// One for each profile.
+    /// One for each profile. `{listen}` and `{public_url}` stand for those settings.
     PerProfile { development: &'static str, production: &'static str },
-    /// Production must be told. `{listen}` stands for the listening address.
+    /// Production must be told.
     RequiredInProduction {
         development: Option<&'static str>,
         /// What the example file shows. Empty for a secret: a published one would get used.
+        example: &'static str,
+    },
+    /// May be left out.
+    Optional {
+        development: Option<&'static str>,
+        /// What the example file shows.
         example: &'static str,
     },
 }
@@ -85,8 +91,11 @@ impl Key {
             (Fallback::Same(text), _) => Some(text),
             (Fallback::PerProfile { development, .. }, Profile::Development) => Some(development),
             (Fallback::PerProfile { production, .. }, Profile::Production) => Some(production),
-            (Fallback::RequiredInProduction { development, .. }, Profile::Development) => development,
-            (Fallback::RequiredInProduction { .. }, Profile::Production) => None,
+            (
+                Fallback::RequiredInProduction { development, .. } | Fallback::Optional { development, .. },
+                Profile::Development,
+            ) => development,
+            (Fallback::RequiredInProduction { .. } | Fallback::Optional { .. }, Profile::Production) => None,
         }
     }
 

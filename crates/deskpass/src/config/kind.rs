@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::raw::{Raw, quoted};
 use super::secret::{EncryptionKey, SecretText};
 use super::value::Value;
-use super::{duration, network, public_url, size};
+use super::{duration, network, public_url, size, web_url};
 
 const NETWORKS: &str = "networks such as \"10.0.0.0/8\" or \"2001:db8::7\" \
                         (a list in the file, separated by commas in the environment)";
@@ -17,6 +17,8 @@ pub(super) enum Kind {
     Address,
     Path,
     PublicUrl,
+    Origins,
+    WebUrl,
     Choice(&'static [&'static str]),
     Flag,
     Identifier,
@@ -40,6 +42,10 @@ impl Kind {
             Self::Address => r#"an IP address and port such as "127.0.0.1:8080""#,
             Self::Path => r#"a path such as "./data""#,
             Self::PublicUrl => r#"an origin without path such as "https://desk.example.com""#,
+            Self::Origins => {
+                "origins such as \"https://desk.example.com\" (a list in the file, separated by commas in the environment)"
+            }
+            Self::WebUrl => r#"an http or https address such as "https://proxy.example.com:3128""#,
             Self::Flag => "true or false",
             Self::Identifier => r#"1 to 64 letters, digits, "_" or "-", such as "ww0123456789abcdef""#,
             Self::Networks => NETWORKS,
@@ -65,6 +71,8 @@ impl Kind {
             Self::Address => address(raw.text()?),
             Self::Path => path(raw.text()?),
             Self::PublicUrl => public_url::parse(raw.text()?).map(Value::Text),
+            Self::Origins => origins(&raw.texts()?),
+            Self::WebUrl => web_url::parse(raw.text()?).map(Value::Text),
             Self::Choice(words) => choice(raw.text()?, words),
             Self::Flag => raw.boolean().map(Value::Flag),
             Self::Identifier => identifier(raw.text()?),
@@ -92,6 +100,10 @@ fn path(text: &str) -> Result<Value, String> {
         return Err(format!("{} is not a path", quoted(text)));
     }
     Ok(Value::Path(PathBuf::from(text)))
+}
+
+fn origins(texts: &[&str]) -> Result<Value, String> {
+    texts.iter().map(|text| public_url::parse(text)).collect::<Result<_, _>>().map(Value::Texts)
 }
 
 fn choice(text: &str, words: &[&'static str]) -> Result<Value, String> {

@@ -123,11 +123,11 @@ impl Resolved {
 
     fn defaulted(&self, key: &'static Key, profile: Profile) -> Entry {
         let value = key.default(profile).and_then(|text| {
-            let text = self.with_listen(text)?;
+            let text = self.filled_in(text)?;
             key.kind.parse(&Raw::Untyped(text)).ok()
         });
         let origin = match (&value, key.fallback) {
-            (None, _) if profile == Profile::Production => Origin::Missing(profile),
+            (None, Fallback::RequiredInProduction { .. }) if profile == Profile::Production => Origin::Missing(profile),
             (None, _) | (_, Fallback::Same(_)) => Origin::Default,
             _ => Origin::ProfileDefault(profile),
         };
@@ -135,13 +135,16 @@ impl Resolved {
         Entry { key, state, origin }
     }
 
-    /// Fills in the listening address; there is nothing to fill in when that is not valid itself.
-    fn with_listen(&self, text: &str) -> Option<String> {
-        if !text.contains("{listen}") {
-            return Some(text.to_owned());
+    /// Fills in what a default is made from; there is nothing to fill in when that is not valid itself.
+    fn filled_in(&self, text: &str) -> Option<String> {
+        let mut text = text.to_owned();
+        if text.contains("{listen}") {
+            text = text.replace("{listen}", &self.get::<SocketAddr>("listen")?.to_string());
         }
-        let listen: SocketAddr = self.get("listen")?;
-        Some(text.replace("{listen}", &listen.to_string()))
+        if text.contains("{public_url}") {
+            text = text.replace("{public_url}", &self.get::<String>("public_url")?);
+        }
+        Some(text)
     }
 }
 

@@ -4,23 +4,25 @@ use std::net::SocketAddr;
 
 use ipnet::IpNet;
 
-use super::key::Key;
+use super::key::{Fallback, Key};
 use super::network;
 use super::origin::Origin;
 use super::problem::Problem;
 use super::public_url;
 use super::resolved::{Entry, Resolved, State};
 use super::settings::BindChoice;
+use super::web_url;
 
 /// A rule names the problem if the settings break it. `None` also when a value it needs is not
 /// valid: that is reported already.
 type Rule = fn(&Resolved) -> Option<Problem>;
 
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 9] = [
     no_real_secret_in_development,
     no_strangers_in_development,
     remote_development_is_development,
     public_url_protects_tokens,
+    platform_is_reached_safely,
     open_bind_knows_its_networks,
     bind_networks_exclude_someone,
     open_bind_knows_its_proxies,
@@ -38,7 +40,9 @@ fn missing_in_production(resolved: &Resolved) -> Vec<Problem> {
     if development(resolved) != Some(false) {
         return Vec::new();
     }
-    resolved.entries().filter(|entry| matches!(entry.state, State::Unset)).map(|entry| missing(entry.key)).collect()
+    let required = |entry: &&Entry| matches!(entry.key.fallback, Fallback::RequiredInProduction { .. });
+    let unset = resolved.entries().filter(required).filter(|entry| matches!(entry.state, State::Unset));
+    unset.map(|entry| missing(entry.key)).collect()
 }
 
 fn missing(key: &Key) -> Problem {
@@ -148,6 +152,21 @@ fn trusted_proxies_exclude_someone(resolved: &Resolved) -> Option<Problem> {
         resolved.entry("trusted_proxies")?,
         format!("{everyone} is everyone, who could then claim any address"),
         "list only your proxies",
+    ))
+}
+
+fn platform_is_reached_safely(resolved: &Resolved) -> Option<Problem> {
+    let unsafe_key =
+        ["platform.api_url", "platform.authorize_url", "platform.web_login_url"].into_iter().find(|key| {
+            resolved.get::<String>(key).is_some_and(|url| !public_url::protects_tokens(web_url::origin(&url)))
+        })?;
+    if development(resolved)? {
+        return None;
+    }
+    Some(refused(
+        resolved.entry(unsafe_key)?,
+        "secrets and codes would travel unencrypted",
+        "use https (http only for a platform simulated on this machine)",
     ))
 }
 

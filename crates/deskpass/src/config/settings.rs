@@ -25,6 +25,10 @@ pub struct Settings {
     pub encryption_key: Option<EncryptionKey>,
     /// Peers whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpNet>,
+    /// Other origins whose pages people may be sent back to.
+    pub redirect_origins: Vec<String>,
+    /// The role of whoever the platform vouches for and nobody gave one.
+    pub default_role: DefaultRole,
     /// Development mode rather than production.
     pub development: bool,
     /// The platform that proves who people are.
@@ -39,6 +43,20 @@ pub struct Settings {
     pub log: Log,
 }
 
+impl Settings {
+    /// The same settings, once a free port was taken: what was made from the address asked for follows.
+    #[must_use]
+    pub fn listening_at(mut self, address: SocketAddr) -> Self {
+        let (asked, taken) = (format!("//{}", self.listen), format!("//{address}"));
+        let Platform { api_url, authorize_url, web_login_url, .. } = &mut self.platform;
+        for url in [&mut self.public_url, api_url, authorize_url, web_login_url] {
+            *url = url.replacen(&asked, &taken, 1);
+        }
+        self.listen = address;
+        self
+    }
+}
+
 /// The platform that proves who people are.
 #[derive(Clone, Debug)]
 pub struct Platform {
@@ -46,6 +64,18 @@ pub struct Platform {
     pub corp_id: String,
     /// The application's secret; production always has one, development never.
     pub secret: Option<SecretText>,
+    /// The application's id.
+    pub agent_id: Option<String>,
+    /// Where the platform's API is.
+    pub api_url: String,
+    /// The page where people inside the platform's client are identified.
+    pub authorize_url: String,
+    /// The page where people sign in on a computer.
+    pub web_login_url: String,
+    /// The proxy for calls to the platform.
+    pub proxy: Option<String>,
+    /// The file by which the platform verifies the domain.
+    pub verify_file: Option<PathBuf>,
 }
 
 /// Sessions: how long and how many.
@@ -118,6 +148,22 @@ choice! {
         En = "en",
         /// Chinese.
         Zh = "zh",
+    }
+}
+
+choice! {
+    /// The role of whoever nobody gave one. Nobody becomes an administrator by default.
+    pub enum DefaultRole {
+        /// Employees.
+        User = "user",
+        /// Support staff.
+        Agent = "agent",
+        /// Those who look after support staff.
+        Supervisor = "supervisor",
+        /// Those who look after security.
+        Security = "security",
+        /// They are turned away.
+        None = "none",
     }
 }
 

@@ -5,10 +5,10 @@
 
 use std::time::Duration;
 
-use super::key::Fallback::{PerProfile, RequiredInProduction, Same};
+use super::key::Fallback::{Optional, PerProfile, RequiredInProduction, Same};
 use super::key::{Fallback, Key};
 use super::kind::Kind;
-use super::settings::{BindChoice, Language, LogFormat, LogLevel};
+use super::settings::{BindChoice, DefaultRole, Language, LogFormat, LogLevel};
 
 /// Loopback and private ranges: where proxies and operators sit unless told otherwise.
 const NEAR: &str = "127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7,fe80::/10";
@@ -63,6 +63,19 @@ pub(super) static KEYS: &[Key] = &[
         "Peers whose X-Forwarded-For is believed. From any other peer the header is ignored.",
     ),
     key(
+        "redirect_origins",
+        Kind::Origins,
+        Same(""),
+        "Other origins whose pages under /h5/, /itagent/ and /itadmin/ people may be sent back to \
+         after signing in. The service's own origin always counts.",
+    ),
+    key(
+        "default_role",
+        Kind::Choice(DefaultRole::WORDS),
+        Same("user"),
+        "The role of whoever the platform vouches for and nobody gave a role here. none turns them away.",
+    ),
+    key(
         "development.enabled",
         Kind::Flag,
         Same("false"),
@@ -89,6 +102,51 @@ pub(super) static KEYS: &[Key] = &[
         "The application's secret at the platform. Development mode refuses to start with one.",
     ),
     key(
+        "platform.agent_id",
+        Kind::Identifier,
+        Optional { development: Some("1000002"), example: "1000002" },
+        "The application's id (AgentId) at the platform. Without it the sign-in link has no agentid, and signing in on a \
+         computer without a phone (mode=web) is off.",
+    ),
+    key(
+        "platform.api_url",
+        Kind::WebUrl,
+        PerProfile { development: "http://{listen}/sim", production: "https://qyapi.weixin.qq.com" },
+        "Where the platform's API is. Private deployments of the platform have their own.",
+    ),
+    key(
+        "platform.authorize_url",
+        Kind::WebUrl,
+        PerProfile {
+            development: "{public_url}/sim/connect/oauth2/authorize",
+            production: "https://open.weixin.qq.com/connect/oauth2/authorize",
+        },
+        "The page where people inside the platform's client are identified.",
+    ),
+    key(
+        "platform.web_login_url",
+        Kind::WebUrl,
+        PerProfile {
+            development: "{public_url}/sim/wwlogin/sso/login",
+            production: "https://login.work.weixin.qq.com/wwlogin/sso/login",
+        },
+        "The page where people sign in on a computer.",
+    ),
+    key(
+        "platform.proxy",
+        Kind::WebUrl,
+        Optional { development: None, example: "http://proxy.example.com:3128" },
+        "The proxy for calls to the platform, for sites whose own address changes: the platform wants \
+         to know it. Proxy variables of the environment are not read.",
+    ),
+    key(
+        "platform.verify_file",
+        Kind::Path,
+        Optional { development: None, example: "/etc/deskpass/WW_verify_0123456789abcdef.txt" },
+        "The file by which the platform verifies that the domain is yours. It is served at the root \
+         under its own name.",
+    ),
+    key(
         "session.lifetime",
         Kind::Duration { min: Duration::from_mins(1), max: Duration::from_hours(30 * 24) },
         Same("8h"),
@@ -111,10 +169,9 @@ pub(super) static KEYS: &[Key] = &[
         "bind.mode",
         Kind::Choice(BindChoice::WORDS),
         Same("auto"),
-        "Who may sign in by naming an employee: whoever has a proof from the platform (proof; there \
-         is no way to get one yet, so it refuses everyone), anyone (open), or nobody (off). auto is \
-         open in development and proof in production. Sessions that begin so outside development mode \
-         never act as admin.",
+        "Who may sign in by naming an employee: whoever has a proof from the platform (proof), anyone \
+         (open), or nobody (off). auto is open in development and proof in production. Sessions that \
+         begin without a proof outside development mode never act as admin.",
     ),
     key(
         "bind.networks",

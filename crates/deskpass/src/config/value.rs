@@ -16,6 +16,7 @@ pub(super) enum Value {
     Address(SocketAddr),
     Path(PathBuf),
     Text(String),
+    Texts(Vec<String>),
     Word(&'static str),
     Flag(bool),
     Count(usize),
@@ -32,6 +33,7 @@ impl Value {
             Self::Address(address) => address.to_string().into(),
             Self::Path(path) => path.to_string_lossy().as_ref().into(),
             Self::Text(text) => text.as_str().into(),
+            Self::Texts(texts) => texts.clone().into(),
             Self::Word(word) => (*word).into(),
             Self::Flag(flag) => (*flag).into(),
             Self::Count(count) => toml::Value::Integer(i64::try_from(*count).ok()?),
@@ -74,6 +76,7 @@ from_value! {
     SocketAddr: Value::Address;
     PathBuf: Value::Path;
     String: Value::Text;
+    Vec<String>: Value::Texts;
     bool: Value::Flag;
     usize: Value::Count | Value::Size;
     Duration: Value::Duration;

@@ -16,7 +16,7 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 
 use super::envelope::{self, Outcome};
-use super::failure::{Failure, Telling, Telltale};
+use super::failure::{BadRequest, Failure, Telling, Telltale};
 use super::{Route, failure, language, routes};
 use crate::Desk;
 use crate::config::Language;
@@ -60,6 +60,7 @@ impl Answerer {
         for (row, route) in table.iter().enumerate() {
             match paths.at_mut(route.path) {
                 Ok(found) => found.value.push(row),
+                // A path that contradicts another one would not be found; the suite walks the table.
                 Err(_) => drop(paths.insert(route.path, vec![row])),
             }
         }
@@ -95,19 +96,23 @@ impl Answerer {
     /// Finds a request's place in the table.
     fn read<B>(&self, request: &Request<B>) -> Asked<'_> {
         let rows = self.paths.at(request.uri().path()).map_or(&[][..], |found| found.value);
-        // HEAD is a GET whose body the server leaves out.
-        let method = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
+        // HEAD is a GET whose body the server leaves out, except where a GET leaves traces: whoever only looks must not.
+        let head = request.method() == Method::HEAD;
+        let method = if head { &Method::GET } else { request.method() };
         let mut routes = rows.iter().filter_map(|row| Some((*row, self.table.get(*row)?)));
         Asked {
             id: self.ids.of(request.headers()),
             language: language::preferred(request.headers(), self.desk.settings.default_language),
-            route: routes.find(|(_, route)| route.method == method),
+            route: routes.find(|(_, route)| route.method == method && !(head && route.leaves_traces)),
             rows,
         }
     }
 
     async fn run(&self, asked: &Asked<'_>, peer: IpAddr, request: Request<Body>) -> Response {
         match asked.route {
+            Some((_, route)) if route.leaves_traces && is_prefetch(request.headers()) => {
+                Failure::from(BadRequest::Prefetch).into_response()
+            }
             Some((_, route)) => {
                 (route.handler)(request, Window { desk: self.desk.clone(), peer, language: asked.language }).await
             }
@@ -117,8 +122,10 @@ impl Answerer {
 
     /// Puts the outcome into its envelope.
     fn fill(&self, response: &mut Response, outcome: Outcome, asked: &Asked<'_>) {
+        let cookies: Vec<_> = response.headers().get_all(header::SET_COOKIE).iter().cloned().collect();
         // Also drops the length of the empty body that the outcome travelled with.
         *response.headers_mut() = self.headers.clone();
+        response.headers_mut().extend(cookies.into_iter().map(|cookie| (header::SET_COOKIE, cookie)));
         let body = match outcome {
             Outcome::Data(envelope) => envelope::success(envelope, asked.id()),
             Outcome::Failure(failure) => {
@@ -188,11 +195,18 @@ impl Asked<'_> {
 
 /// The headers that keep an answer where it belongs.
 fn guard(headers: &mut HeaderMap) {
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     let policy = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
-    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
+}
+
+/// Whether a browser only guesses that somebody might go there.
+fn is_prefetch(headers: &HeaderMap) -> bool {
+    let says =
+        |name: &str, word: &str| headers.get(name).is_some_and(|value| value.as_bytes().starts_with(word.as_bytes()));
+    says("sec-purpose", "prefetch") || says("purpose", "prefetch") || says("x-moz", "prefetch")
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

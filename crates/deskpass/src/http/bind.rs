@@ -2,9 +2,10 @@
 
 use axum::extract::State;
 use deskpass_auth::SignedIn;
-use deskpass_core::{CorpId, EmployeeId, LoginMethod, LoginSource, Role, Roles, Timestamp};
+use deskpass_core::{BindProof, CorpId, EmployeeId, LoginMethod, LoginSource, Role, Roles, Secret, Timestamp};
 use serde::Serialize;
 
+use super::cookie::{Cookies, SetCookie};
 use super::envelope::Reply;
 use super::extract::{Body, Guest};
 use super::failure::Failure;
@@ -16,13 +17,15 @@ use crate::Desk;
 pub(super) struct Bind {
     corp_id: Option<CorpId>,
     employee_id: EmployeeId,
+    proof: Option<String>,
 }
 
 impl Ask for Bind {
     fn read(fields: &mut Fields) -> Option<Self> {
         let (corp_id, employee_id) =
             (fields.maybe_id("corp_id", CorpId::parse), fields.id("employee_id", EmployeeId::parse));
-        Some(Self { corp_id: corp_id?, employee_id: employee_id? })
+        let proof = fields.maybe_text("bind_ticket");
+        Some(Self { corp_id: corp_id?, employee_id: employee_id?, proof: proof? })
     }
 }
 
@@ -74,8 +77,13 @@ pub(super) fn iso(moment: Timestamp) -> String {
 pub(super) async fn bind(
     State(desk): State<Desk>,
     Guest(visitor): Guest,
+    cookies: Cookies,
     Body(ask): Body<Bind>,
-) -> Result<Reply<LoginResult>, Failure> {
+) -> Result<(SetCookie, Reply<LoginResult>), Failure> {
     let employee = desk.auth.key(ask.corp_id.as_ref(), &ask.employee_id);
-    Ok(Reply(desk.auth.bind(&employee, &visitor).await?.into()))
+    let kept = cookies.get::<BindProof>();
+    let proof = ask.proof.as_deref().or(kept.as_ref().map(Secret::expose));
+    let signed_in = desk.auth.bind(&employee, proof, &visitor).await?;
+    let forget = if kept.is_some() { SetCookie::forget::<BindProof>(&desk) } else { SetCookie::NONE };
+    Ok((forget, Reply(signed_in.into())))
 }

@@ -1,6 +1,7 @@
 //! What a handler can ask for. Authority is an argument: a handler that forgets it does not have it.
 
 use std::future::poll_fn;
+use std::net::IpAddr;
 use std::ops::Deref;
 use std::pin::pin;
 use std::task::Poll;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use axum::body::Body as RequestBody;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use bytes::{Bytes, BytesMut};
-use deskpass_auth::{Refusal, TokenProblem};
+use deskpass_auth::{Error, Refusal, TokenProblem};
 use deskpass_core::{ClientAddress, UserAgent, Visitor};
 use http_body_util::BodyExt as _;
 use hyper::HeaderMap;
@@ -41,6 +42,14 @@ pub(super) struct Developer;
 /// The request comes from an operator's network.
 #[derive(Debug)]
 pub(super) struct Operator;
+
+/// The address of the connection.
+#[derive(Debug)]
+pub(super) struct Peer(pub(super) IpAddr);
+
+/// A request with the whole of its body.
+#[derive(Debug)]
+pub(super) struct Whole(pub(super) hyper::Request<Bytes>);
 
 /// The language the client reads.
 #[derive(Debug)]
@@ -130,6 +139,23 @@ impl FromRequestParts<Window> for Reads {
     }
 }
 
+impl FromRequestParts<Window> for Peer {
+    type Rejection = Failure;
+    async fn from_request_parts(_: &mut Parts, window: &Window) -> Result<Self, Failure> {
+        Ok(Self(window.peer))
+    }
+}
+
+impl FromRequest<Window> for Whole {
+    type Rejection = Failure;
+    async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
+        let limits = &window.desk.settings.server;
+        let (parts, body) = request.into_parts();
+        let bytes = within(limits.body_timeout, collect(body, limits.max_body)).await?;
+        Ok(Self(hyper::Request::from_parts(parts, bytes)))
+    }
+}
+
 impl<T: Ask> FromRequest<Window> for Body<T> {
     type Rejection = Failure;
     async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
@@ -140,6 +166,17 @@ impl<T: Ask> FromRequest<Window> for Body<T> {
         let bytes = within(limits.body_timeout, collect(request.into_body(), limits.max_body)).await?;
         let fields: Fields = serde_json::from_slice(&bytes).map_err(|_| unreadable(&bytes))?;
         Ok(Self(fields.ask().map_err(BadRequest::Fields)?))
+    }
+}
+
+/// Runs work to its end also when the client stops waiting for it, and its handler with it: what has begun to happen must
+/// not be left half done.
+pub(super) async fn to_the_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> Result<T, Failure> {
+    match tokio::spawn(work).await {
+        Ok(done) => Ok(done?),
+        Err(broken) => Err(Failure::unexpected(&broken)),
     }
 }
 

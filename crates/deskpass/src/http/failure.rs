@@ -7,6 +7,7 @@ use std::fmt;
 use axum::response::{IntoResponse, Response};
 use deskpass_auth::{Error, Internal, Refusal};
 use deskpass_store::Cause as StoreCause;
+use deskpass_wecom::Error as PlatformError;
 
 pub(super) use telling::{Telling, Telltale};
 
@@ -43,6 +44,7 @@ pub(crate) enum BadRequest {
     TooSlow,
     Broken,
     TwoAuthorizations,
+    Prefetch,
 }
 
 /// Why something broke, from a closed list that is safe to show.
@@ -52,6 +54,12 @@ pub(crate) enum Cause {
     StoreOverloaded,
     RecordDamaged,
     NoRandomness,
+    PlatformUnreachable,
+    PlatformGarbled,
+    /// The platform said no, with this error code.
+    PlatformRefused(i64),
+    /// The platform said no lately, and is left alone for a while.
+    PlatformSuspended(i64),
     Unexpected,
 }
 
@@ -91,6 +99,12 @@ fn cause(internal: &Internal) -> Cause {
             StoreCause::Damaged => Cause::RecordDamaged,
         },
         Internal::Entropy(_) => Cause::NoRandomness,
+        Internal::Platform(error) => match error {
+            PlatformError::Unreachable(_) => Cause::PlatformUnreachable,
+            PlatformError::Garbled(_) | PlatformError::BadCode => Cause::PlatformGarbled,
+            PlatformError::Refused { errcode, .. } => Cause::PlatformRefused(*errcode),
+            PlatformError::Suspended { errcode, .. } => Cause::PlatformSuspended(*errcode),
+        },
     }
 }
 

@@ -17,6 +17,9 @@ pub(super) enum Problem {
     NotText,
     Twice,
     Id(InvalidId),
+    NotOneOf(&'static [&'static str]),
+    Redirect,
+    NoAgentId,
 }
 
 impl Problem {
@@ -28,6 +31,16 @@ impl Problem {
             (Self::NotText, Language::Zh) => "必须是字符串".into(),
             (Self::Twice, Language::En) => "must not be given twice".into(),
             (Self::Twice, Language::Zh) => "不能重复".into(),
+            (Self::NotOneOf(words), Language::En) => format!("must be one of {}", words.join(", ")),
+            (Self::NotOneOf(words), Language::Zh) => format!("必须是以下之一:{}", words.join("、")),
+            (Self::Redirect, Language::En) => {
+                "must be a page under /h5/, /itagent/ or /itadmin/ of this service or of a listed origin".into()
+            }
+            (Self::Redirect, Language::Zh) => {
+                "必须是本服务或已登记来源下 /h5/、/itagent/ 或 /itadmin/ 的页面地址".into()
+            }
+            (Self::NoAgentId, Language::En) => "web needs platform.agent_id in the settings".into(),
+            (Self::NoAgentId, Language::Zh) => "web 模式需要在配置中设置 platform.agent_id".into(),
             (Self::Id(rule), Language::En) => rule.to_string(),
             (Self::Id(rule), Language::Zh) => format!("格式不正确:{rule}"),
         }
@@ -81,6 +94,21 @@ impl Fields {
         None
     }
 
+    /// One of a few words, or none.
+    #[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
+    pub(super) fn maybe_word(
+        &mut self,
+        name: &'static str,
+        words: &'static [&'static str],
+    ) -> Option<Option<&'static str>> {
+        let Some(text) = self.maybe_text(name)? else { return Some(None) };
+        let word = words.iter().find(|word| **word == text);
+        if word.is_none() {
+            self.problems.insert(name, Problem::NotOneOf(words));
+        }
+        word.map(|word| Some(*word))
+    }
+
     /// An identifier that must be there.
     pub(super) fn id<T>(&mut self, name: &'static str, parse: fn(&str) -> Result<T, InvalidId>) -> Option<T> {
         let text = self.text(name)?;
@@ -102,6 +130,13 @@ impl Fields {
 
     fn check<T>(&mut self, name: &'static str, parsed: Result<T, InvalidId>) -> Option<T> {
         parsed.map_err(|rule| self.problems.insert(name, Problem::Id(rule))).ok()
+    }
+}
+
+impl FromIterator<(String, String)> for Fields {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(pairs: I) -> Self {
+        let given = pairs.into_iter().map(|(name, value)| (name, Value::String(value))).collect();
+        Self { given, problems: Problems::new() }
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::extract::State as Shared;
 use axum::response::{IntoResponse as _, Response};
 use deskpass_core::Timestamp;
+use deskpass_wecom::Circuit;
 use hyper::header::CONTENT_TYPE;
 use serde::Serialize;
 use tokio::sync::Mutex;
@@ -33,6 +34,8 @@ pub(crate) struct State {
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Dependencies {
     store: &'static str,
+    /// What it looked like lately. Only new sign-ins need it, so it does not make the desk unready.
+    platform: &'static str,
 }
 
 impl State {
@@ -49,9 +52,17 @@ pub(super) async fn ready(Shared(desk): Shared<Desk>) -> Result<Reply<State>, Fa
         ready: works && !draining,
         draining,
         mode: if desk.settings.development { "development" } else { "production" },
-        dependencies: Dependencies { store: if works { "ok" } else { "unavailable" } },
+        dependencies: Dependencies { store: if works { "ok" } else { "unavailable" }, platform: platform(&desk) },
     };
     if state.ready { Ok(Reply(state)) } else { Err(Failure::NotReady(state)) }
+}
+
+fn platform(desk: &Desk) -> &'static str {
+    match desk.auth.platform.circuit() {
+        Circuit::Closed => "ok",
+        Circuit::Open { .. } => "suspended",
+        Circuit::Failing => "unreachable",
+    }
 }
 
 async fn store_works(desk: &Desk) -> bool {

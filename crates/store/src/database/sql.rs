@@ -19,11 +19,24 @@ pub(crate) enum Value<'a> {
     Text(&'a str),
     Owned(String),
     Int(i64),
+    Null,
 }
 
 impl<'a> From<&'a str> for Value<'a> {
     fn from(text: &'a str) -> Self {
         Self::Text(text)
+    }
+}
+
+impl From<bool> for Value<'_> {
+    fn from(flag: bool) -> Self {
+        Self::Int(flag.into())
+    }
+}
+
+impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
+    fn from(maybe: Option<T>) -> Self {
+        maybe.map_or(Self::Null, Into::into)
     }
 }
 
@@ -183,6 +196,7 @@ fn bind(statement: &mut Statement<'_>, values: &[Value<'_>]) -> Result<(), Store
             Value::Text(text) => statement.raw_bind_parameter(index, text)?,
             Value::Owned(text) => statement.raw_bind_parameter(index, text)?,
             Value::Int(number) => statement.raw_bind_parameter(index, number)?,
+            Value::Null => statement.raw_bind_parameter(index, rusqlite::types::Null)?,
         }
     }
     Ok(())

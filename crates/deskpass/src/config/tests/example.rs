@@ -58,6 +58,10 @@ fn uncommented_and_with_secrets_it_is_productions_default() {
     let written = secrets(Given::default().toml(&uncommented(&example())));
     let usual = secrets(Given::default())
         .variable("DESKPASS_PUBLIC_URL", "https://desk.example.com")
-        .variable("DESKPASS_PLATFORM__CORP_ID", "ww0123456789abcdef");
+        .variable("DESKPASS_PLATFORM__CORP_ID", "ww0123456789abcdef")
+        // May be left out, so the example is no default.
+        .variable("DESKPASS_PLATFORM__AGENT_ID", "1000002")
+        .variable("DESKPASS_PLATFORM__PROXY", "http://proxy.example.com:3128")
+        .variable("DESKPASS_PLATFORM__VERIFY_FILE", "/etc/deskpass/WW_verify_0123456789abcdef.txt");
     assert_eq!(format!("{:?}", written.settings()), format!("{:?}", usual.settings()));
 }

@@ -23,7 +23,7 @@ fn every_default_is_a_value_of_its_kind() {
     for key in KEYS {
         for text in [Development, Production].map(|profile| key.default(profile)) {
             let Some(text) = text else { continue };
-            let text = text.replace("{listen}", "127.0.0.1:8080");
+            let text = text.replace("{listen}", "127.0.0.1:8080").replace("{public_url}", "http://127.0.0.1:8080");
             let parsed = key.kind.parse(&Raw::Untyped(text));
             assert!(parsed.is_ok(), "{}: {:?}", key.name, parsed.err());
         }

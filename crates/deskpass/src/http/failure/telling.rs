@@ -70,8 +70,9 @@ impl Failure {
                 telling(StatusCode::SERVICE_UNAVAILABLE, 1005, by.fault(cause), json!(state))
             }
             Self::Internal(cause, _) => {
-                let (status, words) = broken(*cause);
-                telling(status, 1005, by.fault(by.say(words)), Value::Null)
+                let (status, words, errcode) = broken(*cause);
+                let errcode = errcode.map(|code| format!(" (errcode {code})")).unwrap_or_default();
+                telling(status, 1005, by.fault(&format!("{}{errcode}", by.say(words))), Value::Null)
             }
         }
     }
@@ -110,6 +111,20 @@ fn refused(refusal: &Refusal, by: Telltale<'_>) -> Telling {
             format!("{} {role}", by.say(["no such role:", "角色不存在:"])),
             Value::Null,
         ),
+        Refusal::Denied => forbidden(by.say(["the platform's sign-in was refused", "平台登录被拒绝"]).into(), "denied"),
+        Refusal::InvalidCode => {
+            let words = ["the platform's code is used or too old; start again", "平台授权码已使用或已过期,请重新登录"];
+            forbidden(by.say(words).into(), "invalid_code")
+        }
+        Refusal::NotAMember => {
+            let words = ["only members of the corporation can sign in", "仅限企业成员登录"];
+            forbidden(by.say(words).into(), "not_a_member")
+        }
+        Refusal::Over => {
+            let words =
+                ["this sign-in was decided already or is over; scan a new code", "该登录请求已处理或已失效,请重新扫码"];
+            telling(StatusCode::CONFLICT, 1019, by.say(words), json!({ "reason": "over" }))
+        }
         Refusal::Exists => telling(StatusCode::CONFLICT, 1019, by.say(["exists already", "已存在"]), Value::Null),
     }
 }
@@ -153,6 +168,7 @@ fn malformed(problem: &BadRequest, by: Telltale<'_>) -> Telling {
                 format!("{} {limit}", by.say(["the body is larger than this many bytes:", "请求体超过字节上限:"]));
             Telling { status: StatusCode::PAYLOAD_TOO_LARGE, message, ..bad(["", ""]) }
         }
+        BadRequest::Prefetch => bad(["this address must not be prefetched", "此地址不可预取"]),
         BadRequest::TwoAuthorizations => {
             let why = by.say(["must be sent once", "只能出现一次"]);
             let data = json!({ "fields": { "authorization": why } });
@@ -165,12 +181,22 @@ fn fields(problems: &Problems, language: Language) -> Map<String, Value> {
     problems.iter().map(|(name, problem)| ((*name).to_owned(), problem.text(language).into())).collect()
 }
 
-fn broken(cause: Cause) -> (StatusCode, [&'static str; 2]) {
-    match cause {
+/// Status, words, and the platform's error code where there is one.
+fn broken(cause: Cause) -> (StatusCode, [&'static str; 2], Option<i64>) {
+    let (status, words) = match cause {
         Cause::StoreUnavailable => (StatusCode::SERVICE_UNAVAILABLE, ["store unavailable", "存储不可用"]),
         Cause::StoreOverloaded => (StatusCode::SERVICE_UNAVAILABLE, ["store overloaded", "存储过载"]),
         Cause::RecordDamaged => (StatusCode::INTERNAL_SERVER_ERROR, ["record damaged", "记录损坏"]),
         Cause::NoRandomness => (StatusCode::INTERNAL_SERVER_ERROR, ["no randomness", "随机源不可用"]),
+        Cause::PlatformUnreachable => (StatusCode::GATEWAY_TIMEOUT, ["platform unreachable", "平台无法访问"]),
+        Cause::PlatformGarbled => (StatusCode::BAD_GATEWAY, ["platform answer unreadable", "平台应答无法识别"]),
+        Cause::PlatformRefused(_) => (StatusCode::BAD_GATEWAY, ["platform refused", "平台拒绝"]),
+        Cause::PlatformSuspended(_) => (StatusCode::SERVICE_UNAVAILABLE, ["platform suspended", "平台调用已暂停"]),
         Cause::Unexpected => (StatusCode::INTERNAL_SERVER_ERROR, ["unexpected error", "意外错误"]),
-    }
+    };
+    let errcode = match cause {
+        Cause::PlatformRefused(errcode) | Cause::PlatformSuspended(errcode) => Some(errcode),
+        _ => None,
+    };
+    (status, words, errcode)
 }

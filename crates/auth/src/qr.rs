@@ -1,0 +1,234 @@
+//! Signing in with a QR code: one browser waits, one phone scans and decides.
+
+use std::time::Duration;
+
+use deskpass_core::{
+    Access, Asked, Claim, Confirm, Digest, Identified, LoginMethod, LoginSource, NoEntropy, OutOfStep, ScanId, Secret,
+    Shown, SignIn, Stage, Ticket, Timestamp, Visitor,
+};
+use deskpass_store::{Changes, Pointer};
+
+use crate::mint::{Admission, Proven};
+use crate::{Auth, Error, Refusal};
+
+/// How long a code can be scanned and decided about.
+const LIFETIME: Duration = Duration::from_mins(3);
+
+/// A sign-in that was asked for.
+#[derive(Debug)]
+pub struct Issued {
+    /// For whoever waits, and nobody else.
+    pub ticket: Secret<Ticket>,
+    /// For everyone to see, in the QR code.
+    pub scan_id: Secret<ScanId>,
+    /// How long it lasts.
+    pub lifetime: Duration,
+    /// When it is over.
+    pub expires_at: Timestamp,
+}
+
+/// What can be said to whoever holds a ticket.
+#[derive(Debug)]
+pub enum Poll {
+    /// Nobody has scanned the code.
+    Waiting,
+    /// Somebody has, and decides.
+    Scanned(Shown),
+    /// They said yes.
+    Confirmed(Shown, Secret<Access>),
+    /// It is over, or never was.
+    Expired,
+}
+
+/// Who asks with a ticket, as far as the request tells.
+#[derive(Clone, Debug, Default)]
+pub struct Poller {
+    /// What its cookies hash to.
+    pub cookies: Vec<Digest>,
+    /// Whether it is one of our own pages in a browser that says so.
+    pub page: bool,
+}
+
+impl Poller {
+    /// A ticket that was given to a browser is good in that browser alone; and a page takes no other, or else whoever sends
+    /// people a link could sign them in as himself.
+    fn may_hold(&self, sign_in: &SignIn) -> bool {
+        match &sign_in.bound_to {
+            Some(cookie) => self.cookies.contains(cookie),
+            None => !self.page,
+        }
+    }
+}
+
+/// What a phone is asked to decide.
+#[derive(Debug)]
+pub struct Decision {
+    /// Who asked, for what, when.
+    pub asked: Asked,
+    /// As whom they would be signed in.
+    pub who: Identified,
+    /// Where the phone is.
+    pub phone: Visitor,
+    /// How long there is to decide.
+    pub remaining: Duration,
+}
+
+impl Auth {
+    /// Begins a sign-in for somebody who waits in front of a QR code, bound to a browser's cookie when there is one.
+    ///
+    /// # Errors
+    /// When there is no randomness.
+    pub fn issue(&self, source: LoginSource, visitor: Visitor, bound_to: Option<Digest>) -> Result<Issued, Error> {
+        let (now, ticket) = (self.clock.now(), Secret::generate(&self.entropy)?);
+        let scan_id = Secret::generate(&self.entropy)?;
+        let asked = Asked { source, visitor, at: now };
+        let sign_in = self.sign_in_for(&ticket, asked, bound_to, LIFETIME, Stage::Waiting)?;
+        let expires_at = sign_in.expires_at;
+        self.shared.sign_ins.put(ticket.digest(), sign_in, now);
+        self.shared.pointers.put(scan_id.digest(), Pointer { to: ticket.digest(), until: expires_at }, now);
+        Ok(Issued { ticket, scan_id, lifetime: LIFETIME, expires_at })
+    }
+
+    /// A sign-in with a token of its own, which is made now and means nothing before its session begins.
+    pub(crate) fn sign_in_for(
+        &self,
+        ticket: &Secret<Ticket>,
+        asked: Asked,
+        bound_to: Option<Digest>,
+        lifetime: Duration,
+        stage: Stage,
+    ) -> Result<SignIn, NoEntropy> {
+        let token = Secret::<Access>::generate(&self.entropy)?;
+        let expires_at = self.clock.now() + lifetime;
+        Ok(SignIn { asked, bound_to, token: (token.digest(), token.seal(ticket)), expires_at, stage })
+    }
+
+    /// How far the sign-in of a ticket has come; the token, once there is one.
+    #[must_use]
+    pub fn poll(&self, ticket: &str, poller: &Poller) -> Poll {
+        let Ok(ticket) = Secret::<Ticket>::parse(ticket) else { return Poll::Expired };
+        let (now, digest) = (self.clock.now(), ticket.digest());
+        let seen = self.shared.sign_ins.look(&digest, now, |sign_in| match &sign_in.stage {
+            _ if !poller.may_hold(sign_in) => Poll::Expired,
+            Stage::Waiting => Poll::Waiting,
+            Stage::Scanned(claim) | Stage::Confirmed(claim) => Poll::Scanned(shown(&claim.who)),
+            Stage::Ready { who, .. } => Poll::Confirmed(who.clone(), Secret::unseal(sign_in.token.1, &ticket)),
+            Stage::Over => Poll::Expired,
+        });
+        match seen {
+            Some(Poll::Confirmed(who, token)) => {
+                let delivered = self.shared.sign_ins.change(&digest, now, |sign_in| sign_in.delivered(now));
+                if matches!(delivered, Some(Ok(_))) { Poll::Confirmed(who, token) } else { Poll::Expired }
+            }
+            Some(other) => other,
+            None => Poll::Expired,
+        }
+    }
+
+    /// Tells of changes to the sign-in of a ticket, and how long it can still last.
+    #[must_use]
+    pub fn watch(&self, ticket: &str) -> Option<(Changes, Duration)> {
+        let digest = Secret::<Ticket>::parse(ticket).ok()?.digest();
+        let now = self.clock.now();
+        let remaining = self.shared.sign_ins.look(&digest, now, |sign_in| sign_in.expires_at.since(now))?;
+        Some((self.shared.sign_ins.watch(&digest, now)?, remaining))
+    }
+
+    /// Whether a scan id leads to a sign-in that nobody has scanned.
+    pub(crate) fn is_waiting(&self, scan_id: &str) -> bool {
+        let Ok(scan_id) = Secret::<ScanId>::parse(scan_id) else { return false };
+        let now = self.clock.now();
+        let ticket = self.shared.pointers.look(&scan_id.digest(), now, |pointer| pointer.to);
+        let waiting = |sign_in: &SignIn| matches!(sign_in.stage, Stage::Waiting);
+        ticket.is_some_and(|ticket| self.shared.sign_ins.look(&ticket, now, waiting) == Some(true))
+    }
+
+    /// A phone has scanned a code: it alone may decide, with the secret this returns.
+    pub(crate) async fn scan(&self, scan_id: &str, who: Identified, phone: Visitor) -> Result<Secret<Confirm>, Error> {
+        let scan_id = Secret::<ScanId>::parse(scan_id).map_err(|_| Refusal::Over)?;
+        if self.store.person(&who.key).await?.is_some_and(|person| person.disabled) {
+            return Err(Refusal::Disabled.into());
+        }
+        let (now, confirm) = (self.clock.now(), Secret::generate(&self.entropy)?);
+        let to = self.shared.pointers.look(&scan_id.digest(), now, |pointer| pointer.to).ok_or(Refusal::Over)?;
+        let claim = Claim { confirm: confirm.digest(), who, phone };
+        let scanned = self.step(&to, |sign_in| sign_in.scanned(claim))?;
+        self.shared.pointers.put(confirm.digest(), Pointer { to, until: scanned.expires_at }, now);
+        Ok(confirm)
+    }
+
+    /// What a phone is asked to decide. Asking again changes nothing.
+    ///
+    /// # Errors
+    /// When it has decided, or it is too late.
+    pub fn decision(&self, confirm: &str) -> Result<Decision, Error> {
+        let (ticket, confirm) = self.claimed(confirm)?;
+        let now = self.clock.now();
+        let decision = self.shared.sign_ins.look(&ticket, now, |sign_in| match &sign_in.stage {
+            Stage::Scanned(claim) if claim.confirm == confirm => Some(Decision {
+                asked: sign_in.asked.clone(),
+                who: claim.who.clone(),
+                phone: claim.phone.clone(),
+                remaining: sign_in.expires_at.since(now),
+            }),
+            _ => None,
+        });
+        Ok(decision.flatten().ok_or(Refusal::Over)?)
+    }
+
+    /// The phone says yes: the one who waits is signed in. To be run to its end, whether or not the phone waits for it.
+    ///
+    /// # Errors
+    /// When it has decided, or it is too late, or whoever holds it may not sign in.
+    pub async fn confirm(&self, confirm: &str) -> Result<(), Error> {
+        let (ticket, confirm) = self.claimed(confirm)?;
+        let sign_in = self.step(&ticket, |sign_in| sign_in.confirmed(confirm))?;
+        let begun = self.begin(&sign_in).await;
+        let now = self.clock.now();
+        let settled = self.shared.sign_ins.change(&ticket, now, |sign_in| {
+            Ok::<_, OutOfStep>(match &begun {
+                Ok(who) => sign_in.ready(who.clone(), now),
+                Err(Error::Refused(_)) => sign_in.refused(),
+                Err(Error::Internal(_)) => sign_in.undecided(),
+            })
+        });
+        if settled.is_none() {
+            tracing::warn!("a sign-in was over before its session was made");
+        }
+        begun.map(drop)
+    }
+
+    async fn begin(&self, sign_in: &SignIn) -> Result<Shown, Error> {
+        let Stage::Confirmed(Claim { who, .. }) = &sign_in.stage else { return Err(Refusal::Over.into()) };
+        self.welcome(who).await?;
+        let Asked { source, visitor, .. } = &sign_in.asked;
+        let (employee, method, proven) = (&who.key, LoginMethod::Qrcode, Proven::Directly);
+        let admission = Admission { employee, role: None, method, proven, source: Some(*source), visitor };
+        Ok(self.mint(admission, sign_in.token.0).await?.shown())
+    }
+
+    /// The phone says no.
+    ///
+    /// # Errors
+    /// When it has decided, or it is too late.
+    pub fn cancel(&self, confirm: &str) -> Result<(), Error> {
+        let (ticket, confirm) = self.claimed(confirm)?;
+        self.step(&ticket, |sign_in| sign_in.cancelled(confirm)).map(drop)
+    }
+
+    /// The sign-in that a phone's secret is about.
+    fn claimed(&self, confirm: &str) -> Result<(Digest, Digest), Error> {
+        let confirm = Secret::<Confirm>::parse(confirm).map_err(|_| Refusal::Over)?.digest();
+        let ticket = self.shared.pointers.look(&confirm, self.clock.now(), |pointer| pointer.to);
+        Ok((ticket.ok_or(Refusal::Over)?, confirm))
+    }
+
+    fn step(&self, ticket: &Digest, step: impl FnOnce(SignIn) -> Result<SignIn, OutOfStep>) -> Result<SignIn, Error> {
+        let stepped = self.shared.sign_ins.change(ticket, self.clock.now(), step);
+        stepped.ok_or(Refusal::Over)?.map_err(|OutOfStep| Refusal::Over.into())
+    }
+}
+
+fn shown(who: &Identified) -> Shown {
+    Shown { employee_id: who.employee_id.clone(), name: who.shown_name().to_owned() }
+}

@@ -1,0 +1,148 @@
+//! The data: whether it can be used.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use deskpass_core::Timestamp;
+use deskpass_store::{Mode, OpenError, Store};
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use super::report::{Finding, Said, said};
+use crate::config::Settings;
+
+/// For each of opening and writing; a disk that takes longer is no good to anybody who waits for a page.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Whether the store opens and takes writes.
+pub(super) async fn check(settings: &Settings, now: Timestamp) -> Finding {
+    if is_unused(&settings.data) {
+        return unused(&settings.data);
+    }
+    let mode = if settings.development { Mode::Development } else { Mode::Production };
+    let (data, entries) = (settings.data.clone(), settings.session.cache_entries);
+    match timeout(PATIENCE, spawn_blocking(move || Store::open(&data, mode, entries, now))).await {
+        Ok(Ok(Ok(store))) => writes(&store, &settings.data, now).await,
+        Ok(Ok(Err(OpenError::InUse(_)))) => {
+            let told = said("in use by a running deskpass, and left to it", "正由运行中的 deskpass 使用，不再检查");
+            Finding::good((), told)
+        }
+        Ok(Ok(Err(error))) => Finding::bad(why(&error), mend(&error)),
+        Ok(Err(_)) | Err(_) => slow(&settings.data),
+    }
+}
+
+async fn writes(store: &Store, data: &Path, now: Timestamp) -> Finding {
+    let shown = data.display();
+    match timeout(PATIENCE, store.probe(now)).await {
+        Ok(Ok(())) => {
+            Finding::good((), said(format!("{shown} opens and takes writes"), format!("{shown} 可以打开并写入")))
+        }
+        Ok(Err(error)) => Finding::bad(
+            said(format!("{shown} takes no writes: {error}"), format!("{shown} 无法写入：{error}")),
+            said("look for room and permissions on the disk", "请检查磁盘空间和权限"),
+        ),
+        Err(_) => slow(data),
+    }
+}
+
+fn slow(data: &Path) -> Finding {
+    let (data, seconds) = (data.display(), PATIENCE.as_secs());
+    Finding::bad(
+        said(format!("{data} did not answer for {seconds} s"), format!("{data} 在 {seconds} 秒内没有响应")),
+        said("check the disk; a network file system is no place for it", "请检查磁盘；数据不宜放在网络文件系统上"),
+    )
+}
+
+/// Whether nothing was ever kept there. It is then left so: whoever runs this may not be who runs the service, and what they
+/// made here the service could not open.
+fn is_unused(data: &Path) -> bool {
+    match fs::read_dir(data) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}
+
+fn unused(data: &Path) -> Finding {
+    let shown = data.display();
+    match try_out(data) {
+        Ok(()) => Finding::good(
+            (),
+            said(
+                format!("nothing in {shown} yet; the first start makes it"),
+                format!("{shown} 中尚无数据，首次启动时创建"),
+            ),
+        ),
+        Err(error) => Finding::bad(
+            said(format!("{shown} cannot be made: {error}"), format!("无法创建 {shown}：{error}")),
+            directory_mend(),
+        ),
+    }
+}
+
+/// Makes and removes a directory where the data would be made.
+fn try_out(data: &Path) -> io::Result<()> {
+    let place = data.ancestors().find(|place| place.exists()).unwrap_or(Path::new("."));
+    let trial = place.join(".deskpass-doctor");
+    match fs::create_dir(&trial) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => fs::remove_dir(&trial),
+    }
+}
+
+fn directory_mend() -> Said {
+    said(
+        "give the directory to the user the service runs as, or choose another with --data",
+        "请将该目录的权限交给运行服务的用户，或用 --data 指定其他目录",
+    )
+}
+
+fn why(error: &OpenError) -> Said {
+    let (english, chinese) = match error {
+        OpenError::InUse(path) => (format!("{} is in use", path.display()), format!("{} 正在使用", path.display())),
+        OpenError::Directory { path, source } => {
+            let path = path.display();
+            (format!("{path} cannot be used: {source}"), format!("无法使用 {path}：{source}"))
+        }
+        OpenError::Database { path, detail } => {
+            let path = path.display();
+            (format!("{path} cannot be opened: {detail}"), format!("无法打开 {path}：{detail}"))
+        }
+        OpenError::Lost(path) => {
+            let path = path.display();
+            (format!("{path} is missing or empty, though there was one"), format!("{path} 曾经存在，现已丢失或为空"))
+        }
+        OpenError::Mode { path, found, wanted } => {
+            let path = path.display();
+            (
+                format!("{path} was made in {found} and cannot be used in {wanted}"),
+                format!("{path} 创建时的模式（{found}）与当前模式（{wanted}）不符"),
+            )
+        }
+        OpenError::Newer { found, known } => (
+            format!("it has version {found}, and this program knows versions up to {known}"),
+            format!("数据版本为 {found}，本程序最高支持 {known}"),
+        ),
+    };
+    said(english, chinese)
+}
+
+fn mend(error: &OpenError) -> Said {
+    match error {
+        OpenError::InUse(_) | OpenError::Directory { .. } => directory_mend(),
+        OpenError::Database { .. } => {
+            said("if the file is damaged, restore it from a backup", "如果文件已损坏，请从备份恢复")
+        }
+        OpenError::Lost(_) => said(
+            "restore it from a backup, or choose another directory with --data",
+            "请从备份恢复，或用 --data 指定其他目录",
+        ),
+        OpenError::Mode { .. } => said(
+            "choose another directory with --data, or the other mode: with or without --dev",
+            "请用 --data 指定其他目录，或切换模式（加上或去掉 --dev）",
+        ),
+        OpenError::Newer { .. } => said("use the newer deskpass that wrote it", "请使用写入该数据的新版 deskpass"),
+    }
+}

@@ -1,0 +1,133 @@
+//! The platform: whether it is reached, takes us for who we are, and lets us ask.
+
+use deskpass_core::{Clock, Timestamp};
+use deskpass_wecom::{Application, Wecom};
+use jiff::SignedDuration;
+use jiff::fmt::rfc2822;
+
+use super::report::{Finding, said};
+use super::trouble;
+use crate::config::Settings;
+use crate::desk::platform;
+
+/// One-time passwords live for half a minute, and one step on either side is taken.
+const FARTHEST_APART: SignedDuration = SignedDuration::from_secs(60);
+
+/// The platform, and the time by its clock as it writes it.
+pub(super) struct Reached {
+    pub(super) client: Wecom,
+    pub(super) date: Option<String>,
+}
+
+/// Whether anything answers at the platform's address.
+pub(super) async fn reach(settings: &Settings, clock: Clock) -> Finding<Reached> {
+    let address = &settings.platform.api_url;
+    let client = match platform::client(settings, clock) {
+        Ok(client) => client,
+        Err(error) => {
+            return Finding::bad(
+                said(error.to_string(), format!("配置不可用：{error}")),
+                said("mend it in the platform's settings", "请修改 platform 相关配置"),
+            );
+        }
+    };
+    match client.date().await {
+        Ok(date) => {
+            let told = said(format!("reachable at {address}"), format!("可以访问 {address}"));
+            Finding::good(Reached { client, date }, told)
+        }
+        Err(_) if settings.development => Finding::bad(
+            said(format!("nothing answers at {address}"), format!("{address} 没有响应")),
+            said(
+                "in development mode the service itself plays the platform: start `deskpass serve --dev` first",
+                "开发模式下由服务自身模拟平台：请先运行 `deskpass serve --dev`",
+            ),
+        ),
+        Err(error) => trouble::of(&error),
+    }
+}
+
+/// Whether our clock and the platform's agree.
+pub(super) fn compare(date: Option<&str>, now: Timestamp) -> Finding {
+    let told = date.and_then(|date| rfc2822::parse(date).ok()).map(|date| date.timestamp());
+    let Some(platform) = told else {
+        return Finding::Skipped(said("the platform told no time", "平台没有告知时间"));
+    };
+    let ours = jiff::Timestamp::from_millisecond(now.millis()).unwrap_or_default();
+    let ahead = SignedDuration::from_secs(ours.duration_since(platform).as_secs());
+    let apart = ahead.abs();
+    if apart <= FARTHEST_APART {
+        let told = said(format!("{apart:#} apart from the platform's"), format!("与平台相差 {apart:#}"));
+        return Finding::good((), told);
+    }
+    let (english, chinese) = if ahead.is_positive() { ("ahead of", "快") } else { ("behind", "慢") };
+    Finding::bad(
+        said(format!("this machine is {apart:#} {english} the platform"), format!("本机时间比平台{chinese} {apart:#}")),
+        said(
+            "set it by NTP (timedatectl set-ntp true): one-time passwords and expiry go by it",
+            "请启用 NTP 校时（timedatectl set-ntp true）：一次性密码和有效期都依赖时钟",
+        ),
+    )
+}
+
+/// Whether the platform takes the corporation and the secret.
+pub(super) async fn credentials(client: &Wecom) -> Finding {
+    match client.check_credentials().await {
+        Ok(()) => Finding::good((), said("accepted", "已通过")),
+        Err(error) => trouble::of(&error),
+    }
+}
+
+/// Whether the platform lets us ask about anything: a token it gives to any address, answers only to some.
+pub(super) async fn application(client: &Wecom, has_agent_id: bool) -> Finding<Application> {
+    if !has_agent_id {
+        return Finding::Skipped(said(
+            "platform.agent_id is not set; without it nobody signs in on a computer without a phone, and neither the \
+             trusted IP nor the trusted domain can be checked",
+            "未设置 platform.agent_id；缺少它则无法在电脑上直接登录，也无法检查可信 IP 和可信域名",
+        ));
+    }
+    match client.application().await {
+        Ok(application) => Finding::good(application, said("allowed from here", "允许从本机调用")),
+        Err(error) => trouble::of(&error),
+    }
+}
+
+/// Whether the application is switched on.
+pub(super) fn enabled(application: &Application) -> Finding {
+    let name = &application.name;
+    if !application.closed {
+        return Finding::good((), said(format!("{name} is enabled"), format!("{name} 已启用")));
+    }
+    Finding::bad(
+        said(format!("{name} is disabled"), format!("{name} 已停用")),
+        said("enable it in the console: 应用管理 → the application", "请在管理后台启用：应用管理 → 该应用"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is told of a platform whose clock shows 08:49:37, when ours shows this many seconds more.
+    fn apart(seconds: i64) -> String {
+        let now = Timestamp::from_millis((784_111_777 + seconds) * 1_000);
+        format!("{:?}", compare(Some("Sun, 06 Nov 1994 08:49:37 GMT"), now))
+    }
+
+    #[test]
+    fn a_minute_is_the_farthest_apart() {
+        for near in [-60, -1, 0, 1, 60] {
+            assert!(apart(near).starts_with("Good"), "{near}: {}", apart(near));
+        }
+        assert!(apart(61).contains("1m 1s ahead of the platform") && apart(61).contains("比平台快 1m 1s"));
+        assert!(apart(-7_261).contains("2h 1m 1s behind the platform") && apart(-7_261).contains("比平台慢 2h 1m 1s"));
+    }
+
+    #[test]
+    fn a_platform_that_tells_no_time_is_no_fault_of_ours() {
+        for date in [None, Some(""), Some("yesterday"), Some("Mon, 06 Nov 1994 08:49:37 GMT")] {
+            assert!(format!("{:?}", compare(date, Timestamp::from_millis(0))).starts_with("Skipped"), "{date:?}");
+        }
+    }
+}

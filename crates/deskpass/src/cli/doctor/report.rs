@@ -1,0 +1,169 @@
+//! What is told: one line for each check as soon as it is done, and how to mend what is wrong.
+
+use std::io::Write as _;
+
+use crate::config::Language;
+
+/// What is checked.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum What {
+    Settings,
+    Data,
+    PublicUrl,
+    Platform,
+    Clock,
+    Credentials,
+    Api,
+    Application,
+    Domain,
+    VerifyFile,
+}
+
+impl What {
+    /// Everything that cannot be checked without settings.
+    pub(super) const AFTER_SETTINGS: &[Self] = &[
+        Self::Data,
+        Self::PublicUrl,
+        Self::Platform,
+        Self::Clock,
+        Self::Credentials,
+        Self::Api,
+        Self::Application,
+        Self::Domain,
+        Self::VerifyFile,
+    ];
+
+    fn name(self, language: Language) -> &'static str {
+        let (english, chinese) = match self {
+            Self::Settings => ("settings", "配置"),
+            Self::Data => ("data", "数据"),
+            Self::PublicUrl => ("public URL", "访问地址"),
+            Self::Platform => ("platform", "平台连接"),
+            Self::Clock => ("clock", "时钟"),
+            Self::Credentials => ("corp id and secret", "企业 ID 与 Secret"),
+            Self::Api => ("API call", "接口调用"),
+            Self::Application => ("application", "应用状态"),
+            Self::Domain => ("trusted domain", "可信域名"),
+            Self::VerifyFile => ("verification file", "域名验证文件"),
+        };
+        match language {
+            Language::En => english,
+            Language::Zh => chinese,
+        }
+    }
+}
+
+/// The same in both languages.
+#[derive(Debug)]
+pub(super) struct Said {
+    english: String,
+    chinese: String,
+}
+
+/// The same in both languages.
+pub(super) fn said(english: impl Into<String>, chinese: impl Into<String>) -> Said {
+    Said { english: english.into(), chinese: chinese.into() }
+}
+
+impl Said {
+    /// What reads alike in both, or is not translated.
+    pub(super) fn alike(text: String) -> Self {
+        Self { english: text.clone(), chinese: text }
+    }
+
+    fn pick(&self, language: Language) -> &str {
+        match language {
+            Language::En => &self.english,
+            Language::Zh => &self.chinese,
+        }
+    }
+}
+
+/// What came out of a check.
+#[derive(Debug)]
+pub(super) enum Finding<T = ()> {
+    /// All is well; something for the checks that follow.
+    Good { found: T, told: Said },
+    /// Something is wrong, and can be mended.
+    Bad { why: Said, mend: Said },
+    /// It could not be checked, which is nobody's fault.
+    Skipped(Said),
+}
+
+impl<T> Finding<T> {
+    pub(super) fn good(found: T, told: Said) -> Self {
+        Self::Good { found, told }
+    }
+
+    pub(super) fn bad(why: Said, mend: Said) -> Self {
+        Self::Bad { why, mend }
+    }
+}
+
+/// Tells of the checks, and counts those that found something wrong.
+#[derive(Debug)]
+pub(super) struct Report {
+    language: Language,
+    wrong: usize,
+}
+
+impl Report {
+    pub(super) fn new(language: Language) -> Self {
+        Self { language, wrong: 0 }
+    }
+
+    /// Tells what came out of a check, and hands on what was found.
+    pub(super) fn note<T>(&mut self, what: What, finding: Finding<T>) -> Option<T> {
+        match finding {
+            Finding::Good { found, told } => {
+                self.line('✓', what, told.pick(self.language));
+                Some(found)
+            }
+            Finding::Bad { why, mend } => {
+                self.wrong += 1;
+                self.line('✗', what, why.pick(self.language));
+                self.below(&mend);
+                None
+            }
+            Finding::Skipped(because) => {
+                self.skip(&[what]);
+                self.below(&because);
+                None
+            }
+        }
+    }
+
+    /// Tells of checks that cannot be made because an earlier one failed.
+    pub(super) fn skip(&self, skipped: &[What]) {
+        let told = said("skipped", "已跳过");
+        for what in skipped {
+            self.line('-', *what, told.pick(self.language));
+        }
+    }
+
+    /// Whether nothing was wrong.
+    pub(super) fn verdict(&self) -> Result<(), String> {
+        let wrong = self.wrong;
+        match (wrong, self.language) {
+            (0, _) => Ok(()),
+            (_, Language::En) => Err(format!("{wrong} check(s) failed")),
+            (_, Language::Zh) => Err(format!("{wrong} 项检查未通过")),
+        }
+    }
+
+    fn line(&self, mark: char, what: What, told: &str) {
+        let colon = said(": ", "：");
+        tell(&format!("{mark} {}{}{told}", what.name(self.language), colon.pick(self.language)));
+    }
+
+    fn below(&self, text: &Said) {
+        for line in text.pick(self.language).lines() {
+            tell(&format!("  {line}"));
+        }
+    }
+}
+
+/// Standard output keeps nothing back after the end of a line. Whoever stopped reading it still gets the exit code.
+fn tell(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}

@@ -1,0 +1,63 @@
+//! `deskpass link`: who of a connected corporation may act as which employee.
+
+use clap::{Args, Subcommand};
+
+use super::{Common, Failed};
+use crate::errand::{Errand, Who};
+
+/// Shows what became of it.
+const LOOK: &str = "deskpass link list";
+
+/// Say who of a connected corporation may act as which employee.
+#[derive(Debug, Subcommand)]
+pub(super) enum LinkCommand {
+    /// Approve that somebody may act as an employee, in place of whomever they could act as before.
+    #[command(
+        after_help = "Examples:\n  deskpass link approve wwpartner/lisi zhangsan\n  deskpass link approve wwpartner/lisi wangwu --corp wwother"
+    )]
+    Approve(Approve),
+    /// List who may act as whom, when that was approved, and when it was used first.
+    #[command(after_help = "Example:\n  deskpass link list")]
+    List(Common),
+    /// Take an approval back; sessions that stand on it go on to their end.
+    #[command(after_help = "Example:\n  deskpass link remove wwpartner/lisi")]
+    Remove(Remove),
+}
+
+/// Somebody, and as whom they may act.
+#[derive(Args, Debug)]
+pub(super) struct Approve {
+    /// Who: a connected corporation and the person's identifier in it, as the platform writes them.
+    #[arg(value_name = "CORP/USER")]
+    identity: String,
+    /// As whom: the employee's identifier.
+    #[arg(value_name = "EMPLOYEE")]
+    employee: String,
+    /// The employee's corporation; without it the configured main one.
+    #[arg(long, value_name = "TARGET_CORP")]
+    corp: Option<String>,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Somebody.
+#[derive(Args, Debug)]
+pub(super) struct Remove {
+    /// Who: a connected corporation and the person's identifier in it, as the platform writes them.
+    #[arg(value_name = "CORP/USER")]
+    identity: String,
+    #[command(flatten)]
+    common: Common,
+}
+
+impl LinkCommand {
+    pub(super) fn run(self) -> Result<(), Failed> {
+        match self {
+            Self::List(common) => common.send(&Errand::Links, LOOK),
+            Self::Remove(Remove { identity, common }) => common.send(&Errand::RemoveLink { identity }, LOOK),
+            Self::Approve(Approve { identity, employee, corp, common }) => {
+                common.send(&Errand::ApproveLink { identity, target: Who { employee, corp } }, LOOK)
+            }
+        }
+    }
+}

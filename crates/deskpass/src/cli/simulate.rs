@@ -1,0 +1,116 @@
+//! `deskpass simulate`: the platform in a box, alone.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::net::SocketAddr;
+
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use deskpass_core::{Clock, CorpId, Entropy, Timestamp};
+use deskpass_wecom_sim::{Domains, Kind, PEOPLE, Simulator, World};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use url::Url;
+
+use super::{Failed, runtime};
+use crate::config::{Log, LogFormat, LogLevel};
+use crate::{StartError, telemetry};
+
+/// Where it stands below its address: as in development mode, so that the same addresses work.
+const BASE: &str = "/sim";
+
+/// What the simulated platform is told.
+#[derive(Args, Debug)]
+pub(super) struct Simulate {
+    /// Where to listen; port 0 takes any free port.
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8090")]
+    listen: SocketAddr,
+    /// The corporation.
+    #[arg(long, value_name = "CORP", default_value = "wwdeskpass", value_parser = CorpId::parse)]
+    corp: CorpId,
+    /// The secret of its application. Make one up: it opens nothing else.
+    #[arg(long, default_value = "simulated", value_parser = NonEmptyStringValueParser::new())]
+    secret: String,
+    /// The application's number.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1_000_002)]
+    agent: u64,
+    /// Where the application may send people besides this machine, first the one to show as its trusted domain. May be given
+    /// several times.
+    #[arg(long = "domain", value_name = "HOST[:PORT]", value_parser = domain)]
+    domains: Vec<String>,
+    /// Let others reach it, though whoever reaches it can be anyone.
+    #[arg(long)]
+    allow_remote: bool,
+}
+
+impl Simulate {
+    pub(super) fn run(self) -> Result<(), Failed> {
+        let address = self.listen;
+        if !self.allow_remote && !address.ip().to_canonical().is_loopback() {
+            return Err(Failed(format!(
+                "anyone who reaches {address} could be anyone; listen on 127.0.0.1, or accept that with --allow-remote"
+            )));
+        }
+        let _logging = telemetry::start_logging(&Log { level: LogLevel::Info, format: LogFormat::Text });
+        runtime()?.block_on(self.serve())
+    }
+
+    async fn serve(self) -> Result<(), Failed> {
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let refused = |source| StartError::Listen { address: self.listen, source };
+        let listener = TcpListener::bind(self.listen).await.map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        let world = self.world();
+        // Whoever started us may have stopped listening; that is no reason not to serve.
+        let _ = std::io::stdout().write_all(next_steps(address, &world).as_bytes());
+        let simulator = Simulator::new(world, Clock::steady(Timestamp::from_millis(0)), Entropy::system());
+        let asked = async {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        };
+        deskpass_wecom_sim::serve(listener, simulator, asked).await;
+        Ok(())
+    }
+
+    fn world(self) -> World {
+        World {
+            corp_id: self.corp.as_str().to_owned(),
+            secret: self.secret,
+            agent_id: self.agent.to_string(),
+            domains: if self.domains.is_empty() { Domains::Loopback } else { Domains::LoopbackAnd(self.domains) },
+            base: BASE.to_owned(),
+        }
+    }
+}
+
+/// Reads a host with its port, if it has one; nothing else is ever equal to the host of an address.
+fn domain(text: &str) -> Result<String, &'static str> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte));
+    let url = Url::parse(&format!("http://{text}/")).ok().filter(|url| plain && url.has_host());
+    url.map(|_| text.to_owned()).ok_or("give a host, with its port if it has one, such as desk.example.com")
+}
+
+fn next_steps(address: SocketAddr, world: &World) -> String {
+    let here = format!("http://{address}{BASE}");
+    let World { corp_id, agent_id, .. } = world;
+    let mut text = format!(
+        "the simulated platform is ready at {here}\n\n  It is a toy: whoever reaches it can be anyone, and it forgets everything when it stops.\n\n  Settings that point a deskpass at it, besides platform.secret as given with --secret (simulated):\n    platform.api_url = \"{here}\"\n    platform.authorize_url = \"{here}/connect/oauth2/authorize\"\n    platform.web_login_url = \"{here}/wwlogin/sso/login\"\n    platform.corp_id = \"{corp_id}\"\n    platform.agent_id = \"{agent_id}\"\n\n  People, to be picked on its page or with &sim_user=user01 in the link:\n"
+    );
+    for who in PEOPLE {
+        let _ = writeln!(text, "    {:<22}{:<18}{}", who.id, who.name, standing(who.kind));
+    }
+    text + "\n  Stop with Ctrl-C.\n"
+}
+
+fn standing(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Member => "member",
+        Kind::Left => "has left",
+        Kind::Hidden => "member out of the application's sight",
+        Kind::Outsider => "no member",
+        Kind::Partner => "of a connected corporation",
+    }
+}

@@ -1,0 +1,51 @@
+//! Addresses of other services.
+
+use url::Url;
+
+use super::raw::quoted;
+
+/// Reads an address without user name, query and fragment, and writes it without a trailing slash.
+pub(super) fn parse(text: &str) -> Result<String, String> {
+    // Not repeated in the message: what stands before an @ is often a password.
+    if text.contains('@') {
+        return Err("it contains a user name or password".to_owned());
+    }
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    match url.filter(|url| url.query().is_none() && url.fragment().is_none()) {
+        Some(url) => Ok(url.as_str().trim_end_matches('/').to_owned()),
+        None => Err(format!("{} is not such an address", quoted(text))),
+    }
+}
+
+/// Scheme, host and port of an address that was read.
+pub(super) fn origin(text: &str) -> &str {
+    let host = text.find("://").map_or(0, |at| at + 3);
+    let end = text.get(host..).and_then(|rest| rest.find('/')).map_or(text.len(), |at| host + at);
+    text.get(..end).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{origin, parse};
+
+    #[test]
+    fn reads_addresses_and_their_origins() {
+        for (text, read, of) in [
+            ("https://qyapi.weixin.qq.com", "https://qyapi.weixin.qq.com", "https://qyapi.weixin.qq.com"),
+            ("HTTP://Proxy:3128/", "http://proxy:3128", "http://proxy:3128"),
+            ("http://127.0.0.1:1/sim/", "http://127.0.0.1:1/sim", "http://127.0.0.1:1"),
+        ] {
+            assert_eq!(parse(text).as_deref(), Ok(read));
+            assert_eq!(origin(read), of);
+        }
+    }
+
+    #[test]
+    fn refuses_everything_else() {
+        for text in
+            ["", "proxy:3128", "ftp://a", "https://", "https://a?b", "https://a#b", "https://u:p@a", "https://a b"]
+        {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+}

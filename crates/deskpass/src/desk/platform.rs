@@ -1,0 +1,68 @@
+//! The platform as the settings describe it, or the one in a box.
+
+use std::fs;
+use std::time::Duration;
+
+use deskpass_core::{Clock, Entropy};
+use deskpass_wecom::{Hosts, Patience, SettingsError, Url, Wecom};
+use deskpass_wecom_sim::{Domains, Simulator, World};
+
+use super::StartError;
+use crate::config::Settings;
+
+/// What the service and the platform in a box know each other by. It opens nothing else.
+pub(crate) const SIMULATED_SECRET: &str = "simulated";
+
+/// Verification files are a line long.
+const VERIFY_FILE: u64 = 4096;
+
+/// The client of the platform.
+pub(crate) fn client(settings: &Settings, clock: Clock) -> Result<Wecom, SettingsError> {
+    let platform = &settings.platform;
+    let url = |name, text: &str| Url::parse(text).map_err(|_| SettingsError::Address(name));
+    let secret = platform.secret.as_ref().map_or(SIMULATED_SECRET, |secret| secret.expose());
+    let settings = deskpass_wecom::Settings {
+        corp_id: platform.corp_id.clone(),
+        secret: secret.to_owned(),
+        agent_id: platform.agent_id.clone(),
+        hosts: Hosts {
+            api: url("platform.api_url", &platform.api_url)?,
+            authorize: url("platform.authorize_url", &platform.authorize_url)?,
+            web_login: url("platform.web_login_url", &platform.web_login_url)?,
+        },
+        proxy: platform.proxy.as_deref().map(|proxy| url("platform.proxy", proxy)).transpose()?,
+        // Together with what is asked for afterwards, nobody who comes back from the platform waits longer than five seconds.
+        patience: Patience { whole: Duration::from_millis(3_500), ..Patience::default() },
+    };
+    Wecom::new(settings, clock)
+}
+
+/// The platform in a box, which knows this desk as an application of the main corporation.
+pub(super) fn simulator(settings: &Settings, clock: Clock, entropy: Entropy) -> Simulator {
+    let host = settings.public_url.split_once("://").map_or("", |(_, host)| host);
+    let world = World {
+        corp_id: settings.platform.corp_id.clone(),
+        secret: SIMULATED_SECRET.to_owned(),
+        agent_id: settings.platform.agent_id.clone().unwrap_or_default(),
+        domains: Domains::LoopbackAnd(vec![host.to_owned()]),
+        base: "/sim".to_owned(),
+    };
+    Simulator::new(world, clock, entropy)
+}
+
+/// Reads the platform's verification file. It is served to everyone, so it must look like one.
+pub(crate) fn verify_file(settings: &Settings) -> Result<Option<(String, String)>, StartError> {
+    let Some(path) = &settings.platform.verify_file else { return Ok(None) };
+    let refused = |why: String| StartError::VerifyFile { path: path.clone(), why };
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let plain = |c: u8| c.is_ascii_alphanumeric() || c == b'_' || c == b'-';
+    let stem = name.strip_prefix("WW_verify_").and_then(|rest| rest.strip_suffix(".txt"));
+    if !stem.is_some_and(|stem| !stem.is_empty() && stem.bytes().all(plain)) {
+        return Err(refused("its name must be WW_verify_….txt, as the platform gave it".to_owned()));
+    }
+    if fs::metadata(path).map_err(|error| refused(error.to_string()))?.len() > VERIFY_FILE {
+        return Err(refused("it is too large to be such a file".to_owned()));
+    }
+    let text = fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
+    Ok(Some((name.to_owned(), text)))
+}

@@ -1,0 +1,129 @@
+//! The few cookies there are. None of them signs anyone in.
+
+use std::time::Duration;
+
+use axum::extract::FromRequestParts;
+use axum::response::{IntoResponse, IntoResponseParts, Response, ResponseParts};
+use deskpass_auth::Poller;
+use deskpass_core::{BindProof, Browser, Digest, Flow, Kind, Secret};
+use hyper::header::{COOKIE, HeaderValue, SET_COOKIE};
+use hyper::http::request::Parts;
+
+use super::answer::Window;
+use super::failure::Failure;
+use crate::Desk;
+
+/// A kind of secret that a browser keeps for us.
+pub(super) trait Kept: Kind {
+    /// The cookie's name in development mode; in production one that other hosts cannot set.
+    const NAME: &'static str;
+}
+
+impl Kept for Browser {
+    const NAME: &'static str = "deskpass_browser";
+}
+
+impl Kept for Flow {
+    const NAME: &'static str = "deskpass_flow";
+}
+
+impl Kept for BindProof {
+    const NAME: &'static str = "deskpass_bind";
+}
+
+/// What the cookies of a request say.
+#[derive(Debug)]
+pub(super) struct Cookies {
+    lines: Vec<HeaderValue>,
+    development: bool,
+    /// Whether the request comes from a page of ours, in a browser that says so.
+    pub(super) page: bool,
+}
+
+impl Cookies {
+    /// The secret of this kind, if the browser keeps one.
+    pub(super) fn get<K: Kept>(&self) -> Option<Secret<K>> {
+        let name = name::<K>(self.development);
+        let lines = self.lines.iter().filter_map(|line| line.to_str().ok());
+        let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        pairs.find_map(|(given, value)| (given == name).then(|| Secret::parse(value).ok()).flatten())
+    }
+
+    /// Who asks with a ticket.
+    pub(super) fn poller(&self) -> Poller {
+        let cookies = [self.get::<Browser>().map(|own| own.digest()), self.get::<Flow>().map(|own| own.digest())];
+        Poller { cookies: cookies.into_iter().flatten().collect(), page: self.page }
+    }
+}
+
+impl FromRequestParts<Window> for Cookies {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
+        let lines = parts.headers.get_all(COOKIE).iter().cloned().collect();
+        let site = parts.headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+        let development = window.desk.settings.development;
+        Ok(Self { lines, development, page: site == Some(b"same-origin") })
+    }
+}
+
+/// A cookie to be set with an answer.
+#[derive(Debug)]
+pub(super) struct SetCookie(Option<HeaderValue>);
+
+impl SetCookie {
+    /// None.
+    pub(super) const NONE: Self = Self(None);
+
+    /// Has the browser keep a secret.
+    pub(super) fn keep<K: Kept>(desk: &Desk, secret: &Secret<K>, lifetime: Duration) -> Self {
+        Self::with::<K>(desk, secret.expose(), lifetime)
+    }
+
+    /// Has the browser forget a secret.
+    pub(super) fn forget<K: Kept>(desk: &Desk) -> Self {
+        Self::with::<K>(desk, "", Duration::ZERO)
+    }
+
+    fn with<K: Kept>(desk: &Desk, value: &str, lifetime: Duration) -> Self {
+        let development = desk.settings.development;
+        let (name, secure) = (name::<K>(development), if development { "" } else { "; Secure" });
+        let seconds = lifetime.as_secs();
+        let cookie = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
+        Self(HeaderValue::try_from(cookie).ok())
+    }
+}
+
+impl IntoResponseParts for SetCookie {
+    type Error = std::convert::Infallible;
+    fn into_response_parts(self, mut response: ResponseParts) -> Result<ResponseParts, Self::Error> {
+        if let Some(cookie) = self.0 {
+            response.headers_mut().append(SET_COOKIE, cookie);
+        }
+        Ok(response)
+    }
+}
+
+impl IntoResponse for SetCookie {
+    fn into_response(self) -> Response {
+        (self, ()).into_response()
+    }
+}
+
+/// Which browser a page's tickets are bound to: one that has a cookie already keeps it, since its other tabs rely on it.
+pub(super) fn bound(desk: &Desk, cookies: &Cookies) -> Result<(Option<Digest>, SetCookie), Failure> {
+    if !cookies.page {
+        return Ok((None, SetCookie::NONE));
+    }
+    let own = match cookies.get::<Browser>() {
+        Some(own) => own,
+        None => Secret::generate(&desk.auth.entropy).map_err(deskpass_auth::Error::from)?,
+    };
+    Ok((Some(own.digest()), SetCookie::keep(desk, &own, LIFETIME)))
+}
+
+/// Longer than any ticket lives.
+const LIFETIME: Duration = Duration::from_mins(10);
+
+fn name<K: Kept>(development: bool) -> String {
+    if development { K::NAME.to_owned() } else { format!("__Host-{}", K::NAME) }
+}

@@ -1,0 +1,179 @@
+//! The platform's redirect: there, and back.
+
+use axum::extract::State;
+use axum::response::Response;
+use deskpass_auth::{Callback, Refusal};
+use deskpass_core::Flow;
+use deskpass_wecom::Lang;
+use hyper::Uri;
+use serde::Serialize;
+use url::form_urlencoded;
+
+use super::cookie::{Cookies, SetCookie, bound};
+use super::envelope::Reply;
+use super::extract::{Body, Guest, Reads, to_the_end};
+use super::failure::{BadRequest, Failure};
+use super::fields::{Ask, Fields, Problem, Problems};
+use super::query::Query;
+use super::{landing, redirect};
+use crate::Desk;
+use crate::config::Language;
+
+/// What the platform echoes. It is the same for everyone: what ties a callback to a browser is the browser's cookie.
+pub(super) const STATE: &str = "auth_login";
+
+/// Where a browser wants to go.
+#[derive(Debug)]
+pub(super) struct SetOut {
+    redirect_uri: String,
+    /// Whether it is a desktop browser, outside the platform's client.
+    web: bool,
+}
+
+impl Ask for SetOut {
+    fn read(fields: &mut Fields) -> Option<Self> {
+        let (redirect_uri, mode) = (fields.text("redirect_uri"), fields.maybe_word("mode", &["client", "web"]));
+        Some(Self { redirect_uri: redirect_uri?, web: mode? == Some("web") })
+    }
+}
+
+/// The platform's address.
+#[derive(Debug, Serialize)]
+pub(super) struct AuthorizeUrl {
+    authorize_url: String,
+    redirect_uri: String,
+}
+
+/// Makes the address at which the platform identifies people, and notes that this browser asked for it.
+pub(super) async fn url(
+    State(desk): State<Desk>,
+    Reads(language): Reads,
+    Query(ask): Query<SetOut>,
+) -> Result<(SetCookie, Reply<AuthorizeUrl>), Failure> {
+    let SetOut { redirect_uri, web } = ask;
+    if !redirect::is_allowed(&desk, &redirect_uri) {
+        return Err(wrong("redirect_uri", Problem::Redirect));
+    }
+    let authorize_url = link(&desk, &redirect_uri, web.then_some(language))?;
+    let (cookie, lifetime) = desk.auth.set_out(redirect::destination(&desk, redirect_uri.clone()))?;
+    Ok((SetCookie::keep(&desk, &cookie, lifetime), Reply(AuthorizeUrl { authorize_url, redirect_uri })))
+}
+
+/// The link for the platform's own browser, or for any other one in a language.
+fn link(desk: &Desk, redirect_uri: &str, web: Option<Language>) -> Result<String, Failure> {
+    let language = match web {
+        None => return Ok(desk.auth.platform.in_client_link(redirect_uri, STATE)),
+        Some(Language::En) => Lang::En,
+        Some(Language::Zh) => Lang::Zh,
+    };
+    let link = desk.auth.platform.web_link(redirect_uri, STATE, language);
+    link.ok_or_else(|| wrong("mode", Problem::NoAgentId))
+}
+
+fn wrong(field: &'static str, problem: Problem) -> Failure {
+    BadRequest::Fields(Problems::from([(field, problem)])).into()
+}
+
+/// What the platform sends back with a browser. Whatever else it says is not repeated to anyone.
+#[derive(Debug, Default)]
+struct Returned {
+    code: Option<String>,
+    scan_id: Option<String>,
+}
+
+impl Returned {
+    /// Reads a query as far as it makes sense: a code that is given twice, or with a state that is not ours, is no code.
+    fn read(query: &str) -> Result<Self, Refusal> {
+        let (mut returned, mut state, mut refused) = (Self::default(), None, false);
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            let field = match &*name {
+                "code" => &mut returned.code,
+                "sid" => &mut returned.scan_id,
+                "state" => &mut state,
+                "errcode" => {
+                    refused = refused || value != "0";
+                    continue;
+                }
+                _ => continue,
+            };
+            if field.replace(value.into_owned()).is_some() {
+                return Err(Refusal::InvalidCode);
+            }
+        }
+        match (refused || returned.code.as_deref().is_none_or(str::is_empty), state.as_deref()) {
+            (true, _) => Err(Refusal::Denied),
+            (false, None | Some(STATE)) => Ok(returned),
+            (false, Some(_)) => Err(Refusal::InvalidCode),
+        }
+    }
+
+    /// Whether a phone comes back that scanned a code, however broken the rest.
+    fn is_phone(query: &str) -> bool {
+        form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == "sid")
+    }
+}
+
+/// Takes a browser that comes back from the platform to where it belongs.
+pub(super) async fn callback(State(desk): State<Desk>, Guest(visitor): Guest, cookies: Cookies, uri: Uri) -> Response {
+    let query = uri.query().unwrap_or_default();
+    let flow = cookies.get::<Flow>().map(|flow| flow.digest());
+    let wanted = landing::wanted(&desk, Returned::is_phone(query), flow);
+    let (at, returned) = (desk.clone(), Returned::read(query));
+    let arrived = to_the_end(async move {
+        let Returned { code, scan_id } = returned?;
+        at.auth.come_back(Callback { code: code.unwrap_or_default(), scan_id, flow, visitor }).await
+    });
+    match arrived.await {
+        Ok(answer) => landing::arrived(&desk, &answer),
+        Err(failure) => landing::failed(&desk, &wanted, &failure),
+    }
+}
+
+/// The secret of somebody who must say that it was they who began.
+#[derive(Debug)]
+pub(super) struct Continuing {
+    pending: String,
+}
+
+impl Ask for Continuing {
+    fn read(fields: &mut Fields) -> Option<Self> {
+        Some(Self { pending: fields.text("continue")? })
+    }
+}
+
+/// As whom they would go on.
+#[derive(Debug, Serialize)]
+pub(super) struct PendingSignIn {
+    employee_id: String,
+    name: String,
+    expires_in: u64,
+}
+
+/// Shows as whom somebody would go on.
+pub(super) async fn pending(
+    State(desk): State<Desk>,
+    Body(ask): Body<Continuing>,
+) -> Result<Reply<PendingSignIn>, Failure> {
+    let waiting = desk.auth.pending(&ask.pending)?;
+    let (name, expires_in) = (waiting.who.shown_name().to_owned(), waiting.remaining.as_secs());
+    Ok(Reply(PendingSignIn { employee_id: waiting.who.employee_id, name, expires_in }))
+}
+
+/// Where to go on.
+#[derive(Debug, Serialize)]
+pub(super) struct Proceed {
+    redirect_to: String,
+}
+
+/// Signs somebody in who says that it was they who began.
+pub(super) async fn proceed(
+    State(desk): State<Desk>,
+    Guest(visitor): Guest,
+    cookies: Cookies,
+    Body(ask): Body<Continuing>,
+) -> Result<(SetCookie, Reply<Proceed>), Failure> {
+    let (bound_to, set_cookie) = bound(&desk, &cookies)?;
+    let at = desk.clone();
+    let answer = to_the_end(async move { at.auth.proceed(&ask.pending, bound_to, &visitor).await }).await?;
+    Ok((set_cookie, Reply(Proceed { redirect_to: landing::address(&desk, &answer) })))
+}

@@ -1,0 +1,203 @@
+//! Signing in with a QR code: for the browser that shows it, and for the phone that scans it.
+
+use axum::extract::{FromRequestParts, State};
+use axum::response::{IntoResponse as _, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use deskpass_auth::{Decision, Poll};
+use deskpass_core::{LoginSource, ScanId, Secret, Shown, counted_as};
+use hyper::header::{CONTENT_TYPE, HeaderValue, REFERER};
+use hyper::http::request::Parts;
+use serde::Serialize;
+use url::{Url, form_urlencoded};
+
+use super::answer::Window;
+use super::bind::iso;
+use super::cookie::{Cookies, SetCookie, bound};
+use super::envelope::Reply;
+use super::extract::{Body, Guest, to_the_end};
+use super::failure::{BadRequest, Failure};
+use super::fields::{Ask, Fields, Problem, Problems};
+use super::query::Query;
+use super::redirect::CALLBACK;
+use super::{browser, events, oauth, picture};
+use crate::Desk;
+
+/// The client that a QR code is for: the one that is named, else the one whose page asks, else the employees'.
+#[derive(Debug)]
+pub(super) struct For(LoginSource);
+
+/// The client in a query.
+struct Named(Option<LoginSource>);
+
+impl Ask for Named {
+    fn read(fields: &mut Fields) -> Option<Self> {
+        Some(Self(fields.maybe_word("client", &["h5", "itagent", "itadmin"])?.and_then(LoginSource::from_name)))
+    }
+}
+
+impl FromRequestParts<Window> for For {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
+        let Query(Named(named)) = Query::from_request_parts(parts, window).await?;
+        let page = parts.headers.get(REFERER).and_then(|page| Url::parse(page.to_str().ok()?).ok());
+        let asking = page.and_then(|page| LoginSource::from_name(page.path_segments()?.next()?));
+        Ok(Self(named.or(asking).unwrap_or(LoginSource::H5)))
+    }
+}
+
+/// A sign-in ticket.
+#[derive(Debug, Serialize)]
+pub(super) struct QrCode {
+    ticket: String,
+    qrcode_url: String,
+    qrcode_png_base64: String,
+    expires_in: u64,
+    expires_at: String,
+}
+
+/// Begins a sign-in. The ticket is for whoever asks; the picture shows a scan id, which is of no use without a phone.
+pub(super) async fn qrcode(
+    State(desk): State<Desk>,
+    Guest(visitor): Guest,
+    For(source): For,
+    cookies: Cookies,
+) -> Result<(SetCookie, Reply<QrCode>), Failure> {
+    let (bound_to, set_cookie) = bound(&desk, &cookies)?;
+    let issued = desk.auth.issue(source, visitor, bound_to)?;
+    let qrcode_url = scan_link(&desk, &issued.scan_id);
+    let png = picture::draw(&qrcode_url).map_err(|error| Failure::unexpected(&error))?;
+    let (expires_in, expires_at) = (issued.lifetime.as_secs(), iso(issued.expires_at));
+    let (ticket, qrcode_png_base64) = (issued.ticket.expose().to_owned(), STANDARD.encode(png));
+    Ok((set_cookie, Reply(QrCode { ticket, qrcode_url, qrcode_png_base64, expires_in, expires_at })))
+}
+
+/// What the phone opens: the platform's page, which sends it to our callback with the scan id.
+fn scan_link(desk: &Desk, scan_id: &Secret<ScanId>) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    let query = query.append_pair("sid", scan_id.expose()).finish();
+    let callback = format!("{}{CALLBACK}?{query}", desk.settings.public_url);
+    desk.auth.platform.in_client_link(&callback, oauth::STATE)
+}
+
+/// The ticket in a query. Browsers ask every other second, so it is read without reading anything else.
+#[derive(Debug)]
+pub(super) struct Asking(String);
+
+impl FromRequestParts<Window> for Asking {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, _: &Window) -> Result<Self, Failure> {
+        let query = parts.uri.query().unwrap_or_default();
+        let mut tickets = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "ticket");
+        let problem = match (tickets.next(), tickets.next()) {
+            (Some((_, ticket)), None) => return Ok(Self(ticket.into_owned())),
+            (None, _) => Problem::Required,
+            (Some(_), Some(_)) => Problem::Twice,
+        };
+        Err(BadRequest::Fields(Problems::from([("ticket", problem)])).into())
+    }
+}
+
+/// How far a sign-in has come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct ScanState {
+    pub(super) status: &'static str,
+    employee_id: Option<String>,
+    name: Option<String>,
+    token: Option<String>,
+}
+
+impl From<Poll> for ScanState {
+    fn from(poll: Poll) -> Self {
+        let (status, who, token) = match poll {
+            Poll::Waiting => ("waiting", None, None),
+            Poll::Scanned(who) => ("scanned", Some(who), None),
+            Poll::Confirmed(who, token) => ("confirmed", Some(who), Some(token.expose().to_owned())),
+            Poll::Expired => ("expired", None, None),
+        };
+        let (employee_id, name) = who.map(|Shown { employee_id, name }| (employee_id, name)).unzip();
+        Self { status, employee_id, name, token }
+    }
+}
+
+/// Says how far a sign-in has come, and hands the token over when it is there.
+pub(super) async fn status(State(desk): State<Desk>, cookies: Cookies, Asking(ticket): Asking) -> Reply<ScanState> {
+    Reply(desk.auth.poll(&ticket, &cookies.poller()).into())
+}
+
+/// The same as it happens, so that nobody need ask.
+pub(super) async fn events(State(desk): State<Desk>, cookies: Cookies, Asking(ticket): Asking) -> Response {
+    let kind = [(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"))];
+    (kind, events::stream(desk, ticket, cookies.poller())).into_response()
+}
+
+/// A phone's secret.
+#[derive(Debug)]
+pub(super) struct Confirming {
+    confirm: String,
+}
+
+impl Ask for Confirming {
+    fn read(fields: &mut Fields) -> Option<Self> {
+        Some(Self { confirm: fields.text("confirm")? })
+    }
+}
+
+/// What the phone's page shows.
+#[derive(Debug, Serialize)]
+pub(super) struct ScanRequest {
+    client: &'static str,
+    browser: String,
+    os: &'static str,
+    ip_address: String,
+    same_network: bool,
+    requested_at: String,
+    expires_in: u64,
+    employee_id: String,
+    name: String,
+}
+
+impl From<Decision> for ScanRequest {
+    fn from(decision: Decision) -> Self {
+        let Decision { asked, who, phone, remaining } = decision;
+        let (browser, os) = browser::describe(asked.visitor.user_agent.as_str());
+        let (here, there) = (asked.visitor.address.decided, phone.address.decided);
+        Self {
+            client: asked.source.name(),
+            browser,
+            os,
+            ip_address: here.to_string(),
+            same_network: counted_as(here) == counted_as(there),
+            requested_at: iso(asked.at),
+            expires_in: remaining.as_secs(),
+            name: who.shown_name().to_owned(),
+            employee_id: who.employee_id,
+        }
+    }
+}
+
+/// Shows the phone what it is asked to confirm.
+pub(super) async fn request(
+    State(desk): State<Desk>,
+    Body(ask): Body<Confirming>,
+) -> Result<Reply<ScanRequest>, Failure> {
+    Ok(Reply(desk.auth.decision(&ask.confirm)?.into()))
+}
+
+/// That it was done.
+#[derive(Debug, Serialize)]
+pub(super) struct Decided {
+    success: bool,
+}
+
+/// The phone says yes.
+pub(super) async fn confirm(State(desk): State<Desk>, Body(ask): Body<Confirming>) -> Result<Reply<Decided>, Failure> {
+    to_the_end(async move { desk.auth.confirm(&ask.confirm).await }).await?;
+    Ok(Reply(Decided { success: true }))
+}
+
+/// The phone says no.
+pub(super) async fn cancel(State(desk): State<Desk>, Body(ask): Body<Confirming>) -> Result<Reply<Decided>, Failure> {
+    desk.auth.cancel(&ask.confirm)?;
+    Ok(Reply(Decided { success: true }))
+}

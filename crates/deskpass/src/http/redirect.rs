@@ -1,0 +1,53 @@
+//! Where people may be sent after signing in.
+
+use url::Url;
+
+use crate::Desk;
+
+/// The path of the callback itself, which then decides by the role.
+pub(super) const CALLBACK: &str = "/api/auth/oauth2/callback";
+
+/// The pages of the three clients.
+const PAGES: [&str; 3] = ["/h5/", "/itagent/", "/itadmin/"];
+
+/// Longer ones are not addresses of pages.
+const LONGEST: usize = 2048;
+
+/// Whether people may be sent to an address. In production the rule is narrow enough that no two programs can read an
+/// accepted address differently: it must be spelled as a browser would write it, in plain characters.
+pub(super) fn is_allowed(desk: &Desk, address: &str) -> bool {
+    if address.len() > LONGEST || address.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return false;
+    }
+    let Ok(url) = Url::parse(address) else { return false };
+    if desk.settings.development {
+        return matches!(url.scheme(), "http" | "https") && url.username().is_empty() && url.password().is_none();
+    }
+    let origin = url.origin().ascii_serialization();
+    let own = origin == desk.settings.public_url;
+    url.as_str() == address
+        && (own || desk.settings.redirect_origins.contains(&origin))
+        && url.fragment().is_none()
+        && match address.strip_prefix(&origin) {
+            Some(CALLBACK) => own,
+            Some(rest) => is_page(rest),
+            None => false,
+        }
+}
+
+/// Whether this is the path of a client's page, with perhaps a query that cannot hide another address.
+fn is_page(rest: &str) -> bool {
+    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let plain = |text: &str, extra: &[u8]| text.bytes().all(|c| c.is_ascii_alphanumeric() || extra.contains(&c));
+    PAGES.iter().any(|page| path.starts_with(page))
+        && plain(path, b"/_.-~")
+        && !path.contains("//")
+        && !path.contains("..")
+        && plain(query, b"=&_.-~")
+}
+
+/// Where a flow ends: `None` for the callback itself, which then decides by the role.
+pub(super) fn destination(desk: &Desk, address: String) -> Option<String> {
+    let callback = address.strip_prefix(&desk.settings.public_url).is_some_and(|path| path == CALLBACK);
+    (!callback).then_some(address)
+}

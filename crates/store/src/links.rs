@@ -1,0 +1,150 @@
+//! People of connected corporations: what proves who they are, and as whom they may act.
+
+use deskpass_core::{Digest, EmployeeKey, Timestamp};
+
+use crate::database::{Row, Sql, Tx};
+use crate::{Store, StoreError};
+
+/// How many bindings a proof may be refused for before it is worth nothing.
+const ATTEMPTS: i64 = 5;
+
+/// That somebody of a connected corporation may act as an employee.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Who, as the platform names them.
+    pub identity: EmployeeKey,
+    /// As whom.
+    pub target: EmployeeKey,
+    /// When an administrator approved it.
+    pub approved_at: Timestamp,
+    /// When it was used first.
+    pub bound_at: Option<Timestamp>,
+}
+
+impl Store {
+    /// Keeps that the platform identified somebody, for whoever holds the value with this digest.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn keep_proof(&self, digest: Digest, identity: EmployeeKey, until: Timestamp) -> Result<(), StoreError> {
+        self.database
+            .write(move |tx| {
+                let text = "INSERT INTO bind_proof (digest, corp_id, user_id, expires_at, attempts)
+                    VALUES ($1, $2, $3, $4, 0)";
+                tx.execute(text, &args![digest, identity.corp(), identity.id(), until]).map(drop)
+            })
+            .await
+    }
+
+    /// Whether a proof is good for acting as `target`. It is not used up by this, but a proof that is tried on one employee
+    /// after the other soon is.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn proof_permits(&self, digest: Digest, target: EmployeeKey, now: Timestamp) -> Result<bool, StoreError> {
+        self.database
+            .write(move |tx| {
+                let permitted = permitted(tx, digest, &target, now)?.is_some();
+                if !permitted {
+                    tx.execute("UPDATE bind_proof SET attempts = attempts + 1 WHERE digest = $1", &args![digest])?;
+                }
+                Ok(permitted)
+            })
+            .await
+    }
+
+    /// As whom an identity may act since it was bound.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn bound_to(&self, identity: EmployeeKey) -> Result<Option<EmployeeKey>, StoreError> {
+        let text =
+            "SELECT target_corp_id, target_key FROM link WHERE corp_id = $1 AND user_id = $2 AND bound_at IS NOT NULL";
+        self.database.read(move |sql| sql.first(text, &args![identity.corp(), identity.id()], |row| key(row, 0))).await
+    }
+
+    /// Approves that an identity may act as `target`, in place of whomever it could act as before; `false`, and nothing
+    /// changes, when there is no such employee.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn approve_link(
+        &self,
+        identity: EmployeeKey,
+        target: EmployeeKey,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.database
+            .write(move |tx| {
+                let text = "INSERT INTO link (corp_id, user_id, target_corp_id, target_key, approved_at)
+                    SELECT $1, $2, corp_id, employee_key, $5 FROM employee WHERE corp_id = $3 AND employee_key = $4
+                    ON CONFLICT (corp_id, user_id) DO UPDATE SET target_corp_id = excluded.target_corp_id,
+                    target_key = excluded.target_key, approved_at = excluded.approved_at, bound_at = NULL";
+                let values = args![identity.corp(), identity.id(), target.corp(), target.id(), at];
+                Ok(tx.execute(text, &values)? == 1)
+            })
+            .await
+    }
+
+    /// Takes a link away; `false` when there was none.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn remove_link(&self, identity: EmployeeKey) -> Result<bool, StoreError> {
+        let text = "DELETE FROM link WHERE corp_id = $1 AND user_id = $2";
+        self.database.write(move |tx| Ok(tx.execute(text, &args![identity.corp(), identity.id()])? == 1)).await
+    }
+
+    /// The links, at most `limit`, in the order of their identities.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn links(&self, limit: i64) -> Result<Vec<Link>, StoreError> {
+        let text = "SELECT corp_id, user_id, target_corp_id, target_key, approved_at, bound_at FROM link
+            ORDER BY corp_id, user_id LIMIT $1";
+        self.database.read(move |sql| sql.rows(text, &args![limit], link)).await
+    }
+}
+
+/// Uses a proof up and puts the link it stands on into use; `false` when the proof is not good for this.
+pub(crate) fn spend(tx: &mut Tx<'_>, digest: Digest, target: &EmployeeKey, now: Timestamp) -> Result<bool, StoreError> {
+    let Some(identity) = permitted(tx, digest, target, now)? else { return Ok(false) };
+    let text = "UPDATE bind_proof SET used_at = $2 WHERE digest = $1 AND used_at IS NULL";
+    if tx.execute(text, &args![digest, now])? == 0 {
+        return Ok(false);
+    }
+    let text = "UPDATE link SET bound_at = $3 WHERE corp_id = $1 AND user_id = $2 AND bound_at IS NULL";
+    tx.execute(text, &args![identity.corp(), identity.id(), now])?;
+    Ok(true)
+}
+
+/// Whose proof it is, when it is good for acting as `target`: they are the target, or there is a link for this very pair.
+fn permitted(
+    sql: &Sql,
+    digest: Digest,
+    target: &EmployeeKey,
+    now: Timestamp,
+) -> Result<Option<EmployeeKey>, StoreError> {
+    let text = "SELECT corp_id, user_id FROM bind_proof
+        WHERE digest = $1 AND used_at IS NULL AND expires_at > $2 AND attempts < $3";
+    let Some(identity) = sql.first(text, &args![digest, now, ATTEMPTS], |row| key(row, 0))? else { return Ok(None) };
+    if identity == *target {
+        return Ok(Some(identity));
+    }
+    let text = "SELECT 1 FROM link WHERE corp_id = $1 AND user_id = $2 AND target_corp_id = $3 AND target_key = $4";
+    let values = args![identity.corp(), identity.id(), target.corp(), target.id()];
+    Ok(sql.first(text, &values, |row| row.int(0))?.map(|_| identity))
+}
+
+fn key(row: &Row<'_>, column: usize) -> Result<EmployeeKey, StoreError> {
+    Ok(EmployeeKey::from_parts(&row.text(column)?, &row.text(column + 1)?))
+}
+
+fn link(row: &Row<'_>) -> Result<Link, StoreError> {
+    Ok(Link {
+        identity: key(row, 0)?,
+        target: key(row, 2)?,
+        approved_at: row.moment(4)?,
+        bound_at: row.maybe_int(5)?.map(Timestamp::from_millis),
+    })
+}

@@ -1,0 +1,113 @@
+//! What may be lost: sign-ins under way, flows, codes seen. Whoever loses one tries again.
+
+mod shelf;
+
+use deskpass_core::{Digest, Identified, SignIn, Stage, Timestamp};
+
+pub use shelf::{Changes, Perishable, Shelf};
+
+/// The sign-ins kept at once. More are asked for only by a flood, and then those go first that nobody has scanned.
+const SIGN_INS: usize = 50_000;
+
+/// The other records kept at once, of each kind.
+const RECORDS: usize = 50_000;
+
+/// What flows leave here for each other.
+#[derive(Debug)]
+pub struct Shared<Answer> {
+    /// Sign-ins, by their ticket.
+    pub sign_ins: Shelf<SignIn>,
+    /// Which sign-in a scan id or a phone's secret is about.
+    pub pointers: Shelf<Pointer>,
+    /// OAuth sign-ins that a browser began, by its cookie.
+    pub flows: Shelf<Flow>,
+    /// People who must say that it was they who began.
+    pub pending: Shelf<Held>,
+    /// What the platform's codes were answered with.
+    pub codes: Shelf<Code<Answer>>,
+}
+
+impl<Answer> Default for Shared<Answer> {
+    fn default() -> Self {
+        Self {
+            sign_ins: Shelf::new(SIGN_INS),
+            // One for the scan id, one for the phone.
+            pointers: Shelf::new(2 * SIGN_INS),
+            flows: Shelf::new(RECORDS),
+            pending: Shelf::new(RECORDS),
+            codes: Shelf::new(RECORDS),
+        }
+    }
+}
+
+/// Leads to a sign-in.
+#[derive(Clone, Copy, Debug)]
+pub struct Pointer {
+    /// The ticket's digest.
+    pub to: Digest,
+    /// How long it leads there.
+    pub until: Timestamp,
+}
+
+/// An OAuth sign-in that a browser began.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Where the browser wants to be in the end, unless any page will do.
+    pub destination: Option<String>,
+    /// When it is too late.
+    pub until: Timestamp,
+}
+
+/// Somebody the platform vouches for, kept until they decide.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// Who.
+    pub who: Identified,
+    /// When it is too late.
+    pub until: Timestamp,
+}
+
+/// A code of the platform: whoever brings it first has it.
+#[derive(Clone, Debug)]
+pub struct Code<Answer> {
+    /// The browser that brought it.
+    pub browser: Digest,
+    /// What it was answered with, once it was.
+    pub answer: Option<Answer>,
+    /// How long it is remembered.
+    pub until: Timestamp,
+}
+
+impl Perishable for SignIn {
+    fn until(&self) -> Timestamp {
+        self.expires_at
+    }
+
+    fn is_dispensable(&self) -> bool {
+        matches!(self.stage, Stage::Waiting | Stage::Over)
+    }
+}
+
+impl Perishable for Pointer {
+    fn until(&self) -> Timestamp {
+        self.until
+    }
+}
+
+impl Perishable for Flow {
+    fn until(&self) -> Timestamp {
+        self.until
+    }
+}
+
+impl Perishable for Held {
+    fn until(&self) -> Timestamp {
+        self.until
+    }
+}
+
+impl<Answer> Perishable for Code<Answer> {
+    fn until(&self) -> Timestamp {
+        self.until
+    }
+}

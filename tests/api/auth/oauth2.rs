@@ -1,0 +1,270 @@
+//! /api/auth/oauth2/…
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::harness::{Client, TestDesk, cookies, encoded, fragment, location, request};
+
+/// Begins in a browser, is identified as `who`, and comes back; returns the callback's answer and the browser's cookies.
+async fn come_back_as(client: &mut Client, redirect_uri: &str, who: &str) -> (crate::harness::Response, String) {
+    let (link, cookies) = client.set_out(redirect_uri).await;
+    let back = client.authorize(&link, who).await;
+    (client.come_back(&back, &cookies).await, cookies)
+}
+
+async fn trade(client: &mut Client, landed: &str, cookies: &str) -> Value {
+    let path = format!("/api/auth/scan/status?ticket={}", fragment(landed, "ticket"));
+    client.get(&path, &[("cookie", cookies), ("sec-fetch-site", "same-origin")]).await.data()
+}
+
+on_every_store! {
+    async fn url_is_the_platforms_with_our_parameters(desk) {
+        let mut client = desk.client().await;
+        let redirect_uri = "http://localhost:5173/h5/?a=b&c=ü#x";
+        let answer = client.get(&format!("/api/auth/oauth2/url?redirect_uri={}", encoded(redirect_uri)), &[]).await;
+        assert_eq!(answer.data()["redirect_uri"], redirect_uri);
+        let url = answer.data()["authorize_url"].as_str().unwrap().to_owned();
+        let expected = format!(
+            "http://{}/sim/connect/oauth2/authorize?appid=wwdeskpass&redirect_uri=http%3A%2F%2Flocalhost%3A5173%2Fh5%2F%3Fa%3Db%26c%3D%C3%BC%23x&response_type=code&scope=snsapi_base&state=auth_login&agentid=1000002#wechat_redirect",
+            desk.address
+        );
+        assert_eq!(url, expected);
+        let set = answer.header("set-cookie").unwrap();
+        assert!(set.starts_with("deskpass_flow=dpf_") && set.ends_with("; Path=/; Max-Age=600; HttpOnly; SameSite=Lax"), "{set}");
+        let web = client.get(&format!("/api/auth/oauth2/url?mode=web&redirect_uri={}", encoded(redirect_uri)), &[("accept-language", "zh")]).await;
+        let url = Url::parse(web.data()["authorize_url"].as_str().unwrap()).unwrap();
+        let pairs: Vec<_> = url.query_pairs().into_owned().collect();
+        let expected = [("login_type", "CorpApp"), ("appid", "wwdeskpass"), ("agentid", "1000002"), ("redirect_uri", redirect_uri), ("state", "auth_login"), ("lang", "zh")];
+        assert_eq!(pairs, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        assert_eq!(url.path(), "/sim/wwlogin/sso/login");
+    }
+
+    async fn url_wants_an_address(desk) {
+        let mut client = desk.client().await;
+        for (query, field) in [
+            ("", "redirect_uri"), ("redirect_uri=", "redirect_uri"), ("redirect_uri=/h5/", "redirect_uri"),
+            ("redirect_uri=ftp://a/h5/", "redirect_uri"), ("redirect_uri=javascript:alert(1)", "redirect_uri"),
+            ("redirect_uri=http://u:p@a/h5/", "redirect_uri"), ("redirect_uri=http://a/&redirect_uri=http://b/", "redirect_uri"),
+            ("redirect_uri=http://a/%0d%0ax", "redirect_uri"), ("redirect_uri=http://a/&mode=Web", "mode"),
+        ] {
+            let answer = client.get(&format!("/api/auth/oauth2/url?{query}"), &[]).await;
+            let fields = answer.refused(400, 1002).json()["data"]["fields"].clone();
+            assert!(fields[field].is_string(), "{query}: {fields}");
+            assert_eq!(answer.header("set-cookie"), None);
+        }
+    }
+
+    async fn signs_in_the_browser_that_began(desk) {
+        let mut client = desk.client().await;
+        let page = format!("http://{}/itadmin/", desk.address);
+        let (answer, cookies) = come_back_as(&mut client, &page, "admin01").await;
+        assert_eq!(answer.status, 303);
+        let landed = location(&answer).to_owned();
+        assert!(landed.starts_with(&format!("{page}#ticket=dpt_")), "{landed}");
+        assert!(!landed.contains("dpa_"));
+        let state = trade(&mut client, &landed, &cookies).await;
+        assert_eq!((&state["status"], &state["name"]), (&json!("confirmed"), &json!("Ada Admin")));
+        let me = client.me(state["token"].as_str().unwrap()).await.data();
+        assert_eq!((&me["login_source"], &me["current_role"]), (&json!("itadmin"), &json!("admin")));
+        let log = desk.query("SELECT event, employee_key, login_method, login_source FROM login_log");
+        assert_eq!(log, ["sign_in|admin01|oauth2|itadmin"]);
+    }
+
+    async fn the_callback_itself_leads_to_the_page_of_the_role(desk) {
+        let mut client = desk.client().await;
+        let callback = format!("http://{}/api/auth/oauth2/callback", desk.address);
+        for (who, page) in [("admin01", "itadmin"), ("agent01", "itagent"), ("user01", "h5"), ("security01", "h5")] {
+            let (answer, _) = come_back_as(&mut client, &callback, who).await;
+            let landed = location(&answer);
+            assert!(landed.starts_with(&format!("http://{}/{page}/#ticket=", desk.address)), "{who}: {landed}");
+        }
+        let sources = desk.query("SELECT login_source FROM login_log ORDER BY rowid");
+        assert_eq!(sources, ["itadmin", "itagent", "h5", "h5"]);
+    }
+
+    /// Some clients load the page twice, at once or one after the other.
+    async fn the_same_code_from_the_same_browser_gets_the_same_answer(desk) {
+        let mut clients = [desk.client().await, desk.client().await, desk.client().await];
+        let page = format!("http://{}/h5/", desk.address);
+        let (link, cookies) = clients[0].set_out(&page).await;
+        let back = clients[0].authorize(&link, "user01").await;
+        let [one, two, three] = &mut clients;
+        let (first, second) = tokio::join!(one.come_back(&back, &cookies), two.come_back(&back, &cookies));
+        assert_eq!(location(&first), location(&second));
+        assert!(location(&first).contains("#ticket="));
+        let stranger = three.come_back(&back, "").await;
+        desk.clock.wind(Duration::from_millis(59_999));
+        assert_eq!(location(&one.come_back(&back, &cookies).await), location(&first));
+        assert_eq!(fragment(location(&stranger), "error"), "invalid_code");
+        let (_, other) = three.set_out(&page).await;
+        assert_eq!(fragment(location(&three.come_back(&back, &other).await), "error"), "invalid_code");
+        desk.clock.wind(Duration::from_millis(1));
+        assert_eq!(fragment(location(&one.come_back(&back, &cookies).await), "error"), "invalid_code");
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+    }
+
+    async fn a_ticket_is_for_the_browser_that_began_and_for_a_minute(desk) {
+        let mut client = desk.client().await;
+        let page = format!("http://{}/h5/", desk.address);
+        let (answer, cookies) = come_back_as(&mut client, &page, "user01").await;
+        let landed = location(&answer).to_owned();
+        let (_, others) = client.set_out(&page).await;
+        for cookies in ["", &others] {
+            assert_eq!(trade(&mut client, &landed, cookies).await["status"], "expired");
+        }
+        desk.clock.wind(Duration::from_millis(59_999));
+        assert_eq!(trade(&mut client, &landed, &cookies).await["status"], "confirmed");
+        let (answer, cookies) = come_back_as(&mut client, &page, "user01").await;
+        desk.clock.wind(Duration::from_mins(1));
+        assert_eq!(trade(&mut client, location(&answer), &cookies).await["status"], "expired");
+    }
+
+    /// Whoever makes somebody open the callback with a code of his own must not sign them in as himself.
+    async fn without_the_cookie_a_page_asks_first(desk) {
+        let mut client = desk.client().await;
+        let (link, cookies) = client.set_out(&format!("http://{}/itadmin/", desk.address)).await;
+        let back = client.authorize(&link, "agent01").await;
+        let landed = location(&client.come_back(&back, "").await).to_owned();
+        assert!(landed.starts_with(&format!("http://{}/continue/#continue=dpn_", desk.address)), "{landed}");
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+        let ask = json!({ "continue": fragment(&landed, "continue") });
+        for _ in 0..2 {
+            let pending = client.post("/api/auth/oauth2/pending", &[], &ask).await.data();
+            assert_eq!(pending, json!({ "employee_id": "agent01", "name": "Arno Agent", "expires_in": 180 }));
+        }
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+        let page = [("sec-fetch-site", "same-origin")];
+        let answer = client.post("/api/auth/oauth2/continue", &page, &ask).await;
+        let to = answer.data()["redirect_to"].as_str().unwrap().to_owned();
+        assert!(to.starts_with(&format!("http://{}/itagent/#ticket=dpt_", desk.address)), "{to}");
+        // Once, in the browser that said so.
+        client.post("/api/auth/oauth2/continue", &page, &ask).await.refused(409, 1019);
+        assert_eq!(trade(&mut client, &to, &cookies).await["status"], "expired");
+        assert_eq!(trade(&mut client, &to, &crate::harness::cookies(&answer)).await["status"], "confirmed");
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+    }
+
+    async fn a_flow_is_good_once_and_for_ten_minutes(desk) {
+        let mut client = desk.client().await;
+        let page = format!("http://{}/h5/", desk.address);
+        let (link, cookies) = client.set_out(&page).await;
+        for (wait, landing) in [(0, "/h5/#ticket="), (0, "/continue/#continue=")] {
+            desk.clock.wind(Duration::from_secs(wait));
+            let back = client.authorize(&link, "user01").await;
+            let answer = client.come_back(&back, &cookies).await;
+            assert!(location(&answer).contains(landing), "{answer:?}");
+        }
+        let (link, cookies) = client.set_out(&page).await;
+        desk.clock.wind(Duration::from_mins(10));
+        let back = client.authorize(&link, "user01").await;
+        assert!(location(&client.come_back(&back, &cookies).await).contains("/continue/#"));
+    }
+
+    async fn failures_are_told_where_the_browser_wanted_to_be(desk) {
+        let mut client = desk.client().await;
+        let page = format!("http://{}/itagent/", desk.address);
+        for (who, word) in [("deny", "denied"), ("outsider01", "not_a_member"), ("left01", "disabled")] {
+            let (answer, _) = come_back_as(&mut client, &page, who).await;
+            let landed = location(&answer);
+            assert!(landed.starts_with(&format!("{page}#error={word}&code=1003&ref=")), "{landed}");
+            assert_eq!(fragment(landed, "ref").len(), 8);
+        }
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+    }
+
+    /// Nothing of what comes back is repeated, and nothing of it moves where people are sent.
+    async fn hostile_callbacks_are_sent_to_a_safe_page_with_a_known_word(desk) {
+        let mut client = desk.client().await;
+        let home = format!("http://{}/h5/#error=", desk.address);
+        let long = "x".repeat(600);
+        for (query, word) in [
+            ("", "denied"), ("state=auth_login", "denied"), ("code=", "denied"), ("code=&state=auth_login", "denied"),
+            ("errcode=40029&errmsg=%3Cscript%3Ealert(1)%3C/script%3E", "denied"), ("errcode=x&errmsg=%0d%0aSet-Cookie:a=b&code=c", "denied"),
+            ("errcode=1e99&code=c&state=auth_login", "denied"), ("errcode=&code=c", "denied"),
+            ("code=nonsense&state=auth_login", "invalid_code"), ("code=nonsense", "invalid_code"),
+            ("code=c&state=evil", "invalid_code"), ("code=a&code=b&state=auth_login", "invalid_code"),
+            ("code=a&state=auth_login&state=auth_login", "invalid_code"), (&format!("code={long}"), "invalid_code"),
+            ("code=%00", "invalid_code"), ("code=a%0d%0ab", "invalid_code"), ("code=%ff", "invalid_code"),
+            ("code=c&redirect_uri=https://evil.example/", "invalid_code"), ("code=x%26userid%3Dadmin01", "invalid_code"),
+        ] {
+            let evil = [("x-forwarded-host", "evil.example"), ("x-forwarded-proto", "gopher"), ("referer", "https://evil.example/itadmin/")];
+            let answer = client.get(&format!("/api/auth/oauth2/callback?{query}"), &evil).await;
+            assert!(location(&answer).starts_with(&format!("{home}{word}&code=1003&ref=")), "{query}: {answer:?}");
+            assert_eq!((answer.header("set-cookie"), answer.body.as_str()), (None, ""), "{query}");
+            assert_eq!(answer.header("cache-control"), Some("no-store"));
+        }
+        for (sid, code) in [("", "1019"), ("x", "1019"), ("dps_AAAA", "1019")] {
+            let answer = client.get(&format!("/api/auth/oauth2/callback?code=scan{sid}&sid={sid}"), &[]).await;
+            assert_eq!(fragment(location(&answer), "code"), code);
+        }
+        // None of the codes with a bad shape reached the platform, and of the others exactly what was sent.
+        let last = client.get("/sim/calls", &[]).await;
+        let last: Value = serde_json::from_str(&last.body).unwrap();
+        let pairs = &last["last"]["auth/getuserinfo"]["pairs"];
+        assert_eq!((pairs[0][0].as_str(), &pairs[1], pairs.as_array().unwrap().len()), (Some("access_token"), &json!(["code", "x&userid=admin01"]), 2));
+        assert_eq!(client.calls("auth/getuserinfo").await, 3);
+    }
+
+    async fn looking_ahead_uses_nothing_up(desk) {
+        let mut client = desk.client().await;
+        let (link, cookies) = client.set_out(&format!("http://{}/h5/", desk.address)).await;
+        let back = client.authorize(&link, "user01").await;
+        let path = format!("/api/auth/oauth2/callback?{}", Url::parse(&back).unwrap().query().unwrap());
+        let mut other = desk.client().await;
+        other.start(&request("HEAD", &path, &[("cookie", &cookies)], b"")).await;
+        assert!(other.read_until("\r\n\r\n").await.starts_with("HTTP/1.1 405"));
+        client.get(&path, &[("cookie", &cookies), ("sec-purpose", "prefetch")]).await.refused(400, 1002);
+        assert!(location(&client.come_back(&back, &cookies).await).contains("#ticket="));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_production_it_goes_the_same_way_with_strict_cookies() {
+    let (desk, platform) = TestDesk::production_with_platform(&[]).await;
+    let (mut client, mut phone) = (desk.client().await, platform.client().await);
+    let page = "https://desk.example.com/h5/";
+    let (link, flow) = client.set_out(page).await;
+    assert!(flow.starts_with("__Host-deskpass_flow=dpf_"), "{flow}");
+    let back = phone.authorize(&link, "user01").await;
+    let answer = client.come_back(&back, &flow).await;
+    assert!(location(&answer).starts_with(&format!("{page}#ticket=")), "{answer:?}");
+    assert_eq!(trade(&mut client, location(&answer), &flow).await["employee_id"], "user01");
+    assert_eq!(desk.query("SELECT employee_key, name, department FROM employee"), ["user01|Uma User|Sales"]);
+    assert_eq!(cookies(&answer), "");
+    // A development cookie of the same name is nothing here.
+    let (link, flow) = client.set_out(page).await;
+    let back = phone.authorize(&link, "user01").await;
+    assert!(location(&client.come_back(&back, &flow.replace("__Host-", "")).await).contains("/continue/#"));
+}
+
+#[tokio::test]
+async fn without_an_agent_id_the_link_has_none_and_there_is_no_web_link() {
+    let desk = TestDesk::production().await;
+    let mut client = desk.client().await;
+    let page = encoded("https://desk.example.com/h5/");
+    let url = client.get(&format!("/api/auth/oauth2/url?redirect_uri={page}"), &[]).await.data();
+    assert!(!url["authorize_url"].as_str().unwrap().contains("agentid"));
+    let web = client.get(&format!("/api/auth/oauth2/url?redirect_uri={page}&mode=web"), &[]).await;
+    assert!(web.refused(400, 1002).json()["data"]["fields"]["mode"].as_str().unwrap().contains("platform.agent_id"));
+}
+
+/// The browser gives up while the platform is slow, as some do, and loads the page again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_load_that_was_broken_off_is_finished_for_the_next_one() {
+    let desk = TestDesk::start().await;
+    let (mut client, mut first) = (desk.client().await, desk.client().await);
+    let (link, flow) = client.set_out(&format!("http://{}/h5/", desk.address)).await;
+    let back = client.authorize(&link, "user01").await;
+    client.fault(&json!({ "api": "auth/getuserinfo", "delay_ms": 300, "http_status": 200, "body": r#"{"errcode":0,"userid":"user01"}"# })).await;
+    let query = Url::parse(&back).unwrap().query().unwrap().to_owned();
+    first.start(&request("GET", &format!("/api/auth/oauth2/callback?{query}"), &[("cookie", &flow)], b"")).await;
+    // Only once the platform was asked is it broken off in the middle.
+    while client.calls("auth/getuserinfo").await == 0 {}
+    drop(first);
+    let answer = client.come_back(&back, &flow).await;
+    assert!(location(&answer).contains("#ticket="), "{answer:?}");
+    assert_eq!(client.calls("auth/getuserinfo").await, 1);
+    assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+}

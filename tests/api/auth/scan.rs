@@ -1,0 +1,275 @@
+//! /api/auth/scan/…
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Client, TestDesk, fragment, request};
+
+const NOBODY: Value = Value::Null;
+
+fn ticket(code: &Value) -> &str {
+    code["ticket"].as_str().unwrap()
+}
+
+/// Signs in by QR code and returns the token.
+async fn sign_in(client: &mut Client, who: &str) -> String {
+    let code = client.qrcode().await;
+    let confirm = client.scan_as(&code, who).await;
+    client.decide("confirm", &confirm).await.data();
+    client.scan_status(ticket(&code)).await["token"].as_str().unwrap().to_owned()
+}
+
+on_every_store! {
+    async fn goes_from_waiting_through_scanned_to_confirmed(desk) {
+        let mut client = desk.client().await;
+        let desktop = [("user-agent", "Mozilla/5.0 (Windows NT 10.0) Chrome/126.0"), ("x-forwarded-for", "198.51.100.7")];
+        let code = client.get("/api/auth/qrcode?client=itagent", &desktop).await.data();
+        let waiting = json!({ "status": "waiting", "employee_id": NOBODY, "name": NOBODY, "token": NOBODY });
+        assert_eq!(client.scan_status(ticket(&code)).await, waiting);
+
+        let confirm = client.scan_as(&code, "agent01").await;
+        let scanned = json!({ "status": "scanned", "employee_id": "agent01", "name": "Arno Agent", "token": NOBODY });
+        assert_eq!(client.scan_status(ticket(&code)).await, scanned);
+        let asked = json!({
+            "client": "itagent", "browser": "Chrome 126", "os": "Windows", "ip_address": "198.51.100.7", "same_network": false,
+            "requested_at": "2027-01-15T08:00:00Z", "expires_in": 180, "employee_id": "agent01", "name": "Arno Agent"
+        });
+        assert_eq!(client.decide("request", &confirm).await.data(), asked);
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+
+        assert_eq!(client.decide("confirm", &confirm).await.data(), json!({ "success": true }));
+        let confirmed = client.scan_status(ticket(&code)).await;
+        assert_eq!((&confirmed["status"], &confirmed["employee_id"], &confirmed["name"]), (&json!("confirmed"), &json!("agent01"), &json!("Arno Agent")));
+        let token = confirmed["token"].as_str().unwrap();
+        let me = client.me(token).await.data();
+        assert_eq!((&me["current_role"], &me["login_source"], &me["roles"]), (&json!("agent"), &json!("itagent"), &json!(["agent", "user"])));
+        let log = desk.query("SELECT event, employee_key, login_method, login_source, ip_address, user_agent FROM login_log");
+        assert_eq!(log, ["sign_in|agent01|qrcode|itagent|198.51.100.7|Mozilla/5.0 (Windows NT 10.0) Chrome/126.0"]);
+        assert_eq!(desk.query("SELECT proven FROM session"), ["1"]);
+    }
+
+    async fn a_token_is_delivered_for_half_a_minute(desk) {
+        let mut client = desk.client().await;
+        let code = client.qrcode().await;
+        let confirm = client.scan_as(&code, "user01").await;
+        client.decide("confirm", &confirm).await.data();
+        let first = client.scan_status(ticket(&code)).await;
+        desk.clock.wind(Duration::from_millis(29_999));
+        assert_eq!(client.scan_status(ticket(&code)).await, first);
+        desk.clock.wind(Duration::from_millis(1));
+        assert_eq!(client.scan_status(ticket(&code)).await["status"], "expired");
+        assert!(client.is_valid(first["token"].as_str().unwrap()).await);
+    }
+
+    async fn is_over_after_three_minutes(desk) {
+        let mut client = desk.client().await;
+        let (code, late) = (client.qrcode().await, client.qrcode().await);
+        let confirm = client.scan_as(&code, "user01").await;
+        desk.clock.wind(Duration::from_millis(179_999));
+        assert_eq!(client.scan_status(ticket(&code)).await["status"], "scanned");
+        assert_eq!(client.decide("request", &confirm).await.data()["expires_in"], 0);
+        desk.clock.wind(Duration::from_millis(1));
+        assert_eq!(client.scan_status(ticket(&code)).await["status"], "expired");
+        for step in ["request", "confirm", "cancel"] {
+            client.decide(step, &confirm).await.refused(409, 1019);
+        }
+        let landed = client.scan(&late, "user01").await;
+        assert_eq!((fragment(&landed, "error"), fragment(&landed, "code")), ("invalid_code".into(), "1019".into()));
+        assert!(landed.starts_with(&format!("http://{}/scan/#error=", desk.address)), "{landed}");
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+    }
+
+    async fn confirmed_at_the_last_moment_can_still_be_collected(desk) {
+        let mut client = desk.client().await;
+        let code = client.qrcode().await;
+        let confirm = client.scan_as(&code, "user01").await;
+        desk.clock.wind(Duration::from_millis(179_999));
+        client.decide("confirm", &confirm).await.data();
+        desk.clock.wind(Duration::from_secs(20));
+        assert_eq!(client.scan_status(ticket(&code)).await["status"], "confirmed");
+    }
+
+    async fn a_no_is_a_no(desk) {
+        let mut client = desk.client().await;
+        let code = client.qrcode().await;
+        let confirm = client.scan_as(&code, "user01").await;
+        assert_eq!(client.decide("cancel", &confirm).await.data(), json!({ "success": true }));
+        for step in ["request", "confirm", "cancel"] {
+            client.decide(step, &confirm).await.refused(409, 1019);
+        }
+        assert_eq!(client.scan_status(ticket(&code)).await["status"], "expired");
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+    }
+
+    async fn what_is_no_ticket_is_expired_and_none_is_an_error(desk) {
+        let mut client = desk.client().await;
+        let token = client.sign_in("user01").await;
+        let expired = json!({ "status": "expired", "employee_id": NOBODY, "name": NOBODY, "token": NOBODY });
+        for nothing in ["", "x", &token, "dpt_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "%ff%00"] {
+            assert_eq!(client.scan_status(nothing).await, expired);
+        }
+        for path in ["/api/auth/scan/status", "/api/auth/scan/events", "/api/auth/scan/status?Ticket=x"] {
+            let missing = client.get(path, &[]).await;
+            assert_eq!(missing.refused(400, 1002).json()["data"]["fields"]["ticket"], "is required");
+        }
+        client.get("/api/auth/scan/status?ticket=a&ticket=b", &[]).await.refused(400, 1002);
+        for nothing in ["", "x", &token] {
+            client.decide("confirm", nothing).await.refused(409, 1019);
+        }
+    }
+
+    async fn whoever_is_shut_out_or_left_is_told_on_the_phone(desk) {
+        let mut client = desk.client().await;
+        desk.auth().disable(desk.key("agent01")).await.unwrap();
+        for (who, word) in [("agent01", "disabled"), ("left01", "disabled"), ("outsider01", "not_a_member"), ("deny", "denied")] {
+            let code = client.qrcode().await;
+            let landed = client.scan(&code, who).await;
+            assert!(landed.starts_with(&format!("http://{}/scan/#error={word}&code=1003&ref=", desk.address)), "{landed}");
+            assert_eq!(client.scan_status(ticket(&code)).await["status"], "waiting", "{who}");
+        }
+        // Shut out between scanning and saying yes.
+        let code = client.qrcode().await;
+        let confirm = client.scan_as(&code, "user01").await;
+        desk.auth().disable(desk.key("user01")).await.unwrap();
+        assert_eq!(client.decide("confirm", &confirm).await.refused(403, 1003).reason(), "disabled");
+        assert_eq!(client.scan_status(ticket(&code)).await["status"], "expired");
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+    }
+
+    async fn the_first_time_makes_an_employee_and_later_ones_keep_up(desk) {
+        let mut client = desk.client().await;
+        let token = sign_in(&mut client, "hidden01").await;
+        // Out of the application's range: the platform names them and tells no more.
+        let me = client.me(&token).await.data();
+        assert_eq!((&me["name"], &me["roles"], &me["department"]), (&json!("hidden01"), &json!(["user"]), &json!("")));
+        let token = sign_in(&mut client, "norole01").await;
+        assert_eq!(client.me(&token).await.data()["roles"], json!(["user"]));
+        // The platform may write an identifier in another case; it is the same person.
+        let named = json!({ "api": "auth/getuserinfo", "body": r#"{"errcode":0,"userid":"ADMIN01"}"# });
+        client.fault(&named).await;
+        let token = sign_in(&mut client, "admin01").await;
+        let me = client.me(&token).await.data();
+        assert_eq!((&me["employee_id"], &me["avatar"], &me["current_role"]), (&json!("admin01"), &json!("https://avatars.example.com/admin01.png"), &json!("admin")));
+        let changed = json!({ "api": "user/get", "body": r#"{"errcode":0,"userid":"user01","name":"Uma Married","department":[1],"status":1}"# });
+        client.fault(&changed).await;
+        let token = sign_in(&mut client, "user01").await;
+        assert_eq!(client.me(&token).await.data()["name"], "Uma Married");
+        // What the platform does not tell stays as it was.
+        client.fault(&json!({ "api": "user/get", "errcode": 60011 })).await;
+        let token = sign_in(&mut client, "user01").await;
+        assert_eq!(client.me(&token).await.data()["name"], "Uma Married");
+    }
+
+    async fn agents_without_a_role_have_the_one_of_their_record(desk) {
+        for role in ["supervisor", "user"] {
+            desk.auth().revoke(desk.key("supervisor01"), role).await.unwrap();
+        }
+        let mut client = desk.client().await;
+        let token = sign_in(&mut client, "supervisor01").await;
+        assert_eq!(client.me(&token).await.data()["roles"], json!(["supervisor"]));
+    }
+
+    async fn events_tell_it_as_it_happens(desk) {
+        let (mut client, mut watching) = (desk.client().await, desk.client().await);
+        let code = client.qrcode().await;
+        watching.start(&request("GET", &format!("/api/auth/scan/events?ticket={}", ticket(&code)), &[], b"")).await;
+        let head = watching.read_until("\"waiting\"").await;
+        assert!(head.contains("content-type: text/event-stream") && head.contains("cache-control: no-store"), "{head}");
+        assert!(head.contains("event: status\ndata: {\"status\":\"waiting\",\"employee_id\":null,"), "{head}");
+        let confirm = client.scan_as(&code, "user01").await;
+        watching.read_until("{\"status\":\"scanned\",\"employee_id\":\"user01\",\"name\":\"Uma User\",\"token\":null}").await;
+        client.decide("confirm", &confirm).await.data();
+        let last = watching.read_until("\r\n0\r\n\r\n").await;
+        let told = last.split_once("data: ").unwrap().1.split_once('\n').unwrap().0;
+        assert_eq!(serde_json::from_str::<Value>(told).unwrap(), client.scan_status(ticket(&code)).await);
+    }
+
+    async fn events_end_with_a_no_and_with_the_time(desk) {
+        let (mut client, mut watching) = (desk.client().await, desk.client().await);
+        let path = |code: &Value| format!("/api/auth/scan/events?ticket={}", ticket(code));
+        let code = client.qrcode().await;
+        let confirm = client.scan_as(&code, "user01").await;
+        watching.start(&request("GET", &path(&code), &[], b"")).await;
+        watching.read_until("scanned").await;
+        client.decide("cancel", &confirm).await.data();
+        assert!(watching.read_until("\r\n0\r\n\r\n").await.contains("expired"));
+        let code = client.qrcode().await;
+        desk.clock.wind(Duration::from_millis(179_999));
+        watching.start(&request("GET", &path(&code), &[], b"")).await;
+        watching.read_until("waiting").await;
+        desk.clock.wind(Duration::from_millis(1));
+        assert!(watching.read_until("\r\n0\r\n\r\n").await.contains("expired"));
+        watching.start(&request("GET", "/api/auth/scan/events?ticket=x", &[], b"")).await;
+        assert!(watching.read_until("\r\n0\r\n\r\n").await.contains("expired"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_watches_does_not_hold_up_a_stop() {
+    let mut desk = TestDesk::start().await;
+    let (mut client, mut watching) = (desk.client().await, desk.client().await);
+    let code = client.qrcode().await;
+    watching.start(&request("GET", &format!("/api/auth/scan/events?ticket={}", ticket(&code)), &[], b"")).await;
+    watching.read_until("waiting").await;
+    drop(client);
+    tokio::time::timeout(Duration::from_secs(10), desk.stop()).await.expect("stopped before the drain time");
+}
+
+/// A connection that tells events may be silent for longer than an idle one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_watches_is_not_taken_for_idle() {
+    let given = [("development.enabled", "true"), ("server.idle_timeout", "100ms"), ("server.header_timeout", "100ms")];
+    let desk = TestDesk::with(crate::harness::settings(&given)).await;
+    let mut watching = desk.client().await;
+    let code = desk.client().await.qrcode().await;
+    watching.start(&request("GET", &format!("/api/auth/scan/events?ticket={}", ticket(&code)), &[], b"")).await;
+    watching.read_until("waiting").await;
+    // An idle connection is given up meanwhile, which says that enough time has passed.
+    let mut idle = desk.client().await;
+    idle.get("/healthz", &[]).await;
+    assert!(idle.read().await.is_none());
+    let mut idle = desk.client().await;
+    idle.get("/healthz", &[]).await;
+    assert!(idle.read().await.is_none());
+    desk.client().await.scan_as(&code, "user01").await;
+    watching.read_until("scanned").await;
+}
+
+/// The phone's connection breaks right after it said yes: whoever waits is signed in all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_yes_counts_also_when_the_phone_does_not_wait_for_the_answer() {
+    let desk = TestDesk::start().await;
+    let mut client = desk.client().await;
+    let mut unheard = 0;
+    for _ in 0..100 {
+        let (code, mut phone) = (client.qrcode().await, desk.client().await);
+        let confirm = client.scan_as(&code, "user01").await;
+        let body = json!({ "confirm": confirm }).to_string();
+        let json = [("content-type", "application/json")];
+        phone.start(&request("POST", "/api/auth/scan/confirm", &json, body.as_bytes())).await;
+        drop(phone);
+        // Either it was heard, and then it counts, or it was not, and then it can be said again.
+        let again = client.decide("confirm", &confirm).await;
+        assert!(again.status == 200 || again.code() == 1019, "{again:?}");
+        unheard += usize::from(again.status == 200);
+        let mut looks = 0;
+        while client.scan_status(ticket(&code)).await["status"] != "confirmed" {
+            looks += 1;
+            assert!(looks < 10_000, "stuck between yes and signed in");
+        }
+    }
+    assert_ne!(unheard, 100, "nobody was heard: this test looks at nothing");
+}
+
+#[tokio::test]
+async fn without_a_default_role_nobody_gets_one() {
+    let desk =
+        TestDesk::with(crate::harness::settings(&[("development.enabled", "true"), ("default_role", "none")])).await;
+    let mut client = desk.client().await;
+    let code = client.qrcode().await;
+    let confirm = client.scan_as(&code, "norole01").await;
+    assert_eq!(client.decide("confirm", &confirm).await.refused(403, 1003).reason(), "no_role");
+    assert_eq!(client.scan_status(ticket(&code)).await["status"], "expired");
+    sign_in(&mut client, "user01").await;
+}

@@ -1,0 +1,154 @@
+//! Plays the person with the phone, and the platform in between.
+
+use deskpass::config::Settings;
+use deskpass_core::{Clock, Entropy, Timestamp};
+use deskpass_wecom_sim::{Domains, Simulator, World};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use url::Url;
+
+use super::{Client, PRODUCTION, Response, TestDesk, request, settings};
+
+/// The part of an address that goes into a request.
+pub(crate) fn target(address: &str) -> String {
+    let url = Url::parse(address).unwrap_or_else(|error| panic!("{error}: {address}"));
+    url.query().map_or(url.path().to_owned(), |query| format!("{}?{query}", url.path()))
+}
+
+/// What stands behind `#NAME=` in an address.
+pub(crate) fn fragment(address: &str, name: &str) -> String {
+    let url = Url::parse(address).unwrap_or_else(|error| panic!("{error}: {address}"));
+    let fragment = url.fragment().unwrap_or_else(|| panic!("no fragment: {address}"));
+    let mut pairs = url::form_urlencoded::parse(fragment.as_bytes());
+    pairs.find(|(given, _)| given == name).unwrap_or_else(|| panic!("no {name}: {address}")).1.into_owned()
+}
+
+/// Where an answer sends a browser.
+pub(crate) fn location(answer: &Response) -> &str {
+    assert!(matches!(answer.status, 302 | 303), "{answer:?}");
+    answer.header("location").unwrap()
+}
+
+/// The cookies an answer sets, as a browser would send them back.
+pub(crate) fn cookies(answer: &Response) -> String {
+    let set = answer.headers.iter().filter(|(name, _)| name == "set-cookie");
+    set.map(|(_, value)| value.split(';').next().unwrap()).collect::<Vec<_>>().join("; ")
+}
+
+impl Client {
+    /// Asks for a QR code.
+    pub(crate) async fn qrcode(&mut self) -> Value {
+        self.get("/api/auth/qrcode", &[]).await.data()
+    }
+
+    /// How far a ticket's sign-in has come.
+    pub(crate) async fn scan_status(&mut self, ticket: &str) -> Value {
+        self.get(&format!("/api/auth/scan/status?ticket={ticket}"), &[]).await.data()
+    }
+
+    /// A step of the phone's page.
+    pub(crate) async fn decide(&mut self, step: &str, confirm: &str) -> Response {
+        self.post(&format!("/api/auth/scan/{step}"), &[], &json!({ "confirm": confirm })).await
+    }
+
+    /// Somebody opens a link of the platform and says who they are; returns where the platform sends them.
+    pub(crate) async fn authorize(&mut self, link: &str, who: &str) -> String {
+        let path = format!("{}&sim_user={who}", target(link));
+        location(&self.get(&path, &[]).await).to_owned()
+    }
+
+    /// Scans a code with the phone of `who`, on a desk that has its platform in the box; returns where the phone lands.
+    pub(crate) async fn scan(&mut self, qrcode: &Value, who: &str) -> String {
+        let back = self.authorize(qrcode["qrcode_url"].as_str().unwrap(), who).await;
+        location(&self.get(&target(&back), &[("user-agent", "phone")]).await).to_owned()
+    }
+
+    /// Scans a code and returns the phone's secret.
+    pub(crate) async fn scan_as(&mut self, qrcode: &Value, who: &str) -> String {
+        fragment(&self.scan(qrcode, who).await, "confirm")
+    }
+
+    /// Begins an OAuth sign-in; returns the platform's link and the browser's cookies.
+    pub(crate) async fn set_out(&mut self, redirect_uri: &str) -> (String, String) {
+        let path = format!("/api/auth/oauth2/url?redirect_uri={}", encoded(redirect_uri));
+        let answer = self.get(&path, &[]).await;
+        (answer.data()["authorize_url"].as_str().unwrap().to_owned(), cookies(&answer))
+    }
+
+    /// Comes back to the callback with what the platform appended to `back`, whatever page that is.
+    pub(crate) async fn come_back(&mut self, back: &str, cookies: &str) -> Response {
+        let query = Url::parse(back).unwrap().query().unwrap_or_default().to_owned();
+        let cookie = [("cookie", cookies)];
+        self.get(&format!("/api/auth/oauth2/callback?{query}"), if cookies.is_empty() { &[] } else { &cookie }).await
+    }
+
+    /// Has the simulated platform misbehave.
+    pub(crate) async fn fault(&mut self, fault: &Value) {
+        let json = [("content-type", "application/json")];
+        let answer = self.send(&request("PUT", "/sim/faults", &json, fault.to_string().as_bytes())).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+    }
+
+    /// How often an API of the simulated platform was called.
+    pub(crate) async fn calls(&mut self, api: &str) -> u64 {
+        let answer = self.get("/sim/calls", &[]).await;
+        serde_json::from_str::<Value>(&answer.body).unwrap()["calls"][api].as_u64().unwrap_or(0)
+    }
+}
+
+/// A value as it stands in a query.
+pub(crate) fn encoded(value: &str) -> String {
+    url::form_urlencoded::byte_serialize(value.as_bytes()).collect()
+}
+
+/// The simulated platform on a port of its own, as production would find the real one.
+#[derive(Debug)]
+pub(crate) struct Platform {
+    pub(crate) address: String,
+    _stop: oneshot::Sender<()>,
+}
+
+impl Platform {
+    /// A platform whose application has this trusted domain.
+    pub(crate) async fn start(domain: &str) -> Self {
+        let world = World {
+            corp_id: PRODUCTION[0].1.to_owned(),
+            secret: PRODUCTION[1].1.to_owned(),
+            agent_id: "1000002".to_owned(),
+            domains: Domains::Listed(vec![domain.to_owned()]),
+            base: "/sim".to_owned(),
+        };
+        let clock = Clock::wound(Timestamp::from_millis(1_800_000_000_000));
+        let simulator = Simulator::new(world, clock, Entropy::system());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let (stop, stopping) = oneshot::channel::<()>();
+        tokio::spawn(deskpass_wecom_sim::serve(listener, simulator, async { drop(stopping.await) }));
+        Self { address, _stop: stop }
+    }
+
+    pub(crate) async fn client(&self) -> Client {
+        Client::connect(&self.address).await
+    }
+
+    /// Production's settings, pointed here.
+    pub(crate) fn settings(&self, more: &[(&'static str, &str)]) -> Settings {
+        let at = |path: &str| format!("http://{}/sim{path}", self.address);
+        let (api, authorize, login) = (at(""), at("/connect/oauth2/authorize"), at("/wwlogin/sso/login"));
+        let mut given = PRODUCTION.to_vec();
+        given.extend([("platform.agent_id", "1000002"), ("server.settle", "0s")]);
+        given.extend([("platform.api_url", &*api), ("platform.authorize_url", &*authorize)]);
+        given.push(("platform.web_login_url", &*login));
+        given.extend(more);
+        settings(&given)
+    }
+}
+
+impl TestDesk {
+    /// A desk in production mode with a platform to talk to.
+    pub(crate) async fn production_with_platform(more: &[(&'static str, &str)]) -> (Self, Platform) {
+        let platform = Platform::start("desk.example.com").await;
+        (Self::with(platform.settings(more)).await, platform)
+    }
+}

@@ -1,0 +1,256 @@
+//! A bad day of the platform: new sign-ins fail within five seconds with a known word, and nothing else notices.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use crate::harness::{Client, TestDesk, fragment, location, settings};
+
+/// Whoever sets out, is identified as user01 and comes back: where they land.
+async fn land(client: &mut Client, page: &str) -> String {
+    let (link, cookies) = client.set_out(page).await;
+    let back = client.authorize(&link, "user01").await;
+    location(&client.come_back(&back, &cookies).await).to_owned()
+}
+
+fn body(body: &str) -> Value {
+    json!({ "api": "auth/getuserinfo", "body": body })
+}
+
+/// What a platform can answer instead of who somebody is.
+fn bad_answers() -> Vec<(&'static str, Value)> {
+    let deep = "[".repeat(20_000);
+    vec![
+        ("a page", body("<html><body>502 Bad Gateway</body></html>")),
+        ("nothing", body("")),
+        ("half an answer", body(r#"{"errcode":0,"userid":"user0"#)),
+        ("a deep answer", body(&deep)),
+        ("an array", body(r#"["user01"]"#)),
+        ("a text", body(r#""user01""#)),
+        ("null", body("null")),
+        ("no name", body(r#"{"errcode":0,"errmsg":"ok"}"#)),
+        ("an empty name", body(r#"{"errcode":0,"userid":""}"#)),
+        ("a number for a name", body(r#"{"errcode":0,"userid":7}"#)),
+        ("a list for a name", body(r#"{"errcode":0,"userid":["user01"]}"#)),
+        ("a name with a path", body(r#"{"errcode":0,"userid":"a/b/c"}"#)),
+        ("a name without a corporation", body(r#"{"errcode":0,"userid":"/admin01"}"#)),
+        ("a name with a blank", body(r#"{"errcode":0,"userid":"user01 "}"#)),
+        ("an error code that is none", body(r#"{"errcode":{"a":1},"userid":"user01"}"#)),
+        ("an error code as text", body(r#"{"errcode":"50001","errmsg":"no","userid":"user01"}"#)),
+        ("an error with a name", body(r#"{"errcode":50001,"errmsg":"redirect_uri unauthorized","userid":"admin01"}"#)),
+        ("two names", body(r#"{"errcode":0,"userid":"user01","userid":"admin01"}"#)),
+        ("500", json!({ "api": "auth/getuserinfo", "http_status": 500, "body": "oops" })),
+        ("503", json!({ "api": "auth/getuserinfo", "http_status": 503, "body": r#"{"errcode":0,"userid":"user01"}"# })),
+        (
+            "a redirect",
+            json!({ "api": "auth/getuserinfo", "http_status": 302, "body": "", "headers": { "location": "http://127.0.0.1:1/" } }),
+        ),
+        ("a dropped connection", json!({ "api": "auth/getuserinfo", "drop": true })),
+        ("not allowed from here", json!({ "api": "auth/getuserinfo", "errcode": 60020 })),
+    ]
+}
+
+on_every_store! {
+    async fn bad_answers_make_no_token_and_a_fixed_word(desk) {
+        let mut client = desk.client().await;
+        let page = format!("http://{}/h5/", desk.address);
+        let token = client.sign_in("agent01").await;
+        for (what, fault) in bad_answers() {
+            client.fault(&fault).await;
+            let landed = land(&mut client, &page).await;
+            assert!(landed.starts_with(&format!("{page}#error=platform_unavailable&code=1005&ref=")), "{what}: {landed}");
+            assert!(client.is_valid(&token).await);
+        }
+        for (what, fault, word) in [
+            ("nobody's employee", body(r#"{"errcode":0,"openid":"o-1"}"#), "not_a_member"),
+            ("nobody's employee, in the old spelling", body(r#"{"OpenId":"o-1","DeviceId":""}"#), "not_a_member"),
+            ("a code that is no good", json!({ "api": "auth/getuserinfo", "errcode": 40029 }), "invalid_code"),
+            ("the same as text", body(r#"{"errcode":"40029"}"#), "invalid_code"),
+        ] {
+            client.fault(&fault).await;
+            assert_eq!(fragment(&land(&mut client, &page).await, "error"), word, "{what}");
+        }
+        assert_eq!(desk.query("SELECT count(*) FROM login_log WHERE login_method = 'oauth2'"), ["0"]);
+        // Old spellings and texts for numbers are no reason to turn anyone away.
+        for fine in [r#"{"UserId":"user01","DeviceId":""}"#, r#"{"errcode":"0","userid":"user01"}"#, r#"{"errcode":0,"userid":"user01","openid":"o-1"}"#] {
+            client.fault(&body(fine)).await;
+            assert!(land(&mut client, &page).await.contains("#ticket="), "{fine}");
+        }
+    }
+
+    async fn a_token_that_was_voided_is_replaced_once_and_nobody_notices(desk) {
+        let mut client = desk.client().await;
+        let page = format!("http://{}/h5/", desk.address);
+        assert!(land(&mut client, &page).await.contains("#ticket="));
+        for errcode in [40014, 42001, 40001] {
+            client.send(&crate::harness::request("DELETE", "/sim/calls", &[], b"")).await;
+            client.fault(&json!({ "api": "auth/getuserinfo", "errcode": errcode })).await;
+            assert!(land(&mut client, &page).await.contains("#ticket="), "{errcode}");
+            assert_eq!((client.calls("gettoken").await, client.calls("auth/getuserinfo").await), (1, 2), "{errcode}");
+        }
+        client.send(&crate::harness::request("DELETE", "/sim/calls", &[], b"")).await;
+        client.fault(&json!({ "api": "auth/getuserinfo", "errcode": 40014, "times": 9 })).await;
+        assert_eq!(fragment(&land(&mut client, &page).await, "error"), "platform_unavailable");
+        assert_eq!(client.calls("auth/getuserinfo").await, 2);
+    }
+
+    async fn a_wrong_secret_is_tried_once_a_minute(desk) {
+        let mut client = desk.client().await;
+        let page = format!("http://{}/h5/", desk.address);
+        client.fault(&json!({ "api": "gettoken", "errcode": 40001, "times": 0 })).await;
+        for _ in 0..20 {
+            assert_eq!(fragment(&land(&mut client, &page).await, "error"), "platform_unavailable");
+        }
+        assert_eq!(client.calls("gettoken").await, 1);
+        let ready = client.get("/api/ready", &[]).await.data();
+        assert_eq!((&ready["ready"], &ready["dependencies"]["platform"]), (&json!(true), &json!("suspended")));
+        client.send(&crate::harness::request("DELETE", "/sim/faults", &[], b"")).await;
+        desk.clock.wind(Duration::from_secs(61));
+        assert!(land(&mut client, &page).await.contains("#ticket="));
+        assert_eq!(client.get("/api/ready", &[]).await.data()["dependencies"]["platform"], "ok");
+    }
+
+    async fn what_the_platform_does_not_tell_keeps_nobody_out(desk) {
+        let mut client = desk.client().await;
+        let page = format!("http://{}/h5/", desk.address);
+        for fault in [json!({ "api": "user/get", "drop": true }), json!({ "api": "user/get", "body": "<html>" }), json!({ "api": "user/get", "errcode": 60011 }), json!({ "api": "department/get", "http_status": 500, "body": "" })] {
+            client.fault(&fault).await;
+            assert!(land(&mut client, &page).await.contains("#ticket="), "{fault}");
+        }
+        let me = desk.query("SELECT name, department FROM employee WHERE employee_key = 'user01'");
+        assert_eq!(me, ["Uma User|Sales"]);
+    }
+}
+
+/// A thousand people come back at once and nobody has a token for the platform yet.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_herd_on_a_cold_start_fetches_one_token() {
+    let mut given = settings(&[("development.enabled", "true")]);
+    given.server.max_connections = 4_000;
+    given.server.max_connections_per_address = 4_000;
+    let desk = TestDesk::with(given).await;
+    let page = format!("http://{}/h5/", desk.address);
+    let mut client = desk.client().await;
+    let mut ready = Vec::new();
+    for _ in 0..1_000 {
+        let (link, cookies) = client.set_out(&page).await;
+        ready.push((client.authorize(&link, "user01").await, cookies));
+    }
+    let mut herd = JoinSet::new();
+    for (back, cookies) in ready {
+        let mut client = desk.client().await;
+        herd.spawn(async move { location(&client.come_back(&back, &cookies).await).to_owned() });
+    }
+    for landed in herd.join_all().await {
+        assert!(landed.contains("#ticket="), "{landed}");
+    }
+    assert_eq!(client.calls("gettoken").await, 1);
+    assert_eq!(client.calls("auth/getuserinfo").await, 1_000);
+    assert_eq!(desk.query("SELECT count(*) FROM session"), ["1000"]);
+}
+
+/// The platform takes its time: whoever comes back is told within five seconds, and nobody else waits at all.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_platform_is_not_waited_for_and_holds_up_nobody_else() {
+    let desk = TestDesk::start().await;
+    let page = format!("http://{}/h5/", desk.address);
+    let mut client = desk.client().await;
+    let token = client.sign_in("agent01").await;
+    assert!(land(&mut client, &page).await.contains("#ticket="));
+    client.fault(&json!({ "api": "auth/getuserinfo", "delay_ms": 60_000, "times": 0, "body": "{}" })).await;
+    let mut slow = desk.client().await;
+    let started = Instant::now();
+    let waiting = tokio::spawn(async move { land(&mut slow, &page).await });
+    let mut answers = 0;
+    while !waiting.is_finished() {
+        assert!(client.is_valid(&token).await);
+        answers += 1;
+    }
+    assert!(answers > 100, "verify was held up: {answers}");
+    assert_eq!(fragment(&waiting.await.unwrap(), "error"), "platform_unavailable");
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    assert_eq!(client.me(&token).await.status, 200);
+}
+
+/// What a platform can send that has no end.
+#[derive(Clone, Copy, Debug)]
+enum Endless {
+    /// Fifty million bytes.
+    Huge,
+    /// A byte now and then.
+    Drip,
+    /// Nothing at all.
+    Silence,
+}
+
+/// A platform that knows everybody but does not come to an end.
+async fn endless(kind: Endless) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            tokio::spawn(async move {
+                let mut head = vec![0; 4096];
+                let read = stream.read(&mut head).await.unwrap_or(0);
+                if String::from_utf8_lossy(&head[..read]).contains("gettoken") {
+                    let token = r#"{"errcode":0,"access_token":"t","expires_in":7200}"#;
+                    let answer = format!(
+                        "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{token}",
+                        token.len()
+                    );
+                    return drop(stream.write_all(answer.as_bytes()).await);
+                }
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n{\"errcode\":0,\"userid\":\"user01\",\"x\":\"").await;
+                match kind {
+                    Endless::Huge => {}
+                    Endless::Drip => {
+                        while stream.write_all(b"x").await.is_ok() {
+                            tokio::time::sleep(Duration::from_millis(100)).await;
+                        }
+                    }
+                    Endless::Silence => drop(stream.read(&mut head).await),
+                }
+                for _ in 0..50 {
+                    if stream.write_all(&vec![b'x'; 1_000_000]).await.is_err() {
+                        return;
+                    }
+                }
+                let _ = stream.write_all(b"\"}").await;
+            });
+        }
+    });
+    address
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_without_an_end_are_broken_off() {
+    for kind in [Endless::Huge, Endless::Drip, Endless::Silence] {
+        let api = format!("http://{}", endless(kind).await);
+        let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("platform.api_url", &api)])).await;
+        let mut client = desk.client().await;
+        let started = Instant::now();
+        let landed = land(&mut client, &format!("http://{}/h5/", desk.address)).await;
+        assert_eq!(fragment(&landed, "error"), "platform_unavailable", "{kind:?}");
+        assert!(started.elapsed() < Duration::from_secs(5), "{kind:?}: {:?}", started.elapsed());
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+    }
+}
+
+/// The platform is gone altogether.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_platform_the_desk_serves_who_is_signed_in() {
+    let desk =
+        TestDesk::with(settings(&[("development.enabled", "true"), ("platform.api_url", "http://127.0.0.1:1")])).await;
+    let mut client = desk.client().await;
+    let token = client.sign_in("agent01").await;
+    let landed = land(&mut client, &format!("http://{}/h5/", desk.address)).await;
+    assert_eq!(fragment(&landed, "error"), "platform_unavailable");
+    assert!(client.is_valid(&token).await);
+    client.qrcode().await;
+    client.logout(&token).await.data();
+    assert_eq!(client.get("/api/ready", &[]).await.data()["ready"], true);
+}

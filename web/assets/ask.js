@@ -1,0 +1,60 @@
+// One question, two answers: what the pages of the phone and of "continue?" share.
+
+import './ask-words.js';
+import { post } from './api.js';
+import { $, countDown, explain, show, tab, takeFragment, tell } from './page.js';
+import { say } from './words.js';
+
+// The secret is malformed, unknown, used or too old: all the same to the person.
+const OVER = [1002, 1004, 1019];
+let stopClock = () => {};
+
+/** The secret that the address brought, or that a reload left us; an error is told at once, and gives none. */
+export function takeSecret(name) {
+  const fragment = takeFragment();
+  if (fragment.has('error')) {
+    tab.drop(name);
+    end(explain(fragment));
+    return null;
+  }
+  if (fragment.get(name)) tab.set(name, fragment.get(name));
+  const secret = fragment.get(name) || tab.get(name);
+  if (!secret) end({ title: say('nothing'), text: say('nothing_text') });
+  return secret;
+}
+
+/** Shows the question until its time is over. */
+export function ask(title, seconds, over) {
+  $('ask-title').textContent = title;
+  stopClock();
+  stopClock = countDown(seconds, over);
+  show('ask');
+}
+
+/** Sends one answer; while it is under way no other can be given. */
+export async function send(path, body) {
+  const buttons = document.querySelectorAll('.choice button');
+  const lock = (locked) => buttons.forEach((button) => { button.disabled = locked; });
+  const pressed = document.activeElement;
+  lock(true);
+  tell('refusal', '');
+  const answer = await post(path, body);
+  lock(false);
+  pressed.focus();
+  return answer;
+}
+
+/** Whether a refusal means that there is nothing left to answer. */
+export const isOver = ({ code }) => OVER.includes(code);
+
+/** Shows how it ended. */
+export function end({ title, text, ref = '', good = false, again = null }) {
+  stopClock();
+  $('outcome-title').textContent = title;
+  tell('outcome-text', text);
+  tell('outcome-ref', ref);
+  $('outcome').classList.toggle('good', good);
+  $('again').hidden = !again;
+  $('again').onclick = again;
+  show('outcome');
+}

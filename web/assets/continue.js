@@ -1,0 +1,46 @@
+// Asks before a sign-in goes on that this browser did not start.
+
+import { post } from './api.js';
+import { ask, end, isOver, send, takeSecret } from './ask.js';
+import { $, known, leave, open, tab, tell } from './page.js';
+import { say } from './words.js';
+
+async function look() {
+  const secret = takeSecret('continue');
+  if (!secret) return;
+  const answer = await post('/api/auth/oauth2/pending', { continue: secret });
+  if (answer.code === 0) question(secret, answer.data);
+  else refused(answer, (text) => end({ title: say('trouble'), text, again: look }));
+}
+
+function question(secret, { client, name, employee_id, expires_in }) {
+  $('ask-lead').textContent = say('continue_lead', { desk: say(known(client)) });
+  $('go-on').onclick = () => goOn(secret);
+  $('cancel').onclick = () => {
+    tab.drop('continue');
+    location.replace('/');
+  };
+  ask(say('continue_title', { name: name || employee_id }), expires_in, over);
+}
+
+async function goOn(secret) {
+  const answer = await send('/api/auth/oauth2/continue', { continue: secret });
+  if (answer.code !== 0) {
+    refused(answer, (text) => tell('refusal', text));
+    return;
+  }
+  tab.drop('continue');
+  leave(answer.data.redirect_to, (url) => location.replace(url));
+}
+
+function refused(answer, otherwise) {
+  if (isOver(answer)) over();
+  else otherwise(answer.message);
+}
+
+function over() {
+  tab.drop('continue');
+  end({ title: say('continue_over'), text: say('start_again') });
+}
+
+open(look);

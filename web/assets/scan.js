@@ -1,0 +1,56 @@
+// The phone's page: shows which computer asks, and lets the person confirm or cancel. Nothing happens without a press.
+
+import { post } from './api.js';
+import { ask, end, isOver, send, takeSecret } from './ask.js';
+import { $, known, open, tab, tell } from './page.js';
+import { language, say } from './words.js';
+
+async function look() {
+  const confirm = takeSecret('confirm');
+  if (!confirm) return;
+  const answer = await post('/api/auth/scan/request', { confirm });
+  if (answer.code === 0) question(confirm, answer.data);
+  else refused(answer, (text) => end({ title: say('trouble'), text, again: look }));
+}
+
+function question(confirm, asked) {
+  tell('browser', asked.browser || say('unknown'));
+  tell('os', asked.os || say('unknown'));
+  tell('address', asked.ip_address || say('unknown'));
+  tell('asked-at', timeOf(asked.requested_at));
+  $('warning').hidden = asked.same_network !== false;
+  const done = { title: say('scan_done'), text: say('close'), good: true };
+  const cancelled = { title: say('scan_cancelled'), text: say('cancelled_text') };
+  $('confirm').onclick = () => answerWith('confirm', confirm, done);
+  $('cancel').onclick = () => answerWith('cancel', confirm, cancelled);
+  const name = asked.name || asked.employee_id;
+  ask(say('scan_title', { desk: say(known(asked.client)), name }), asked.expires_in, over);
+}
+
+async function answerWith(verb, confirm, ending) {
+  const answer = await send(`/api/auth/scan/${verb}`, { confirm });
+  if (answer.code !== 0) {
+    refused(answer, (text) => tell('refusal', text));
+    return;
+  }
+  tab.drop('confirm');
+  end(ending);
+}
+
+function refused(answer, otherwise) {
+  if (isOver(answer)) over();
+  else otherwise(answer.message);
+}
+
+function over() {
+  tab.drop('confirm');
+  end({ title: say('scan_over'), text: say('scan_over_text') });
+}
+
+function timeOf(iso) {
+  const moment = new Date(iso);
+  if (Number.isNaN(moment.getTime())) return say('unknown');
+  return moment.toLocaleTimeString(language, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+}
+
+open(look);

@@ -1,0 +1,111 @@
+// The sign-in page: says what the address brought, offers the ways in, and shows who is signed in.
+
+import { showAccount } from './account.js';
+import { get, post } from './api.js';
+import { $, explain, known, leave, open, show, tab, takeFragment, tell } from './page.js';
+import { showCode, stopCode } from './qr.js';
+import { say } from './words.js';
+
+const client = known(location.pathname.split('/')[1]);
+const desk = say(client);
+const inWeCom = /wxwork/i.test(navigator.userAgent);
+const onPhone = /Mobile/.test(navigator.userAgent);
+
+/** Looks at what the address brought and goes on from there. */
+async function arrive() {
+  const query = new URLSearchParams(location.search);
+  const fragment = takeFragment();
+  if (query.has('code') && query.has('state')) {
+    const pass = new URLSearchParams({ code: query.get('code'), state: query.get('state') });
+    location.replace(`/api/auth/oauth2/callback?${pass}`);
+  } else if (fragment.has('ticket')) {
+    await trade(fragment.get('ticket'));
+  } else if (fragment.has('bind_ticket')) {
+    askWho(fragment.get('bind_ticket'));
+  } else if (fragment.has('error')) {
+    welcome(explain(fragment));
+  } else if (query.has('state')) {
+    // The platform's way to say that the person refused: a state without a code.
+    history.replaceState(null, '', location.pathname);
+    welcome(explain(new URLSearchParams('error=denied')));
+  } else if (tab.get('token')) {
+    await signedIn(tab.get('token'));
+  } else {
+    welcome();
+  }
+}
+
+async function trade(ticket) {
+  const answer = await get(`/api/auth/scan/status?ticket=${encodeURIComponent(ticket)}`);
+  if (answer.code !== 0) welcome({ text: answer.message });
+  else if (answer.data.token) await signedIn(answer.data.token);
+  else welcome({ text: say('ticket_gone') });
+}
+
+async function signedIn(token) {
+  tab.set('token', token);
+  notice({});
+  await showAccount(token, (why) => {
+    tab.drop('token');
+    welcome({ text: why });
+  });
+  if (document.body.dataset.view !== 'welcome') stopCode();
+}
+
+function welcome(why = {}) {
+  notice(why);
+  show('welcome');
+  if (!inWeCom) showCode(client, signedIn);
+}
+
+function notice({ title = '', text = '', ref = '' }) {
+  tell('notice-title', title);
+  tell('notice-text', text);
+  tell('notice-ref', ref);
+  $('notice').hidden = !text;
+  $('notice').classList.toggle('bad', Boolean(title));
+}
+
+/** Goes to the platform and comes back to this page. */
+async function goToPlatform(button, mode) {
+  button.disabled = true;
+  const ask = new URLSearchParams({ redirect_uri: location.origin + location.pathname, ...mode });
+  const answer = await get(`/api/auth/oauth2/url?${ask}`);
+  if (answer.code === 0) leave(answer.data.authorize_url, (url) => location.assign(url));
+  else notice({ title: say('trouble'), text: answer.message });
+  button.disabled = false;
+}
+
+function askWho(proof) {
+  stopCode();
+  notice({});
+  show('bind');
+  $('bind-form').onsubmit = async (event) => {
+    event.preventDefault();
+    tell('bind-refusal', '');
+    $('bind-submit').disabled = true;
+    const answer = await post('/api/auth/bind', { employee_id: $('employee-id').value.trim(), bind_ticket: proof });
+    $('bind-submit').disabled = false;
+    if (answer.code === 0) await signedIn(answer.data.token);
+    else tell('bind-refusal', answer.message);
+  };
+}
+
+function dress() {
+  document.body.classList.toggle('in-wecom', inWeCom);
+  $('welcome-title').textContent = say('sign_in_to', { desk });
+  $('bind-label').textContent = say('bind_label', { desk });
+  $('bind-other').href = location.pathname;
+  $('here').textContent = say(onPhone ? 'here_phone' : 'here');
+  $('here').onclick = () => goToPlatform($('here'), { mode: 'web' });
+  $('wecom').onclick = () => goToPlatform($('wecom'), {});
+  $('renew').onclick = () => {
+    $('welcome-title').focus();
+    showCode(client, signedIn);
+  };
+}
+
+open(() => {
+  dress();
+  arrive();
+});

@@ -1,0 +1,94 @@
+// The pages' texts, in English and in Chinese.
+
+const WORDS = {
+  h5: ['the IT help desk', ' IT 服务台'],
+  itagent: ['the agent workspace', '坐席工作台'],
+  itadmin: ['desk administration', '管理后台'],
+  sign_in_to: ['Sign in to {desk}', '登录{desk}'],
+  step_open: ['Open WeCom on your phone', '在手机上打开企业微信'],
+  step_scan: ['Scan this code', '扫描此二维码'],
+  step_confirm: ['Check and confirm', '核对信息后确认登录'],
+  wecom_lead: ['You are in WeCom already, so there is nothing to type or scan.', '您已在企业微信中，无需输入或扫码。'],
+  wecom: ['Continue with WeCom', '使用企业微信继续'],
+  or: ['or', '或'],
+  here: ['Sign in on this computer', '在此电脑上登录'],
+  here_phone: ['Sign in on this device', '在此设备上登录'],
+  advice: [
+    'Only scan a code on a screen in front of you, never one that somebody sent you.',
+    '只扫描您面前屏幕上的二维码，切勿扫描他人发来的二维码。',
+  ],
+  qr_alt: ['QR code for signing in with WeCom', '企业微信登录二维码'],
+  loading: ['One moment…', '请稍候…'],
+  waiting: ['Waiting for your phone', '等待手机扫码'],
+  scanned: ['{name} has scanned: confirm on the phone', '{name} 已扫码\n请在手机上确认'],
+  confirmed: ['Signed in', '登录成功'],
+  expired: ['This code has expired', '二维码已过期'],
+  left: ['{time} left', '剩余 {time}'],
+  renew: ['New code', '刷新二维码'],
+  simulated: ['Open the simulated phone', '打开模拟手机'],
+  ticket_gone: ['This sign-in has expired. Please start again.', '本次登录已过期，请重新开始。'],
+  bind_title: ['One more step', '还差一步'],
+  bind_lead: ['You come from a connected company. Tell us which employee you are here.', '您来自互联企业，请告诉我们您在本企业的员工身份。'],
+  bind_label: ['Your employee ID at {desk}', '您在{desk}的员工编号'],
+  bind: ['Sign in', '登录'],
+  bind_other: ['Sign in another way', '使用其他方式登录'],
+  roles: ['You act as', '当前身份'],
+  switched: ['You now act as {role}', '已切换为{role}'],
+  sign_out: ['Sign out', '退出登录'],
+  signed_out: ['You are signed out.', '您已退出登录。'],
+  ended: ['Your session has ended. Please sign in again.', '登录已失效，请重新登录。'],
+  admin: ['Administrator', '管理员'],
+  agent: ['Agent', '坐席'],
+  user: ['Employee', '员工'],
+  supervisor: ['Supervisor', '主管'],
+  security: ['Security', '安全员'],
+  trouble: ['That did not work', '未能完成'],
+  again: ['Try again', '重试'],
+  offline: ['The desk cannot be reached. Check your connection and try again.', '无法连接服务台，请检查网络后重试。'],
+  unreadable: ['The desk gave an answer that this page does not understand. Please try again.', '服务台返回了无法识别的内容，请重试。'],
+  framed: [
+    'For your safety this page does not work inside another page. Open it in a window of its own.',
+    '为了您的安全，本页面不能嵌入其他页面，请在独立窗口中打开。',
+  ],
+  ref: ['Reference {ref}', '参考编号 {ref}'],
+  error_denied: ['You did not agree to sign in', '您未同意登录'],
+  error_denied_next: ['Nothing has happened. Start again when you are ready.', '未做任何更改，准备好后可重新开始。'],
+  error_invalid_code: ['This sign-in is no longer good', '本次登录已失效'],
+  error_invalid_code_next: ['It was used already or took too long. Please start again.', '可能已被使用或已超时，请重新开始。'],
+  error_not_a_member: ['This WeCom account is not from our company', '此企业微信账号不属于本企业'],
+  error_not_a_member_next: [
+    'Switch to your company account in WeCom, or ask the IT help desk to add you.',
+    '请在企业微信中切换到本企业账号，或联系 IT 服务台添加。',
+  ],
+  error_no_role: ['You have no access yet', '您还没有访问权限'],
+  error_no_role_next: ['Ask your administrator to give you a role, then sign in again.', '请联系管理员分配角色后重新登录。'],
+  error_disabled: ['Your account is switched off', '您的账号已停用'],
+  error_disabled_next: ['Ask your administrator to switch it on again.', '请联系管理员重新启用。'],
+  error_platform_unavailable: ['WeCom cannot be reached just now', '暂时无法连接企业微信'],
+  error_platform_unavailable_next: ['Your account is fine. Try again in a few minutes.', '您的账号没有问题，请几分钟后再试。'],
+  error_internal: ['Something went wrong on our side', '系统出了点问题'],
+  error_internal_next: ['Try again. If it goes on, tell the IT help desk the reference.', '请重试。如仍然出现，请将参考编号告知 IT 服务台。'],
+};
+
+const liked = (navigator.languages || [navigator.language]).map((tag) => String(tag).slice(0, 2).toLowerCase());
+export const language = liked.find((tag) => tag === 'en' || tag === 'zh') === 'zh' ? 'zh-CN' : 'en';
+const at = language === 'en' ? 0 : 1;
+
+/** A text, with its blanks filled in. */
+export function say(key, values = {}) {
+  return WORDS[key][at].replace(/\{(\w+)\}/g, (_, blank) => values[blank]);
+}
+
+/** A text if there is one of this name, else the name itself: for roles that are newer than this page. */
+export const sayOr = (key) => (Object.prototype.hasOwnProperty.call(WORDS, key) ? WORDS[key][at] : key);
+
+/** Adds the texts that only some pages need. */
+export const learn = (more) => Object.assign(WORDS, more);
+
+/** Writes the fixed texts into the page. */
+export function paint() {
+  document.documentElement.lang = language;
+  document.querySelectorAll('[data-t]').forEach((element) => {
+    element.textContent = say(element.dataset.t);
+  });
+}
