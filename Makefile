@@ -9,7 +9,8 @@ help: ## Print this help
 run: ## Run the service in development mode, everything embedded, data in ./data
 	cargo run --release -- serve --dev
 
-test: ## Run every test; needs nothing but a Rust toolchain and a C compiler
+test: ## Run every test; needs a Rust toolchain and a C compiler, and installs Chromium when it is missing
+	./tools/chromium
 	cargo test --workspace
 
 torture: ## Kill the real process 300 times under load and look for lost truth (a few minutes)

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::harness::{Client, PRODUCTION, Process, binary, request};
+use crate::harness::{Client, PRODUCTION, Process, binary, cookies, fragment, location, request};
 
 /// Everything a client can do wrong with a token in its hand; returns every answer but the ones that hand the token over.
 async fn misuse(client: &mut Client, token: &str) -> Vec<String> {
@@ -95,4 +95,73 @@ fn settings_that_are_secret_stay_so() {
     let (code, log) = process.terminate();
     assert_eq!(code, Some(0));
     assert!(!secrets.iter().any(|secret| log.contains(secret)));
+}
+
+/// Everything that opens something on the way through the platform, as it comes by.
+async fn sign_in_every_way(client: &mut Client, address: &str) -> Vec<String> {
+    let page = format!("http://{address}/h5/");
+    let code = client.qrcode().await;
+    let scan_id = code["qrcode_url"].as_str().unwrap().split_once("sid%3D").unwrap().1[..53].to_owned();
+    let confirm = client.scan_as(&code, "user01").await;
+    client.decide("confirm", &confirm).await.data();
+    let ticket = code["ticket"].as_str().unwrap().to_owned();
+    let token = client.scan_status(&ticket).await["token"].as_str().unwrap().to_owned();
+    let (link, flow) = client.set_out(&page).await;
+    let back = client.authorize(&link, "user01").await;
+    let platform_code = back.split_once("code=").unwrap().1.split('&').next().unwrap().to_owned();
+    let landed = location(&client.come_back(&back, &flow).await).to_owned();
+    let back = client.authorize(&link, "user01").await;
+    let pending = fragment(location(&client.come_back(&back, "").await), "continue");
+    let stranger = client.authorize(&link, "wwpartner/partner01").await;
+    let proof = cookies(&client.come_back(&stranger, "").await);
+    for fault in
+        [json!({ "api": "auth/getuserinfo", "errcode": 60020 }), json!({ "drop": true }), json!({ "body": "<html>" })]
+    {
+        client.fault(&fault).await;
+        let back = client.authorize(&link, "user01").await;
+        client.come_back(&back, "").await;
+    }
+    let calls = client.get("/sim/calls", &[]).await.json();
+    let access = calls["last"]["auth/getuserinfo"]["pairs"][0][1].as_str().unwrap().to_owned();
+    let value = |cookie: &str| cookie.split_once('=').unwrap().1.to_owned();
+    let (flow, proof) = (value(&flow), value(&proof));
+    vec![scan_id, confirm, ticket, token, flow, platform_code, fragment(&landed, "ticket"), pending, proof, access]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_on_the_way_through_the_platform_reaches_log_figure_or_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = binary();
+    command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(directory.path());
+    command.env("DESKPASS_LOG__LEVEL", "trace").env("DESKPASS_LOG__FORMAT", "json");
+    let log = tempfile::NamedTempFile::new().unwrap();
+    command.stderr(Stdio::from(log.reopen().unwrap()));
+    let process = Process::spawn(command);
+    let mut client = Client::connect(&process.address).await;
+    let secrets = sign_in_every_way(&mut client, &process.address).await;
+    let figures = client.get("/metrics", &[]).await.body;
+    process.kill();
+    let log = std::fs::read_to_string(log.path()).unwrap();
+    assert!(
+        log.contains("signed in") && log.contains("a sign-in failed"),
+        "the log is silent: this test looks at nothing"
+    );
+    assert!(figures.contains("deskpass_platform_sign_ins_refused_total{why=\"platform_unavailable\"} 3"), "{figures}");
+    let files: Vec<_> = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let files: Vec<_> = files.iter().filter(|path| path.is_file()).map(|path| std::fs::read(path).unwrap()).collect();
+    for secret in secrets {
+        // Our own kinds begin with a prefix that the log may name.
+        let random = secret.get(4..47).unwrap_or(&secret);
+        assert!(random.len() >= 20, "{secret}");
+        for text in [&log, &figures] {
+            let at = text.find(random).map(|at| &text[at.saturating_sub(300)..at]);
+            assert_eq!(at, None, "{secret} is told");
+        }
+        assert!(
+            !files.iter().any(|file| file.windows(random.len()).any(|window| window == random.as_bytes())),
+            "{secret} is on disk"
+        );
+    }
+    // What the platform is asked with is in the address of the question, which nobody may write down.
+    assert!(!log.contains("corpsecret") && !log.contains("access_token="), "an address of the platform's is told");
 }

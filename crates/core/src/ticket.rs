@@ -177,8 +177,8 @@ mod tests {
     }
 
     fn waiting() -> SignIn {
-        let secret = |_| Secret::<kind::Ticket>::generate(&Entropy::system());
-        let ticket = secret(()).unwrap_or_else(|_| unreachable!("the system has entropy"));
+        let ticket = Secret::<kind::Ticket>::generate(&Entropy::system());
+        let ticket = ticket.unwrap_or_else(|_| unreachable!("the system has entropy"));
         let token = Secret::<kind::Access>::generate(&Entropy::system());
         let token = token.unwrap_or_else(|_| unreachable!("the system has entropy"));
         let at = Timestamp::from_millis(0);

@@ -3,6 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use deskpass_wecom::Circuit;
 use hyper::StatusCode;
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder as _};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
@@ -11,7 +12,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::Desk;
 use crate::config::{Log, LogFormat};
-use crate::http::routes;
+use crate::http::{WORDS, routes};
 
 /// Starts writing logs to standard error, until the guard is dropped. When nobody reads them they are lost, and the service
 /// goes on: a stuck pipe must not stop sign-ins.
@@ -34,7 +35,12 @@ pub(crate) struct Metrics {
     /// One for each row of the route table, and one for everything else.
     routes: Vec<Figures>,
     cached_sessions: Gauge,
+    /// QR codes that somebody may still scan, and tokens that somebody may still collect.
+    under_way: Gauge,
+    /// Whether the platform worked lately.
+    platform: Gauge,
     turned_away: Counter,
+    refused: [(&'static str, Counter); WORDS.len()],
 }
 
 #[derive(Debug)]
@@ -73,7 +79,14 @@ impl Metrics {
         let cached_sessions = recorder.register_gauge(&Key::from_name("deskpass_cached_sessions"), &metadata);
         let turned_away = Key::from_name("deskpass_connections_turned_away_total");
         let turned_away = recorder.register_counter(&turned_away, &metadata);
-        Self { handle: recorder.handle(), routes, cached_sessions, turned_away }
+        let under_way = recorder.register_gauge(&Key::from_name("deskpass_sign_ins_under_way"), &metadata);
+        let platform = recorder.register_gauge(&Key::from_name("deskpass_platform_ok"), &metadata);
+        let refused = WORDS.map(|word| {
+            let labels = vec![Label::new("why", word)];
+            let key = Key::from_parts("deskpass_platform_sign_ins_refused_total", labels);
+            (word, recorder.register_counter(&key, &metadata))
+        });
+        Self { handle: recorder.handle(), routes, cached_sessions, under_way, platform, turned_away, refused }
     }
 
     /// Counts an answer under its row of the table.
@@ -93,10 +106,20 @@ impl Metrics {
         self.turned_away.increment(1);
     }
 
+    /// Counts somebody who came back from the platform and was not let in.
+    pub(crate) fn refused(&self, word: &str) {
+        if let Some((_, counter)) = self.refused.iter().find(|(known, _)| *known == word) {
+            counter.increment(1);
+        }
+    }
+
     /// The figures in Prometheus' text format.
     pub(crate) fn render(&self, desk: &Desk) -> String {
-        #[expect(clippy::cast_precision_loss, reason = "a gauge is a float; nobody has 2^52 sessions")]
-        self.cached_sessions.set(desk.auth.store.cached_sessions() as f64);
+        #[expect(clippy::cast_precision_loss, reason = "a gauge is a float; nobody has 2^52 of anything")]
+        let gauge = |gauge: &Gauge, count: usize| gauge.set(count as f64);
+        gauge(&self.cached_sessions, desk.auth.store.cached_sessions());
+        gauge(&self.under_way, desk.auth.shared.sign_ins.len());
+        gauge(&self.platform, usize::from(desk.auth.platform.circuit() == Circuit::Closed));
         self.handle.render()
     }
 

@@ -17,6 +17,10 @@ use crate::Desk;
 /// How long a browser keeps a proof; the proof itself knows better.
 const PROOF: Duration = Duration::from_mins(5);
 
+/// What somebody who was not let in is told.
+pub(crate) const WORDS: [&str; 7] =
+    ["denied", "invalid_code", "not_a_member", "no_role", "disabled", "platform_unavailable", "internal"];
+
 /// Where to tell somebody that it did not work: the phone on its own page, everybody else where they wanted to be.
 pub(super) fn wanted(desk: &Desk, phone: bool, flow: Option<Digest>) -> String {
     match desk.auth.destination(flow) {
@@ -54,6 +58,7 @@ pub(super) fn failed(desk: &Desk, wanted: &str, failure: &Failure) -> Response {
     let reference = desk.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes);
     let reference = format!("{reference:08x}");
     let (word, code) = word(failure);
+    desk.metrics.refused(word);
     if let Failure::Internal(cause, detail) = failure {
         tracing::error!(?cause, detail, reference, "a sign-in failed");
     } else {
