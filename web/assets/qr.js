@@ -89,10 +89,12 @@ function become(state, text) {
   if (state !== 'waiting' && state !== 'scanned') $('countdown').hidden = true;
 }
 
-/** The desk's own simulated phone exists in development only, and only on this origin. */
+/** The desk's own simulated phone exists in development only: here, or on this machine by another of its names. */
 function offerSimulator(address) {
   const url = new URL(address, location.href);
-  const here = url.origin === location.origin && url.pathname.startsWith('/sim/');
+  const local = (name) => ['localhost', '127.0.0.1', '[::1]'].includes(name);
+  const near = url.origin === location.origin || (local(url.hostname) && local(location.hostname));
+  const here = near && url.pathname.startsWith('/sim/');
   if (here) $('simulated').href = url.href;
   $('simulated').hidden = !here;
 }

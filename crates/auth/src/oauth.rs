@@ -211,7 +211,12 @@ impl Auth {
     pub async fn proceed(&self, pending: &str, bound_to: Option<Digest>, visitor: &Visitor) -> Result<Answer, Error> {
         let pending = Secret::<Pending>::parse(pending).map_err(|_| Refusal::Over)?;
         let held = self.shared.pending.take(&pending.digest(), self.clock.now()).ok_or(Refusal::Over)?;
-        self.hand_over(&held.who, None, bound_to, visitor).await
+        let answer = self.hand_over(&held.who, None, bound_to, visitor).await;
+        if let Err(Error::Internal(_)) = &answer {
+            // That may pass: they may say so again.
+            self.shared.pending.put(pending.digest(), held, self.clock.now());
+        }
+        answer
     }
 }
 

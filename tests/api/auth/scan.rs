@@ -175,7 +175,7 @@ on_every_store! {
         let code = client.qrcode().await;
         watching.start(&request("GET", &format!("/api/auth/scan/events?ticket={}", ticket(&code)), &[], b"")).await;
         let head = watching.read_until("\"waiting\"").await;
-        assert!(head.contains("content-type: text/event-stream") && head.contains("cache-control: no-store"), "{head}");
+        assert!(head.contains("content-type: text/event-stream") && head.contains("x-accel-buffering: no") && head.contains("cache-control: no-store"), "{head}");
         assert!(head.contains("event: status\ndata: {\"status\":\"waiting\",\"employee_id\":null,"), "{head}");
         let confirm = client.scan_as(&code, "user01").await;
         watching.read_until("{\"status\":\"scanned\",\"employee_id\":\"user01\",\"name\":\"Uma User\",\"token\":null}").await;

@@ -1,8 +1,7 @@
 //! QR codes as pictures: black and white, one bit a dot, sharp, with the quiet zone that scanners need.
 
-use fast_qr::qr::{QRBuilder, QRCodeError};
-use fast_qr::{ECL, Mask};
-use png::{BitDepth, ColorType, Compression, Encoder, EncodingError};
+use png::{BitDepth, ColorType, Compression, Encoder, EncodingError, Filter};
+use qrcodegen::{DataTooLong, Mask, QrCode, QrCodeEcc, QrSegment, Version};
 
 /// Dots a module is wide: sharp on any screen, also when it is shown smaller.
 const SCALE: usize = 6;
@@ -14,7 +13,7 @@ const QUIET: usize = 4;
 pub(super) enum NoPicture {
     /// The text is longer than any code holds.
     #[error("the text does not fit into a QR code: {0}")]
-    TooLong(QRCodeError),
+    TooLong(#[from] DataTooLong),
     /// The picture cannot be written.
     #[error(transparent)]
     Encoding(#[from] EncodingError),
@@ -22,20 +21,23 @@ pub(super) enum NoPicture {
 
 /// The QR code of a text, as PNG.
 pub(super) fn draw(text: &str) -> Result<Vec<u8>, NoPicture> {
-    // A screen is clean and lit: the least redundancy makes the largest modules, which is what a phone's camera wants.
-    // Trying all masks takes most of the time and gains nothing: half of the text is random, so none of them is unlucky.
-    let code = QRBuilder::new(text).ecl(ECL::L).mask(Mask::Checkerboard).build().map_err(NoPicture::TooLong)?;
-    let side = (code.size + 2 * QUIET) * SCALE;
-    let quiet = vec![0xff; side.div_ceil(8)];
-    let mut rows = Vec::with_capacity(side * quiet.len());
-    let margin = || std::iter::repeat_n(&quiet, QUIET * SCALE).flatten().copied();
-    rows.extend(margin());
-    for modules in code.data.chunks(code.size).take(code.size) {
-        let row = row(modules.iter().map(|module| module.value()), side);
-        rows.extend(std::iter::repeat_n(&row, SCALE).flatten());
+    let code = encode(text)?;
+    let modules = usize::try_from(code.size()).unwrap_or_default();
+    let side = (modules + 2 * QUIET) * SCALE;
+    let margin = vec![0xff; side.div_ceil(8)].repeat(QUIET * SCALE);
+    let mut rows = margin.clone();
+    for y in 0..code.size() {
+        rows.extend_from_slice(&row((0..code.size()).map(|x| code.get_module(x, y)), side).repeat(SCALE));
     }
-    rows.extend(margin());
+    rows.extend_from_slice(&margin);
     write(side, &rows)
+}
+
+/// A screen is clean and lit: the least redundancy makes the largest modules, which is what a phone's camera wants. Trying
+/// all masks would take most of the time and gain nothing: half of the text is random, so none of them is unlucky.
+fn encode(text: &str) -> Result<QrCode, DataTooLong> {
+    let (segments, mask) = (QrSegment::make_segments(text), Some(Mask::new(0)));
+    QrCode::encode_segments_advanced(&segments, QrCodeEcc::Low, Version::MIN, Version::MAX, mask, true)
 }
 
 /// One row of dots: white, but for dark modules.
@@ -56,6 +58,8 @@ fn write(side: usize, rows: &[u8]) -> Result<Vec<u8>, NoPicture> {
     encoder.set_color(ColorType::Grayscale);
     encoder.set_depth(BitDepth::One);
     encoder.set_compression(Compression::Fast);
+    // Most rows are the same as the one above.
+    encoder.set_filter(Filter::Up);
     let mut writer = encoder.write_header()?;
     writer.write_image_data(rows)?;
     writer.finish()?;

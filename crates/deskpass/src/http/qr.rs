@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use deskpass_auth::{Decision, Poll};
 use deskpass_core::{LoginSource, ScanId, Secret, Shown, counted_as};
-use hyper::header::{CONTENT_TYPE, HeaderValue, REFERER};
+use hyper::header::{CONTENT_TYPE, HeaderName, REFERER};
 use hyper::http::request::Parts;
 use serde::Serialize;
 use url::{Url, form_urlencoded};
@@ -127,8 +127,9 @@ pub(super) async fn status(State(desk): State<Desk>, cookies: Cookies, Asking(ti
 
 /// The same as it happens, so that nobody need ask.
 pub(super) async fn events(State(desk): State<Desk>, cookies: Cookies, Asking(ticket): Asking) -> Response {
-    let kind = [(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"))];
-    (kind, events::stream(desk, ticket, cookies.poller())).into_response()
+    // Proxies that gather an answer before they pass it on are asked not to.
+    let head = [(CONTENT_TYPE, "text/event-stream"), (HeaderName::from_static("x-accel-buffering"), "no")];
+    (head, events::stream(desk, ticket, cookies.poller())).into_response()
 }
 
 /// A phone's secret.
