@@ -279,7 +279,7 @@ fn the_verification_file_is_looked_at() {
     for (path, english_words, chinese_words) in [
         (&large, "too large", "过大"),
         (&missing, "cannot be read", "无法读取"),
-        (&other, "another name", "文件名不正确"),
+        (&other, "its name must be", "文件名不正确"),
     ] {
         let [english, chinese] = with(path);
         english.wrong(&[english_words]);

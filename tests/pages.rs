@@ -88,6 +88,13 @@ async fn signing_in_on_this_computer_comes_back_signed_in() {
     assert_eq!(browser.text("#name").await, "Ada Admin");
     let address = browser.url().await;
     assert_eq!(address, format!("http://{}/itadmin/", service.address), "nothing of the way is left in the address");
+    // A link that says otherwise makes nobody believe that they are signed out.
+    for hostile in ["#error=denied&ref=1a2b3c4d", "#ticket=dpt_x"] {
+        browser.goto("about:blank").await;
+        browser.goto(&format!("{address}{hostile}")).await;
+        browser.wait_for("body[data-view=account]").await;
+        assert_eq!(browser.text("#name").await, "Ada Admin");
+    }
     nothing_was_blocked(&browser).await;
 }
 

@@ -92,9 +92,17 @@ on_every_store! {
             assert_eq!((client.calls("gettoken").await, client.calls("auth/getuserinfo").await), (1, 2), "{errcode}");
         }
         client.send(&crate::harness::request("DELETE", "/sim/calls", &[], b"")).await;
-        client.fault(&json!({ "api": "auth/getuserinfo", "errcode": 40014, "times": 9 })).await;
+        client.fault(&json!({ "api": "auth/getuserinfo", "errcode": 40014, "times": 0 })).await;
         assert_eq!(fragment(&land(&mut client, &page).await, "error"), "platform_unavailable");
         assert_eq!(client.calls("auth/getuserinfo").await, 2);
+        // A new token did not help: another one is not asked for at once.
+        for _ in 0..5 {
+            assert_eq!(fragment(&land(&mut client, &page).await, "error"), "platform_unavailable");
+        }
+        assert_eq!(client.calls("gettoken").await, 1);
+        desk.clock.wind(Duration::from_secs(10));
+        client.send(&crate::harness::request("DELETE", "/sim/faults", &[], b"")).await;
+        assert!(land(&mut client, &page).await.contains("#ticket="));
     }
 
     async fn a_wrong_secret_is_tried_once_a_minute(desk) {
@@ -238,6 +246,26 @@ async fn answers_without_an_end_are_broken_off() {
         assert!(started.elapsed() < Duration::from_secs(5), "{kind:?}: {:?}", started.elapsed());
         assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
     }
+}
+
+/// Two loads of the same page while the platform does not answer: both are told at the same time, and it is asked once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn loads_that_wait_together_fail_together() {
+    let desk = TestDesk::start().await;
+    let mut clients = [desk.client().await, desk.client().await, desk.client().await];
+    let (link, flow) = clients[0].set_out(&format!("http://{}/h5/", desk.address)).await;
+    let back = clients[0].authorize(&link, "user01").await;
+    clients[0].fault(&json!({ "api": "auth/getuserinfo", "delay_ms": 60_000, "times": 1, "body": "{}" })).await;
+    let [one, two, three] = &mut clients;
+    let started = Instant::now();
+    let all = tokio::join!(one.come_back(&back, &flow), two.come_back(&back, &flow), three.come_back(&back, &flow));
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    for answer in [all.0, all.1, all.2] {
+        assert_eq!(fragment(location(&answer), "error"), "platform_unavailable");
+    }
+    assert_eq!(one.calls("auth/getuserinfo").await, 1);
+    // Whoever comes later may try again.
+    assert!(location(&one.come_back(&back, &flow).await).contains("#ticket="));
 }
 
 /// The platform is gone altogether.

@@ -75,7 +75,7 @@ const HOSTS: [&str; 42] = [
 ];
 
 /// What stands in for the path.
-const PATHS: [&str; 62] = [
+const PATHS: [&str; 67] = [
     "",
     "/",
     "/h5",
@@ -138,6 +138,11 @@ const PATHS: [&str; 62] = [
     "/h5/<",
     "/h5/'",
     "/h5/*",
+    "/h5/?code=x&state=auth_login",
+    "/h5/?a=b&state=auth_login",
+    "/h5/?sid=dps_x",
+    "/itadmin/?ticket=dpt_x",
+    "/h5/?code",
 ];
 
 /// Every one of them, and the combinations that matter.

@@ -2,7 +2,7 @@
 
 import { post } from './api.js';
 import { ask, end, isOver, send, takeSecret } from './ask.js';
-import { $, known, leave, open, tab, tell } from './page.js';
+import { $, leave, open, tab, tell } from './page.js';
 import { say } from './words.js';
 
 async function look() {
@@ -13,8 +13,8 @@ async function look() {
   else refused(answer, (text) => end({ title: say('trouble'), text, again: look }));
 }
 
-function question(secret, { client, name, employee_id, expires_in }) {
-  $('ask-lead').textContent = say('continue_lead', { desk: say(known(client)) });
+function question(secret, { name, employee_id, expires_in }) {
+  $('ask-lead').textContent = say('continue_lead', { desk: say('h5') });
   $('go-on').onclick = () => goOn(secret);
   $('cancel').onclick = () => {
     tab.drop('continue');

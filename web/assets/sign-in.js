@@ -23,11 +23,11 @@ async function arrive() {
   } else if (fragment.has('bind_ticket')) {
     askWho(fragment.get('bind_ticket'));
   } else if (fragment.has('error')) {
-    welcome(explain(fragment));
+    await stay(explain(fragment));
   } else if (query.has('state')) {
     // The platform's way to say that the person refused: a state without a code.
     history.replaceState(null, '', location.pathname);
-    welcome(explain(new URLSearchParams('error=denied')));
+    await stay(explain(new URLSearchParams('error=denied')));
   } else if (tab.get('token')) {
     await signedIn(tab.get('token'));
   } else {
@@ -37,9 +37,15 @@ async function arrive() {
 
 async function trade(ticket) {
   const answer = await get(`/api/auth/scan/status?ticket=${encodeURIComponent(ticket)}`);
-  if (answer.code !== 0) welcome({ text: answer.message });
+  if (answer.code !== 0) await stay({ text: answer.message });
   else if (answer.data.token) await signedIn(answer.data.token);
-  else welcome({ text: say('ticket_gone') });
+  else await stay({ text: say('ticket_gone') });
+}
+
+/** Nobody new was signed in: whoever was before still is, and a link must not make them believe otherwise. */
+async function stay(why) {
+  if (tab.get('token')) await signedIn(tab.get('token'));
+  else welcome(why);
 }
 
 async function signedIn(token) {

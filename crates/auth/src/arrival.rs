@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Identified, Person};
+use deskpass_store::Link;
 use deskpass_wecom::errcode::{Actor, meaning};
 use deskpass_wecom::{Error as PlatformError, Garbled, Identity, Profile, Standing, Unreachable};
 use tokio::time::timeout;
@@ -13,7 +14,7 @@ use crate::{Auth, Error, Refusal};
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Somebody the platform vouches for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Arrival {
     /// They can sign in.
     Known(Identified),
@@ -27,16 +28,17 @@ impl Auth {
         let identity = self.platform.identify(code).await.map_err(judged)?;
         let (key, id) = self.named(&identity)?;
         if *key.corp() != *self.policy.home.as_str() {
-            if let Some(target) = self.store.bound_to(key.clone()).await? {
-                return self.as_target(target).await;
-            }
-            if self.store.person(&key).await?.is_none() {
-                return Ok(Arrival::Stranger(key));
+            match self.store.link(key.clone()).await? {
+                Some(Link { target, bound_at: Some(_), .. }) => return self.as_target(target, key).await,
+                // Approved to act as somebody, which begins with saying so.
+                Some(Link { bound_at: None, .. }) => return Ok(Arrival::Stranger(key)),
+                None if self.store.person(&key).await?.is_none() => return Ok(Arrival::Stranger(key)),
+                None => {}
             }
         }
-        let profile = self.profile(&identity).await?;
-        let Profile { name, department, avatar, .. } = profile;
-        Ok(Arrival::Known(Identified { key, employee_id: id.as_str().to_owned(), name, department, avatar }))
+        let Profile { name, department, avatar, .. } = self.profile(&identity).await?;
+        let employee_id = id.as_str().to_owned();
+        Ok(Arrival::Known(Identified { key, employee_id, through: None, name, department, avatar }))
     }
 
     fn named(&self, identity: &Identity) -> Result<(EmployeeKey, EmployeeId), Error> {
@@ -52,10 +54,11 @@ impl Auth {
     }
 
     /// The employee as whom somebody was bound. What the platform tells of that somebody is not about the employee.
-    async fn as_target(&self, target: EmployeeKey) -> Result<Arrival, Error> {
+    async fn as_target(&self, target: EmployeeKey, identity: EmployeeKey) -> Result<Arrival, Error> {
         let person = self.store.person(&target).await?.ok_or(Refusal::UnknownEmployee)?;
         let (employee_id, name) = (person.employee_id.clone(), Some(person.name.clone()));
-        Ok(Arrival::Known(Identified { key: target, employee_id, name, department: None, avatar: None }))
+        let (through, department, avatar) = (Some(identity), None, None);
+        Ok(Arrival::Known(Identified { key: target, employee_id, through, name, department, avatar }))
     }
 
     /// What the platform tells of somebody. That it does not is no reason to turn them away; that they have left is.
@@ -78,16 +81,13 @@ impl Auth {
         if known.is_some_and(|person| person.disabled || is_up_to_date(&person, who)) {
             return Ok(());
         }
-        Ok(self.store.welcome(who.clone(), self.policy.default_role, self.clock.now()).await?)
+        Ok(self.store.welcome(who.clone(), self.clock.now()).await?)
     }
 }
 
 fn is_up_to_date(person: &Person, who: &Identified) -> bool {
     let same = |told: &Option<String>, known: &str| told.as_deref().is_none_or(|told| told == known);
-    person.roles.highest().is_some()
-        && same(&who.name, &person.name)
-        && same(&who.department, &person.department)
-        && same(&who.avatar, &person.avatar)
+    same(&who.name, &person.name) && same(&who.department, &person.department) && same(&who.avatar, &person.avatar)
 }
 
 /// A code that is no good is the person's to mend, by starting again; everything else is not theirs.

@@ -7,7 +7,7 @@ use deskpass_core::{NoEntropy, Role};
 use deskpass_store::{Ended, StoreError};
 
 /// Why a flow did not succeed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// On purpose.
     #[error("refused: {0:?}")]
@@ -88,7 +88,7 @@ impl TokenProblem {
 }
 
 /// Something broke.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum Internal {
     /// The store failed.
     #[error(transparent)]

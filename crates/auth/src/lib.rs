@@ -3,6 +3,7 @@
 mod admin;
 mod arrival;
 mod bind;
+mod code;
 mod dev;
 mod error;
 mod mint;
@@ -15,10 +16,11 @@ use deskpass_core::{Clock, CorpId, EmployeeId, EmployeeKey, Entropy, Timestamp};
 use deskpass_store::{Shared, Store};
 use deskpass_wecom::Wecom;
 
+pub use code::Progress;
 pub use dev::DEV_USERS;
 pub use error::{Error, Internal, Refusal, TokenProblem};
 pub use mint::SignedIn;
-pub use oauth::{Answer, Callback, Destination, Settled, Waiting};
+pub use oauth::{Answer, Callback, Destination, PROOF_LIFETIME, Waiting};
 pub use policy::{BindPolicy, Policy};
 pub use qr::{Decision, Issued, Poll, Poller};
 pub use session::{Caller, Holder};
@@ -29,7 +31,7 @@ pub struct Auth {
     /// Where things are kept.
     pub store: Store,
     /// What flows leave for each other.
-    pub shared: Shared<Settled>,
+    pub shared: Shared<Progress>,
     /// Who says who people are.
     pub platform: Wecom,
     /// What time it is.

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use deskpass_core::{
-    Access, Digest, EmployeeKey, LoginMethod, LoginSource, NoEntropy, Person, Role, Roles, Secret, Session, Shown,
-    Timestamp, Visitor,
+    Access, Digest, EmployeeKey, Identified, LoginMethod, LoginSource, NoEntropy, Person, Role, Roles, Secret, Session,
+    Shown, Timestamp, Visitor,
 };
-use deskpass_store::{Birth, Event, LogEntry, Member};
+use deskpass_store::{Beginning, Birth, Event, Grounds, LogEntry, Member};
 
 use crate::{Auth, Error, Refusal};
 
@@ -25,14 +25,23 @@ pub(crate) struct Admission<'a> {
 }
 
 /// What stands behind somebody's word that they are who they are.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Proven {
     /// Nothing.
     No,
     /// The platform, a moment ago.
     Directly,
+    /// The platform, a moment ago, as this identity, which may act as them.
+    Through(EmployeeKey),
     /// The platform, as this proof says.
     By(Digest),
+}
+
+impl Proven {
+    /// By the platform's own word about somebody.
+    pub(crate) fn of(who: &Identified) -> Self {
+        who.through.clone().map_or(Self::Directly, Self::Through)
+    }
 }
 
 /// A session that has just begun.
@@ -73,52 +82,57 @@ impl Auth {
     /// Begins a session for the token with this digest: checks who somebody is, and commits session and log together before
     /// it returns.
     pub(crate) async fn mint(&self, admission: Admission<'_>, token: Digest) -> Result<Begun, Error> {
-        let (person, roles, role) = self.admit(&admission).await?;
-        let session = self.session_for(&person, role, &admission);
+        let person = self.store.person(admission.employee).await?.ok_or(Refusal::UnknownEmployee)?;
+        if person.disabled {
+            return Err(Refusal::Disabled.into());
+        }
+        let mut session = self.blank(&person, &admission).await?;
+        let roles = self.policy.admitted(&session, person.roles);
+        session.current_role = first_role(roles, admission.role)?;
+        session.source = admission.source.unwrap_or(LoginSource::of(session.current_role));
         // Whether the employee is shut out is asked once more inside the transaction. Roles need not be: they are asked
         // for at every use.
-        if !self.store.begin_session(self.birth(token, &session, &admission)?).await? {
-            return Err(Refusal::Disabled.into());
+        match self.store.begin_session(self.birth(token, &session, &admission)?).await? {
+            Beginning::Begun => {}
+            Beginning::ShutOut => return Err(Refusal::Disabled.into()),
+            Beginning::Groundless => return Err(Refusal::UnknownEmployee.into()),
         }
         tracing::debug!(employee = ?session.employee, method = session.method.name(), "signed in");
         Ok(Begun { session, person, roles })
     }
 
-    async fn admit(&self, admission: &Admission<'_>) -> Result<(Arc<Member>, Roles, Role), Error> {
-        let person = self.store.person(admission.employee).await?.ok_or(Refusal::UnknownEmployee)?;
-        if person.disabled {
-            return Err(Refusal::Disabled.into());
-        }
-        let proven = !matches!(admission.proven, Proven::No);
-        let roles = self.policy.admitted(admission.method, proven, person.roles);
-        let highest = roles.highest().ok_or(Refusal::NoRole)?;
-        let role = match admission.role {
-            Some(name) => held(name, roles)?,
-            None => highest,
-        };
-        Ok((person, roles, role))
-    }
-
-    fn session_for(&self, person: &Person, role: Role, admission: &Admission<'_>) -> Session {
+    /// The session of somebody, before it is known in which role it begins.
+    async fn blank(&self, person: &Person, admission: &Admission<'_>) -> Result<Session, Error> {
         let now = self.clock.now();
-        Session {
+        let lent = match admission.proven {
+            Proven::Directly | Proven::Through(_) if person.roles.highest().is_none() => self.lent_to(person).await?,
+            _ => None,
+        };
+        Ok(Session {
             employee: person.key.clone(),
-            current_role: role,
+            current_role: lent.unwrap_or(Role::User),
             method: admission.method,
             proven: !matches!(admission.proven, Proven::No),
-            source: admission.source.unwrap_or(LoginSource::of(role)),
+            lent,
+            source: LoginSource::H5,
             created_at: now,
             expires_at: now + self.policy.lifetime,
-        }
+        })
+    }
+
+    /// The role for somebody whom the platform vouches for and nobody gave one: that of their agent record, else the usual.
+    async fn lent_to(&self, person: &Person) -> Result<Option<Role>, Error> {
+        Ok(self.store.agent_role(person.key.clone()).await?.or(self.policy.default_role))
     }
 
     fn birth(&self, digest: Digest, session: &Session, admission: &Admission<'_>) -> Result<Birth, NoEntropy> {
         Ok(Birth {
             digest,
             session: session.clone(),
-            proof: match admission.proven {
-                Proven::By(proof) => Some(proof),
-                Proven::No | Proven::Directly => None,
+            grounds: match &admission.proven {
+                Proven::No | Proven::Directly => Grounds::None,
+                Proven::Through(identity) => Grounds::Link(identity.clone()),
+                Proven::By(proof) => Grounds::Proof(*proof),
             },
             at_most: self.policy.max_per_employee,
             deny_until: self.deny_until(session.created_at),
@@ -144,6 +158,12 @@ impl Auth {
             visitor: visitor.clone(),
         })
     }
+}
+
+/// The role to begin with: the one that is asked for, else the highest.
+fn first_role(roles: Roles, asked: Option<&str>) -> Result<Role, Refusal> {
+    let highest = roles.highest().ok_or(Refusal::NoRole)?;
+    asked.map_or(Ok(highest), |name| held(name, roles))
 }
 
 /// The role called `name`, when it is among those held.

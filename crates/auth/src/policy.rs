@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deskpass_core::{CorpId, LoginMethod, Networks, Role, Roles};
+use deskpass_core::{CorpId, LoginMethod, Networks, Role, Roles, Session};
 
 /// The rules of this desk.
 #[derive(Clone, Debug)]
@@ -33,9 +33,10 @@ pub enum BindPolicy {
 }
 
 impl Policy {
-    /// The roles that count in a session begun by `method`, out of those `held`.
-    pub(crate) fn admitted(&self, method: LoginMethod, proven: bool, held: Roles) -> Roles {
-        match (method, proven, &self.bind) {
+    /// The roles that count in a session, out of those its person holds.
+    pub(crate) fn admitted(&self, session: &Session, held: Roles) -> Roles {
+        let held = session.lent.map_or(held, |lent| held.with(lent));
+        match (session.method, session.proven, &self.bind) {
             // Outside development mode, whoever could reach the network could name any employee, so this way must not lead
             // to the top: not when the session began, nor after bind was closed.
             (LoginMethod::Bind, false, BindPolicy::OpenTo(_) | BindPolicy::Proof | BindPolicy::Off) => {

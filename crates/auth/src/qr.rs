@@ -85,7 +85,7 @@ impl Auth {
         let sign_in = self.sign_in_for(&ticket, asked, bound_to, LIFETIME, Stage::Waiting)?;
         let expires_at = sign_in.expires_at;
         self.shared.sign_ins.put(ticket.digest(), sign_in, now);
-        self.shared.pointers.put(scan_id.digest(), Pointer { to: ticket.digest(), until: expires_at }, now);
+        self.shared.scan_ids.put(scan_id.digest(), Pointer { to: ticket.digest(), until: expires_at }, now);
         Ok(Issued { ticket, scan_id, lifetime: LIFETIME, expires_at })
     }
 
@@ -138,7 +138,7 @@ impl Auth {
     pub(crate) fn is_waiting(&self, scan_id: &str) -> bool {
         let Ok(scan_id) = Secret::<ScanId>::parse(scan_id) else { return false };
         let now = self.clock.now();
-        let ticket = self.shared.pointers.look(&scan_id.digest(), now, |pointer| pointer.to);
+        let ticket = self.shared.scan_ids.look(&scan_id.digest(), now, |pointer| pointer.to);
         let waiting = |sign_in: &SignIn| matches!(sign_in.stage, Stage::Waiting);
         ticket.is_some_and(|ticket| self.shared.sign_ins.look(&ticket, now, waiting) == Some(true))
     }
@@ -150,10 +150,10 @@ impl Auth {
             return Err(Refusal::Disabled.into());
         }
         let (now, confirm) = (self.clock.now(), Secret::generate(&self.entropy)?);
-        let to = self.shared.pointers.look(&scan_id.digest(), now, |pointer| pointer.to).ok_or(Refusal::Over)?;
+        let to = self.shared.scan_ids.look(&scan_id.digest(), now, |pointer| pointer.to).ok_or(Refusal::Over)?;
         let claim = Claim { confirm: confirm.digest(), who, phone };
         let scanned = self.step(&to, |sign_in| sign_in.scanned(claim))?;
-        self.shared.pointers.put(confirm.digest(), Pointer { to, until: scanned.expires_at }, now);
+        self.shared.claims.put(confirm.digest(), Pointer { to, until: scanned.expires_at }, now);
         Ok(confirm)
     }
 
@@ -182,7 +182,8 @@ impl Auth {
     /// When it has decided, or it is too late, or whoever holds it may not sign in.
     pub async fn confirm(&self, confirm: &str) -> Result<(), Error> {
         let (ticket, confirm) = self.claimed(confirm)?;
-        let sign_in = self.step(&ticket, |sign_in| sign_in.confirmed(confirm))?;
+        let now = self.clock.now();
+        let sign_in = self.step(&ticket, |sign_in| sign_in.confirmed(confirm, now))?;
         let begun = self.begin(&sign_in).await;
         let now = self.clock.now();
         let settled = self.shared.sign_ins.change(&ticket, now, |sign_in| {
@@ -202,7 +203,7 @@ impl Auth {
         let Stage::Confirmed(Claim { who, .. }) = &sign_in.stage else { return Err(Refusal::Over.into()) };
         self.welcome(who).await?;
         let Asked { source, visitor, .. } = &sign_in.asked;
-        let (employee, method, proven) = (&who.key, LoginMethod::Qrcode, Proven::Directly);
+        let (employee, method, proven) = (&who.key, LoginMethod::Qrcode, Proven::of(who));
         let admission = Admission { employee, role: None, method, proven, source: Some(*source), visitor };
         Ok(self.mint(admission, sign_in.token.0).await?.shown())
     }
@@ -219,7 +220,7 @@ impl Auth {
     /// The sign-in that a phone's secret is about.
     fn claimed(&self, confirm: &str) -> Result<(Digest, Digest), Error> {
         let confirm = Secret::<Confirm>::parse(confirm).map_err(|_| Refusal::Over)?.digest();
-        let ticket = self.shared.pointers.look(&confirm, self.clock.now(), |pointer| pointer.to);
+        let ticket = self.shared.claims.look(&confirm, self.clock.now(), |pointer| pointer.to);
         Ok((ticket.ok_or(Refusal::Over)?, confirm))
     }
 

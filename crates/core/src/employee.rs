@@ -126,6 +126,8 @@ pub struct Identified {
     pub key: EmployeeKey,
     /// The identifier as the platform wrote it.
     pub employee_id: String,
+    /// Who the platform named, where that is somebody else who may act as them.
+    pub through: Option<EmployeeKey>,
     /// Display name, when the platform told it.
     pub name: Option<String>,
     /// Department's name, when the platform told it.

@@ -16,6 +16,8 @@ pub struct Session {
     pub method: LoginMethod,
     /// Whether the platform vouched for who they are.
     pub proven: bool,
+    /// The role that was lent to them for this session, since nobody had given them one when it began.
+    pub lent: Option<Role>,
     /// Which client they signed in to.
     pub source: LoginSource,
     /// When they signed in.
@@ -42,6 +44,7 @@ mod tests {
             current_role: Role::User,
             method: LoginMethod::Dev,
             proven: false,
+            lent: None,
             source: LoginSource::H5,
             created_at: Timestamp::from_millis(0),
             expires_at: Timestamp::from_millis(1_000),

@@ -93,13 +93,14 @@ impl SignIn {
         }
     }
 
-    /// The phone says yes: once.
+    /// The phone says yes: once. It does not become too late while the session is being made.
     ///
     /// # Errors
     /// When it has decided already, or another phone has the sign-in.
-    pub fn confirmed(self, confirm: Digest) -> Result<Self, OutOfStep> {
+    pub fn confirmed(self, confirm: Digest, now: Timestamp) -> Result<Self, OutOfStep> {
         let claim = self.clone().claimed_by(confirm)?;
-        Ok(Self { stage: Stage::Confirmed(claim), ..self })
+        let expires_at = self.expires_at.max(now + REPEATS);
+        Ok(Self { stage: Stage::Confirmed(claim), expires_at, ..self })
     }
 
     /// The phone says no: once.
@@ -143,7 +144,8 @@ impl SignIn {
         if now >= first + REPEATS {
             return Err(OutOfStep);
         }
-        Ok(Self { stage: Stage::Ready { who, delivered_at: Some(first) }, ..self })
+        let expires_at = self.expires_at.max(first + REPEATS);
+        Ok(Self { stage: Stage::Ready { who, delivered_at: Some(first) }, expires_at, ..self })
     }
 
     fn claimed_by(self, confirm: Digest) -> Result<Claim, OutOfStep> {
@@ -172,7 +174,8 @@ mod tests {
 
     fn claim(phone: u8) -> Claim {
         let key = EmployeeKey::from_parts("ww", "a");
-        let who = Identified { key, employee_id: "a".into(), name: None, department: None, avatar: None };
+        let who =
+            Identified { key, employee_id: "a".into(), through: None, name: None, department: None, avatar: None };
         Claim { confirm: digest(phone), who, phone: visitor() }
     }
 
@@ -216,7 +219,7 @@ mod tests {
                     Step::Scan(phone) => sign_in.clone().scanned(claim(phone)).inspect(|_| {
                         assert_eq!(scanner.replace(phone), None, "scanned twice");
                     }),
-                    Step::Confirm(phone) => sign_in.clone().confirmed(digest(phone)).map(|confirmed| {
+                    Step::Confirm(phone) => sign_in.clone().confirmed(digest(phone), now).map(|confirmed| {
                         assert_eq!(scanner, Some(phone), "confirmed by another phone");
                         (decided, yes) = (decided + 1, true);
                         confirmed.ready(Shown { employee_id: "a".into(), name: "A".into() }, now)
@@ -240,14 +243,15 @@ mod tests {
         let ready = waiting().ready(shown, at(179_000));
         assert_eq!(ready.expires_at, at(209_000), "whoever confirms late still has time to collect");
         let delivered = ready.delivered(at(180_000)).and_then(|again| again.delivered(at(209_999)));
-        assert!(delivered.is_ok_and(|again| again.delivered(at(210_000)).is_err()));
+        assert!(delivered.is_ok_and(|again| again.expires_at == at(210_000) && again.delivered(at(210_000)).is_err()));
     }
 
     #[test]
     fn what_may_pass_can_be_tried_again() {
-        let confirmed = waiting().scanned(claim(1)).and_then(|scanned| scanned.confirmed(digest(1)));
-        let again = confirmed.map(SignIn::undecided).and_then(|undecided| undecided.confirmed(digest(1)));
-        assert!(again.is_ok());
-        assert!(again.is_ok_and(|confirmed| confirmed.refused().confirmed(digest(1)).is_err()));
+        let late = Timestamp::from_millis(179_999);
+        let confirmed = waiting().scanned(claim(1)).and_then(|scanned| scanned.confirmed(digest(1), late));
+        assert!(confirmed.as_ref().is_ok_and(|confirmed| confirmed.expires_at == late + REPEATS));
+        let again = confirmed.map(SignIn::undecided).and_then(|undecided| undecided.confirmed(digest(1), late));
+        assert!(again.is_ok_and(|confirmed| confirmed.refused().confirmed(digest(1), late).is_err()));
     }
 }

@@ -16,6 +16,7 @@ use tokio::sync::watch;
 
 use crate::config::{BindMode, DefaultRole, Settings};
 use crate::http::Readiness;
+use crate::tally::Tally;
 use crate::telemetry::Metrics;
 
 /// Everything a handler can ask for. Clones are the same desk.
@@ -39,6 +40,8 @@ pub struct Inner {
     pub(crate) simulator: Option<Simulator>,
     /// The file by which the platform verifies the domain: its name and what is in it.
     pub(crate) verify_file: Option<(String, String)>,
+    /// Those who watch a sign-in as it happens.
+    pub(crate) watching: Tally,
     draining: watch::Sender<bool>,
 }
 
@@ -63,7 +66,7 @@ pub enum StartError {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        why: String,
+        why: VerifyFileProblem,
     },
     /// The network says no.
     #[error("cannot listen on {address}: {source}; choose another address with --listen")]
@@ -73,6 +76,20 @@ pub enum StartError {
         /// What the system said.
         source: std::io::Error,
     },
+}
+
+/// What is wrong with the platform's verification file.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyFileProblem {
+    /// It is called something else.
+    #[error("its name must be WW_verify_….txt, as the platform gave it")]
+    Name,
+    /// It is no such file.
+    #[error("it is too large to be such a file")]
+    TooLarge,
+    /// The file system says no.
+    #[error("it cannot be read: {0}")]
+    Unreadable(#[from] std::io::Error),
 }
 
 impl Desk {
@@ -119,6 +136,8 @@ impl Desk {
             readiness: Readiness::default(),
             simulator,
             verify_file,
+            // Never so many that nobody else can connect; whoever is one too many asks now and then instead.
+            watching: Tally::new(settings.server.max_connections / 2, settings.server.max_connections_per_address),
             draining: watch::Sender::new(false),
             auth,
             settings,

@@ -81,7 +81,10 @@ impl Errand {
             Self::ApproveLink { identity, target } => {
                 let approved = auth.approve_link(outsider(auth, identity)?, target.key(auth)?).await;
                 approved.map_err(|error| target.explain(&error))?;
-                Ok(format!("{identity} may act as {} from their next sign-in on", target.employee))
+                Ok(format!(
+                    "{identity} may act as {}: they name that employee once, at their next sign-in",
+                    target.employee
+                ))
             }
             Self::Links => links(auth).await,
             Self::RemoveLink { identity } => {

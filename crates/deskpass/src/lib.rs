@@ -6,6 +6,7 @@ mod desk;
 mod errand;
 pub mod http;
 pub mod server;
+mod tally;
 mod telemetry;
 
 pub use desk::{Desk, StartError};

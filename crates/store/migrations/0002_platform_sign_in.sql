@@ -1,6 +1,9 @@
 -- Whether the platform vouched for the person when the session began. Sessions from before then have no such word.
 ALTER TABLE session ADD COLUMN proven BIGINT NOT NULL DEFAULT 0;
 
+-- The role that was lent to somebody for the session, since nobody had given them one when it began.
+ALTER TABLE session ADD COLUMN lent_role_id BIGINT;
+
 -- That the platform identified somebody of a connected corporation: good for one binding, for a short while, found by the
 -- SHA-256 of the value its holder has. `attempts` counts the bindings it was refused for.
 CREATE TABLE bind_proof (

@@ -5,6 +5,15 @@ use deskpass_core::{EmployeeKey, Role, Timestamp};
 use crate::{Store, StoreError};
 
 impl Store {
+    /// The role of somebody's agent record, if they have one.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn agent_role(&self, key: EmployeeKey) -> Result<Option<Role>, StoreError> {
+        let text = "SELECT role_id FROM agent WHERE corp_id = $1 AND employee_key = $2";
+        self.database.read(move |sql| sql.first(text, &args![key.corp(), key.id()], |row| row.role(0))).await
+    }
+
     /// Makes an employee an agent; `false` when they are one already, and then nothing changes.
     ///
     /// # Errors

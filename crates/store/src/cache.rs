@@ -12,14 +12,14 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use deskpass_core::{Digest, EmployeeKey, Person, Session};
+use deskpass_core::{Digest, EmployeeKey, Person, Roles, Session};
 use quick_cache::sync;
 
 /// A person as the store knows them, with a place to keep what was made from them.
 #[derive(Debug)]
 pub struct Member {
     person: Person,
-    kept: OnceLock<[Box<str>; 2]>,
+    kept: OnceLock<(Roles, [Box<str>; 2])>,
 }
 
 impl Member {
@@ -27,10 +27,11 @@ impl Member {
         Self { person, kept: OnceLock::new() }
     }
 
-    /// Two texts made from the person at the first call and kept for as long as they stay the same, such as their part of
-    /// an answer.
-    pub fn keep(&self, make: impl FnOnce(&Person) -> [Box<str>; 2]) -> [&str; 2] {
-        self.kept.get_or_init(|| make(&self.person)).each_ref().map(|text| &**text)
+    /// Two texts made from the person and the roles that count, such as their part of an answer: made at the first call and
+    /// kept for as long as the person stays the same. `None` where other roles count than at the first call.
+    pub fn keep(&self, roles: Roles, make: impl FnOnce(&Person) -> [Box<str>; 2]) -> Option<[&str; 2]> {
+        let (kept, texts) = self.kept.get_or_init(|| (roles, make(&self.person)));
+        (*kept == roles).then(|| texts.each_ref().map(|text| &**text))
     }
 }
 

@@ -107,19 +107,17 @@ impl Store {
             .await
     }
 
-    /// Takes over what the platform says of a person: enters them when they are new, and gives them the role of their agent
-    /// record, else `default_role`, when they hold none.
+    /// Takes over what the platform says of a person, and enters them when they are new.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn welcome(&self, who: Identified, default_role: Option<Role>, at: Timestamp) -> Result<(), StoreError> {
+    pub async fn welcome(&self, who: Identified, at: Timestamp) -> Result<(), StoreError> {
         self.database
             .write(move |tx| {
                 let (corp, id) = (who.key.corp(), who.key.id());
                 let (name, department) = (who.name.as_deref(), who.department.as_deref());
                 let values = args![corp, id, &*who.employee_id, name, department, who.avatar.as_deref(), at];
                 tx.execute(WELCOME, &values)?;
-                tx.execute(FALL_BACK, &args![corp, id, default_role])?;
                 tx.touch(Change::Person(who.key.clone()));
                 Ok(())
             })
@@ -195,11 +193,6 @@ const WELCOME: &str = "INSERT INTO employee (corp_id, employee_key, employee_id,
     VALUES ($1, $2, $3, COALESCE($4, $3), COALESCE($5, ''), COALESCE($6, ''), $7)
     ON CONFLICT (corp_id, employee_key) DO UPDATE SET name = COALESCE($4, employee.name),
     department = COALESCE($5, employee.department), avatar = COALESCE($6, employee.avatar)";
-const FALL_BACK: &str =
-    "INSERT INTO user_role (corp_id, employee_key, role_id) SELECT fallen.corp_id, fallen.employee_key,
-    fallen.role_id FROM (SELECT $1 AS corp_id, $2 AS employee_key, COALESCE((SELECT role_id FROM agent
-    WHERE corp_id = $1 AND employee_key = $2), $3) AS role_id) AS fallen
-    WHERE fallen.role_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM user_role WHERE corp_id = $1 AND employee_key = $2)";
 const GRANT: &str = "INSERT INTO user_role (corp_id, employee_key, role_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
 const REVOKE: &str = "DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
 

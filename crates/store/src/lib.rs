@@ -27,7 +27,7 @@ pub use directory::{Listed, NewEmployee};
 pub use error::{Cause, StoreError};
 pub use links::Link;
 pub use login_log::{Event, LogEntry};
-pub use sessions::{Birth, Ended, Found};
+pub use sessions::{Beginning, Birth, Ended, Found, Grounds};
 pub use shared::{Changes, Code, Flow, Held, Perishable, Pointer, Shared, Shelf};
 
 /// The store of one desk. Clones share it.

@@ -8,6 +8,8 @@ use crate::{Store, StoreError};
 /// How many bindings a proof may be refused for before it is worth nothing.
 const ATTEMPTS: i64 = 5;
 
+const COLUMNS: &str = "SELECT corp_id, user_id, target_corp_id, target_key, approved_at, bound_at FROM link";
+
 /// That somebody of a connected corporation may act as an employee.
 #[derive(Clone, Debug)]
 pub struct Link {
@@ -53,14 +55,13 @@ impl Store {
             .await
     }
 
-    /// As whom an identity may act since it was bound.
+    /// As whom an identity may act, if anyone.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn bound_to(&self, identity: EmployeeKey) -> Result<Option<EmployeeKey>, StoreError> {
-        let text =
-            "SELECT target_corp_id, target_key FROM link WHERE corp_id = $1 AND user_id = $2 AND bound_at IS NOT NULL";
-        self.database.read(move |sql| sql.first(text, &args![identity.corp(), identity.id()], |row| key(row, 0))).await
+    pub async fn link(&self, identity: EmployeeKey) -> Result<Option<Link>, StoreError> {
+        let text = format!("{COLUMNS} WHERE corp_id = $1 AND user_id = $2");
+        self.database.read(move |sql| sql.first(&text, &args![identity.corp(), identity.id()], link)).await
     }
 
     /// Approves that an identity may act as `target`, in place of whomever it could act as before; `false`, and nothing
@@ -100,9 +101,8 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn links(&self, limit: i64) -> Result<Vec<Link>, StoreError> {
-        let text = "SELECT corp_id, user_id, target_corp_id, target_key, approved_at, bound_at FROM link
-            ORDER BY corp_id, user_id LIMIT $1";
-        self.database.read(move |sql| sql.rows(text, &args![limit], link)).await
+        let text = format!("{COLUMNS} ORDER BY corp_id, user_id LIMIT $1");
+        self.database.read(move |sql| sql.rows(&text, &args![limit], link)).await
     }
 }
 
@@ -113,9 +113,17 @@ pub(crate) fn spend(tx: &mut Tx<'_>, digest: Digest, target: &EmployeeKey, now: 
     if tx.execute(text, &args![digest, now])? == 0 {
         return Ok(false);
     }
-    let text = "UPDATE link SET bound_at = $3 WHERE corp_id = $1 AND user_id = $2 AND bound_at IS NULL";
-    tx.execute(text, &args![identity.corp(), identity.id(), now])?;
+    let text = "UPDATE link SET bound_at = $5 WHERE corp_id = $1 AND user_id = $2 AND target_corp_id = $3
+        AND target_key = $4 AND bound_at IS NULL";
+    tx.execute(text, &args![identity.corp(), identity.id(), target.corp(), target.id(), now])?;
     Ok(true)
+}
+
+/// Whether an identity may act as `target`.
+pub(crate) fn stands(sql: &Sql, identity: &EmployeeKey, target: &EmployeeKey) -> Result<bool, StoreError> {
+    let text = "SELECT 1 FROM link WHERE corp_id = $1 AND user_id = $2 AND target_corp_id = $3 AND target_key = $4";
+    let values = args![identity.corp(), identity.id(), target.corp(), target.id()];
+    Ok(sql.first(text, &values, |row| row.int(0))?.is_some())
 }
 
 /// Whose proof it is, when it is good for acting as `target`: they are the target, or there is a link for this very pair.
@@ -128,12 +136,8 @@ fn permitted(
     let text = "SELECT corp_id, user_id FROM bind_proof
         WHERE digest = $1 AND used_at IS NULL AND expires_at > $2 AND attempts < $3";
     let Some(identity) = sql.first(text, &args![digest, now, ATTEMPTS], |row| key(row, 0))? else { return Ok(None) };
-    if identity == *target {
-        return Ok(Some(identity));
-    }
-    let text = "SELECT 1 FROM link WHERE corp_id = $1 AND user_id = $2 AND target_corp_id = $3 AND target_key = $4";
-    let values = args![identity.corp(), identity.id(), target.corp(), target.id()];
-    Ok(sql.first(text, &values, |row| row.int(0))?.map(|_| identity))
+    let permitted = identity == *target || stands(sql, &identity, target)?;
+    Ok(permitted.then_some(identity))
 }
 
 fn key(row: &Row<'_>, column: usize) -> Result<EmployeeKey, StoreError> {

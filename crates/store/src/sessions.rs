@@ -15,14 +15,36 @@ pub struct Birth {
     pub digest: Digest,
     /// The session.
     pub session: Session,
-    /// The proof that it uses up, without which it does not begin.
-    pub proof: Option<Digest>,
+    /// What it stands on, without which it does not begin.
+    pub grounds: Grounds,
     /// How many sessions the person may have at once; the oldest end.
     pub at_most: Option<usize>,
     /// How long the digests of those are denied.
     pub deny_until: Timestamp,
     /// The row for the log.
     pub entry: LogEntry,
+}
+
+/// What a session stands on besides its employee.
+#[derive(Clone, Debug)]
+pub enum Grounds {
+    /// Nothing.
+    None,
+    /// A proof, which it uses up.
+    Proof(Digest),
+    /// A link, by which this identity acts as the employee.
+    Link(EmployeeKey),
+}
+
+/// What became of a session that was to begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// It has begun.
+    Begun,
+    /// Its employee is gone or shut out.
+    ShutOut,
+    /// What it was to stand on does not hold.
+    Groundless,
 }
 
 /// Why a token was ended before its time.
@@ -117,12 +139,11 @@ impl Store {
         Ok(kept.then_some(Found::Session(standing)))
     }
 
-    /// Begins a session and logs it; `false`, and no session, when the employee is gone or shut out, or the proof is not
-    /// good for it.
+    /// Begins a session and logs it, if it may begin.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn begin_session(&self, birth: Birth) -> Result<bool, StoreError> {
+    pub async fn begin_session(&self, birth: Birth) -> Result<Beginning, StoreError> {
         self.database.write(move |tx| begin(tx, birth)).await
     }
 
@@ -198,25 +219,28 @@ impl Store {
     }
 }
 
-fn begin(tx: &mut Tx<'_>, birth: Birth) -> Result<bool, StoreError> {
-    let Birth { digest, session, proof, at_most, deny_until, entry } = birth;
-    if let Some(proof) = proof
-        && !links::spend(tx, proof, &session.employee, session.created_at)?
-    {
-        return Ok(false);
+fn begin(tx: &mut Tx<'_>, birth: Birth) -> Result<Beginning, StoreError> {
+    let Birth { digest, session, grounds, at_most, deny_until, entry } = birth;
+    let founded = match grounds {
+        Grounds::None => true,
+        Grounds::Proof(proof) => links::spend(tx, proof, &session.employee, session.created_at)?,
+        Grounds::Link(identity) => links::stands(tx, &identity, &session.employee)?,
+    };
+    if !founded {
+        return Ok(Beginning::Groundless);
     }
     let (corp, id) = (session.employee.corp(), session.employee.id());
     let born = tx.execute(
         "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at,
-         proven) SELECT $1, corp_id, employee_key, $4, $5, $6, $7, $8, $9 FROM employee
+         proven, lent_role_id) SELECT $1, corp_id, employee_key, $4, $5, $6, $7, $8, $9, $10 FROM employee
          WHERE corp_id = $2 AND employee_key = $3 AND disabled_at IS NULL",
         &args![
             digest, corp, id, session.current_role, session.method.name(), session.source.name(), session.created_at,
-            session.expires_at, session.proven
+            session.expires_at, session.proven, session.lent
         ],
     )?;
     if born == 0 {
-        return Ok(false);
+        return Ok(Beginning::ShutOut);
     }
     tx.execute(
         "UPDATE employee SET last_login_at = $3, last_login_ip = $4 WHERE corp_id = $1 AND employee_key = $2",
@@ -227,7 +251,7 @@ fn begin(tx: &mut Tx<'_>, birth: Birth) -> Result<bool, StoreError> {
         end_oldest(tx, &session.employee, digest, at_most, deny_until)?;
     }
     tx.touch(Change::Born(digest, session));
-    Ok(true)
+    Ok(Beginning::Begun)
 }
 
 /// Ends every session of an employee.
@@ -267,8 +291,8 @@ fn deny(tx: &mut Tx<'_>, digest: Digest, why: Ended, until: Timestamp) -> Result
 }
 
 fn find(sql: &Sql, digest: Digest) -> Result<Read, StoreError> {
-    let text = "SELECT corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at, proven
-        FROM session WHERE digest = $1";
+    let text = "SELECT corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at, proven,
+        lent_role_id FROM session WHERE digest = $1";
     if let Some(session) = sql.first(text, &args![digest], session)? {
         return Ok(Read::Session(session));
     }
@@ -291,5 +315,6 @@ fn session(row: &Row<'_>) -> Result<Session, StoreError> {
         created_at: row.moment(5)?,
         expires_at: row.moment(6)?,
         proven: row.int(7)? != 0,
+        lent: if row.is_null(8)? { None } else { Some(row.role(8)?) },
     })
 }

@@ -14,25 +14,28 @@ const RECORDS: usize = 50_000;
 
 /// What flows leave here for each other.
 #[derive(Debug)]
-pub struct Shared<Answer> {
+pub struct Shared<Progress> {
     /// Sign-ins, by their ticket.
     pub sign_ins: Shelf<SignIn>,
-    /// Which sign-in a scan id or a phone's secret is about.
-    pub pointers: Shelf<Pointer>,
+    /// Which sign-in a scan id is about.
+    pub scan_ids: Shelf<Pointer>,
+    /// Which sign-in a phone's secret is about. Not beside the scan ids: a flood of those must not push out whoever is about
+    /// to decide.
+    pub claims: Shelf<Pointer>,
     /// OAuth sign-ins that a browser began, by its cookie.
     pub flows: Shelf<Flow>,
     /// People who must say that it was they who began.
     pub pending: Shelf<Held>,
     /// What the platform's codes were answered with.
-    pub codes: Shelf<Code<Answer>>,
+    pub codes: Shelf<Code<Progress>>,
 }
 
-impl<Answer> Default for Shared<Answer> {
+impl<Progress> Default for Shared<Progress> {
     fn default() -> Self {
         Self {
             sign_ins: Shelf::new(SIGN_INS),
-            // One for the scan id, one for the phone.
-            pointers: Shelf::new(2 * SIGN_INS),
+            scan_ids: Shelf::new(SIGN_INS),
+            claims: Shelf::new(SIGN_INS),
             flows: Shelf::new(RECORDS),
             pending: Shelf::new(RECORDS),
             codes: Shelf::new(RECORDS),
@@ -69,11 +72,11 @@ pub struct Held {
 
 /// A code of the platform: whoever brings it first has it.
 #[derive(Clone, Debug)]
-pub struct Code<Answer> {
+pub struct Code<Progress> {
     /// The browser that brought it.
     pub browser: Digest,
-    /// What it was answered with, once it was.
-    pub answer: Option<Answer>,
+    /// How far it has come.
+    pub progress: Progress,
     /// How long it is remembered.
     pub until: Timestamp,
 }
@@ -106,7 +109,7 @@ impl Perishable for Held {
     }
 }
 
-impl<Answer> Perishable for Code<Answer> {
+impl<Progress> Perishable for Code<Progress> {
     fn until(&self) -> Timestamp {
         self.until
     }

@@ -16,7 +16,7 @@ use crate::{Error, Garbled, Unreachable};
 
 /// How long before its end a token is renewed; a short-lived one at two thirds of its life.
 const AHEAD: Duration = Duration::from_mins(5);
-/// How long to leave a token that is still good alone after its renewal failed.
+/// How long to leave a token alone after its renewal failed, or did not help.
 const REST: Duration = Duration::from_secs(10);
 
 /// An access token.
@@ -67,6 +67,7 @@ struct Stock {
     token: Option<Arc<Token>>,
     flight: Option<Flight>,
     rest_until: Option<Timestamp>,
+    useless_until: Option<Timestamp>,
 }
 
 impl Stock {
@@ -101,12 +102,22 @@ impl Tokens {
         self.stock().good(self.clock.now()).is_some()
     }
 
-    /// Drops a token that the platform no longer takes; a newer one stays.
-    pub(crate) fn drop_token(&self, refused: &Arc<Token>) {
+    /// Drops a token that the platform no longer takes; a newer one stays. Returns whether there may be a better one.
+    pub(crate) fn drop_token(&self, refused: &Arc<Token>) -> bool {
         let mut stock = self.stock();
+        if stock.useless_until.is_some_and(|until| self.clock.now() < until) {
+            return false;
+        }
         if stock.token.as_ref().is_some_and(|token| Arc::ptr_eq(token, refused)) {
             stock.token = None;
         }
+        true
+    }
+
+    /// Notes that a new token did not help either: the trouble is another, and asking for one token after the other is what
+    /// the platform bans callers for.
+    pub(crate) fn another_is_useless(&self) {
+        self.stock().useless_until = Some(self.clock.now() + REST);
     }
 
     /// A good token, or the fetch that will bring one. Starts a fetch where one is due and none is under way.

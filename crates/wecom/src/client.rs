@@ -119,10 +119,16 @@ impl Wecom {
         let token = self.0.tokens.get(deadline).await?;
         let outcome = self.0.line.ask(&question.with_token(token.value()), deadline).await;
         match outcome {
-            Err(Error::Refused { errcode, .. }) if TOKEN_REFUSED.contains(&errcode) => {
-                self.0.tokens.drop_token(&token);
+            Err(Error::Refused { errcode, .. })
+                if TOKEN_REFUSED.contains(&errcode) && self.0.tokens.drop_token(&token) =>
+            {
                 let token = self.0.tokens.get(deadline).await?;
-                self.0.line.ask(&question.with_token(token.value()), deadline).await
+                let again = self.0.line.ask(&question.with_token(token.value()), deadline).await;
+                if again.as_ref().is_err_and(|error| error.errcode().is_some_and(|code| TOKEN_REFUSED.contains(&code)))
+                {
+                    self.0.tokens.another_is_useless();
+                }
+                again
             }
             outcome => outcome,
         }

@@ -28,6 +28,11 @@ impl Identity {
     /// Reads the answer to a code, in the platform's new spelling and in its old one.
     pub(crate) fn read(answer: &Answer) -> Result<Self, Garbled> {
         let either = |new, old| answer.text(new).or_else(|| answer.text(old));
+        if let (Some(new), Some(old)) = (answer.text("userid"), answer.text("UserId"))
+            && new != old
+        {
+            return Err(Garbled::Incomplete("userid"));
+        }
         match either("userid", "UserId") {
             Some(id) => Self::member(id).ok_or(Garbled::Incomplete("userid")),
             None if either("openid", "OpenId").is_some() => Ok(Self::Outsider),

@@ -235,13 +235,8 @@ async fn proof_of(desk: &TestDesk, platform: &Platform) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn somebody_who_was_entered_with_their_own_identity_needs_no_link() {
     let (desk, platform) = proving().await;
-    let key = partner(&desk);
     let ticket = proof(&desk, &platform).await;
-    let (employee_id, name) = ("partner01".to_owned(), "Pat Partner".to_owned());
-    let (department, avatar) = (String::new(), String::new());
-    let roles = deskpass_core::Roles::NONE.with(Role::User);
-    let person = deskpass_core::Person { key, employee_id, name, department, avatar, roles, disabled: false };
-    desk.auth().add_employee(person).await.unwrap();
+    desk.auth().add_employee(entered(&desk)).await.unwrap();
     let mut client = desk.client().await;
     let ask = json!({ "employee_id": "partner01", "corp_id": "wwpartner", "bind_ticket": ticket });
     let login = client.post("/api/auth/bind", &[], &ask).await.data();
@@ -267,12 +262,63 @@ async fn with_bind_off_a_proof_opens_nothing_and_a_stranger_who_scans_leaves_the
     let (desk, platform) = TestDesk::production_with_platform(&[("bind.mode", "off")]).await;
     desk.auth().seed_dev_users().await.unwrap();
     desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
-    let mut client = desk.client().await;
+    assert_eq!(fragment(location(&arrive(&desk, &platform).await), "error"), "not_a_member");
+    let desk = desk.restart_with(platform.settings(&[])).await;
     let proof = proof(&desk, &platform).await;
-    bind(&mut client, "user01", &proof).await.refused(403, 1003);
+    let desk = desk.restart_with(platform.settings(&[("bind.mode", "off")])).await;
+    bind(&mut desk.client().await, "user01", &proof).await.refused(403, 1003);
+    let desk = desk.restart_with(platform.settings(&[])).await;
+    let mut client = desk.client().await;
     let code = client.qrcode().await;
     let back = platform.client().await.authorize(code["qrcode_url"].as_str().unwrap(), "wwpartner/partner01").await;
     let landed = client.come_back(&back, "").await;
     assert!(location(&landed).starts_with("https://desk.example.com/h5/#bind_ticket="), "{landed:?}");
     assert_eq!(client.scan_status(code["ticket"].as_str().unwrap()).await["status"], "waiting");
+}
+
+/// A person of the partner, entered here under their own identity.
+fn entered(desk: &TestDesk) -> deskpass_core::Person {
+    let (employee_id, name) = ("partner01".to_owned(), "Petra Partner".to_owned());
+    let (department, avatar, roles) = (String::new(), String::new(), deskpass_core::Roles::NONE.with(Role::User));
+    deskpass_core::Person { key: partner(desk), employee_id, name, department, avatar, roles, disabled: false }
+}
+
+/// A link that is taken back counts no more, also for whoever was about to say yes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_that_is_taken_back_stops_sign_ins_under_way() {
+    let (desk, platform) = proving().await;
+    let (mut client, mut phone) = (desk.client().await, platform.client().await);
+    desk.auth().approve_link(partner(&desk), desk.key("admin01")).await.unwrap();
+    let ticket = proof(&desk, &platform).await;
+    bind(&mut client, "admin01", &ticket).await.data();
+    let code = client.qrcode().await;
+    let back = phone.authorize(code["qrcode_url"].as_str().unwrap(), "wwpartner/partner01").await;
+    let confirm = fragment(location(&client.come_back(&back, "").await), "confirm");
+    let (link, _) = client.set_out("https://desk.example.com/h5/").await;
+    let back = phone.authorize(&link, "wwpartner/partner01").await;
+    let pending = json!({ "continue": fragment(location(&client.come_back(&back, "").await), "continue") });
+    // Pointed elsewhere is taken back, too.
+    desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+    client.decide("confirm", &confirm).await.refused(403, 1003);
+    client.post("/api/auth/oauth2/continue", &[], &pending).await.refused(403, 1003);
+    assert_eq!(client.scan_status(code["ticket"].as_str().unwrap()).await["status"], "expired");
+    assert_eq!(desk.query("SELECT login_method FROM session"), ["bind"]);
+}
+
+/// Binding as oneself says nothing about acting as somebody else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_is_in_use_only_once_it_was_used() {
+    let (desk, platform) = proving().await;
+    let mut client = desk.client().await;
+    desk.auth().add_employee(entered(&desk)).await.unwrap();
+    desk.auth().approve_link(partner(&desk), desk.key("admin01")).await.unwrap();
+    // Approved to act as somebody: they are asked as whom, though they are somebody here already.
+    let ticket = proof(&desk, &platform).await;
+    let own = json!({ "employee_id": "partner01", "corp_id": "wwpartner", "bind_ticket": ticket });
+    assert_eq!(client.post("/api/auth/bind", &[], &own).await.data()["corp_id"], "wwpartner");
+    assert_eq!(desk.query("SELECT bound_at FROM link"), ["-"]);
+    let ticket = proof(&desk, &platform).await;
+    assert_eq!(bind(&mut client, "admin01", &ticket).await.data()["employee_id"], "admin01");
+    assert!(location(&arrive(&desk, &platform).await).contains("#ticket="));
+    assert_eq!(desk.query("SELECT employee_key FROM session ORDER BY rowid DESC LIMIT 1"), ["admin01"]);
 }

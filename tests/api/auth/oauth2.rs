@@ -56,6 +56,46 @@ on_every_store! {
         }
     }
 
+    /// Whoever leads a browser to `url` by a link, and then to the callback, must not sign it in as himself.
+    async fn url_does_not_take_a_browser_that_was_led_here_for_one_that_began(desk) {
+        let mut client = desk.client().await;
+        let page = format!("http://{}/h5/", desk.address);
+        let path = format!("/api/auth/oauth2/url?redirect_uri={}", encoded(&page));
+        for led in [("sec-fetch-mode", "navigate"), ("sec-fetch-site", "cross-site")] {
+            let answer = client.get(&path, &[led]).await;
+            assert_eq!((answer.data()["redirect_uri"].as_str(), answer.header("set-cookie")), (Some(&*page), None));
+        }
+        for began in [("sec-fetch-mode", "cors"), ("sec-fetch-site", "same-origin")] {
+            assert!(client.get(&path, &[began]).await.header("set-cookie").is_some());
+        }
+    }
+
+    /// The callback by another name of this machine is still the callback, and never where anyone ends.
+    async fn the_callback_is_known_by_every_name(desk) {
+        let mut client = desk.client().await;
+        let port = desk.address.split_once(':').unwrap().1;
+        for name in ["localhost", "127.0.0.1", "[::1]"] {
+            let callback = format!("http://{name}:{port}/api/auth/oauth2/callback");
+            let (answer, _) = come_back_as(&mut client, &callback, "agent01").await;
+            assert!(location(&answer).starts_with(&format!("http://{}/itagent/#ticket=", desk.address)), "{answer:?}");
+            let (answer, _) = come_back_as(&mut client, &callback, "deny").await;
+            assert!(location(&answer).starts_with(&format!("http://{}/h5/#error=denied", desk.address)), "{answer:?}");
+        }
+    }
+
+    /// A page says that it is one also where the browser does not; and then takes no ticket but its own.
+    async fn an_old_browsers_page_takes_no_foreign_ticket(desk) {
+        let mut client = desk.client().await;
+        let code = client.qrcode().await;
+        let confirm = client.scan_as(&code, "user01").await;
+        client.decide("confirm", &confirm).await.data();
+        let path = format!("/api/auth/scan/status?ticket={}", code["ticket"].as_str().unwrap());
+        let page = [("x-requested-with", "deskpass")];
+        assert_eq!(client.get(&path, &page).await.data()["status"], "expired");
+        assert_eq!(client.get(&path, &[]).await.data()["status"], "confirmed");
+        assert!(client.get("/api/auth/qrcode", &page).await.header("set-cookie").is_some());
+    }
+
     async fn signs_in_the_browser_that_began(desk) {
         let mut client = desk.client().await;
         let page = format!("http://{}/itadmin/", desk.address);
@@ -237,6 +277,33 @@ async fn in_production_it_goes_the_same_way_with_strict_cookies() {
     let (link, flow) = client.set_out(page).await;
     let back = phone.authorize(&link, "user01").await;
     assert!(location(&client.come_back(&back, &flow.replace("__Host-", "")).await).contains("/continue/#"));
+}
+
+/// The store fails after the platform has used the code up: whoever comes again is let in all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_fails_for_a_moment_costs_nobody_their_code() {
+    let desk = TestDesk::start().await;
+    let mut client = desk.client().await;
+    let (link, flow) = client.set_out(&format!("http://{}/h5/", desk.address)).await;
+    let back = client.authorize(&link, "user01").await;
+    let other = client.authorize(&link, "agent01").await;
+    let pending = fragment(location(&client.come_back(&other, "").await), "continue");
+    let lock = rusqlite::Connection::open(desk.database()).unwrap();
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut second = desk.client().await;
+    let ask = json!({ "continue": pending });
+    let (first, continued) =
+        tokio::join!(client.come_back(&back, &flow), second.post("/api/auth/oauth2/continue", &[], &ask));
+    assert_eq!(
+        (fragment(location(&first), "error"), fragment(location(&first), "code")),
+        ("internal".into(), "1005".into())
+    );
+    continued.refused(503, 1005);
+    lock.execute_batch("ROLLBACK").unwrap();
+    assert!(location(&client.come_back(&back, &flow).await).contains("/h5/#ticket="));
+    client.post("/api/auth/oauth2/continue", &[], &ask).await.data();
+    assert_eq!(client.calls("auth/getuserinfo").await, 2);
+    assert_eq!(desk.query("SELECT employee_key FROM session ORDER BY employee_key"), ["agent01", "user01"]);
 }
 
 #[tokio::test]

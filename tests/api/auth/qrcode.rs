@@ -131,7 +131,7 @@ async fn a_flood_does_not_push_out_who_is_about_to_confirm() {
         std::iter::empty(),
         &deskpass_core::Networks::default(),
     );
-    for _ in 0..60_000 {
+    for _ in 0..120_000 {
         let visitor = deskpass_core::Visitor { address, user_agent: deskpass_core::UserAgent::default() };
         desk.auth().issue(deskpass_core::LoginSource::H5, visitor, None).unwrap();
     }

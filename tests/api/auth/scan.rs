@@ -60,6 +60,15 @@ on_every_store! {
         desk.clock.wind(Duration::from_millis(1));
         assert_eq!(client.scan_status(ticket(&code)).await["status"], "expired");
         assert!(client.is_valid(first["token"].as_str().unwrap()).await);
+        // Also when it is collected at the last moment.
+        let code = client.qrcode().await;
+        let confirm = client.scan_as(&code, "user01").await;
+        client.decide("confirm", &confirm).await.data();
+        desk.clock.wind(Duration::from_millis(179_999));
+        let first = client.scan_status(ticket(&code)).await;
+        assert_eq!(first["status"], "confirmed");
+        desk.clock.wind(Duration::from_secs(29));
+        assert_eq!(client.scan_status(ticket(&code)).await, first);
     }
 
     async fn is_over_after_three_minutes(desk) {
@@ -143,8 +152,6 @@ on_every_store! {
         // Out of the application's range: the platform names them and tells no more.
         let me = client.me(&token).await.data();
         assert_eq!((&me["name"], &me["roles"], &me["department"]), (&json!("hidden01"), &json!(["user"]), &json!("")));
-        let token = sign_in(&mut client, "norole01").await;
-        assert_eq!(client.me(&token).await.data()["roles"], json!(["user"]));
         // The platform may write an identifier in another case; it is the same person.
         let named = json!({ "api": "auth/getuserinfo", "body": r#"{"errcode":0,"userid":"ADMIN01"}"# });
         client.fault(&named).await;
@@ -159,6 +166,28 @@ on_every_store! {
         client.fault(&json!({ "api": "user/get", "errcode": 60011 })).await;
         let token = sign_in(&mut client, "user01").await;
         assert_eq!(client.me(&token).await.data()["name"], "Uma Married");
+    }
+
+    /// Whoever has no role is lent one for the session. It is not written down as theirs.
+    async fn a_role_is_lent_to_who_has_none(desk) {
+        let mut client = desk.client().await;
+        let token = sign_in(&mut client, "norole01").await;
+        assert_eq!(client.me(&token).await.data()["roles"], json!(["user"]));
+        assert_eq!(desk.query("SELECT count(*) FROM user_role WHERE employee_key = 'norole01'"), ["0"]);
+        let bound = client.post("/api/auth/bind", &[], &json!({ "employee_id": "norole01" })).await;
+        assert_eq!(bound.refused(403, 1003).reason(), "no_role");
+        // Being given another one takes the lent one from nobody, and it survives a restart.
+        desk.auth().grant(desk.key("norole01"), "agent").await.unwrap();
+        let desk = desk.restart().await;
+        let mut client = desk.client().await;
+        let me = client.me(&token).await.data();
+        assert_eq!((&me["roles"], &me["current_role"]), (&json!(["agent", "user"]), &json!("user")));
+        client.switch(&token, "agent").await.data();
+        let token = sign_in(&mut client, "norole01").await;
+        assert_eq!(client.verify(&token).await["roles"], json!(["agent"]));
+        // Whoever had a role and loses it has none, until they sign in again.
+        desk.auth().revoke(desk.key("norole01"), "agent").await.unwrap();
+        assert_eq!(client.me(&token).await.refused(403, 1003).reason(), "role_taken_away");
     }
 
     async fn agents_without_a_role_have_the_one_of_their_record(desk) {
@@ -234,6 +263,42 @@ async fn whoever_watches_is_not_taken_for_idle() {
     assert!(idle.read().await.is_none());
     desk.client().await.scan_as(&code, "user01").await;
     watching.read_until("scanned").await;
+}
+
+/// Those who watch are never so many that nobody else can connect; whoever is one too many is told once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn watching_takes_at_most_half_of_the_connections() {
+    let given = [
+        ("development.enabled", "true"),
+        ("server.max_connections", "20"),
+        ("server.max_connections_per_address", "6"),
+    ];
+    let desk = TestDesk::with(crate::harness::settings(&given)).await;
+    let mut client = desk.client().await;
+    let code = client.qrcode().await;
+    let path = format!("/api/auth/scan/events?ticket={}", ticket(&code));
+    let mut watching = Vec::new();
+    for at in 0..14 {
+        let address = format!("198.51.100.{}", at % 2);
+        let mut other = desk.client().await;
+        other.start(&request("GET", &path, &[("x-forwarded-for", &address)], b"")).await;
+        // Ten in all, of which six from one address.
+        let told = other.read_until(if at < 10 { "waiting" } else { "\r\n0\r\n\r\n" }).await;
+        assert!(told.contains("waiting"), "{told}");
+        watching.push(other);
+    }
+    watching.truncate(3);
+    let confirm = client.scan_as(&code, "user01").await;
+    client.decide("confirm", &confirm).await.data();
+    for mut other in watching {
+        other.read_until("confirmed").await;
+    }
+    let mut late = desk.client().await;
+    let code = client.qrcode().await;
+    late.start(&request("GET", &format!("/api/auth/scan/events?ticket={}", ticket(&code)), &[], b"")).await;
+    late.read_until("waiting").await;
+    client.scan_as(&code, "user01").await;
+    late.read_until("scanned").await;
 }
 
 /// The phone's connection breaks right after it said yes: whoever waits is signed in all the same.

@@ -1,6 +1,6 @@
 //! The strongest word on every key, before the keys are judged together.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::key::{Fallback, Key, Profile};
 use super::layers::{Found, Layers};
@@ -139,13 +139,23 @@ impl Resolved {
     fn filled_in(&self, text: &str) -> Option<String> {
         let mut text = text.to_owned();
         if text.contains("{listen}") {
-            text = text.replace("{listen}", &self.get::<SocketAddr>("listen")?.to_string());
+            text = text.replace("{listen}", &reachable(self.get("listen")?).to_string());
         }
         if text.contains("{public_url}") {
             text = text.replace("{public_url}", &self.get::<String>("public_url")?);
         }
         Some(text)
     }
+}
+
+/// An address to ask at: whoever listens on all of them is asked on this machine's own.
+pub(super) fn reachable(mut listen: SocketAddr) -> SocketAddr {
+    match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => listen.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => listen.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    listen
 }
 
 impl Entry {

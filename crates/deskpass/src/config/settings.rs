@@ -8,6 +8,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 
 use super::choice::choice;
+use super::resolved::reachable;
 use super::secret::{EncryptionKey, SecretText};
 
 /// What the service runs with.
@@ -47,7 +48,7 @@ impl Settings {
     /// The same settings, once a free port was taken: what was made from the address asked for follows.
     #[must_use]
     pub fn listening_at(mut self, address: SocketAddr) -> Self {
-        let (asked, taken) = (format!("//{}", self.listen), format!("//{address}"));
+        let (asked, taken) = (format!("//{}", reachable(self.listen)), format!("//{}", reachable(address)));
         let Platform { api_url, authorize_url, web_login_url, .. } = &mut self.platform;
         for url in [&mut self.public_url, api_url, authorize_url, web_login_url] {
             *url = url.replacen(&asked, &taken, 1);

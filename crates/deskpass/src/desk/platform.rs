@@ -1,13 +1,14 @@
 //! The platform as the settings describe it, or the one in a box.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use deskpass_core::{Clock, Entropy};
 use deskpass_wecom::{Hosts, Patience, SettingsError, Url, Wecom};
 use deskpass_wecom_sim::{Domains, Simulator, World};
 
-use super::StartError;
+use super::{StartError, VerifyFileProblem};
 use crate::config::Settings;
 
 /// What the service and the platform in a box know each other by. It opens nothing else.
@@ -50,19 +51,22 @@ pub(super) fn simulator(settings: &Settings, clock: Clock, entropy: Entropy) -> 
     Simulator::new(world, clock, entropy)
 }
 
-/// Reads the platform's verification file. It is served to everyone, so it must look like one.
+/// Reads the platform's verification file.
 pub(crate) fn verify_file(settings: &Settings) -> Result<Option<(String, String)>, StartError> {
     let Some(path) = &settings.platform.verify_file else { return Ok(None) };
-    let refused = |why: String| StartError::VerifyFile { path: path.clone(), why };
+    read_verify_file(path).map(Some).map_err(|why| StartError::VerifyFile { path: path.clone(), why })
+}
+
+/// It is served to everyone, so it must look like one.
+fn read_verify_file(path: &Path) -> Result<(String, String), VerifyFileProblem> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let plain = |c: u8| c.is_ascii_alphanumeric() || c == b'_' || c == b'-';
     let stem = name.strip_prefix("WW_verify_").and_then(|rest| rest.strip_suffix(".txt"));
     if !stem.is_some_and(|stem| !stem.is_empty() && stem.bytes().all(plain)) {
-        return Err(refused("its name must be WW_verify_….txt, as the platform gave it".to_owned()));
+        return Err(VerifyFileProblem::Name);
     }
-    if fs::metadata(path).map_err(|error| refused(error.to_string()))?.len() > VERIFY_FILE {
-        return Err(refused("it is too large to be such a file".to_owned()));
+    if fs::metadata(path)?.len() > VERIFY_FILE {
+        return Err(VerifyFileProblem::TooLarge);
     }
-    let text = fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
-    Ok(Some((name.to_owned(), text)))
+    Ok((name.to_owned(), fs::read_to_string(path)?))
 }

@@ -36,8 +36,11 @@ impl Kept for BindProof {
 pub(super) struct Cookies {
     lines: Vec<HeaderValue>,
     development: bool,
-    /// Whether the request comes from a page of ours, in a browser that says so.
+    /// Whether the request comes from a page of ours: the browser says so, or the page itself does, by a header that no
+    /// other origin's page can send.
     pub(super) page: bool,
+    /// Whether the browser says that somebody's link led it here, or another site's page.
+    pub(super) led: bool,
 }
 
 impl Cookies {
@@ -60,9 +63,11 @@ impl FromRequestParts<Window> for Cookies {
     type Rejection = Failure;
     async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
         let lines = parts.headers.get_all(COOKIE).iter().cloned().collect();
-        let site = parts.headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+        let says = |name: &str, word: &str| parts.headers.get(name).is_some_and(|value| value == word);
         let development = window.desk.settings.development;
-        Ok(Self { lines, development, page: site == Some(b"same-origin") })
+        let page = says("sec-fetch-site", "same-origin") || parts.headers.contains_key("x-requested-with");
+        let led = says("sec-fetch-mode", "navigate") || says("sec-fetch-site", "cross-site");
+        Ok(Self { lines, development, page, led })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The states of a sign-in as server-sent events.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -11,6 +12,7 @@ use tokio::time::timeout;
 
 use super::qr::ScanState;
 use crate::Desk;
+use crate::tally::Present;
 
 /// How long nothing is said before a line that says nothing: proxies end connections that look dead.
 const QUIET: Duration = Duration::from_secs(15);
@@ -22,11 +24,14 @@ struct Telling {
     poller: Poller,
     /// What was told last.
     told: Option<ScanState>,
+    /// A place to watch from; without one, one look is all.
+    place: Option<Present>,
 }
 
 /// Tells the state of a sign-in at once and whenever it changes, until it can change no more.
-pub(super) fn stream(desk: Desk, ticket: String, poller: Poller) -> Body {
-    let telling = Telling { desk, ticket, poller, told: None };
+pub(super) fn stream(desk: Desk, ticket: String, poller: Poller, from: IpAddr) -> Body {
+    let place = desk.watching.enter(from);
+    let telling = Telling { desk, ticket, poller, told: None, place };
     Body::from_stream(stream::unfold(Some(telling), |telling| async {
         let mut telling = telling?;
         let (piece, over) = telling.next().await;
@@ -42,7 +47,7 @@ impl Telling {
             let waiting = self.desk.auth.watch(&self.ticket).map(|(changes, remaining)| (changes.next(), remaining));
             let state = ScanState::from(self.desk.auth.poll(&self.ticket, &self.poller));
             if self.told.as_ref() != Some(&state) {
-                let over = matches!(state.status, "confirmed" | "expired");
+                let over = matches!(state.status, "confirmed" | "expired") || self.place.is_none();
                 self.told = Some(state.clone());
                 return (event(&state), over);
             }

@@ -1,10 +1,8 @@
 //! Where a browser lands that comes back from the platform. What it must know stands behind the `#`, which no server, log
 //! or referrer sees.
 
-use std::time::Duration;
-
 use axum::response::{IntoResponse as _, Response};
-use deskpass_auth::{Answer, Destination, Refusal};
+use deskpass_auth::{Answer, Destination, PROOF_LIFETIME, Refusal};
 use deskpass_core::{Digest, LoginSource};
 use hyper::StatusCode;
 use hyper::header::LOCATION;
@@ -13,9 +11,6 @@ use url::Url;
 use super::cookie::SetCookie;
 use super::failure::{Cause, Failure};
 use crate::Desk;
-
-/// How long a browser keeps a proof; the proof itself knows better.
-const PROOF: Duration = Duration::from_mins(5);
 
 /// What somebody who was not let in is told.
 pub(crate) const WORDS: [&str; 7] =
@@ -34,7 +29,7 @@ pub(super) fn wanted(desk: &Desk, phone: bool, flow: Option<Digest>) -> String {
 pub(super) fn arrived(desk: &Desk, answer: &Answer) -> Response {
     let to = address(desk, answer);
     let cookie = match answer {
-        Answer::Bind(proof, _) => SetCookie::keep(desk, proof, PROOF),
+        Answer::Bind(proof, _) => SetCookie::keep(desk, proof, PROOF_LIFETIME),
         Answer::Decide(_) | Answer::SignedIn(..) | Answer::Continue(_) => SetCookie::NONE,
     };
     (cookie, see_other(&to)).into_response()

@@ -48,6 +48,7 @@ pub(super) struct AuthorizeUrl {
 pub(super) async fn url(
     State(desk): State<Desk>,
     Reads(language): Reads,
+    cookies: Cookies,
     Query(ask): Query<SetOut>,
 ) -> Result<(SetCookie, Reply<AuthorizeUrl>), Failure> {
     let SetOut { redirect_uri, web } = ask;
@@ -55,8 +56,15 @@ pub(super) async fn url(
         return Err(wrong("redirect_uri", Problem::Redirect));
     }
     let authorize_url = link(&desk, &redirect_uri, web.then_some(language))?;
-    let (cookie, lifetime) = desk.auth.set_out(redirect::destination(&desk, redirect_uri.clone()))?;
-    Ok((SetCookie::keep(&desk, &cookie, lifetime), Reply(AuthorizeUrl { authorize_url, redirect_uri })))
+    let cookie = if cookies.led { SetCookie::NONE } else { set_out(&desk, redirect_uri.clone())? };
+    Ok((cookie, Reply(AuthorizeUrl { authorize_url, redirect_uri })))
+}
+
+/// Notes that a browser sets out. Not for one that was led here by somebody's link: it would then take that somebody's code
+/// for its own.
+fn set_out(desk: &Desk, redirect_uri: String) -> Result<SetCookie, Failure> {
+    let (cookie, lifetime) = desk.auth.set_out(redirect::destination(redirect_uri))?;
+    Ok(SetCookie::keep(desk, &cookie, lifetime))
 }
 
 /// The link for the platform's own browser, or for any other one in a language.

@@ -126,10 +126,15 @@ pub(super) async fn status(State(desk): State<Desk>, cookies: Cookies, Asking(ti
 }
 
 /// The same as it happens, so that nobody need ask.
-pub(super) async fn events(State(desk): State<Desk>, cookies: Cookies, Asking(ticket): Asking) -> Response {
+pub(super) async fn events(
+    State(desk): State<Desk>,
+    Guest(visitor): Guest,
+    cookies: Cookies,
+    Asking(ticket): Asking,
+) -> Response {
     // Proxies that gather an answer before they pass it on are asked not to.
     let head = [(CONTENT_TYPE, "text/event-stream"), (HeaderName::from_static("x-accel-buffering"), "no")];
-    (head, events::stream(desk, ticket, cookies.poller())).into_response()
+    (head, events::stream(desk, ticket, cookies.poller(), visitor.address.decided)).into_response()
 }
 
 /// A phone's secret.

@@ -44,10 +44,12 @@ fn is_page(rest: &str) -> bool {
         && !path.contains("//")
         && !path.contains("..")
         && plain(query, b"=&_.-~")
+        // The page passes these on, and must not take somebody else's for the platform's.
+        && !query.split('&').any(|pair| ["code", "state", "sid", "ticket"].contains(&pair.split('=').next().unwrap_or_default()))
 }
 
-/// Where a flow ends: `None` for the callback itself, which then decides by the role.
-pub(super) fn destination(desk: &Desk, address: String) -> Option<String> {
-    let callback = address.strip_prefix(&desk.settings.public_url).is_some_and(|path| path == CALLBACK);
+/// Where a flow ends: `None` for the callback itself, by whatever name of ours, which then decides by the role.
+pub(super) fn destination(address: String) -> Option<String> {
+    let callback = Url::parse(&address).is_ok_and(|url| url.path() == CALLBACK);
     (!callback).then_some(address)
 }

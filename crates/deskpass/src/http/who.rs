@@ -52,11 +52,10 @@ fn state(holder: &Holder) -> [&'static str; 2] {
 /// Hands over what is shown of a person, brief and rest.
 fn with_shown(holder: &Holder, use_them: impl FnOnce([&str; 2]) -> Rendered) -> Rendered {
     let person = holder.person();
-    if holder.roles == person.roles {
-        use_them(person.keep(|person| render(person, person.roles)))
-    } else {
-        // A session that admits fewer roles than its person holds: rare, and not worth keeping.
-        use_them(render(person, holder.roles).each_ref().map(|text| &**text))
+    match person.keep(holder.roles, |person| render(person, holder.roles)) {
+        Some(kept) => use_them(kept),
+        // Sessions of one person in which different roles count: rare, and not worth keeping twice.
+        None => use_them(render(person, holder.roles).each_ref().map(|text| &**text)),
     }
 }
 

@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use deskpass_core::counted_as;
-
 use crate::Desk;
+use crate::tally::{Present, Tally};
 
 /// The connections that are open.
 #[derive(Debug)]
@@ -16,6 +15,7 @@ pub(super) struct Connections {
     desk: Desk,
     room: Arc<Semaphore>,
     size: u32,
+    from: Tally,
     book: Arc<Mutex<Book>>,
 }
 
@@ -26,7 +26,6 @@ struct Book {
     /// One for each connection; dropping it asks the connection to leave. A channel of its own costs a connection next to
     /// nothing while it waits, where a shared signal would make all of them meet at one lock with every request.
     open: HashMap<u64, oneshot::Sender<()>>,
-    from: HashMap<IpAddr, usize>,
     closed: bool,
 }
 
@@ -39,8 +38,8 @@ pub(super) struct Place {
     /// Completes when the connection is asked to leave.
     pub(super) leave: oneshot::Receiver<()>,
     number: u64,
-    counted: Option<IpAddr>,
     book: Arc<Mutex<Book>>,
+    _counted: Option<Present>,
     _room: Room,
 }
 
@@ -48,7 +47,8 @@ impl Connections {
     pub(super) fn new(desk: &Desk) -> Self {
         let size = u32::try_from(desk.settings.server.max_connections).unwrap_or(u32::MAX);
         let room = Arc::new(Semaphore::new(size as usize));
-        Self { desk: desk.clone(), room, size, book: Arc::default() }
+        let from = Tally::new(usize::MAX, desk.settings.server.max_connections_per_address);
+        Self { desk: desk.clone(), room, size, from, book: Arc::default() }
     }
 
     /// Waits until there is room for one more.
@@ -59,15 +59,8 @@ impl Connections {
     /// A place for a connection from `address`, unless it has too many. A trusted proxy speaks for many clients and is not
     /// counted.
     pub(super) fn admit(&self, room: Room, address: IpAddr) -> Option<Place> {
-        let counted = (!self.desk.trusted.contain(address)).then(|| counted_as(address));
+        let counted = if self.desk.trusted.contain(address) { None } else { Some(self.from.enter(address)?) };
         let mut book = lock(&self.book);
-        if let Some(address) = counted {
-            let count = book.from.entry(address).or_default();
-            if *count >= self.desk.settings.server.max_connections_per_address {
-                return None;
-            }
-            *count += 1;
-        }
         let (stay, leave) = oneshot::channel();
         let number = book.next;
         book.next += 1;
@@ -75,7 +68,7 @@ impl Connections {
             book.open.insert(number, stay);
         }
         drop(book);
-        Some(Place { leave, number, counted, book: Arc::clone(&self.book), _room: room })
+        Some(Place { leave, number, book: Arc::clone(&self.book), _counted: counted, _room: room })
     }
 
     /// Asks every connection to leave when it has answered, and waits until all have.
@@ -92,15 +85,7 @@ impl Connections {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut book = lock(&self.book);
-        book.open.remove(&self.number);
-        let Some(address) = self.counted else { return };
-        if let Some(count) = book.from.get_mut(&address) {
-            *count -= 1;
-            if *count == 0 {
-                book.from.remove(&address);
-            }
-        }
+        lock(&self.book).open.remove(&self.number);
     }
 }
 

@@ -119,6 +119,9 @@ async fn a_user_id_is_a_text_of_the_documented_shape() {
             assert_eq!(wecom.identify("code").await, Err(incomplete()), "{name}: {id}");
         }
     }
+    // Of two that differ, neither is to be believed.
+    platform.next(USERINFO, [Reply::Json(json!({ "errcode": 0, "userid": "user01", "UserId": "admin01" }))]);
+    assert_eq!(wecom.identify("code").await, Err(incomplete()));
 }
 
 #[tokio::test]

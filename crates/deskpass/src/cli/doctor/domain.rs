@@ -2,7 +2,7 @@
 
 use super::report::{Finding, said};
 use crate::config::Settings;
-use crate::desk::platform;
+use crate::desk::{StartError, VerifyFileProblem, platform};
 
 /// That it protects tokens is a rule of the settings; what remains is to say what to enter at the platform.
 pub(super) fn public_url(settings: &Settings) -> Finding {
@@ -55,12 +55,26 @@ pub(super) fn verify_file(settings: &Settings) -> Finding {
             Finding::good((), said(format!("served at {address}"), format!("访问地址 {address}")))
         }
         Err(error) => Finding::bad(
-            said(error.to_string(), format!("无法使用：{error}")),
+            said(error.to_string(), in_chinese(&error)),
             said(
                 "download it again from the console, keep its name, and let the user the service runs as read it",
                 "请从管理后台重新下载，保留文件名，并确保运行服务的用户可以读取",
             ),
         ),
+    }
+}
+
+fn in_chinese(error: &StartError) -> String {
+    match error {
+        StartError::VerifyFile { path, why } => {
+            let why = match why {
+                VerifyFileProblem::Name => "文件名不正确".to_owned(),
+                VerifyFileProblem::TooLarge => "过大，不是验证文件".to_owned(),
+                VerifyFileProblem::Unreadable(error) => format!("无法读取（{error}）"),
+            };
+            format!("{} {why}", path.display())
+        }
+        other => other.to_string(),
     }
 }
 

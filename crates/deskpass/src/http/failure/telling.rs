@@ -122,7 +122,7 @@ fn refused(refusal: &Refusal, by: Telltale<'_>) -> Telling {
         }
         Refusal::Over => {
             let words =
-                ["this sign-in was decided already or is over; scan a new code", "该登录请求已处理或已失效,请重新扫码"];
+                ["this sign-in was decided already or is over; start again", "该登录请求已处理或已失效,请重新开始"];
             telling(StatusCode::CONFLICT, 1019, by.say(words), json!({ "reason": "over" }))
         }
         Refusal::Exists => telling(StatusCode::CONFLICT, 1019, by.say(["exists already", "已存在"]), Value::Null),
