@@ -73,7 +73,7 @@ pub(super) static KEYS: &[Key] = &[
         "default_role",
         Kind::Choice(DefaultRole::WORDS),
         Same("user"),
-        "The role of whoever the platform vouches for and nobody gave a role here. none turns them away.",
+        "The role of whoever the platform vouches for and nobody gave a role here, lent for the session. none turns them away.",
     ),
     key(
         "development.enabled",
