@@ -30,3 +30,4 @@ mod readme;
 mod redirects;
 mod routes;
 mod server;
+mod verify_file;
