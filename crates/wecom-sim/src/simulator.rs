@@ -77,7 +77,7 @@ impl Simulator {
         Self(Arc::new(Inner { world, clock, entropy, state: Mutex::default() }))
     }
 
-    /// Answers one request; its path still begins with the base.
+    /// Answers one request; its path may still begin with the base.
     pub async fn answer(&self, peer: IpAddr, request: Request<Bytes>) -> Answer {
         let Some(door) = Door::at(&self.0.world.base, request.uri().path()) else {
             return Answer::Response(reply::not_found());
@@ -108,7 +108,8 @@ enum Door {
 
 impl Door {
     fn at(base: &str, path: &str) -> Option<Self> {
-        let path = path.strip_prefix(base)?;
+        // Also without the base, as at the real hosts.
+        let path = path.strip_prefix(base).unwrap_or(path);
         if path.is_empty() {
             return Some(Self::Index);
         }

@@ -66,8 +66,11 @@ async fn other_paths_lead_nowhere() {
         let answer = sim.get(path).await;
         assert_eq!((answer.status, &answer.json()["errcode"]), (404, &404.into()), "{path}");
     }
-    let outside = "GET /cgi-bin/gettoken HTTP/1.1\r\nhost: sim\r\nconnection: close\r\n\r\n";
+    let outside = "GET /simulated/cgi-bin/gettoken HTTP/1.1\r\nhost: sim\r\nconnection: close\r\n\r\n";
     assert_eq!(sim.raw(outside).await.unwrap().status, 404);
+    // At the root everything is, too, as at the real hosts.
+    let real = "GET /cgi-bin/gettoken HTTP/1.1\r\nhost: sim\r\nconnection: close\r\n\r\n";
+    assert_eq!(sim.raw(real).await.unwrap().json()["errcode"], 41_002);
     let alone = Sim::with(Domains::Loopback, "").await;
     assert_eq!(alone.get("/sim/inbox").await.status, 404);
 }
