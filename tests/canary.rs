@@ -100,6 +100,8 @@ fn settings_that_are_secret_stay_so() {
 /// Everything that opens something on the way through the platform, as it comes by.
 async fn sign_in_every_way(client: &mut Client, address: &str) -> Vec<String> {
     let page = format!("http://{address}/h5/");
+    let page_of_ours = client.get("/api/auth/qrcode", &[("sec-fetch-site", "same-origin")]).await;
+    let browser = cookies(&page_of_ours);
     let code = client.qrcode().await;
     let scan_id = code["qrcode_url"].as_str().unwrap().split_once("sid%3D").unwrap().1[..53].to_owned();
     let confirm = client.scan_as(&code, "user01").await;
@@ -124,8 +126,20 @@ async fn sign_in_every_way(client: &mut Client, address: &str) -> Vec<String> {
     let calls = client.get("/sim/calls", &[]).await.json();
     let access = calls["last"]["auth/getuserinfo"]["pairs"][0][1].as_str().unwrap().to_owned();
     let value = |cookie: &str| cookie.split_once('=').unwrap().1.to_owned();
-    let (flow, proof) = (value(&flow), value(&proof));
-    vec![scan_id, confirm, ticket, token, flow, platform_code, fragment(&landed, "ticket"), pending, proof, access]
+    let (flow, proof, browser) = (value(&flow), value(&proof), value(&browser));
+    vec![
+        browser,
+        scan_id,
+        confirm,
+        ticket,
+        token,
+        flow,
+        platform_code,
+        fragment(&landed, "ticket"),
+        pending,
+        proof,
+        access,
+    ]
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -66,7 +66,7 @@ on_every_store! {
         for _ in 0..CODES {
             let code = client.qrcode().await;
             let ticket = text(&code, "ticket");
-            assert!(seen.insert(ticket.to_owned()));
+            assert!(seen.insert(ticket.to_owned()) && seen.insert(text(&code, "qrcode_url").to_owned()));
             let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
             for (at, character) in ticket[4..47].chars().enumerate() {
                 let value = alphabet.find(character).unwrap();

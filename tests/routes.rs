@@ -66,6 +66,21 @@ async fn every_route_below_api_answers_in_the_envelope_whatever_the_method() {
     }
 }
 
+/// Whoever only looks leaves no traces: HEAD, and a browser that guesses where somebody might go.
+#[tokio::test]
+async fn what_leaves_traces_is_not_asked_in_passing() {
+    let traces: Vec<_> = routes().into_iter().filter(|route| route.leaves_traces).map(|route| route.path).collect();
+    let expected = ["qrcode", "scan/status", "scan/events", "oauth2/url", "oauth2/callback"];
+    assert_eq!(traces, expected.map(|path| format!("/api/auth/{path}")));
+    let desk = TestDesk::start().await;
+    for path in traces {
+        let mut client = desk.client().await;
+        client.start(&request("HEAD", path, &[], b"")).await;
+        assert!(client.read_until("\r\n\r\n").await.starts_with("HTTP/1.1 405"), "{path}");
+        desk.client().await.get(path, &[("sec-purpose", "prefetch")]).await.refused(400, 1002);
+    }
+}
+
 #[test]
 fn the_table_has_no_row_twice() {
     let rows: Vec<_> = routes().iter().map(|route| (route.method.clone(), route.path)).collect();

@@ -80,8 +80,8 @@ impl Auth {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn links(&self, limit: i64) -> Result<Vec<Link>, Error> {
-        Ok(self.store.links(limit).await?)
+    pub async fn links(&self) -> Result<Vec<Link>, Error> {
+        Ok(self.store.links().await?)
     }
 
     async fn assignable(&self, employee: &EmployeeKey, role: &str) -> Result<Role, Error> {

@@ -23,10 +23,14 @@ pub(crate) enum Arrival {
 }
 
 impl Auth {
-    /// Finds out who stands behind a code.
-    pub(crate) async fn recognise(&self, code: &str) -> Result<Arrival, Error> {
-        let identity = self.platform.identify(code).await.map_err(judged)?;
-        let (key, id) = self.named(&identity)?;
+    /// Asks the platform who stands behind a code, which uses it up.
+    pub(crate) async fn identify(&self, code: &str) -> Result<Identity, Error> {
+        self.platform.identify(code).await.map_err(judged)
+    }
+
+    /// Finds out who somebody is here.
+    pub(crate) async fn recognise(&self, identity: &Identity) -> Result<Arrival, Error> {
+        let (key, id) = self.named(identity)?;
         if *key.corp() != *self.policy.home.as_str() {
             match self.store.link(key.clone()).await? {
                 Some(Link { target, bound_at: Some(_), .. }) => return self.as_target(target, key).await,
@@ -36,7 +40,7 @@ impl Auth {
                 None => {}
             }
         }
-        let Profile { name, department, avatar, .. } = self.profile(&identity).await?;
+        let Profile { name, department, avatar, .. } = self.profile(identity).await?;
         let employee_id = id.as_str().to_owned();
         Ok(Arrival::Known(Identified { key, employee_id, through: None, name, department, avatar }))
     }
@@ -77,6 +81,10 @@ impl Auth {
     /// Takes over what the platform tells of somebody who signs in. Mostly it is what is known already, and then nothing is
     /// written.
     pub(crate) async fn welcome(&self, who: &Identified) -> Result<(), Error> {
+        if who.through.is_some() {
+            // What is known of them is ours already.
+            return Ok(());
+        }
         let known = self.store.person(&who.key).await?;
         if known.is_some_and(|person| person.disabled || is_up_to_date(&person, who)) {
             return Ok(());

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use deskpass_core::{Digest, Visitor};
 use deskpass_store::Code;
-use deskpass_wecom::{Error as PlatformError, Unreachable};
+use deskpass_wecom::{Error as PlatformError, Identity, Unreachable};
 use tokio::time::timeout;
 
 use crate::arrival::Arrival;
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(6);
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
     /// Who the platform said it stands for.
-    arrival: Option<Arrival>,
+    identity: Option<Identity>,
     /// What it was answered with.
     outcome: Option<Result<Answer, Error>>,
 }
@@ -61,7 +61,7 @@ impl Auth {
             if seen.progress.has_failed() { Ok(Code { progress, ..seen }) } else { Err(()) }
         });
         match taken_up {
-            Some(Ok(seen)) => self.exchange(code, callback, seen.progress.arrival).await,
+            Some(Ok(seen)) => self.exchange(code, callback, seen.progress.identity).await,
             _ => self.share(code).await,
         }
     }
@@ -80,25 +80,25 @@ impl Auth {
         }
     }
 
-    async fn exchange(&self, code: Digest, callback: &Callback, known: Option<Arrival>) -> Result<Answer, Error> {
-        let mut arrival = known;
-        let outcome = self.receive(callback, &mut arrival).await;
-        let progress = Progress { arrival, outcome: Some(outcome.clone()) };
+    async fn exchange(&self, code: Digest, callback: &Callback, known: Option<Identity>) -> Result<Answer, Error> {
+        let mut identity = known;
+        let outcome = self.receive(callback, &mut identity).await;
+        let progress = Progress { identity, outcome: Some(outcome.clone()) };
         self.shared.codes.change(&code, self.clock.now(), |seen| Ok::<_, ()>(Code { progress, ..seen }));
         outcome
     }
 
     /// Finds out who comes, unless that is known, and what becomes of them.
-    async fn receive(&self, callback: &Callback, arrival: &mut Option<Arrival>) -> Result<Answer, Error> {
+    async fn receive(&self, callback: &Callback, identity: &mut Option<Identity>) -> Result<Answer, Error> {
         let Callback { code, scan_id, flow, visitor } = callback;
         if scan_id.as_ref().is_some_and(|scan_id| !self.is_waiting(scan_id)) {
             return Err(Refusal::Over.into());
         }
-        let arrived = match arrival {
+        let identity = match identity {
             Some(known) => known,
-            None => arrival.insert(self.recognise(code).await?),
+            None => identity.insert(self.identify(code).await?),
         };
-        match (arrived.clone(), scan_id) {
+        match (self.recognise(identity).await?, scan_id) {
             (Arrival::Known(who), Some(scan_id)) => Ok(Answer::Decide(self.scan(scan_id, who, visitor.clone()).await?)),
             (Arrival::Known(who), None) => self.let_in(who, *flow, visitor).await,
             (Arrival::Stranger(identity), _) => self.prove(identity, *flow).await,

@@ -1,7 +1,7 @@
 //! What a flow can end in besides success.
 //!
-//! A refusal is raised on purpose and reaches the client as it is. Everything else is internal: errors of the store turn
-//! into [`Internal`] by `?` and can never become a refusal.
+//! A refusal is raised on purpose and reaches the client as it is. Everything else is internal: errors of the store and of the
+//! platform turn into [`Internal`] by `?` and can never become a refusal.
 
 use deskpass_core::{NoEntropy, Role};
 use deskpass_store::{Ended, StoreError};

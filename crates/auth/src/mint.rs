@@ -38,6 +38,10 @@ pub(crate) enum Proven {
 }
 
 impl Proven {
+    fn is_proven(&self) -> bool {
+        !matches!(self, Self::No)
+    }
+
     /// By the platform's own word about somebody.
     pub(crate) fn of(who: &Identified) -> Self {
         who.through.clone().map_or(Self::Directly, Self::Through)
@@ -58,7 +62,7 @@ impl Begun {
     }
 }
 
-/// A session that has just begun: the only time its token is seen.
+/// A session that has just begun, with its token.
 #[derive(Debug)]
 pub struct SignedIn {
     /// The token to hand over.
@@ -86,10 +90,9 @@ impl Auth {
         if person.disabled {
             return Err(Refusal::Disabled.into());
         }
-        let mut session = self.blank(&person, &admission).await?;
-        let roles = self.policy.admitted(&session, person.roles);
-        session.current_role = first_role(roles, admission.role)?;
-        session.source = admission.source.unwrap_or(LoginSource::of(session.current_role));
+        let lent = self.lent(&person, &admission.proven).await?;
+        let roles = self.policy.admitted(admission.method, admission.proven.is_proven(), lent, person.roles);
+        let session = self.session_for(&person, first_role(roles, admission.role)?, lent, &admission);
         // Whether the employee is shut out is asked once more inside the transaction. Roles need not be: they are asked
         // for at every use.
         match self.store.begin_session(self.birth(token, &session, &admission)?).await? {
@@ -101,28 +104,29 @@ impl Auth {
         Ok(Begun { session, person, roles })
     }
 
-    /// The session of somebody, before it is known in which role it begins.
-    async fn blank(&self, person: &Person, admission: &Admission<'_>) -> Result<Session, Error> {
-        let now = self.clock.now();
-        let lent = match admission.proven {
-            Proven::Directly | Proven::Through(_) if person.roles.highest().is_none() => self.lent_to(person).await?,
-            _ => None,
-        };
-        Ok(Session {
-            employee: person.key.clone(),
-            current_role: lent.unwrap_or(Role::User),
-            method: admission.method,
-            proven: !matches!(admission.proven, Proven::No),
-            lent,
-            source: LoginSource::H5,
-            created_at: now,
-            expires_at: now + self.policy.lifetime,
-        })
+    /// The role that is lent to somebody whom the platform vouches for and nobody gave one: that of their agent record, else
+    /// the usual one.
+    async fn lent(&self, person: &Person, proven: &Proven) -> Result<Option<Role>, Error> {
+        match proven {
+            Proven::Directly | Proven::Through(_) if person.roles.is_empty() => {
+                Ok(self.store.agent_role(person.key.clone()).await?.or(self.policy.default_role))
+            }
+            _ => Ok(None),
+        }
     }
 
-    /// The role for somebody whom the platform vouches for and nobody gave one: that of their agent record, else the usual.
-    async fn lent_to(&self, person: &Person) -> Result<Option<Role>, Error> {
-        Ok(self.store.agent_role(person.key.clone()).await?.or(self.policy.default_role))
+    fn session_for(&self, person: &Person, role: Role, lent: Option<Role>, admission: &Admission<'_>) -> Session {
+        let now = self.clock.now();
+        Session {
+            employee: person.key.clone(),
+            current_role: role,
+            method: admission.method,
+            proven: admission.proven.is_proven(),
+            lent,
+            source: admission.source.unwrap_or(LoginSource::of(role)),
+            created_at: now,
+            expires_at: now + self.policy.lifetime,
+        }
     }
 
     fn birth(&self, digest: Digest, session: &Session, admission: &Admission<'_>) -> Result<Birth, NoEntropy> {

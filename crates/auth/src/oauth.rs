@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use deskpass_core::{
-    Asked, BindProof, Confirm, Digest, EmployeeKey, Flow, Identified, LoginMethod, LoginSource, Pending, Secret, Stage,
+    Asked, BindProof, Confirm, Digest, EmployeeKey, Flow, Identified, LoginMethod, LoginSource, Pending, Secret,
     Ticket, Visitor,
 };
-use deskpass_store::{Flow as Begun, Held};
+use deskpass_store::{Flow as Journey, Held};
 
 use crate::mint::{Admission, Proven};
 use crate::{Auth, BindPolicy, Error, Refusal};
@@ -71,14 +71,14 @@ impl Auth {
     /// When there is no randomness.
     pub fn set_out(&self, destination: Option<String>) -> Result<(Secret<Flow>, Duration), Error> {
         let (now, cookie) = (self.clock.now(), Secret::generate(&self.entropy)?);
-        self.shared.flows.put(cookie.digest(), Begun { destination, until: now + FLOW }, now);
+        self.shared.flows.put(cookie.digest(), Journey { destination, used: false, until: now + FLOW }, now);
         Ok((cookie, FLOW))
     }
 
     /// Where the browser with this cookie wants to be.
     #[must_use]
     pub fn destination(&self, flow: Option<Digest>) -> Option<String> {
-        self.shared.flows.look(&flow?, self.clock.now(), |begun| begun.destination.clone()).flatten()
+        self.shared.flows.look(&flow?, self.clock.now(), |journey| journey.destination.clone()).flatten()
     }
 
     /// Signs somebody in whose browser began this, once; asks anybody else.
@@ -89,17 +89,23 @@ impl Auth {
         visitor: &Visitor,
     ) -> Result<Answer, Error> {
         let now = self.clock.now();
-        if let Some((flow, begun)) = flow.and_then(|flow| Some((flow, self.shared.flows.take(&flow, now)?))) {
-            let answer = self.hand_over(&who, begun.destination.clone(), Some(flow), visitor).await;
+        if let Some((flow, journey)) = flow.and_then(|flow| Some((flow, self.mark(&flow, true)?))) {
+            let answer = self.hand_over(&who, journey.destination, Some(flow), visitor).await;
             if let Err(Error::Internal(_)) = &answer {
                 // That may pass: the browser may come again.
-                self.shared.flows.put(flow, begun, self.clock.now());
+                self.mark(&flow, false);
             }
             return answer;
         }
         let pending = Secret::generate(&self.entropy)?;
         self.shared.pending.put(pending.digest(), Held { who, until: now + PENDING }, now);
         Ok(Answer::Continue(pending))
+    }
+
+    /// Notes that a journey is used, or not used after all; `None` when there is nothing to note.
+    fn mark(&self, flow: &Digest, used: bool) -> Option<Journey> {
+        let marked = |journey: Journey| if journey.used == used { Err(()) } else { Ok(Journey { used, ..journey }) };
+        self.shared.flows.change(flow, self.clock.now(), marked)?.ok()
     }
 
     /// Begins a session and leaves its token for the page to collect.
@@ -114,7 +120,7 @@ impl Auth {
         let (now, ticket) = (self.clock.now(), Secret::generate(&self.entropy)?);
         let source = destination.as_deref().and_then(client);
         let asked = Asked { source: source.unwrap_or(LoginSource::H5), visitor: visitor.clone(), at: now };
-        let sign_in = self.sign_in_for(&ticket, asked, bound_to, TICKET, Stage::Waiting)?;
+        let sign_in = self.ticketed(&ticket, asked, bound_to, TICKET)?;
         let (employee, method, proven) = (&who.key, LoginMethod::Oauth2, Proven::of(who));
         let admission = Admission { employee, role: None, method, proven, source, visitor };
         let begun = self.mint(admission, sign_in.token.0).await?;

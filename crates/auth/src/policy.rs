@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deskpass_core::{CorpId, LoginMethod, Networks, Role, Roles, Session};
+use deskpass_core::{CorpId, LoginMethod, Networks, Role, Roles};
 
 /// The rules of this desk.
 #[derive(Clone, Debug)]
@@ -33,10 +33,10 @@ pub enum BindPolicy {
 }
 
 impl Policy {
-    /// The roles that count in a session, out of those its person holds.
-    pub(crate) fn admitted(&self, session: &Session, held: Roles) -> Roles {
-        let held = session.lent.map_or(held, |lent| held.with(lent));
-        match (session.method, session.proven, &self.bind) {
+    /// The roles that count in a session that began so, out of those its person holds and the one that was lent to them.
+    pub(crate) fn admitted(&self, method: LoginMethod, proven: bool, lent: Option<Role>, held: Roles) -> Roles {
+        let held = lent.map_or(held, |lent| held.with(lent));
+        match (method, proven, &self.bind) {
             // Outside development mode, whoever could reach the network could name any employee, so this way must not lead
             // to the top: not when the session began, nor after bind was closed.
             (LoginMethod::Bind, false, BindPolicy::OpenTo(_) | BindPolicy::Proof | BindPolicy::Off) => {

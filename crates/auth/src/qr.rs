@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use deskpass_core::{
-    Access, Asked, Claim, Confirm, Digest, Identified, LoginMethod, LoginSource, NoEntropy, OutOfStep, ScanId, Secret,
-    Shown, SignIn, Stage, Ticket, Timestamp, Visitor,
+    Access, Asked, Claim, Confirm, Digest, Identified, LoginMethod, LoginSource, NoEntropy, OutOfStep, REPEATS, ScanId,
+    Secret, Shown, SignIn, Stage, Ticket, Timestamp, Visitor,
 };
 use deskpass_store::{Changes, Pointer};
 
@@ -45,7 +45,7 @@ pub enum Poll {
 pub struct Poller {
     /// What its cookies hash to.
     pub cookies: Vec<Digest>,
-    /// Whether it is one of our own pages in a browser that says so.
+    /// Whether it is one of our own pages, as the browser or the page itself says.
     pub page: bool,
 }
 
@@ -82,7 +82,7 @@ impl Auth {
         let (now, ticket) = (self.clock.now(), Secret::generate(&self.entropy)?);
         let scan_id = Secret::generate(&self.entropy)?;
         let asked = Asked { source, visitor, at: now };
-        let sign_in = self.sign_in_for(&ticket, asked, bound_to, LIFETIME, Stage::Waiting)?;
+        let sign_in = self.ticketed(&ticket, asked, bound_to, LIFETIME)?;
         let expires_at = sign_in.expires_at;
         self.shared.sign_ins.put(ticket.digest(), sign_in, now);
         self.shared.scan_ids.put(scan_id.digest(), Pointer { to: ticket.digest(), until: expires_at }, now);
@@ -90,17 +90,16 @@ impl Auth {
     }
 
     /// A sign-in with a token of its own, which is made now and means nothing before its session begins.
-    pub(crate) fn sign_in_for(
+    pub(crate) fn ticketed(
         &self,
         ticket: &Secret<Ticket>,
         asked: Asked,
         bound_to: Option<Digest>,
         lifetime: Duration,
-        stage: Stage,
     ) -> Result<SignIn, NoEntropy> {
         let token = Secret::<Access>::generate(&self.entropy)?;
-        let expires_at = self.clock.now() + lifetime;
-        Ok(SignIn { asked, bound_to, token: (token.digest(), token.seal(ticket)), expires_at, stage })
+        let (token, expires_at) = ((token.digest(), token.seal(ticket)), self.clock.now() + lifetime);
+        Ok(SignIn { asked, bound_to, token, expires_at, stage: Stage::Waiting })
     }
 
     /// How far the sign-in of a ticket has come; the token, once there is one.
@@ -112,16 +111,28 @@ impl Auth {
             _ if !poller.may_hold(sign_in) => Poll::Expired,
             Stage::Waiting => Poll::Waiting,
             Stage::Scanned(claim) | Stage::Confirmed(claim) => Poll::Scanned(shown(&claim.who)),
-            Stage::Ready { who, .. } => Poll::Confirmed(who.clone(), Secret::unseal(sign_in.token.1, &ticket)),
+            Stage::Ready { who, .. } => Poll::Scanned(who.clone()),
             Stage::Over => Poll::Expired,
         });
         match seen {
-            Some(Poll::Confirmed(who, token)) => {
-                let delivered = self.shared.sign_ins.change(&digest, now, |sign_in| sign_in.delivered(now));
-                if matches!(delivered, Some(Ok(_))) { Poll::Confirmed(who, token) } else { Poll::Expired }
-            }
+            Some(Poll::Scanned(who)) => self.collect(&ticket, now).unwrap_or(Poll::Scanned(who)),
             Some(other) => other,
             None => Poll::Expired,
+        }
+    }
+
+    /// Hands the token of a ticket over, when there is one: for a while again and again, and then no more.
+    fn collect(&self, ticket: &Secret<Ticket>, now: Timestamp) -> Option<Poll> {
+        let delivered = self.shared.sign_ins.change(&ticket.digest(), now, |sign_in| match sign_in.stage {
+            Stage::Ready { .. } => sign_in.delivered(now).map_err(|OutOfStep| Some(Poll::Expired)),
+            _ => Err(None),
+        });
+        match delivered.unwrap_or(Err(Some(Poll::Expired))) {
+            Ok(SignIn { stage: Stage::Ready { who, .. }, token: (_, sealed), .. }) => {
+                Some(Poll::Confirmed(who, Secret::unseal(sealed, ticket)))
+            }
+            Ok(_) => None,
+            Err(none_or_over) => none_or_over,
         }
     }
 
@@ -153,7 +164,7 @@ impl Auth {
         let to = self.shared.scan_ids.look(&scan_id.digest(), now, |pointer| pointer.to).ok_or(Refusal::Over)?;
         let claim = Claim { confirm: confirm.digest(), who, phone };
         let scanned = self.step(&to, |sign_in| sign_in.scanned(claim))?;
-        self.shared.claims.put(confirm.digest(), Pointer { to, until: scanned.expires_at }, now);
+        self.shared.claims.put(confirm.digest(), Pointer { to, until: scanned.expires_at + REPEATS }, now);
         Ok(confirm)
     }
 

@@ -16,6 +16,8 @@ macro_rules! kinds {
             impl Kind for $name {
                 const PREFIX: &'static str = $prefix;
             }
+
+            const _: () = assert!($prefix.len() == 4);
         )+
 
         #[cfg(test)]
@@ -50,6 +52,5 @@ mod tests {
     fn no_two_kinds_begin_alike() {
         let unique: std::collections::HashSet<_> = PREFIXES.iter().collect();
         assert_eq!(unique.len(), PREFIXES.len());
-        assert!(PREFIXES.iter().all(|prefix| prefix.len() == 4));
     }
 }

@@ -129,20 +129,6 @@ fn checksum(body: &[u8]) -> [u8; CHECKSUM] {
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest as it stands in the store.
-    #[must_use]
-    pub fn to_text(&self) -> String {
-        URL_SAFE_NO_PAD.encode(self.0)
-    }
-
-    /// Reads what [`Digest::to_text`] wrote.
-    #[must_use]
-    pub fn from_text(text: &str) -> Option<Self> {
-        URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok().map(Self)
-    }
-}
-
-impl Digest {
     /// The digest of any other value that is only to be recognised, such as a platform's code.
     #[must_use]
     pub fn of(parts: &[&[u8]]) -> Self {
@@ -153,6 +139,18 @@ impl Digest {
             hash.update(part);
         }
         Self(hash.finalize().into())
+    }
+
+    /// The digest as it stands in the store.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        URL_SAFE_NO_PAD.encode(self.0)
+    }
+
+    /// Reads what [`Digest::to_text`] wrote.
+    #[must_use]
+    pub fn from_text(text: &str) -> Option<Self> {
+        URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok().map(Self)
     }
 }
 

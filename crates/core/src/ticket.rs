@@ -98,9 +98,13 @@ impl SignIn {
     /// # Errors
     /// When it has decided already, or another phone has the sign-in.
     pub fn confirmed(self, confirm: Digest, now: Timestamp) -> Result<Self, OutOfStep> {
-        let claim = self.clone().claimed_by(confirm)?;
         let expires_at = self.expires_at.max(now + REPEATS);
-        Ok(Self { stage: Stage::Confirmed(claim), expires_at, ..self })
+        match self.stage {
+            Stage::Scanned(claim) if claim.confirm == confirm => {
+                Ok(Self { stage: Stage::Confirmed(claim), expires_at, ..self })
+            }
+            _ => Err(OutOfStep),
+        }
     }
 
     /// The phone says no: once.
@@ -108,8 +112,10 @@ impl SignIn {
     /// # Errors
     /// As [`SignIn::confirmed`].
     pub fn cancelled(self, confirm: Digest) -> Result<Self, OutOfStep> {
-        self.clone().claimed_by(confirm)?;
-        Ok(Self { stage: Stage::Over, ..self })
+        match self.stage {
+            Stage::Scanned(claim) if claim.confirm == confirm => Ok(Self { stage: Stage::Over, ..self }),
+            _ => Err(OutOfStep),
+        }
     }
 
     /// The session is there. Whoever waits has time to collect it.
@@ -146,13 +152,6 @@ impl SignIn {
         }
         let expires_at = self.expires_at.max(first + REPEATS);
         Ok(Self { stage: Stage::Ready { who, delivered_at: Some(first) }, expires_at, ..self })
-    }
-
-    fn claimed_by(self, confirm: Digest) -> Result<Claim, OutOfStep> {
-        match self.stage {
-            Stage::Scanned(claim) if claim.confirm == confirm => Ok(claim),
-            _ => Err(OutOfStep),
-        }
     }
 }
 
@@ -196,6 +195,9 @@ mod tests {
         Scan(u8),
         Confirm(u8),
         Cancel(u8),
+        Begin,
+        Fail,
+        Refuse,
         Deliver,
     }
 
@@ -204,35 +206,49 @@ mod tests {
             (0..3u8).prop_map(Step::Scan),
             (0..3u8).prop_map(Step::Confirm),
             (0..3u8).prop_map(Step::Cancel),
+            Just(Step::Begin),
+            Just(Step::Fail),
+            Just(Step::Refuse),
             Just(Step::Deliver),
         ];
-        prop::collection::vec(step, 0..12)
+        prop::collection::vec(step, 0..20)
     }
 
     proptest! {
         #[test]
         fn one_phone_decides_once_and_only_a_yes_delivers(steps in steps()) {
             let now = Timestamp::from_millis(1_000);
-            let (mut sign_in, mut scanner, mut decided, mut yes) = (waiting(), None, 0, false);
+            let shown = Shown { employee_id: "a".into(), name: "A".into() };
+            let (mut sign_in, mut scanner, mut yes, mut ready) = (waiting(), None, false, false);
             for step in steps {
+                let was = sign_in.clone();
+                // Whoever makes the session does so between a yes and its settlement, and nobody else.
+                let making = matches!(was.stage, Stage::Confirmed(_));
                 let next = match step {
-                    Step::Scan(phone) => sign_in.clone().scanned(claim(phone)).inspect(|_| {
+                    Step::Scan(phone) => was.scanned(claim(phone)).inspect(|_| {
                         assert_eq!(scanner.replace(phone), None, "scanned twice");
                     }),
-                    Step::Confirm(phone) => sign_in.clone().confirmed(digest(phone), now).map(|confirmed| {
-                        assert_eq!(scanner, Some(phone), "confirmed by another phone");
-                        (decided, yes) = (decided + 1, true);
-                        confirmed.ready(Shown { employee_id: "a".into(), name: "A".into() }, now)
+                    Step::Confirm(phone) => was.confirmed(digest(phone), now).inspect(|_| {
+                        assert!(scanner == Some(phone) && !yes, "confirmed by another phone, or twice");
+                        yes = true;
                     }),
-                    Step::Cancel(phone) => sign_in.clone().cancelled(digest(phone)).inspect(|_| {
-                        assert_eq!(scanner, Some(phone), "cancelled by another phone");
-                        decided += 1;
+                    Step::Cancel(phone) => was.cancelled(digest(phone)).inspect(|_| {
+                        assert!(scanner == Some(phone) && !yes, "cancelled by another phone, or after a yes");
                     }),
-                    Step::Deliver => sign_in.clone().delivered(now).inspect(|_| assert!(yes, "delivered without a yes")),
+                    Step::Begin if making => {
+                        ready = true;
+                        Ok(was.ready(shown.clone(), now))
+                    }
+                    Step::Fail if making => {
+                        yes = false;
+                        Ok(was.undecided())
+                    }
+                    Step::Refuse if making => Ok(was.refused()),
+                    Step::Begin | Step::Fail | Step::Refuse => Err(OutOfStep),
+                    Step::Deliver => was.delivered(now).inspect(|_| assert!(ready, "delivered without a session")),
                 };
                 sign_in = next.unwrap_or(sign_in);
             }
-            prop_assert!(decided <= 1);
         }
     }
 

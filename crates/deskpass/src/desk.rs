@@ -144,6 +144,11 @@ impl Desk {
         })))
     }
 
+    /// What the person who asks and the log have in common.
+    pub(crate) fn reference(&self) -> String {
+        format!("{:08x}", self.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes))
+    }
+
     /// Tells readiness that this process is about to go.
     pub(crate) fn drain(&self) {
         self.draining.send_replace(true);

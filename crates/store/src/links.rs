@@ -44,6 +44,11 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn proof_permits(&self, digest: Digest, target: EmployeeKey, now: Timestamp) -> Result<bool, StoreError> {
+        let known = "SELECT 1 FROM bind_proof WHERE digest = $1 AND expires_at > $2";
+        // Anyone can make up a proof. One that nobody issued is told without a write.
+        if self.database.read(move |sql| sql.first(known, &args![digest, now], |row| row.int(0))).await?.is_none() {
+            return Ok(false);
+        }
         self.database
             .write(move |tx| {
                 let permitted = permitted(tx, digest, &target, now)?.is_some();
@@ -96,27 +101,30 @@ impl Store {
         self.database.write(move |tx| Ok(tx.execute(text, &args![identity.corp(), identity.id()])? == 1)).await
     }
 
-    /// The links, at most `limit`, in the order of their identities.
+    /// The links, in the order of their identities.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn links(&self, limit: i64) -> Result<Vec<Link>, StoreError> {
-        let text = format!("{COLUMNS} ORDER BY corp_id, user_id LIMIT $1");
-        self.database.read(move |sql| sql.rows(&text, &args![limit], link)).await
+    pub async fn links(&self) -> Result<Vec<Link>, StoreError> {
+        let text = format!("{COLUMNS} ORDER BY corp_id, user_id");
+        self.database.read(move |sql| sql.rows(&text, &[], link)).await
     }
 }
 
-/// Uses a proof up and puts the link it stands on into use; `false` when the proof is not good for this.
-pub(crate) fn spend(tx: &mut Tx<'_>, digest: Digest, target: &EmployeeKey, now: Timestamp) -> Result<bool, StoreError> {
-    let Some(identity) = permitted(tx, digest, target, now)? else { return Ok(false) };
-    let text = "UPDATE bind_proof SET used_at = $2 WHERE digest = $1 AND used_at IS NULL";
-    if tx.execute(text, &args![digest, now])? == 0 {
-        return Ok(false);
-    }
+/// Uses a proof up and puts the link it stands on into use.
+pub(crate) fn spend(tx: &Tx<'_>, digest: Digest, target: &EmployeeKey, now: Timestamp) -> Result<(), StoreError> {
+    let text = "UPDATE bind_proof SET used_at = $2 WHERE digest = $1 AND used_at IS NULL RETURNING corp_id, user_id";
+    let identity = tx.first(text, &args![digest, now], |row| key(row, 0))?;
+    let identity = identity.ok_or_else(|| StoreError::damaged("a proof was used twice at once"))?;
     let text = "UPDATE link SET bound_at = $5 WHERE corp_id = $1 AND user_id = $2 AND target_corp_id = $3
         AND target_key = $4 AND bound_at IS NULL";
-    tx.execute(text, &args![identity.corp(), identity.id(), target.corp(), target.id(), now])?;
-    Ok(true)
+    tx.execute(text, &args![identity.corp(), identity.id(), target.corp(), target.id(), now]).map(drop)
+}
+
+/// Removes up to `batch` proofs whose time is over; returns how many went.
+pub(crate) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
+    let text = "DELETE FROM bind_proof WHERE digest IN (SELECT digest FROM bind_proof WHERE expires_at <= $1 LIMIT $2)";
+    tx.execute(text, &args![now, batch])
 }
 
 /// Whether an identity may act as `target`.
@@ -127,7 +135,7 @@ pub(crate) fn stands(sql: &Sql, identity: &EmployeeKey, target: &EmployeeKey) ->
 }
 
 /// Whose proof it is, when it is good for acting as `target`: they are the target, or there is a link for this very pair.
-fn permitted(
+pub(crate) fn permitted(
     sql: &Sql,
     digest: Digest,
     target: &EmployeeKey,

@@ -1,5 +1,7 @@
 //! Sessions: born, found, changed and ended, each in one transaction.
 
+mod begin;
+
 use std::sync::Arc;
 
 use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, Role, Session, Timestamp};
@@ -8,44 +10,7 @@ use crate::cache::{Change, Epoch};
 use crate::database::{Row, Sql, Tx};
 use crate::{LogEntry, Standing, Store, StoreError, links};
 
-/// A session about to begin.
-#[derive(Clone, Debug)]
-pub struct Birth {
-    /// What the token hashes to.
-    pub digest: Digest,
-    /// The session.
-    pub session: Session,
-    /// What it stands on, without which it does not begin.
-    pub grounds: Grounds,
-    /// How many sessions the person may have at once; the oldest end.
-    pub at_most: Option<usize>,
-    /// How long the digests of those are denied.
-    pub deny_until: Timestamp,
-    /// The row for the log.
-    pub entry: LogEntry,
-}
-
-/// What a session stands on besides its employee.
-#[derive(Clone, Debug)]
-pub enum Grounds {
-    /// Nothing.
-    None,
-    /// A proof, which it uses up.
-    Proof(Digest),
-    /// A link, by which this identity acts as the employee.
-    Link(EmployeeKey),
-}
-
-/// What became of a session that was to begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beginning {
-    /// It has begun.
-    Begun,
-    /// Its employee is gone or shut out.
-    ShutOut,
-    /// What it was to stand on does not hold.
-    Groundless,
-}
+pub use begin::{Beginning, Birth, Grounds};
 
 /// Why a token was ended before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,14 +104,6 @@ impl Store {
         Ok(kept.then_some(Found::Session(standing)))
     }
 
-    /// Begins a session and logs it, if it may begin.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn begin_session(&self, birth: Birth) -> Result<Beginning, StoreError> {
-        self.database.write(move |tx| begin(tx, birth)).await
-    }
-
     /// Ends a session, denies its digest and logs it; `false`, and nothing happened, when it had ended already.
     ///
     /// # Errors
@@ -205,11 +162,7 @@ impl Store {
                     "DELETE FROM denied_token WHERE digest IN (SELECT digest FROM denied_token WHERE until <= $1 LIMIT $2)",
                     &args![now, batch],
                 )?;
-                let spent = tx.execute(
-                    "DELETE FROM bind_proof WHERE digest IN (SELECT digest FROM bind_proof WHERE expires_at <= $1 LIMIT $2)",
-                    &args![now, batch],
-                )?;
-                let gone = expired.len() + forgiven + spent;
+                let gone = expired.len() + forgiven + links::sweep(tx, now, batch)?;
                 for digest in expired {
                     tx.touch(Change::Session(digest));
                 }
@@ -217,41 +170,6 @@ impl Store {
             })
             .await
     }
-}
-
-fn begin(tx: &mut Tx<'_>, birth: Birth) -> Result<Beginning, StoreError> {
-    let Birth { digest, session, grounds, at_most, deny_until, entry } = birth;
-    let founded = match grounds {
-        Grounds::None => true,
-        Grounds::Proof(proof) => links::spend(tx, proof, &session.employee, session.created_at)?,
-        Grounds::Link(identity) => links::stands(tx, &identity, &session.employee)?,
-    };
-    if !founded {
-        return Ok(Beginning::Groundless);
-    }
-    let (corp, id) = (session.employee.corp(), session.employee.id());
-    let born = tx.execute(
-        "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at,
-         proven, lent_role_id) SELECT $1, corp_id, employee_key, $4, $5, $6, $7, $8, $9, $10 FROM employee
-         WHERE corp_id = $2 AND employee_key = $3 AND disabled_at IS NULL",
-        &args![
-            digest, corp, id, session.current_role, session.method.name(), session.source.name(), session.created_at,
-            session.expires_at, session.proven, session.lent
-        ],
-    )?;
-    if born == 0 {
-        return Ok(Beginning::ShutOut);
-    }
-    tx.execute(
-        "UPDATE employee SET last_login_at = $3, last_login_ip = $4 WHERE corp_id = $1 AND employee_key = $2",
-        &args![corp, id, session.created_at, entry.visitor.address.logged],
-    )?;
-    entry.write(tx)?;
-    if let Some(at_most) = at_most {
-        end_oldest(tx, &session.employee, digest, at_most, deny_until)?;
-    }
-    tx.touch(Change::Born(digest, session));
-    Ok(Beginning::Begun)
 }
 
 /// Ends every session of an employee.
@@ -265,22 +183,6 @@ pub(crate) fn end_all(
     let ended = tx.rows(text, &args![key.corp(), key.id()], |row| row.digest(0))?;
     ended.iter().try_for_each(|digest| deny(tx, *digest, why, deny_until))?;
     Ok(ended.len())
-}
-
-/// Ends the oldest sessions of an employee, so that `at_most` remain with the one just `born`.
-fn end_oldest(
-    tx: &mut Tx<'_>,
-    key: &EmployeeKey,
-    born: Digest,
-    at_most: usize,
-    deny_until: Timestamp,
-) -> Result<(), StoreError> {
-    let text =
-        "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE corp_id = $1 AND employee_key = $2
-        AND digest <> $3 ORDER BY created_at DESC, digest LIMIT 1000 OFFSET $4) RETURNING digest";
-    let others = i64::try_from(at_most.saturating_sub(1)).unwrap_or(i64::MAX);
-    let ended = tx.rows(text, &args![key.corp(), key.id(), born, others], |row| row.digest(0))?;
-    ended.into_iter().try_for_each(|digest| deny(tx, digest, Ended::Kicked, deny_until))
 }
 
 fn deny(tx: &mut Tx<'_>, digest: Digest, why: Ended, until: Timestamp) -> Result<(), StoreError> {

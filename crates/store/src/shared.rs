@@ -9,8 +9,8 @@ pub use shelf::{Changes, Perishable, Shelf};
 /// The sign-ins kept at once. More are asked for only by a flood, and then those go first that nobody has scanned.
 const SIGN_INS: usize = 50_000;
 
-/// The other records kept at once, of each kind.
-const RECORDS: usize = 50_000;
+/// The other records kept at once, of each kind; some of them carry an address of two kilobytes.
+const RECORDS: usize = 25_000;
 
 /// What flows leave here for each other.
 #[derive(Debug)]
@@ -57,6 +57,8 @@ pub struct Pointer {
 pub struct Flow {
     /// Where the browser wants to be in the end, unless any page will do.
     pub destination: Option<String>,
+    /// Whether it has come back and was let in.
+    pub used: bool,
     /// When it is too late.
     pub until: Timestamp,
 }

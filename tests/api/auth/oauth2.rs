@@ -61,11 +61,12 @@ on_every_store! {
         let mut client = desk.client().await;
         let page = format!("http://{}/h5/", desk.address);
         let path = format!("/api/auth/oauth2/url?redirect_uri={}", encoded(&page));
-        for led in [("sec-fetch-mode", "navigate"), ("sec-fetch-site", "cross-site")] {
+        let led = [("sec-fetch-mode", "navigate"), ("sec-fetch-site", "cross-site"), ("sec-fetch-site", "same-site"), ("accept", "text/html,*/*")];
+        for led in led {
             let answer = client.get(&path, &[led]).await;
             assert_eq!((answer.data()["redirect_uri"].as_str(), answer.header("set-cookie")), (Some(&*page), None));
         }
-        for began in [("sec-fetch-mode", "cors"), ("sec-fetch-site", "same-origin")] {
+        for began in [("sec-fetch-mode", "cors"), ("sec-fetch-site", "same-origin"), ("accept", "*/*")] {
             assert!(client.get(&path, &[began]).await.header("set-cookie").is_some());
         }
     }
@@ -176,6 +177,8 @@ on_every_store! {
         }
         assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
         let page = [("sec-fetch-site", "same-origin")];
+        let late = client.authorize(&link, "user01").await;
+        let late = json!({ "continue": fragment(location(&client.come_back(&late, "").await), "continue") });
         let answer = client.post("/api/auth/oauth2/continue", &page, &ask).await;
         let to = answer.data()["redirect_to"].as_str().unwrap().to_owned();
         assert!(to.starts_with(&format!("http://{}/itagent/#ticket=dpt_", desk.address)), "{to}");
@@ -184,14 +187,19 @@ on_every_store! {
         assert_eq!(trade(&mut client, &to, &cookies).await["status"], "expired");
         assert_eq!(trade(&mut client, &to, &crate::harness::cookies(&answer)).await["status"], "confirmed");
         assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+        desk.clock.wind(Duration::from_millis(179_999));
+        client.post("/api/auth/oauth2/pending", &[], &late).await.data();
+        desk.clock.wind(Duration::from_millis(1));
+        client.post("/api/auth/oauth2/pending", &[], &late).await.refused(409, 1019);
+        client.post("/api/auth/oauth2/continue", &[], &late).await.refused(409, 1019);
     }
 
     async fn a_flow_is_good_once_and_for_ten_minutes(desk) {
         let mut client = desk.client().await;
         let page = format!("http://{}/h5/", desk.address);
         let (link, cookies) = client.set_out(&page).await;
-        for (wait, landing) in [(0, "/h5/#ticket="), (0, "/continue/#continue=")] {
-            desk.clock.wind(Duration::from_secs(wait));
+        desk.clock.wind(Duration::from_millis(599_999));
+        for landing in ["/h5/#ticket=", "/continue/#continue="] {
             let back = client.authorize(&link, "user01").await;
             let answer = client.come_back(&back, &cookies).await;
             assert!(location(&answer).contains(landing), "{answer:?}");
@@ -210,6 +218,16 @@ on_every_store! {
             let landed = location(&answer);
             assert!(landed.starts_with(&format!("{page}#error={word}&code=1003&ref=")), "{landed}");
             assert_eq!(fragment(landed, "ref").len(), 8);
+        }
+        // Also the second time, after the flow was used.
+        let desk = desk.restart_with(crate::harness::settings(&[("development.enabled", "true"), ("default_role", "none")])).await;
+        let mut client = desk.client().await;
+        let page = format!("http://{}/itagent/", desk.address);
+        let (link, cookies) = client.set_out(&page).await;
+        let back = client.authorize(&link, "norole01").await;
+        for _ in 0..2 {
+            let answer = client.come_back(&back, &cookies).await;
+            assert!(location(&answer).starts_with(&format!("{page}#error=no_role&code=1003&ref=")), "{answer:?}");
         }
         assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
     }

@@ -46,15 +46,6 @@ on_every_store! {
         assert!(pairs[1].1.starts_with(&callback), "{}", pairs[1].1);
     }
 
-    async fn every_code_is_another(desk) {
-        let mut client = desk.client().await;
-        let mut seen = std::collections::HashSet::new();
-        for _ in 0..200 {
-            let code = client.qrcode().await;
-            assert!(seen.insert(code["ticket"].clone()) && seen.insert(code["qrcode_url"].clone()));
-        }
-    }
-
     async fn knows_its_client_by_name_by_page_or_takes_the_employees(desk) {
         let mut client = desk.client().await;
         for (query, referer, expected) in [

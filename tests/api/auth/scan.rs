@@ -301,6 +301,25 @@ async fn watching_takes_at_most_half_of_the_connections() {
     late.read_until("scanned").await;
 }
 
+/// The store fails for a moment: whoever said yes may say so again, also at the last moment.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_yes_that_the_store_did_not_take_may_be_said_again() {
+    let desk = TestDesk::start().await;
+    let mut client = desk.client().await;
+    let code = client.qrcode().await;
+    let confirm = client.scan_as(&code, "user01").await;
+    desk.clock.wind(Duration::from_millis(179_999));
+    let lock = rusqlite::Connection::open(desk.database()).unwrap();
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    client.decide("confirm", &confirm).await.refused(503, 1005);
+    lock.execute_batch("ROLLBACK").unwrap();
+    desk.clock.wind(Duration::from_secs(20));
+    assert_eq!(client.scan_status(ticket(&code)).await["status"], "scanned");
+    client.decide("confirm", &confirm).await.data();
+    assert_eq!(client.scan_status(ticket(&code)).await["status"], "confirmed");
+    assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+}
+
 /// The phone's connection breaks right after it said yes: whoever waits is signed in all the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_yes_counts_also_when_the_phone_does_not_wait_for_the_answer() {

@@ -148,8 +148,7 @@ impl Answerer {
 
     fn tell(&self, failure: &Failure, asked: &Asked<'_>) -> Telling {
         let phrase = asked.route.map_or(["Request failed", "请求失败"], |(_, route)| route.phrase);
-        let reference = self.desk.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes);
-        let reference = format!("{reference:08x}");
+        let reference = self.desk.reference();
         let ([what, _], request_id) = (phrase, asked.id());
         match failure {
             Failure::Internal(cause, detail) => {

@@ -29,7 +29,7 @@ impl Ask for Bind {
     }
 }
 
-/// The unified login result: the only answer that carries a token.
+/// The unified login result.
 #[derive(Serialize)]
 pub(super) struct LoginResult {
     token: String,

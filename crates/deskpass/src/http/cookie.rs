@@ -6,7 +6,7 @@ use axum::extract::FromRequestParts;
 use axum::response::{IntoResponse, IntoResponseParts, Response, ResponseParts};
 use deskpass_auth::Poller;
 use deskpass_core::{BindProof, Browser, Digest, Flow, Kind, Secret};
-use hyper::header::{COOKIE, HeaderValue, SET_COOKIE};
+use hyper::header::{ACCEPT, COOKIE, HeaderValue, SET_COOKIE};
 use hyper::http::request::Parts;
 
 use super::answer::Window;
@@ -15,20 +15,20 @@ use crate::Desk;
 
 /// A kind of secret that a browser keeps for us.
 pub(super) trait Kept: Kind {
-    /// The cookie's name in development mode; in production one that other hosts cannot set.
-    const NAME: &'static str;
+    /// The cookie's names: in development mode, and in production one that other hosts cannot set.
+    const NAMES: [&'static str; 2];
 }
 
 impl Kept for Browser {
-    const NAME: &'static str = "deskpass_browser";
+    const NAMES: [&'static str; 2] = ["deskpass_browser", "__Host-deskpass_browser"];
 }
 
 impl Kept for Flow {
-    const NAME: &'static str = "deskpass_flow";
+    const NAMES: [&'static str; 2] = ["deskpass_flow", "__Host-deskpass_flow"];
 }
 
 impl Kept for BindProof {
-    const NAME: &'static str = "deskpass_bind";
+    const NAMES: [&'static str; 2] = ["deskpass_bind", "__Host-deskpass_bind"];
 }
 
 /// What the cookies of a request say.
@@ -39,7 +39,7 @@ pub(super) struct Cookies {
     /// Whether the request comes from a page of ours: the browser says so, or the page itself does, by a header that no
     /// other origin's page can send.
     pub(super) page: bool,
-    /// Whether the browser says that somebody's link led it here, or another site's page.
+    /// Whether somebody's link or another page led the browser here, as far as it says.
     pub(super) led: bool,
 }
 
@@ -66,7 +66,10 @@ impl FromRequestParts<Window> for Cookies {
         let says = |name: &str, word: &str| parts.headers.get(name).is_some_and(|value| value == word);
         let development = window.desk.settings.development;
         let page = says("sec-fetch-site", "same-origin") || parts.headers.contains_key("x-requested-with");
-        let led = says("sec-fetch-mode", "navigate") || says("sec-fetch-site", "cross-site");
+        let elsewhere = parts.headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin");
+        // Browsers that do not say whence they come still say what they want: whoever follows a link wants a page.
+        let wants = parts.headers.get(ACCEPT).is_some_and(|kinds| kinds.as_bytes().starts_with(b"text/html"));
+        let led = elsewhere || wants || says("sec-fetch-mode", "navigate");
         Ok(Self { lines, development, page, led })
     }
 }
@@ -129,6 +132,7 @@ pub(super) fn bound(desk: &Desk, cookies: &Cookies) -> Result<(Option<Digest>, S
 /// Longer than any ticket lives.
 const LIFETIME: Duration = Duration::from_mins(10);
 
-fn name<K: Kept>(development: bool) -> String {
-    if development { K::NAME.to_owned() } else { format!("__Host-{}", K::NAME) }
+fn name<K: Kept>(development: bool) -> &'static str {
+    let [plain, guarded] = K::NAMES;
+    if development { plain } else { guarded }
 }

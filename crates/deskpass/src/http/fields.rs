@@ -1,4 +1,4 @@
-//! Reads a request's body field by field and reports every bad one, not only the first.
+//! Reads a body or a query field by field and reports every bad one, not only the first.
 
 use std::collections::BTreeMap;
 use std::fmt;

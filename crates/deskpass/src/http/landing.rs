@@ -50,8 +50,7 @@ pub(super) fn address(desk: &Desk, answer: &Answer) -> String {
 
 /// Sends a browser to where it is told what went wrong, in a word from a closed list.
 pub(super) fn failed(desk: &Desk, wanted: &str, failure: &Failure) -> Response {
-    let reference = desk.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes);
-    let reference = format!("{reference:08x}");
+    let reference = desk.reference();
     let (word, code) = word(failure);
     desk.metrics.refused(word);
     if let Failure::Internal(cause, detail) = failure {
@@ -62,14 +61,19 @@ pub(super) fn failed(desk: &Desk, wanted: &str, failure: &Failure) -> Response {
     see_other(&with_fragment(wanted, &format!("error={word}&code={code}&ref={reference}")))
 }
 
-fn word(failure: &Failure) -> (&'static str, u16) {
+/// The word and the code for what went wrong.
+pub(super) fn word(failure: &Failure) -> (&'static str, u16) {
     match failure {
-        Failure::Refused(Refusal::Denied) => ("denied", 1003),
-        Failure::Refused(Refusal::InvalidCode) => ("invalid_code", 1003),
-        Failure::Refused(Refusal::Over) => ("invalid_code", 1019),
-        Failure::Refused(Refusal::NotAMember | Refusal::UnknownEmployee) => ("not_a_member", 1003),
-        Failure::Refused(Refusal::NoRole) => ("no_role", 1003),
-        Failure::Refused(Refusal::Disabled) => ("disabled", 1003),
+        Failure::Refused(refusal) => match refusal {
+            Refusal::Denied => ("denied", 1003),
+            Refusal::InvalidCode => ("invalid_code", 1003),
+            Refusal::Over => ("invalid_code", 1019),
+            Refusal::NotAMember | Refusal::UnknownEmployee => ("not_a_member", 1003),
+            Refusal::NoRole | Refusal::RoleNotHeld(_) | Refusal::RoleTakenAway(_) => ("no_role", 1003),
+            Refusal::Disabled => ("disabled", 1003),
+            // Nobody who comes back from the platform is told these.
+            Refusal::Token(_) | Refusal::NoSuchRole(_) | Refusal::Exists => ("internal", 1005),
+        },
         Failure::Internal(
             Cause::PlatformUnreachable
             | Cause::PlatformGarbled

@@ -182,6 +182,7 @@ pub(super) async fn proceed(
 ) -> Result<(SetCookie, Reply<Proceed>), Failure> {
     let (bound_to, set_cookie) = bound(&desk, &cookies)?;
     let at = desk.clone();
-    let answer = to_the_end(async move { at.auth.proceed(&ask.pending, bound_to, &visitor).await }).await?;
+    let answer = to_the_end(async move { at.auth.proceed(&ask.pending, bound_to, &visitor).await }).await;
+    let answer = answer.inspect_err(|failure| desk.metrics.refused(landing::word(failure).0))?;
     Ok((set_cookie, Reply(Proceed { redirect_to: landing::address(&desk, &answer) })))
 }

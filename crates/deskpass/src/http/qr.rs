@@ -20,7 +20,7 @@ use super::failure::{BadRequest, Failure};
 use super::fields::{Ask, Fields, Problem, Problems};
 use super::query::Query;
 use super::redirect::CALLBACK;
-use super::{browser, events, oauth, picture};
+use super::{browser, events, landing, oauth, picture};
 use crate::Desk;
 
 /// The client that a QR code is for: the one that is named, else the one whose page asks, else the employees'.
@@ -198,7 +198,9 @@ pub(super) struct Decided {
 
 /// The phone says yes.
 pub(super) async fn confirm(State(desk): State<Desk>, Body(ask): Body<Confirming>) -> Result<Reply<Decided>, Failure> {
-    to_the_end(async move { desk.auth.confirm(&ask.confirm).await }).await?;
+    let at = desk.clone();
+    let confirmed = to_the_end(async move { at.auth.confirm(&ask.confirm).await }).await;
+    confirmed.inspect_err(|failure| desk.metrics.refused(landing::word(failure).0))?;
     Ok(Reply(Decided { success: true }))
 }
 

@@ -1,0 +1,127 @@
+//! How a session begins: all of it, or nothing.
+
+use deskpass_core::{Digest, EmployeeKey, Session, Timestamp};
+
+use super::{Ended, deny};
+use crate::cache::Change;
+use crate::database::Tx;
+use crate::{LogEntry, Store, StoreError, links};
+
+/// A session about to begin.
+#[derive(Clone, Debug)]
+pub struct Birth {
+    /// What the token hashes to.
+    pub digest: Digest,
+    /// The session.
+    pub session: Session,
+    /// What it stands on, without which it does not begin.
+    pub grounds: Grounds,
+    /// How many sessions the person may have at once; the oldest end.
+    pub at_most: Option<usize>,
+    /// How long the digests of those are denied.
+    pub deny_until: Timestamp,
+    /// The row for the log.
+    pub entry: LogEntry,
+}
+
+/// What a session stands on besides its employee.
+#[derive(Clone, Debug)]
+pub enum Grounds {
+    /// Nothing.
+    None,
+    /// A proof, which it uses up.
+    Proof(Digest),
+    /// A link, by which this identity acts as the employee.
+    Link(EmployeeKey),
+}
+
+/// What became of a session that was to begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// It has begun.
+    Begun,
+    /// Its employee is gone or shut out.
+    ShutOut,
+    /// What it was to stand on does not hold.
+    Groundless,
+}
+
+impl Store {
+    /// Begins a session and logs it, if it may begin.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn begin_session(&self, birth: Birth) -> Result<Beginning, StoreError> {
+        self.database.write(move |tx| begin(tx, birth)).await
+    }
+}
+
+fn begin(tx: &mut Tx<'_>, birth: Birth) -> Result<Beginning, StoreError> {
+    let Birth { digest, session, grounds, at_most, deny_until, entry } = birth;
+    let (employee, now) = (&session.employee, session.created_at);
+    let founded = match &grounds {
+        Grounds::None => true,
+        Grounds::Proof(proof) => links::permitted(tx, *proof, employee, now)?.is_some(),
+        Grounds::Link(identity) => links::stands(tx, identity, employee)?,
+    };
+    if !founded {
+        return Ok(Beginning::Groundless);
+    }
+    // Before the session is written, so that somebody who is being shut out meanwhile is not missed: whoever comes second
+    // waits for this row.
+    if !is_let_in(tx, &session, &entry)? {
+        return Ok(Beginning::ShutOut);
+    }
+    insert(tx, digest, &session)?;
+    entry.write(tx)?;
+    if let Grounds::Proof(proof) = grounds {
+        links::spend(tx, proof, employee, now)?;
+    }
+    if let Some(at_most) = at_most {
+        end_oldest(tx, employee, digest, at_most, deny_until)?;
+    }
+    tx.touch(Change::Born(digest, session));
+    Ok(Beginning::Begun)
+}
+
+/// Notes the sign-in with the employee, unless they are gone or shut out.
+fn is_let_in(tx: &Tx<'_>, session: &Session, entry: &LogEntry) -> Result<bool, StoreError> {
+    let text = "UPDATE employee SET last_login_at = $3, last_login_ip = $4
+        WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
+    let (corp, id) = (session.employee.corp(), session.employee.id());
+    Ok(tx.execute(text, &args![corp, id, session.created_at, entry.visitor.address.logged])? == 1)
+}
+
+fn insert(tx: &Tx<'_>, digest: Digest, session: &Session) -> Result<(), StoreError> {
+    let text = "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at,
+        expires_at, proven, lent_role_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+    let values = args![
+        digest,
+        session.employee.corp(),
+        session.employee.id(),
+        session.current_role,
+        session.method.name(),
+        session.source.name(),
+        session.created_at,
+        session.expires_at,
+        session.proven,
+        session.lent
+    ];
+    tx.execute(text, &values).map(drop)
+}
+
+/// Ends the oldest sessions of an employee, so that `at_most` remain with the one just `born`.
+fn end_oldest(
+    tx: &mut Tx<'_>,
+    key: &EmployeeKey,
+    born: Digest,
+    at_most: usize,
+    deny_until: Timestamp,
+) -> Result<(), StoreError> {
+    let text =
+        "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE corp_id = $1 AND employee_key = $2
+        AND digest <> $3 ORDER BY created_at DESC, digest LIMIT 1000 OFFSET $4) RETURNING digest";
+    let others = i64::try_from(at_most.saturating_sub(1)).unwrap_or(i64::MAX);
+    let ended = tx.rows(text, &args![key.corp(), key.id(), born, others], |row| row.digest(0))?;
+    ended.into_iter().try_for_each(|digest| deny(tx, digest, Ended::Kicked, deny_until))
+}
