@@ -18,7 +18,7 @@ fn told(output: &Output) -> (bool, String) {
 #[test]
 fn every_command_has_help_with_an_example() {
     let directory = tempfile::tempdir().unwrap();
-    let commands: [&[&str]; 11] = [
+    let commands: [&[&str]; 17] = [
         &[],
         &["serve"],
         &["migrate"],
@@ -30,6 +30,12 @@ fn every_command_has_help_with_an_example() {
         &["role", "revoke"],
         &["config", "check"],
         &["config", "show"],
+        &["employee"],
+        &["role"],
+        &["config"],
+        &["link"],
+        &["doctor"],
+        &["simulate"],
     ];
     for command in commands {
         let (success, text) = run(directory.path(), &[command, &["--help"]].concat());
@@ -152,6 +158,12 @@ fn production_without_its_secrets_does_not_start_and_says_what_is_missing() {
             assert!(text.contains(&format!("\n- {key}: ")), "{key} is missing in\n{text}");
         }
         assert!(text.contains("openssl rand -base64 32"), "{text}");
+        assert!(text.ends_with("\nto try it out without any settings: deskpass serve --dev\n"), "{text}");
+    }
+    // Whoever has something else to mend is past trying it out.
+    for command in [&["serve", "--listen", "nowhere"][..], &["config", "check", "--listen", "nowhere"]] {
+        let (success, text) = run(directory.path(), command);
+        assert!(!success && text.contains("\n- listen (") && !text.contains("serve --dev"), "{text}");
     }
     assert!(!directory.path().join("data").exists(), "nothing was made");
 }
@@ -196,6 +208,26 @@ fn damaged_data_is_not_replaced_by_nothing() {
 }
 
 #[test]
+fn data_that_cannot_be_written_is_not_called_damaged() {
+    let directory = tempfile::tempdir().unwrap();
+    assert!(run(directory.path(), &["migrate", "--dev"]).0);
+    // In the way of the file that the database writes to first.
+    std::fs::create_dir(directory.path().join("data/deskpass.db-wal")).unwrap();
+    let (success, text) = run(directory.path(), &["migrate", "--dev"]);
+    assert!(!success && text.contains("look for room on the disk and for permissions"), "{text}");
+    assert!(!text.contains("backup"), "{text}");
+}
+
+#[test]
+fn data_that_cannot_be_looked_for_is_not_called_missing() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("file"), "").unwrap();
+    let (success, text) = run(directory.path(), &["employee", "list", "--dev", "--data", "file/data"]);
+    assert!(!success && text.contains("cannot look into file/data: Not a directory"), "{text}");
+    assert!(!text.contains("there is no deskpass data"), "{text}");
+}
+
+#[test]
 fn data_that_has_vanished_is_not_replaced_by_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let database = directory.path().join("data/deskpass.db");
@@ -220,16 +252,50 @@ fn config_show_says_what_is_wrong_too() {
     assert!(!success && text.contains("--dev-allow-remote"), "{text}");
 }
 
+/// Runs `config check` with production's settings and some more.
+fn checked(directory: &Path, more: &[(&str, &str)]) -> (bool, String) {
+    let mut command = binary();
+    for (key, value) in PRODUCTION.iter().chain(more) {
+        command.env(format!("DESKPASS_{}", key.to_uppercase().replace('.', "__")), value);
+    }
+    told(&command.current_dir(directory).args(["config", "check"]).output().unwrap())
+}
+
+#[test]
+fn config_check_looks_at_the_verification_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let check = |name: &str| checked(directory.path(), &[("platform.verify_file", name)]);
+    for name in ["WW_verify_a.txt", "other.txt"] {
+        std::fs::write(directory.path().join(name), "a").unwrap();
+    }
+    let (success, text) = check("WW_verify_a.txt");
+    assert!(success && text.contains("the settings are good (production mode)"), "{text}");
+    for (name, words) in [("WW_verify_gone.txt", "cannot be read"), ("other.txt", "its name must be")] {
+        let (success, text) = check(name);
+        assert!(!success && text.contains(name) && text.contains(words) && !text.contains("good"), "{text}");
+    }
+}
+
+#[test]
+fn config_check_refuses_a_secret_with_a_blank() {
+    let directory = tempfile::tempdir().unwrap();
+    let (success, text) = checked(directory.path(), &[("platform.secret", "canary-corp-secret ")]);
+    assert!(!success && text.contains("platform.secret") && text.contains("it contains a blank"), "{text}");
+    assert!(!text.contains("canary"), "{text}");
+}
+
+#[test]
+fn an_agent_id_may_be_a_number() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("deskpass.toml"), "[platform]\nagent_id = 1000002\n").unwrap();
+    let (success, text) = checked(directory.path(), &[]);
+    assert!(success, "{text}");
+}
+
 #[test]
 fn open_bind_in_production_wants_to_know_its_proxies() {
     let directory = tempfile::tempdir().unwrap();
-    let check = |more: &[(&str, &str)]| {
-        let mut command = binary();
-        for (key, value) in PRODUCTION.iter().chain(more) {
-            command.env(format!("DESKPASS_{}", key.to_uppercase().replace('.', "__")), value);
-        }
-        told(&command.current_dir(directory.path()).args(["config", "check"]).output().unwrap())
-    };
+    let check = |more: &[(&str, &str)]| checked(directory.path(), more);
     let open = [("bind.mode", "open"), ("bind.networks", "10.1.0.0/16")];
     let (success, text) = check(&open);
     assert!(!success && text.contains("trusted_proxies"), "{text}");
@@ -261,4 +327,23 @@ fn files_are_for_their_owner_alone() {
         assert_eq!(mode(&path), 0o600, "{path:?}");
     }
     process.kill();
+}
+
+#[test]
+fn files_that_others_may_read_are_warned_of() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let log = || Process::serve(&data, &[]).terminate().1;
+    let quiet = log();
+    assert!(!quiet.contains("chmod"), "{quiet}");
+    let database = data.join("deskpass.db");
+    for (path, open, closed, wanted) in [(&data, 0o710, 0o700, "chmod 700"), (&database, 0o604, 0o600, "chmod 600")] {
+        let allow = |mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        allow(open);
+        let told = log();
+        assert_eq!(told.matches("chmod").count(), 1, "{told}");
+        assert!(told.contains("WARN") && told.contains(&format!("{wanted} {}", path.display())), "{told}");
+        allow(closed);
+    }
 }

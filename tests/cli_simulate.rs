@@ -28,6 +28,15 @@ impl Simulated {
         Self { child, stdout, address }
     }
 
+    /// What it writes up to a line with this word.
+    fn until(&mut self, word: &str) -> String {
+        let mut text = String::new();
+        while !text.contains(word) {
+            assert_ne!(self.stdout.read_line(&mut text).unwrap(), 0, "{word} is missing in\n{text}");
+        }
+        text
+    }
+
     /// Puts something to one of its controls, such as `faults`.
     pub(crate) async fn put(&self, control: &str, value: &Value) {
         let body = value.to_string();
@@ -87,6 +96,45 @@ fn it_says_how_to_use_it_and_stops_when_asked() {
         );
         assert!(!rest.contains("canary-secret"), "{rest}");
     }
+}
+
+/// The settings among what it wrote.
+fn settings(text: &str) -> String {
+    let setting = |line: &&str| line.starts_with("    ") && (line.contains(" = ") || line.contains('#'));
+    text.lines().filter(setting).flat_map(|line| [line, "\n"]).collect()
+}
+
+#[test]
+fn what_it_prints_is_all_that_a_desk_needs() {
+    for (domain, public_url) in
+        [("desk.example.com", "https://desk.example.com"), ("localhost:8080", "http://localhost:8080")]
+    {
+        let directory = tempfile::tempdir().unwrap();
+        let mut simulated = Simulated::start(&["--domain", domain]);
+        let pasted = settings(&simulated.until("People"));
+        assert!(pasted.contains(&format!("    public_url = \"{public_url}\"\n")), "{pasted}");
+        assert!(pasted.contains("    platform.secret = \"simulated\"\n"), "{pasted}");
+        std::fs::write(directory.path().join("deskpass.toml"), &pasted).unwrap();
+        let output = binary().current_dir(directory.path()).args(["doctor", "--language", "en"]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && !text.contains('✗'), "{pasted}\n{text}");
+        assert!(text.contains(&format!("✓ trusted domain: {domain}\n")), "{text}");
+    }
+}
+
+#[test]
+fn it_says_that_the_domain_must_match() {
+    let (_, rest) = Simulated::start(&[]).stop("TERM");
+    assert!(rest.contains("    public_url = \"http://localhost:8080\"\n"), "{rest}");
+    let told = |line: &str| {
+        ["doctor", "trusted domain", "--domain HOST[:PORT]", "must match public_url"]
+            .iter()
+            .all(|word| line.contains(word))
+    };
+    assert!(rest.lines().any(told), "{rest}");
+    let key = |text: &str| text.lines().find(|line| line.contains("encryption_key = ")).unwrap().to_owned();
+    let (_, again) = Simulated::start(&[]).stop("TERM");
+    assert_ne!(key(&rest), key(&again), "no published key comes into use");
 }
 
 #[tokio::test]

@@ -134,6 +134,7 @@ async fn somebody_of_a_connected_corporation_says_which_employee_they_are() {
     browser.type_into("#employee-id", "nobody").await;
     browser.click("#bind-submit").await;
     browser.wait_for("#bind-refusal").await;
+    assert!(browser.text("#bind-refusal").await.contains("ask the IT help desk"));
     picture(&browser, "bind").await;
     browser.script("document.querySelector('#employee-id').value = ''", &[]).await;
     browser.type_into("#employee-id", "user01").await;
@@ -141,6 +142,25 @@ async fn somebody_of_a_connected_corporation_says_which_employee_they_are() {
     browser.wait_for("body[data-view=account]").await;
     assert_eq!(browser.text("#name").await, "Uma User");
     nothing_was_blocked(&browser).await;
+}
+
+/// Nobody can scan their own screen: on a phone the other way comes first, and a code only for another phone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_phone_is_not_asked_to_scan_itself() {
+    let (_directory, service) = service();
+    let driver = Driver::start();
+    let phone = driver.browser(Options { phone: true, ..Options::default() }).await;
+    phone.goto(&format!("http://{}/h5/", service.address)).await;
+    phone.wait_for("#here").await;
+    picture(&phone, "sign-in-phone").await;
+    let mut client = crate::harness::Client::connect(&service.address).await;
+    let asked = r#"deskpass_requests_total{method="GET",route="/api/auth/qrcode",outcome="ok"} 0"#;
+    assert!(client.get("/metrics", &[]).await.body.contains(asked));
+    phone.click("#code summary").await;
+    phone.wait_for("#welcome[data-state=waiting]").await;
+    phone.click("#here").await;
+    phone.wait_until("location.pathname === '/sim/wwlogin/sso/login'").await;
+    nothing_was_blocked(&phone).await;
 }
 
 /// A link with somebody else's ticket signs nobody in.

@@ -121,6 +121,21 @@ on_every_store! {
         assert_eq!(client.get("/api/ready", &[]).await.data()["dependencies"]["platform"], "ok");
     }
 
+    async fn a_platform_that_lets_nobody_in_shows_as_such(desk) {
+        let mut client = desk.client().await;
+        let page = format!("http://{}/h5/", desk.address);
+        let state = async |client: &mut Client| client.get("/api/ready", &[]).await.data()["dependencies"]["platform"].clone();
+        assert_eq!(state(&mut client).await, "unknown");
+        client.fault(&json!({ "api": "auth/getuserinfo", "errcode": 60020 })).await;
+        assert_eq!(fragment(&land(&mut client, &page).await, "error"), "platform_unavailable");
+        assert_eq!(state(&mut client).await, "refused");
+        assert!(client.get("/metrics", &[]).await.body.contains("deskpass_platform_ok 0"));
+        // A code that is no good says that the platform looks at codes again.
+        client.fault(&json!({ "api": "auth/getuserinfo", "errcode": 40029 })).await;
+        assert_eq!(fragment(&land(&mut client, &page).await, "error"), "invalid_code");
+        assert_eq!(state(&mut client).await, "ok");
+    }
+
     async fn what_the_platform_does_not_tell_keeps_nobody_out(desk) {
         let mut client = desk.client().await;
         let page = format!("http://{}/h5/", desk.address);

@@ -161,6 +161,15 @@ on_every_store! {
 }
 
 #[tokio::test]
+async fn whoever_leaves_out_the_slash_is_sent_to_the_page() {
+    let desk = TestDesk::start().await;
+    for page in ["/h5", "/itagent", "/itadmin"] {
+        let answer = desk.client().await.get(page, &[]).await;
+        assert_eq!((answer.status, answer.header("location")), (308, Some(&*format!("{page}/"))));
+    }
+}
+
+#[tokio::test]
 async fn the_pages_refuse_frames_and_anything_from_elsewhere() {
     let desk = TestDesk::start().await;
     let mut client = desk.client().await;

@@ -9,7 +9,8 @@ import { say } from './words.js';
 const client = known(location.pathname.split('/')[1]);
 const desk = say(client);
 const inWeCom = /wxwork/i.test(navigator.userAgent);
-const onPhone = /Mobile/.test(navigator.userAgent);
+const onPhone = /Mobile/.test(navigator.userAgent) && !inWeCom;
+const REFUSED = 1003;
 
 /** Looks at what the address brought and goes on from there. */
 async function arrive() {
@@ -21,7 +22,7 @@ async function arrive() {
   } else if (fragment.has('ticket')) {
     await trade(fragment.get('ticket'));
   } else if (fragment.has('bind_ticket')) {
-    askWho(fragment.get('bind_ticket'));
+    askWho(fragment.get('bind_ticket'), fragment.get('scanned') === '1');
   } else if (fragment.has('error')) {
     await stay(explain(fragment));
   } else if (query.has('state')) {
@@ -48,9 +49,9 @@ async function stay(why) {
   else welcome(why);
 }
 
-async function signedIn(token) {
+async function signedIn(token, next = {}) {
   tab.set('token', token);
-  notice({});
+  notice(next);
   await showAccount(token, (why) => {
     tab.drop('token');
     welcome({ text: why });
@@ -61,7 +62,7 @@ async function signedIn(token) {
 function welcome(why = {}) {
   notice(why);
   show('welcome');
-  if (!inWeCom) showCode(client, signedIn);
+  if ($('code').open) showCode(client, signedIn);
 }
 
 function notice({ title = '', text = '', ref = '' }) {
@@ -78,13 +79,22 @@ async function goToPlatform(button, mode) {
   const ask = new URLSearchParams({ redirect_uri: location.origin + location.pathname, ...mode });
   const answer = await get(`/api/auth/oauth2/url?${ask}`);
   if (answer.code === 0) leave(answer.data.authorize_url, (url) => location.assign(url));
-  else notice({ title: say('trouble'), text: answer.message });
+  else notice({ title: say('trouble'), text: firstProblem(answer) });
   button.disabled = false;
 }
 
-function askWho(proof) {
+/** What is wrong with a field says more than that some field is wrong. */
+function firstProblem({ message, data }) {
+  const [first] = Object.values((data && data.fields) || {});
+  return first ? String(first) : message;
+}
+
+/** Asks which employee this is; who `scanned` a computer's code has to do so again afterwards. */
+function askWho(proof, scanned) {
+  const next = scanned ? say('scan_again') : '';
   stopCode();
   notice({});
+  tell('bind-scan', next);
   show('bind');
   $('bind-form').onsubmit = async (event) => {
     event.preventDefault();
@@ -92,23 +102,39 @@ function askWho(proof) {
     $('bind-submit').disabled = true;
     const answer = await post('/api/auth/bind', { employee_id: $('employee-id').value.trim(), bind_ticket: proof });
     $('bind-submit').disabled = false;
-    if (answer.code === 0) await signedIn(answer.data.token);
-    else tell('bind-refusal', answer.message);
+    if (answer.code === 0) await signedIn(answer.data.token, { text: next });
+    else tell('bind-refusal', whyNot(answer));
   };
+}
+
+/** The desk does not tell which part was wrong, so that nobody can try out IDs: we tell what to do next. */
+function whyNot({ code, message, data }) {
+  const roleless = data && data.reason === 'no_role';
+  return code === REFUSED && !roleless ? say('bind_refused') : message;
 }
 
 function dress() {
   document.body.classList.toggle('in-wecom', inWeCom);
+  document.body.classList.toggle('on-phone', onPhone);
+  $('welcome').classList.toggle('wide', !onPhone);
   $('welcome-title').textContent = say('sign_in_to', { desk });
-  $('bind-label').textContent = say('bind_label', { desk });
   $('bind-other').href = location.pathname;
   $('here').textContent = say(onPhone ? 'here_phone' : 'here');
   $('here').onclick = () => goToPlatform($('here'), { mode: 'web' });
+  $('here').classList.toggle('main', onPhone);
   $('wecom').onclick = () => goToPlatform($('wecom'), {});
   $('renew').onclick = () => {
     $('welcome-title').focus();
     showCode(client, signedIn);
   };
+  offerCode();
+}
+
+/** Nobody can scan the phone in their hand: there the code is for another phone, and waits to be asked for. */
+function offerCode() {
+  const code = $('code');
+  code.open = !inWeCom && !onPhone;
+  if (onPhone) code.ontoggle = () => (code.open ? showCode(client, signedIn) : stopCode());
 }
 
 open(() => {

@@ -13,6 +13,7 @@ const WORDS = {
   or: ['or', '或'],
   here: ['Sign in on this computer', '在此电脑上登录'],
   here_phone: ['Sign in on this device', '在此设备上登录'],
+  other_phone: ['Use another phone', '使用另一部手机扫码'],
   advice: [
     'Only scan a code on a screen in front of you, never one that somebody sent you.',
     '只扫描您面前屏幕上的二维码，切勿扫描他人发来的二维码。',
@@ -29,7 +30,12 @@ const WORDS = {
   ticket_gone: ['This sign-in has expired. Please start again.', '本次登录已过期，请重新开始。'],
   bind_title: ['One more step', '还差一步'],
   bind_lead: ['You come from a connected company. Tell us which employee you are here.', '您来自互联企业，请告诉我们您在本企业的员工身份。'],
-  bind_label: ['Your employee ID at {desk}', '您在{desk}的员工编号'],
+  bind_label: ['Your employee ID here', '您在本企业的员工编号'],
+  bind_refused: [
+    'That did not work. Check the ID, or ask the IT help desk to approve you.',
+    '未能登录。请核对员工编号，或联系 IT 服务台为您开通。',
+  ],
+  scan_again: ['Then scan the code on the computer again.', '完成后请重新扫描电脑上的二维码。'],
   bind: ['Sign in', '登录'],
   bind_other: ['Sign in another way', '使用其他方式登录'],
   roles: ['You act as', '当前身份'],

@@ -69,11 +69,14 @@ impl Auth {
     async fn profile(&self, identity: &Identity) -> Result<Profile, Error> {
         let told = timeout(PATIENCE, self.platform.profile(identity)).await;
         let told = told.unwrap_or(Err(PlatformError::Unreachable(Unreachable::TimedOut)));
-        let told = told.inspect_err(|error| tracing::warn!(%error, "the platform does not tell who somebody is"));
+        let told = told.inspect_err(|error| tracing::info!(%error, "the platform tells neither name nor department"));
         let nothing = Profile { name: None, department: None, avatar: None, standing: Standing::Unknown };
         let profile = told.unwrap_or(nothing);
         match profile.standing {
-            Standing::Disabled | Standing::Left => Err(Refusal::Disabled.into()),
+            Standing::Disabled | Standing::Left => {
+                tracing::info!(?identity, "the platform says that somebody has left or is disabled");
+                Err(Refusal::Disabled.into())
+            }
             Standing::Active | Standing::NotActivated | Standing::Unknown => Ok(profile),
         }
     }

@@ -23,7 +23,10 @@ impl Auth {
         match &self.policy.bind {
             BindPolicy::Open => {}
             BindPolicy::OpenTo(networks) if networks.contain(visitor.address.decided) => {}
-            BindPolicy::OpenTo(_) | BindPolicy::Proof | BindPolicy::Off => return Err(Refusal::UnknownEmployee.into()),
+            BindPolicy::OpenTo(_) | BindPolicy::Proof | BindPolicy::Off => {
+                tracing::info!(?employee, with_proof = proof.is_some(), "a binding was refused");
+                return Err(Refusal::UnknownEmployee.into());
+            }
         }
         self.sign_in(bound(employee, Proven::No, visitor)).await
     }

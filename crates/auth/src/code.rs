@@ -101,7 +101,7 @@ impl Auth {
         match (self.recognise(identity).await?, scan_id) {
             (Arrival::Known(who), Some(scan_id)) => Ok(Answer::Decide(self.scan(scan_id, who, visitor.clone()).await?)),
             (Arrival::Known(who), None) => self.let_in(who, *flow, visitor).await,
-            (Arrival::Stranger(identity), _) => self.prove(identity, *flow).await,
+            (Arrival::Stranger(identity), scan_id) => self.prove(identity, *flow, scan_id.is_some()).await,
         }
     }
 }

@@ -51,8 +51,15 @@ pub enum Answer {
     SignedIn(Secret<Ticket>, Destination),
     /// They must say that it was they who began, with this.
     Continue(Secret<Pending>),
-    /// They must say which employee they are, with this.
-    Bind(Secret<BindProof>, Destination),
+    /// They must say which employee they are.
+    Bind {
+        /// With this.
+        proof: Secret<BindProof>,
+        /// There.
+        to: Destination,
+        /// Whether it was a phone that scanned a code, which it can do again afterwards.
+        scanned: bool,
+    },
 }
 
 /// Somebody who must say that it was they who began.
@@ -130,14 +137,22 @@ impl Auth {
     }
 
     /// Hands out a proof of who somebody is, with which they say as whom they want to act.
-    pub(crate) async fn prove(&self, identity: EmployeeKey, flow: Option<Digest>) -> Result<Answer, Error> {
+    pub(crate) async fn prove(
+        &self,
+        identity: EmployeeKey,
+        flow: Option<Digest>,
+        scanned: bool,
+    ) -> Result<Answer, Error> {
+        // Whoever is to approve a link needs to know for whom.
+        tracing::info!(?identity, "somebody of a connected corporation is asked which employee they are");
         if matches!(self.policy.bind, BindPolicy::Off) {
             return Err(Refusal::NotAMember.into());
         }
         let proof = Secret::<BindProof>::generate(&self.entropy)?;
         self.store.keep_proof(proof.digest(), identity, self.clock.now() + PROOF_LIFETIME).await?;
         let destination = self.destination(flow);
-        Ok(Answer::Bind(proof, destination.map_or(Destination::Client(LoginSource::H5), Destination::Asked)))
+        let to = destination.map_or(Destination::Client(LoginSource::H5), Destination::Asked);
+        Ok(Answer::Bind { proof, to, scanned })
     }
 
     /// Who would be signed in by continuing. Asking changes nothing.

@@ -8,6 +8,7 @@ mod serve;
 mod simulate;
 
 use std::fmt::Display;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -40,16 +41,19 @@ enum Command {
     #[command(after_help = "Example:\n  deskpass migrate --data /var/lib/deskpass")]
     Migrate(Common),
     /// Add, list, disable and enable employees.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Example: the first administrator\n  deskpass employee add zhangsan --role admin --role user"
+    )]
     Employee(employee::EmployeeCommand),
     /// Give roles to employees and take them away.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example:\n  deskpass role grant zhangsan admin")]
     Role(employee::RoleCommand),
     /// Say who of a connected corporation may act as which employee.
     #[command(subcommand, after_help = "Example:\n  deskpass link approve wwpartner/lisi zhangsan")]
     Link(link::LinkCommand),
     /// Look at the settings.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example:\n  deskpass config check --config /etc/deskpass.toml")]
     Config(config::ConfigCommand),
     /// Check settings, data and platform, and say how to mend what is wrong.
     ///
@@ -92,11 +96,15 @@ struct Serving {
 
 /// Why a command failed, ready to be shown.
 #[derive(Debug)]
-struct Failed(String);
+struct Failed {
+    why: String,
+    /// What could be done instead.
+    hint: Option<&'static str>,
+}
 
 impl<E: Display> From<E> for Failed {
     fn from(error: E) -> Self {
-        Self(error.to_string())
+        Self { why: error.to_string(), hint: None }
     }
 }
 
@@ -116,10 +124,13 @@ impl Cli {
         };
         match done {
             Ok(()) => ExitCode::SUCCESS,
-            Err(Failed(why)) => {
+            Err(Failed { why, hint }) => {
                 // Several problems stand in a list, so that each can be seen to begin.
                 let several = why.trim_end().contains('\n');
                 eprintln!("deskpass: {}", if several { format!("\n{why}").replace('\n', "\n- ") } else { why });
+                if let Some(hint) = hint {
+                    eprintln!("{hint}");
+                }
                 ExitCode::FAILURE
             }
         }
@@ -127,6 +138,14 @@ impl Cli {
 }
 
 impl Serving {
+    /// The settings; whoever has made none may only want to try it.
+    fn settings(&self) -> Result<Settings, Failed> {
+        self.with_sources(crate::config::load).map_err(|error| {
+            let hint = error.only_missing().then_some("to try it out without any settings: deskpass serve --dev");
+            Failed { hint, ..error.into() }
+        })
+    }
+
     fn with_sources<T>(&self, use_them: impl FnOnce(&Sources<'_>) -> T) -> T {
         let mut overrides = Vec::new();
         if let Some(listen) = &self.listen {
@@ -166,9 +185,8 @@ impl Common {
     /// became of it.
     fn send(&self, errand: &Errand, look: &str) -> Result<(), Failed> {
         let (runtime, settings) = (runtime()?, self.settings()?);
-        if !errand.may_be_first() && !settings.data.join("deskpass.db").exists() {
-            let data = settings.data.display();
-            return Err(Failed(format!("there is no deskpass data in {data}; check --data and the settings")));
+        if !errand.may_be_first() {
+            find_database(&settings.data)?;
         }
         let development = settings.development;
         let told = match runtime.block_on(Desk::open(settings)) {
@@ -182,12 +200,31 @@ impl Common {
             })?,
             Err(error) => return Err(error.into()),
         };
-        println!("{}", told.map_err(Failed)?);
+        println!("{}", told?);
         Ok(())
     }
 }
 
-fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+/// Whether there is data at all: an errand that only looks must not make any.
+fn find_database(data: &Path) -> Result<(), Failed> {
+    match data.join("deskpass.db").try_exists() {
+        Ok(true) => Ok(()),
+        Ok(false) => {
+            Err(format!("there is no deskpass data in {}; check --data and the settings", data.display()).into())
+        }
+        Err(error) => Err(out_of_sight(data, &error).into()),
+    }
+}
+
+fn out_of_sight(data: &Path, error: &io::Error) -> String {
+    let mend = match error.kind() {
+        io::ErrorKind::PermissionDenied => "run it as the user the service runs as",
+        _ => "check --data and the settings",
+    };
+    format!("cannot look into {}: {error}; {mend}", data.display())
+}
+
+fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
 
@@ -195,4 +232,19 @@ fn migrate(common: &Common) -> Result<(), Failed> {
     let desk = runtime()?.block_on(Desk::open(common.settings()?))?;
     println!("{} is up to date", desk.settings.data.display());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_of_somebody_else_is_not_called_empty() {
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        let told = out_of_sight(Path::new("/var/lib/deskpass"), &denied).to_lowercase();
+        assert_eq!(
+            told,
+            "cannot look into /var/lib/deskpass: permission denied; run it as the user the service runs as"
+        );
+    }
 }

@@ -126,6 +126,9 @@ pub fn routes() -> Vec<Route> {
     for path in ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/", "/assets/{file}"] {
         table.push(Route::new(GET, path, Anyone, ["Reading the page failed", "读取页面失败"], page::page));
     }
+    for path in ["/h5", "/itagent", "/itadmin"] {
+        table.push(Route::new(GET, path, Anyone, ["Reading the page failed", "读取页面失败"], page::slash));
+    }
     for path in ["/sim", "/sim/", "/sim/{*rest}"] {
         for method in [GET, POST, Method::PUT, Method::DELETE] {
             table.push(Route::new(method, path, Developer, ["The simulated platform failed", "模拟平台失败"], sim::answer));

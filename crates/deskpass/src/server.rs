@@ -63,6 +63,9 @@ impl Server {
     /// more connections, and finishes what is under way.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self { desk, listener, errands, .. } = self;
+        let mode = if desk.settings.development { "development" } else { "production" };
+        let (address, data) = (desk.settings.listen, desk.settings.data.display());
+        tracing::info!(version = env!("CARGO_PKG_VERSION"), mode, %address, %data, "started");
         let mut chores = JoinSet::new();
         chores.spawn(upkeep(desk.clone()));
         if let Some(errands) = errands {

@@ -119,7 +119,7 @@ impl Metrics {
         let gauge = |gauge: &Gauge, count: usize| gauge.set(count as f64);
         gauge(&self.cached_sessions, desk.auth.store.cached_sessions());
         gauge(&self.under_way, desk.auth.shared.sign_ins.len());
-        gauge(&self.platform, usize::from(desk.auth.platform.circuit() == Circuit::Closed));
+        gauge(&self.platform, usize::from(matches!(desk.auth.platform.circuit(), Circuit::Closed | Circuit::Untried)));
         self.handle.render()
     }
 

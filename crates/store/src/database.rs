@@ -8,7 +8,7 @@ mod migrate;
 mod writer;
 
 use std::fs;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -38,12 +38,12 @@ pub enum OpenError {
         source: std::io::Error,
     },
     /// The database says no.
-    #[error("cannot open {}: {detail}; if the file is damaged, restore it from a backup", path.display())]
+    #[error("cannot open {}: {}", path.display(), advised(error))]
     Database {
         /// The database's file.
         path: PathBuf,
         /// What the database said.
-        detail: String,
+        error: StoreError,
     },
     /// The database is gone, though there was one.
     #[error("{} is missing or empty, though this directory had a database; restore it from a backup, or choose another directory with --data", .0.display())]
@@ -110,7 +110,9 @@ impl Database {
             return Err(OpenError::Lost(path));
         }
         create(&path).map_err(refused)?;
-        let broken = |error: StoreError| OpenError::Database { path: path.clone(), detail: error.to_string() };
+        warn_if_others_may(directory, "700");
+        warn_if_others_may(&path, "600");
+        let broken = |error: StoreError| OpenError::Database { path: path.clone(), error };
         let sql = Sql::open_writer(&path).map_err(broken)?;
         migrate::run(&sql, mode.name(), now).map_err(|error| error.at(directory, &path))?;
         lock.mark().map_err(refused)?;
@@ -139,4 +141,46 @@ impl Database {
 /// Makes an empty database file that only this user can read, unless there is one.
 fn create(path: &Path) -> std::io::Result<()> {
     fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path).map(drop)
+}
+
+/// What the database said, with what can be done about it where that is known.
+fn advised(error: &StoreError) -> String {
+    error.remedy().map_or_else(|| error.to_string(), |remedy| format!("{error}; {remedy}"))
+}
+
+/// Somebody may have meant it, for a backup or a group of operators, so it is no reason not to start.
+fn warn_if_others_may(path: &Path, wanted: &str) {
+    if fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0) {
+        let path = path.display();
+        tracing::warn!("{path} is open to other users of this machine; close it with: chmod {wanted} {path}");
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    fn refusal(directory: &Path) -> String {
+        let opened = Database::open(directory, Mode::Production, Arc::new(Cache::new(10)), Timestamp::from_millis(0));
+        opened.map(drop).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_damaged_file_wants_a_backup() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("deskpass.db"), "not a database".repeat(1_000)).unwrap();
+        let told = refusal(directory.path());
+        assert!(told.ends_with("; if the file is damaged, restore it from a backup"), "{told}");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_wants_no_backup() {
+        let directory = tempfile::tempdir().unwrap();
+        // In the way of the file that the database writes to first.
+        fs::create_dir(directory.path().join("deskpass.db-wal")).unwrap();
+        let told = refusal(directory.path());
+        assert!(told.ends_with("; look for room on the disk and for permissions"), "{told}");
+        assert!(!told.contains("backup"), "{told}");
+    }
 }

@@ -1,11 +1,14 @@
 //! What can go wrong below, and the few words of it that may be told above.
 
+use rusqlite::ErrorCode;
+
 /// The store could not do what was asked. Nothing was changed unless an earlier answer said so.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{detail}")]
 pub struct StoreError {
     cause: Cause,
     detail: String,
+    remedy: Option<Remedy>,
 }
 
 /// Why the store failed, from a closed list that is safe to show.
@@ -19,13 +22,38 @@ pub enum Cause {
     Damaged,
 }
 
+/// What an operator can do about a database that does not open. Nobody else is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Remedy {
+    /// The file is damaged.
+    #[error("if the file is damaged, restore it from a backup")]
+    Restore,
+    /// The disk or its permissions are in the way.
+    #[error("look for room on the disk and for permissions")]
+    MakeRoom,
+}
+
+impl Remedy {
+    fn of(code: ErrorCode) -> Option<Self> {
+        match code {
+            ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt => Some(Self::Restore),
+            ErrorCode::SystemIoFailure
+            | ErrorCode::DiskFull
+            | ErrorCode::ReadOnly
+            | ErrorCode::CannotOpen
+            | ErrorCode::PermissionDenied => Some(Self::MakeRoom),
+            _ => None,
+        }
+    }
+}
+
 impl StoreError {
     pub(crate) fn new(cause: Cause, detail: impl Into<String>) -> Self {
-        Self { cause, detail: detail.into() }
+        Self { cause, detail: detail.into(), remedy: None }
     }
 
     pub(crate) fn damaged(what: &str) -> Self {
-        Self::new(Cause::Damaged, what)
+        Self { remedy: Some(Remedy::Restore), ..Self::new(Cause::Damaged, what) }
     }
 
     /// The part of it that may be shown; the rest is for the log.
@@ -33,10 +61,56 @@ impl StoreError {
     pub fn cause(&self) -> Cause {
         self.cause
     }
+
+    /// What an operator can do about it, where that is known.
+    #[must_use]
+    pub fn remedy(&self) -> Option<Remedy> {
+        self.remedy
+    }
 }
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::new(Cause::Unavailable, error.to_string())
+        let remedy = error.sqlite_error_code().and_then(Remedy::of);
+        Self { remedy, ..Self::new(Cause::Unavailable, error.to_string()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    fn of(code: i32) -> StoreError {
+        rusqlite::Error::SqliteFailure(ffi::Error::new(code), None).into()
+    }
+
+    #[test]
+    fn only_a_damaged_file_is_restored_from_a_backup() {
+        for code in [ffi::SQLITE_NOTADB, ffi::SQLITE_CORRUPT, ffi::SQLITE_CORRUPT_INDEX] {
+            assert_eq!(of(code).remedy(), Some(Remedy::Restore), "{code}");
+        }
+        for code in [
+            ffi::SQLITE_IOERR,
+            ffi::SQLITE_IOERR_WRITE,
+            ffi::SQLITE_FULL,
+            ffi::SQLITE_READONLY,
+            ffi::SQLITE_READONLY_DIRECTORY,
+            ffi::SQLITE_CANTOPEN,
+            ffi::SQLITE_PERM,
+        ] {
+            assert_eq!(of(code).remedy(), Some(Remedy::MakeRoom), "{code}");
+        }
+        assert_eq!(of(ffi::SQLITE_BUSY).remedy(), None);
+    }
+
+    #[test]
+    fn a_remedy_is_not_part_of_what_is_told_above() {
+        for code in [ffi::SQLITE_CORRUPT, ffi::SQLITE_FULL] {
+            let error = of(code);
+            assert_eq!(error.cause(), Cause::Unavailable);
+            assert!(!error.to_string().contains("backup") && !error.to_string().contains("room"), "{error}");
+        }
     }
 }

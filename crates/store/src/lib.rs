@@ -24,7 +24,7 @@ use crate::database::Database;
 pub use cache::{Member, Standing};
 pub use database::{Mode, OpenError};
 pub use directory::{Listed, NewEmployee};
-pub use error::{Cause, StoreError};
+pub use error::{Cause, Remedy, StoreError};
 pub use links::Link;
 pub use login_log::{Event, LogEntry};
 pub use sessions::{Beginning, Birth, Ended, Found, Grounds};

@@ -7,6 +7,7 @@ use std::time::Duration;
 use deskpass_core::{Clock, Timestamp};
 
 use crate::api::Api;
+use crate::errcode::{Actor, meaning};
 use crate::{Error, Garbled};
 
 /// Whether the platform is being asked, as far as signing in needs it.
@@ -23,6 +24,13 @@ pub enum Circuit {
     },
     /// It is asked, but the last calls did not get through.
     Failing,
+    /// It answers, but lets nobody sign in here until an administrator has mended something.
+    Refused {
+        /// What it said.
+        errcode: i64,
+    },
+    /// It has not been asked yet.
+    Untried,
 }
 
 /// How many calls in a row must fail before the platform counts as failing.
@@ -40,6 +48,10 @@ struct State {
     open: BTreeMap<Api, Open>,
     missed: u32,
     missed_at: Timestamp,
+    /// Whether there was a call at all.
+    tried: bool,
+    /// What keeps everybody from signing in, as the platform said at the last try.
+    refused: Option<i64>,
 }
 
 #[derive(Clone, Copy)]
@@ -51,7 +63,7 @@ struct Open {
 
 impl Breakers {
     pub(crate) fn new(clock: Clock) -> Self {
-        let state = State { open: BTreeMap::new(), missed: 0, missed_at: clock.now() };
+        let state = State { open: BTreeMap::new(), missed: 0, missed_at: clock.now(), tried: false, refused: None };
         Self { clock, state: Mutex::new(state) }
     }
 
@@ -68,6 +80,7 @@ impl Breakers {
 
     /// Learns from how a call went.
     pub(crate) fn learn<T>(&self, api: Api, outcome: &Result<T, Error>) {
+        self.note(api, outcome);
         match outcome {
             Ok(_) => self.succeeded(api),
             Err(Error::Refused { errcode, .. }) => {
@@ -79,15 +92,34 @@ impl Breakers {
         }
     }
 
+    /// Notes whether people can sign in. A code that is no good is no hindrance: the platform looked at it.
+    fn note<T>(&self, api: Api, outcome: &Result<T, Error>) {
+        let mut state = self.state();
+        state.tried = true;
+        if api != Api::UserInfo {
+            return;
+        }
+        match outcome {
+            Err(Error::Refused { errcode, .. }) if meaning(*errcode).actor == Actor::Administrator => {
+                state.refused = Some(*errcode);
+            }
+            Ok(_) | Err(Error::Refused { .. }) => state.refused = None,
+            Err(_) => {}
+        }
+    }
+
     /// The platform answered, whatever it said.
     pub(crate) fn reached(&self) {
-        self.state().missed = 0;
+        let mut state = self.state();
+        state.tried = true;
+        state.missed = 0;
     }
 
     /// A call did not get through.
     pub(crate) fn missed(&self) {
         let now = self.clock.now();
         let mut state = self.state();
+        state.tried = true;
         state.missed = state.missed.saturating_add(1);
         state.missed_at = now;
     }
@@ -123,8 +155,13 @@ impl Breakers {
             return Circuit::Open { until, errcode };
         }
         let missing = state.missed >= MISSES && now.since(state.missed_at) < MEMORY;
-        // No token, and none was given at the last try.
-        if missing || token.is_some() { Circuit::Failing } else { Circuit::Closed }
+        match state.refused {
+            // No token, and none was given at the last try.
+            _ if missing || token.is_some() => Circuit::Failing,
+            Some(errcode) => Circuit::Refused { errcode },
+            None if state.tried => Circuit::Closed,
+            None => Circuit::Untried,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -13,7 +13,7 @@ use url::Url;
 use crate::answer::Answer;
 use crate::api::{Api, Question};
 use crate::circuit::Breakers;
-use crate::errcode::{Actor, meaning};
+use crate::errcode::{Actor, Meaning, meaning};
 use crate::remark::Remark;
 use crate::trust::trust;
 use crate::{Error, Garbled, Patience, Settings, SettingsError, Unreachable};
@@ -163,10 +163,11 @@ fn understand(question: &Question<'_>, body: &[u8]) -> Result<Answer, Error> {
     let remark = Remark::new(answer.text("errmsg").unwrap_or_default(), question.secrets());
     let (hint, from_ip) = (remark.hint(), remark.address());
     // A stale code is an everyday thing, the others are worth a look.
-    if meaning(errcode).actor == Actor::Person {
+    let Meaning { actor, text: [meaning, _] } = meaning(errcode);
+    if actor == Actor::Person {
         tracing::info!(api = api.name(), errcode, hint, errmsg = remark.words(), "the platform refused");
     } else {
-        tracing::warn!(api = api.name(), errcode, hint, errmsg = remark.words(), "the platform refused");
+        tracing::warn!(api = api.name(), errcode, hint, errmsg = remark.words(), meaning, "the platform refused");
     }
     Err(Error::Refused { errcode, hint, from_ip })
 }

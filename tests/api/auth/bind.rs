@@ -273,6 +273,7 @@ async fn with_bind_off_a_proof_opens_nothing_and_a_stranger_who_scans_leaves_the
     let back = platform.client().await.authorize(code["qrcode_url"].as_str().unwrap(), "wwpartner/partner01").await;
     let landed = client.come_back(&back, "").await;
     assert!(location(&landed).starts_with("https://desk.example.com/h5/#bind_ticket="), "{landed:?}");
+    assert_eq!(fragment(location(&landed), "scanned"), "1");
     assert_eq!(client.scan_status(code["ticket"].as_str().unwrap()).await["status"], "waiting");
 }
 

@@ -58,7 +58,7 @@ on_every_store! {
         let headers = [("authorization", bearer.as_str()), ("accept-language", "zh-CN,zh;q=0.9")];
         let logout = crate::harness::request("POST", "/api/auth/logout", &headers, b"");
         assert_eq!(client.send(&logout).await.data()["message"], "已退出登录");
-        assert_eq!(client.send(&logout).await.refused(401, 1001).json()["message"], "已退出登录,请重新登录");
+        assert_eq!(client.send(&logout).await.refused(401, 1001).json()["message"], "已退出登录，请重新登录");
     }
 
     async fn of_garbage_leaves_no_trace(desk) {

@@ -265,6 +265,16 @@ on_every_store! {
         assert_eq!(client.calls("auth/getuserinfo").await, 3);
     }
 
+    async fn a_state_that_is_not_ours_uses_nothing_up(desk) {
+        let mut client = desk.client().await;
+        let (link, cookies) = client.set_out(&format!("http://{}/h5/", desk.address)).await;
+        let back = client.authorize(&link, "user01").await;
+        let forged = back.replace("state=auth_login", "state=else");
+        assert_eq!(fragment(location(&client.come_back(&forged, &cookies).await), "error"), "invalid_code");
+        assert_eq!(client.calls("auth/getuserinfo").await, 0);
+        assert!(location(&client.come_back(&back, &cookies).await).contains("#ticket="));
+    }
+
     async fn looking_ahead_uses_nothing_up(desk) {
         let mut client = desk.client().await;
         let (link, cookies) = client.set_out(&format!("http://{}/h5/", desk.address)).await;

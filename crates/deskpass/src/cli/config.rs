@@ -4,6 +4,7 @@ use clap::Subcommand;
 
 use super::{Failed, Serving};
 use crate::config;
+use crate::desk::platform::verify_file;
 
 /// Look at the settings.
 #[derive(Debug, Subcommand)]
@@ -23,7 +24,8 @@ impl ConfigCommand {
     pub(super) fn run(self) -> Result<(), Failed> {
         match self {
             Self::Check(serving) => {
-                let settings = serving.with_sources(config::load)?;
+                let settings = serving.settings()?;
+                verify_file(&settings)?;
                 let mode = if settings.development { "development" } else { "production" };
                 println!("the settings are good ({mode} mode)");
             }

@@ -40,7 +40,7 @@ impl Doctor {
         }
         // A disk that does not answer must not keep us, either.
         runtime.shutdown_background();
-        report.verdict().map_err(Failed)
+        report.verdict().map_err(Failed::from)
     }
 }
 
@@ -87,10 +87,10 @@ async fn ask_platform(settings: &Settings, clock: Clock, report: &mut Report) {
         return report.skip(&[What::Clock, What::Credentials, What::Api, What::Application, What::Domain]);
     };
     report.note(What::Clock, platform::compare(reached.date.as_deref(), clock.now()));
-    if report.note(What::Credentials, platform::credentials(&reached.client).await).is_none() {
+    if report.note(What::Credentials, platform::credentials(settings, &reached.client).await).is_none() {
         return report.skip(&[What::Api, What::Application, What::Domain]);
     }
-    let asked = platform::application(&reached.client, settings.platform.agent_id.is_some()).await;
+    let asked = platform::application(settings, &reached.client).await;
     let Some(application) = report.note(What::Api, asked) else {
         return report.skip(&[What::Application, What::Domain]);
     };

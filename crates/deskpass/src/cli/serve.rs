@@ -6,14 +6,14 @@ use std::io::Write as _;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Failed, Serving};
-use crate::config::{self, Settings};
+use crate::config::Settings;
 use crate::server::{Server, listen};
 use crate::{Desk, telemetry};
 use deskpass_auth::DEV_USERS;
 
 /// Runs the service until it is asked to stop.
 pub(super) fn run(serving: &Serving) -> Result<(), Failed> {
-    let settings = serving.with_sources(config::load)?;
+    let settings = serving.settings()?;
     let _logging = telemetry::start_logging(&settings.log);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(serve(settings))

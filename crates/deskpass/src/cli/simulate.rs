@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::SocketAddr;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use deskpass_core::{Clock, CorpId, Entropy, Timestamp};
@@ -14,6 +16,7 @@ use url::Url;
 
 use super::{Failed, runtime};
 use crate::config::{Log, LogFormat, LogLevel};
+use crate::desk::platform::SIMULATED_SECRET;
 use crate::{StartError, telemetry};
 
 /// Where it stands below its address: as in development mode, so that the same addresses work.
@@ -29,7 +32,7 @@ pub(super) struct Simulate {
     #[arg(long, value_name = "CORP", default_value = "wwdeskpass", value_parser = CorpId::parse)]
     corp: CorpId,
     /// The secret of its application. Make one up: it opens nothing else.
-    #[arg(long, default_value = "simulated", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, default_value = SIMULATED_SECRET, value_parser = NonEmptyStringValueParser::new())]
     secret: String,
     /// The application's number.
     #[arg(long, value_name = "NUMBER", default_value_t = 1_000_002)]
@@ -47,9 +50,10 @@ impl Simulate {
     pub(super) fn run(self) -> Result<(), Failed> {
         let address = self.listen;
         if !self.allow_remote && !address.ip().to_canonical().is_loopback() {
-            return Err(Failed(format!(
+            return Err(format!(
                 "anyone who reaches {address} could be anyone; listen on 127.0.0.1, or accept that with --allow-remote"
-            )));
+            )
+            .into());
         }
         let _logging = telemetry::start_logging(&Log { level: LogLevel::Info, format: LogFormat::Text });
         runtime()?.block_on(self.serve())
@@ -61,10 +65,11 @@ impl Simulate {
         let refused = |source| StartError::Listen { address: self.listen, source };
         let listener = TcpListener::bind(self.listen).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        let world = self.world();
+        let (world, entropy) = (self.world(), Entropy::system());
+        let told = next_steps(address, &world, &STANDARD.encode(entropy.bytes::<32>()?));
         // Whoever started us may have stopped listening; that is no reason not to serve.
-        let _ = std::io::stdout().write_all(next_steps(address, &world).as_bytes());
-        let simulator = Simulator::new(world, Clock::steady(Timestamp::from_millis(0)), Entropy::system());
+        let _ = std::io::stdout().write_all(told.as_bytes());
+        let simulator = Simulator::new(world, Clock::steady(Timestamp::from_millis(0)), entropy);
         let asked = async {
             tokio::select! {
                 _ = terminate.recv() => {}
@@ -93,16 +98,38 @@ fn domain(text: &str) -> Result<String, &'static str> {
     url.map(|_| text.to_owned()).ok_or("give a host, with its port if it has one, such as desk.example.com")
 }
 
-fn next_steps(address: SocketAddr, world: &World) -> String {
+fn next_steps(address: SocketAddr, world: &World, encryption_key: &str) -> String {
     let here = format!("http://{address}{BASE}");
     let World { corp_id, agent_id, .. } = world;
+    let (public_url, secret) = (public_url(&world.domains), secret(&world.secret));
     let mut text = format!(
-        "the simulated platform is ready at {here}\n\n  It is a toy: whoever reaches it can be anyone, and it forgets everything when it stops.\n\n  Settings that point a deskpass at it, besides platform.secret as given with --secret (simulated):\n    platform.api_url = \"{here}\"\n    platform.authorize_url = \"{here}/connect/oauth2/authorize\"\n    platform.web_login_url = \"{here}/wwlogin/sso/login\"\n    platform.corp_id = \"{corp_id}\"\n    platform.agent_id = \"{agent_id}\"\n\n  People, to be picked on its page or with &sim_user=user01 in the link:\n"
+        "the simulated platform is ready at {here}\n\n  It is a toy: whoever reaches it can be anyone, and it forgets everything when it stops.\n\n  Settings that point a deskpass at it, with an encryption key made for the occasion:\n    public_url = \"{public_url}\"\n    encryption_key = \"{encryption_key}\"\n    platform.api_url = \"{here}\"\n    platform.authorize_url = \"{here}/connect/oauth2/authorize\"\n    platform.web_login_url = \"{here}/wwlogin/sso/login\"\n    platform.corp_id = \"{corp_id}\"\n    platform.agent_id = \"{agent_id}\"\n    {secret}\n\n  `deskpass doctor` checks the trusted domain too: for that, --domain HOST[:PORT] of this command must match public_url.\n\n  People, to be picked on its page or with &sim_user=user01 in the link:\n"
     );
     for who in PEOPLE {
         let _ = writeln!(text, "    {:<22}{:<18}{}", who.id, who.name, standing(who.kind));
     }
     text + "\n  Stop with Ctrl-C.\n"
+}
+
+/// Where the desk would be known by the first domain, or where it listens when nobody says otherwise.
+fn public_url(domains: &Domains) -> String {
+    let given = match domains {
+        Domains::Loopback => None,
+        Domains::Listed(given) | Domains::LoopbackAnd(given) => given.first(),
+    };
+    let domain = given.map_or("localhost:8080", String::as_str);
+    let url = Url::parse(&format!("http://{domain}/")).ok();
+    let local = url.is_some_and(|url| matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]")));
+    format!("{}://{domain}", if local { "http" } else { "https" })
+}
+
+/// One that was given may be a real one after all, and is not repeated.
+fn secret(secret: &str) -> String {
+    if secret == SIMULATED_SECRET {
+        format!("platform.secret = \"{SIMULATED_SECRET}\"")
+    } else {
+        "# platform.secret is what --secret says; it is not shown here".to_owned()
+    }
 }
 
 fn standing(kind: Kind) -> &'static str {

@@ -22,6 +22,7 @@ pub(super) enum Kind {
     Choice(&'static [&'static str]),
     Flag,
     Identifier,
+    AgentId,
     Networks,
     Secret,
     EncryptionKey,
@@ -45,11 +46,12 @@ impl Kind {
             Self::Origins => {
                 "origins such as \"https://desk.example.com\" (a list in the file, separated by commas in the environment)"
             }
-            Self::WebUrl => r#"an http or https address such as "https://proxy.example.com:3128""#,
+            Self::WebUrl => r#"an http or https address such as "https://platform.example.com""#,
             Self::Flag => "true or false",
             Self::Identifier => r#"1 to 64 letters, digits, "_" or "-", such as "ww0123456789abcdef""#,
+            Self::AgentId => r#"the application's AgentId, a number such as "1000002""#,
             Self::Networks => NETWORKS,
-            Self::Secret => "a string on one line",
+            Self::Secret => "a string on one line without blanks",
             Self::EncryptionKey => "32 random bytes in base64; make them with: openssl rand -base64 32",
             Self::Choice(words) => return format!("one of {}", alternatives(words)),
             Self::Count { min, max } => return format!("a whole number from {min} to {max}"),
@@ -76,6 +78,7 @@ impl Kind {
             Self::Choice(words) => choice(raw.text()?, words),
             Self::Flag => raw.boolean().map(Value::Flag),
             Self::Identifier => identifier(raw.text()?),
+            Self::AgentId => agent_id(raw),
             Self::Networks => network::parse_all(&raw.texts()?).map(Value::Networks),
             Self::Secret => SecretText::parse(raw.text()?).map(Value::Secret),
             Self::EncryptionKey => EncryptionKey::parse(raw.text()?).map(Value::EncryptionKey),
@@ -122,6 +125,16 @@ fn identifier(text: &str) -> Result<Value, String> {
     }
 }
 
+/// The platform's console shows a number, so the file may say it without quotes.
+fn agent_id(raw: &Raw) -> Result<Value, String> {
+    let written = text_or_number(raw)?;
+    if (1..=20).contains(&written.len()) && written.bytes().all(|byte| byte.is_ascii_digit()) {
+        Ok(Value::Text(written))
+    } else {
+        Err(format!("{} is not an AgentId", quoted(&written)))
+    }
+}
+
 fn count(number: i64, min: usize, max: usize) -> Result<Value, String> {
     match usize::try_from(number) {
         Ok(count) if (min..=max).contains(&count) => Ok(Value::Count(count)),
@@ -139,13 +152,17 @@ fn duration_within(text: &str, min: Duration, max: Duration) -> Result<Value, St
 
 /// A plain number counts bytes, so the file may say `65536` without quotes.
 fn size_within(raw: &Raw, min: usize, max: usize) -> Result<Value, String> {
-    let written = match raw {
-        Raw::Integer(number) => number.to_string(),
-        other => other.text()?.to_owned(),
-    };
+    let written = text_or_number(raw)?;
     match size::parse(&written) {
         Some(size) if (min..=max).contains(&size) => Ok(Value::Size(size)),
         Some(_) => Err(format!("{} is out of range", quoted(&written))),
         None => Err(format!("{} is not a size", quoted(&written))),
+    }
+}
+
+fn text_or_number(raw: &Raw) -> Result<String, String> {
+    match raw {
+        Raw::Integer(number) => Ok(number.to_string()),
+        other => other.text().map(str::to_owned),
     }
 }

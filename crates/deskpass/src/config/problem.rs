@@ -14,12 +14,26 @@ pub struct Problem {
     origin: Option<Origin>,
     what: String,
     mend: String,
+    kind: ProblemKind,
+}
+
+/// Whether something is there and wrong, or just not there yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ProblemKind {
+    Wrong,
+    Missing,
 }
 
 impl Problem {
     /// A problem of something that is not a key, such as the file or a stray variable.
     pub(super) fn of(subject: impl Into<String>, what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { subject: subject.into(), origin: None, what: what.into(), mend: mend.into() }
+        Self { subject: subject.into(), origin: None, what: what.into(), mend: mend.into(), kind: ProblemKind::Wrong }
+    }
+
+    /// A key without which there is no production.
+    pub(super) fn missing(key: &Key, mend: String) -> Self {
+        let problem = Self::of(key.name, "it is not set, and production needs it", mend);
+        Self { kind: ProblemKind::Missing, ..problem }
     }
 
     /// The same problem, and where it was found.
@@ -61,6 +75,12 @@ impl ConfigError {
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
+    }
+
+    /// Whether nothing is wrong but that production's required keys are missing.
+    #[must_use]
+    pub fn only_missing(&self) -> bool {
+        self.problems.iter().all(|problem| problem.kind == ProblemKind::Missing)
     }
 }
 

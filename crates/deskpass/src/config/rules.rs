@@ -52,7 +52,7 @@ fn missing(key: &Key) -> Problem {
     };
     let expected = key.kind.expected();
     let mend = format!("set it in the settings file or as {variables}; expected {expected}");
-    Problem::of(key.name, "it is not set, and production needs it", mend)
+    Problem::missing(key, mend)
 }
 
 fn no_real_secret_in_development(resolved: &Resolved) -> Option<Problem> {

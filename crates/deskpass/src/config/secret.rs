@@ -27,6 +27,10 @@ impl SecretText {
         if text.chars().any(char::is_control) {
             return Err("it contains a line break or another control character".to_owned());
         }
+        // The platform's have none, and one that was copied along is hard to see.
+        if text.chars().any(char::is_whitespace) {
+            return Err("it contains a blank".to_owned());
+        }
         Ok(Self(text.to_owned()))
     }
 }
@@ -102,8 +106,9 @@ mod tests {
 
     #[test]
     fn a_secret_is_one_line_of_something() {
-        assert!(SecretText::parse("sw0rd fish 密").is_ok());
-        assert!(SecretText::parse("").is_err());
-        assert!(SecretText::parse("one\ntwo").is_err());
+        assert!(SecretText::parse("sw0rdfish密").is_ok());
+        for text in ["", "one\ntwo", "one two", " one", "one ", "one\u{3000}two", "one\u{a0}"] {
+            assert!(SecretText::parse(text).is_err(), "{text:?}");
+        }
     }
 }

@@ -103,7 +103,7 @@ pub(super) static KEYS: &[Key] = &[
     ),
     key(
         "platform.agent_id",
-        Kind::Identifier,
+        Kind::AgentId,
         Optional { development: Some("1000002"), example: "1000002" },
         "The application's id (AgentId) at the platform. Without it the sign-in link has no agentid, and signing in on a \
          computer without a phone (mode=web) is off.",

@@ -37,7 +37,7 @@ impl Given {
         Self::default()
             .variable("DESKPASS_PUBLIC_URL", "https://desk.example.com")
             .variable("DESKPASS_PLATFORM__CORP_ID", "wwexample")
-            .variable("DESKPASS_PLATFORM__SECRET", "correct horse")
+            .variable("DESKPASS_PLATFORM__SECRET", "correct-horse")
             .variable("DESKPASS_ENCRYPTION_KEY", ENCRYPTION_KEY)
     }
 

@@ -19,6 +19,7 @@ pub(super) enum Problem {
     Id(InvalidId),
     NotOneOf(&'static [&'static str]),
     Redirect,
+    NotWeb,
     NoAgentId,
 }
 
@@ -32,17 +33,19 @@ impl Problem {
             (Self::Twice, Language::En) => "must not be given twice".into(),
             (Self::Twice, Language::Zh) => "不能重复".into(),
             (Self::NotOneOf(words), Language::En) => format!("must be one of {}", words.join(", ")),
-            (Self::NotOneOf(words), Language::Zh) => format!("必须是以下之一:{}", words.join("、")),
+            (Self::NotOneOf(words), Language::Zh) => format!("必须是以下之一：{}", words.join("、")),
             (Self::Redirect, Language::En) => {
                 "must be a page under /h5/, /itagent/ or /itadmin/ of this service or of a listed origin".into()
             }
             (Self::Redirect, Language::Zh) => {
                 "必须是本服务或已登记来源下 /h5/、/itagent/ 或 /itadmin/ 的页面地址".into()
             }
+            (Self::NotWeb, Language::En) => "must be an http or https address".into(),
+            (Self::NotWeb, Language::Zh) => "必须是 http 或 https 地址".into(),
             (Self::NoAgentId, Language::En) => "web needs platform.agent_id in the settings".into(),
             (Self::NoAgentId, Language::Zh) => "web 模式需要在配置中设置 platform.agent_id".into(),
             (Self::Id(rule), Language::En) => rule.to_string(),
-            (Self::Id(rule), Language::Zh) => format!("格式不正确:{rule}"),
+            (Self::Id(rule), Language::Zh) => format!("格式不正确：{rule}"),
         }
     }
 }

@@ -62,6 +62,8 @@ fn platform(desk: &Desk) -> &'static str {
         Circuit::Closed => "ok",
         Circuit::Open { .. } => "suspended",
         Circuit::Failing => "unreachable",
+        Circuit::Refused { .. } => "refused",
+        Circuit::Untried => "unknown",
     }
 }
 

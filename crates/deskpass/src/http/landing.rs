@@ -29,7 +29,7 @@ pub(super) fn wanted(desk: &Desk, phone: bool, flow: Option<Digest>) -> String {
 pub(super) fn arrived(desk: &Desk, answer: &Answer) -> Response {
     let to = address(desk, answer);
     let cookie = match answer {
-        Answer::Bind(proof, _) => SetCookie::keep(desk, proof, PROOF_LIFETIME),
+        Answer::Bind { proof, .. } => SetCookie::keep(desk, proof, PROOF_LIFETIME),
         Answer::Decide(_) | Answer::SignedIn(..) | Answer::Continue(_) => SetCookie::NONE,
     };
     (cookie, see_other(&to)).into_response()
@@ -44,7 +44,10 @@ pub(super) fn address(desk: &Desk, answer: &Answer) -> String {
             with_fragment(&format!("{origin}/continue/"), &format!("continue={}", pending.expose()))
         }
         Answer::SignedIn(ticket, to) => with_fragment(&resolved(desk, to), &format!("ticket={}", ticket.expose())),
-        Answer::Bind(proof, to) => with_fragment(&resolved(desk, to), &format!("bind_ticket={}", proof.expose())),
+        Answer::Bind { proof, to, scanned } => {
+            let scanned = if *scanned { "&scanned=1" } else { "" };
+            with_fragment(&resolved(desk, to), &format!("bind_ticket={}{scanned}", proof.expose()))
+        }
     }
 }
 

@@ -53,7 +53,8 @@ pub(super) async fn url(
 ) -> Result<(SetCookie, Reply<AuthorizeUrl>), Failure> {
     let SetOut { redirect_uri, web } = ask;
     if !redirect::is_allowed(&desk, &redirect_uri) {
-        return Err(wrong("redirect_uri", Problem::Redirect));
+        let problem = if desk.settings.development { Problem::NotWeb } else { Problem::Redirect };
+        return Err(wrong("redirect_uri", problem));
     }
     let authorize_url = link(&desk, &redirect_uri, web.then_some(language))?;
     let cookie = if cookies.led { SetCookie::NONE } else { set_out(&desk, redirect_uri.clone())? };

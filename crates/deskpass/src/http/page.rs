@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH};
+use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH, LOCATION};
 use hyper::{HeaderMap, StatusCode, Uri};
 
 use super::failure::Failure;
@@ -56,6 +56,11 @@ pub(super) async fn page(uri: Uri, headers: HeaderMap) -> Result<Response, Failu
     let head = [(CONTENT_TYPE, *kind), (CACHE_CONTROL, "no-cache"), (ETAG, &tag), policy, frames];
     // Also with nothing new: the browser takes the policy from this answer, not from the one it has kept.
     Ok((status, head, text).into_response())
+}
+
+/// Sends whoever left out the slash to the page.
+pub(super) async fn slash(uri: Uri) -> Response {
+    (StatusCode::PERMANENT_REDIRECT, [(LOCATION, format!("{}/", uri.path()))]).into_response()
 }
 
 /// Hands out the file by which the platform verifies that the domain is ours.

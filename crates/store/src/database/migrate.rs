@@ -30,7 +30,7 @@ impl MigrateError {
         match self {
             Self::Newer { found, known } => OpenError::Newer { found, known },
             Self::Mode { found, wanted } => OpenError::Mode { path: directory.to_owned(), found, wanted },
-            Self::Store(error) => OpenError::Database { path: file.to_owned(), detail: error.to_string() },
+            Self::Store(error) => OpenError::Database { path: file.to_owned(), error },
         }
     }
 }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::header::HOST;
 use http::{HeaderMap, Response, StatusCode};
-use url::form_urlencoded;
+use url::{Url, form_urlencoded};
 
 use super::{Text, frame};
 use crate::language::Language;
@@ -28,26 +28,31 @@ pub(crate) fn index(world: &World, headers: &HeaderMap) -> Response<Bytes> {
     .concat();
     let play = language.pick("Play the phone", "扮演手机");
     let spoil = language.pick("Make it misbehave", "制造故障");
-    let here = format!("http://{}{}", host(headers), world.base);
+    let origin = format!("http://{}", host(headers));
+    let here = format!("{origin}{}", world.base);
     let body = format!(
         "<h1>{title}</h1><p>{about}</p><ul>{links}</ul><h2>{play}</h2><pre>{}</pre><h2>{spoil}</h2><pre>{}</pre>",
-        Text(&phone(world, &here)),
+        Text(&phone(world, &origin)),
         Text(&faults(&here))
     );
     reply::page(StatusCode::OK, frame(language, "wide", title, &body))
 }
 
-fn phone(world: &World, here: &str) -> String {
+/// In development mode the desk answers at the same origin; beside a desk elsewhere, the link shows at least its form.
+fn phone(world: &World, origin: &str) -> String {
+    let base = &world.base;
     let link = form_urlencoded::Serializer::new(String::new())
         .append_pair("appid", &world.corp_id)
-        .append_pair("redirect_uri", "http://localhost:8080/api/auth/oauth2/callback")
+        .append_pair("redirect_uri", &format!("{origin}/api/auth/oauth2/callback"))
         .append_pair("response_type", "code")
         .append_pair("scope", "snsapi_base")
         .append_pair("state", "auth_login")
         .append_pair("agentid", &world.agent_id)
         .append_pair("sim_user", "user01")
         .finish();
-    format!("# add sim_user=user01 (or deny) to any authorize link\ncurl -i '{here}/connect/oauth2/authorize?{link}'")
+    format!(
+        "# add sim_user=user01 (or deny) to any authorize link\ncurl -i '{origin}{base}/connect/oauth2/authorize?{link}'"
+    )
 }
 
 fn faults(here: &str) -> String {
@@ -63,5 +68,7 @@ fn faults(here: &str) -> String {
 /// The name the browser used, as far as it can stand in a command.
 fn host(headers: &HeaderMap) -> &str {
     let plain = |host: &&str| host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".:-[]".contains(&byte));
-    headers.get(HOST).and_then(|host| host.to_str().ok()).filter(plain).unwrap_or("localhost")
+    let whole = |host: &&str| Url::parse(&format!("http://{host}/")).is_ok();
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    host.filter(plain).filter(whole).unwrap_or("127.0.0.1:8080")
 }

@@ -3,7 +3,7 @@
 use deskpass_wecom_sim::{Domains, PEOPLE};
 use url::Url;
 
-use crate::harness::{CALLBACK, Sim, authorize, desktop};
+use crate::harness::{CALLBACK, Sim, authorize, desktop, encode};
 
 /// The addresses of all links of a page, as a browser reads them.
 fn links(html: &str) -> Vec<String> {
@@ -101,4 +101,27 @@ async fn a_strange_host_does_not_stand_in_a_command() {
     let sim = Sim::start().await;
     let page = sim.raw("GET /sim HTTP/1.1\r\nhost: a'$(b)\r\nconnection: close\r\n\r\n").await.unwrap();
     assert!(!page.body.contains("$(b)"), "{page:?}");
+}
+
+#[tokio::test]
+async fn the_command_leads_back_to_where_the_page_was_found() {
+    let sim = Sim::start().await;
+    for (host, shown) in [
+        ("127.0.0.1:9090", "127.0.0.1:9090"),
+        ("desk.example.com", "desk.example.com"),
+        ("[::1]:9090", "[::1]:9090"),
+        ("a'$(b)", "127.0.0.1:8080"),
+        ("a\"><script>", "127.0.0.1:8080"),
+        ("me@a", "127.0.0.1:8080"),
+        ("a:b:c", "127.0.0.1:8080"),
+        ("a:99999", "127.0.0.1:8080"),
+        (":80", "127.0.0.1:8080"),
+        ("", "127.0.0.1:8080"),
+    ] {
+        let page = sim.raw(&format!("GET /sim HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n")).await.unwrap();
+        let back = encode([("redirect_uri", format!("http://{shown}/api/auth/oauth2/callback").as_str())]);
+        assert!(page.body.contains(&format!("&amp;{back}&amp;")), "{host}\n{}", page.body);
+        assert!(page.body.contains(&format!("http://{shown}/sim/connect/oauth2/authorize?")), "{host}\n{}", page.body);
+        assert!(!page.body.contains("localhost:8080"), "{host}\n{}", page.body);
+    }
 }

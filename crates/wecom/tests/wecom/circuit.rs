@@ -26,7 +26,7 @@ async fn a_wrong_secret_is_tried_ever_more_rarely() {
         let platform = Platform::start().await;
         let wecom = platform.client();
         platform.always(GETTOKEN, errcode(code));
-        assert_eq!(wecom.circuit(), Circuit::Closed);
+        assert_eq!(wecom.circuit(), Circuit::Untried);
         for seconds in [60, 120, 240, 480, 600, 600] {
             assert_eq!(asked(&platform, &wecom, GETTOKEN).await, 1);
             let until = platform.clock.now() + Duration::from_secs(seconds);

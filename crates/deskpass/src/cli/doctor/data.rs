@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use deskpass_core::Timestamp;
-use deskpass_store::{Mode, OpenError, Store};
+use deskpass_store::{Mode, OpenError, Remedy, Store};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
@@ -106,9 +106,9 @@ fn why(error: &OpenError) -> Said {
             let path = path.display();
             (format!("{path} cannot be used: {source}"), format!("无法使用 {path}：{source}"))
         }
-        OpenError::Database { path, detail } => {
+        OpenError::Database { path, error } => {
             let path = path.display();
-            (format!("{path} cannot be opened: {detail}"), format!("无法打开 {path}：{detail}"))
+            (format!("{path} cannot be opened: {error}"), format!("无法打开 {path}：{error}"))
         }
         OpenError::Lost(path) => {
             let path = path.display();
@@ -132,9 +132,12 @@ fn why(error: &OpenError) -> Said {
 fn mend(error: &OpenError) -> Said {
     match error {
         OpenError::InUse(_) | OpenError::Directory { .. } => directory_mend(),
-        OpenError::Database { .. } => {
-            said("if the file is damaged, restore it from a backup", "如果文件已损坏，请从备份恢复")
-        }
+        OpenError::Database { error, .. } => match error.remedy() {
+            Some(Remedy::Restore) | None => {
+                said("if the file is damaged, restore it from a backup", "如果文件已损坏，请从备份恢复")
+            }
+            Some(Remedy::MakeRoom) => said("look for room on the disk and for permissions", "请检查磁盘空间和文件权限"),
+        },
         OpenError::Lost(_) => said(
             "restore it from a backup, or choose another directory with --data",
             "请从备份恢复，或用 --data 指定其他目录",

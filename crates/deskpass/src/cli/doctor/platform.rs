@@ -43,7 +43,7 @@ pub(super) async fn reach(settings: &Settings, clock: Clock) -> Finding<Reached>
                 "开发模式下由服务自身模拟平台：请先运行 `deskpass serve --dev`",
             ),
         ),
-        Err(error) => trouble::of(&error),
+        Err(error) => trouble::of(&error, &settings.platform),
     }
 }
 
@@ -71,16 +71,16 @@ pub(super) fn compare(date: Option<&str>, now: Timestamp) -> Finding {
 }
 
 /// Whether the platform takes the corporation and the secret.
-pub(super) async fn credentials(client: &Wecom) -> Finding {
+pub(super) async fn credentials(settings: &Settings, client: &Wecom) -> Finding {
     match client.check_credentials().await {
         Ok(()) => Finding::good((), said("accepted", "已通过")),
-        Err(error) => trouble::of(&error),
+        Err(error) => trouble::of(&error, &settings.platform),
     }
 }
 
 /// Whether the platform lets us ask about anything: a token it gives to any address, answers only to some.
-pub(super) async fn application(client: &Wecom, has_agent_id: bool) -> Finding<Application> {
-    if !has_agent_id {
+pub(super) async fn application(settings: &Settings, client: &Wecom) -> Finding<Application> {
+    if settings.platform.agent_id.is_none() {
         return Finding::Skipped(said(
             "platform.agent_id is not set; without it nobody signs in on a computer without a phone, and neither the \
              trusted IP nor the trusted domain can be checked",
@@ -89,7 +89,7 @@ pub(super) async fn application(client: &Wecom, has_agent_id: bool) -> Finding<A
     }
     match client.application().await {
         Ok(application) => Finding::good(application, said("allowed from here", "允许从本机调用")),
-        Err(error) => trouble::of(&error),
+        Err(error) => trouble::of(&error, &settings.platform),
     }
 }
 

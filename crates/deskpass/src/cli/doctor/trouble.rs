@@ -3,6 +3,7 @@
 use deskpass_wecom::{Error, Garbled, Unreachable, errcode};
 
 use super::report::{Finding, Said, said};
+use crate::config::Platform;
 
 /// The caller's address is not on the application's list.
 const UNTRUSTED_ADDRESS: i64 = 60020;
@@ -10,14 +11,14 @@ const UNTRUSTED_ADDRESS: i64 = 60020;
 const WRONG_SECRET: [i64; 2] = [40001, 40091];
 
 /// What is wrong when a call to the platform failed.
-pub(super) fn of<T>(error: &Error) -> Finding<T> {
-    Finding::bad(why(error), mend(error))
+pub(super) fn of<T>(error: &Error, platform: &Platform) -> Finding<T> {
+    Finding::bad(why(error, platform), mend(error))
 }
 
-fn why(error: &Error) -> Said {
+fn why(error: &Error, platform: &Platform) -> Said {
     let chinese = match error {
         Error::BadCode => "code 不合法".to_owned(),
-        Error::Unreachable(how) => format!("无法访问平台：{}", unreachable(*how)),
+        Error::Unreachable(how) => return out_of_reach(*how, platform),
         Error::Garbled(how) => format!("平台的应答无法识别：{}", garbled(*how)),
         Error::Refused { errcode, hint, .. } => {
             format!("平台拒绝了请求（errcode {errcode}{}）", hinted(hint.as_deref()))
@@ -31,6 +32,20 @@ fn why(error: &Error) -> Said {
         other => other.to_string(),
     };
     said(english, chinese)
+}
+
+/// Neither address holds a password: the settings refuse those.
+fn out_of_reach(how: Unreachable, platform: &Platform) -> Said {
+    let address = &platform.api_url;
+    let host = |proxy: &str| proxy.split_once("://").map_or(proxy, |(_, host)| host).to_owned();
+    let [english, chinese] =
+        platform.proxy.as_deref().map(host).map_or_else(Default::default, |proxy| {
+            [format!(" through the proxy {proxy}"), format!("，经代理 {proxy}")]
+        });
+    said(
+        format!("{} (tried {address}{english})", Error::Unreachable(how)),
+        format!("无法访问平台：{}（尝试访问 {address}{chinese}）", unreachable(how)),
+    )
 }
 
 /// The number that the platform's support asks for.
@@ -86,4 +101,49 @@ fn refused(errcode: i64) -> Said {
         format!("{english} It must be the secret of the application itself, not that of contacts sync (通讯录同步)."),
         format!("{chinese}必须使用应用自身的 Secret，而不是通讯录同步的 Secret。"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(proxy: Option<&str>, error: &Error) -> String {
+        let platform = Platform {
+            corp_id: "wwdeskpass".to_owned(),
+            secret: None,
+            agent_id: None,
+            api_url: "https://platform.example.com/api".to_owned(),
+            authorize_url: String::new(),
+            web_login_url: String::new(),
+            proxy: proxy.map(str::to_owned),
+            verify_file: None,
+        };
+        format!("{:?}", of::<()>(error, &platform))
+    }
+
+    #[test]
+    fn what_cannot_be_reached_is_named() {
+        let direct = told(None, &Unreachable::Connect.into());
+        assert!(
+            direct.contains("cannot be reached: no connection (tried https://platform.example.com/api)"),
+            "{direct}"
+        );
+        assert!(direct.contains("无法建立连接（尝试访问 https://platform.example.com/api）"), "{direct}");
+        assert!(!direct.contains("through") && !direct.contains("经代理"), "{direct}");
+    }
+
+    #[test]
+    fn a_proxy_in_between_is_named() {
+        let through = told(Some("http://proxy.example.com:3128"), &Unreachable::TimedOut.into());
+        let tried = "timed out (tried https://platform.example.com/api through the proxy proxy.example.com:3128)";
+        assert!(through.contains(tried), "{through}");
+        let tried = "超时（尝试访问 https://platform.example.com/api，经代理 proxy.example.com:3128）";
+        assert!(through.contains(tried), "{through}");
+    }
+
+    #[test]
+    fn a_platform_that_answers_was_reached() {
+        let garbled = told(Some("http://proxy.example.com:3128"), &Garbled::NotJson.into());
+        assert!(!garbled.contains("proxy.example.com"), "{garbled}");
+    }
 }

@@ -37,7 +37,7 @@ fn every_key_can_be_uncommented() {
     // Secrets stay empty, so that no published one comes into use; all else is valid as it stands.
     let expected = "encryption_key (deskpass.toml:LINE): it is empty; expected 32 random bytes in \
                     base64; make them with: openssl rand -base64 32\n\
-                    platform.secret (deskpass.toml:LINE): it is empty; expected a string on one line";
+                    platform.secret (deskpass.toml:LINE): it is empty; expected a string on one line without blanks";
     let problems = given.problems();
     let digits = |c: char| c.is_ascii_digit();
     let without_lines: Vec<_> = problems

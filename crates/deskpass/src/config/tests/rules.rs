@@ -20,7 +20,7 @@ fn production_names_everything_that_it_lacks() {
          DESKPASS_PLATFORM__CORP_ID; expected 1 to 64 letters, digits, \"_\" or \"-\", such as \
          \"ww0123456789abcdef\"\n\
          platform.secret: it is not set, and production needs it; set it in the settings file or as \
-         DESKPASS_PLATFORM__SECRET or DESKPASS_PLATFORM__SECRET_FILE; expected a string on one line",
+         DESKPASS_PLATFORM__SECRET or DESKPASS_PLATFORM__SECRET_FILE; expected a string on one line without blanks",
     );
 }
 

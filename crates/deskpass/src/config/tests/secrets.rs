@@ -24,9 +24,7 @@ fn all_output(given: &Given) -> String {
 
 #[test]
 fn a_secret_is_read_from_the_file_that_its_variable_names() {
-    for (content, secret) in
-        [("hunter2", "hunter2"), ("hunter2\n", "hunter2"), ("hunter2\r\n", "hunter2"), (" hunter2 ", " hunter2 ")]
-    {
+    for (content, secret) in [("hunter2", "hunter2"), ("hunter2\n", "hunter2"), ("hunter2\r\n", "hunter2")] {
         let given = production_without_secret()
             .variable("DESKPASS_PLATFORM__SECRET_FILE", "/run/secret")
             .file("/run/secret", content);
@@ -51,8 +49,20 @@ fn only_one_trailing_newline_is_forgiven() {
         .variable("DESKPASS_PLATFORM__SECRET_FILE", "/run/secret")
         .file("/run/secret", "hunter2\n\n");
     let expected = "platform.secret (file /run/secret (DESKPASS_PLATFORM__SECRET_FILE)): it contains \
-                    a line break or another control character; expected a string on one line";
+                    a line break or another control character; expected a string on one line without blanks";
     assert_eq!(given.problems(), expected);
+}
+
+#[test]
+fn a_secret_with_a_blank_is_refused() {
+    for content in [" hunter2", "hunter2 ", "hunter2 \n", "hunter 2", "hunter2\u{3000}"] {
+        let given = production_without_secret()
+            .variable("DESKPASS_PLATFORM__SECRET_FILE", "/run/secret")
+            .file("/run/secret", content);
+        let expected = "platform.secret (file /run/secret (DESKPASS_PLATFORM__SECRET_FILE)): it contains \
+                        a blank; expected a string on one line without blanks";
+        assert_eq!(given.problems(), expected, "{content:?}");
+    }
 }
 
 #[test]
@@ -89,6 +99,7 @@ fn bad_secrets_are_not_repeated() {
     let broken = [
         "encryption_key = \"hunter2\"",
         "platform.secret = \"hunter2\\u0007\"",
+        "platform.secret = \"hunter2 \"",
         "encryption_key = [\"hunter2\"]",
         "platform.secret = \"hunter2",
         "platform.secret = hunter2",

@@ -23,6 +23,8 @@ const LIFETIME: &str = r#"a duration from 1m to 30d such as "30m" or "1m30s""#;
 const BODY: &str = r#"a size from 1KiB to 64MiB such as "64KiB" or 65536 (bytes)"#;
 const CACHE: &str = "a whole number from 1000 to 100000000";
 const CORP_ID: &str = r#"1 to 64 letters, digits, "_" or "-", such as "ww0123456789abcdef""#;
+const AGENT_ID: &str = r#"the application's AgentId, a number such as "1000002""#;
+const WEB: &str = r#"an http or https address such as "https://platform.example.com""#;
 const ORIGIN: &str = r#"an origin without path such as "https://desk.example.com""#;
 const KEY: &str = "32 random bytes in base64; make them with: openssl rand -base64 32";
 
@@ -51,6 +53,9 @@ fn texts_that_do_not_parse_are_quoted() {
     in_file("server.max_body = \"64KB\"", "\"64KB\" is not a size", BODY);
     in_file("bind.networks = [\"10/8\"]", "\"10/8\" is not a network", NETWORKS);
     in_file("platform.corp_id = \"ww 1\"", "\"ww 1\" is not an id", CORP_ID);
+    in_file("platform.agent_id = \"ten\"", "\"ten\" is not an AgentId", AGENT_ID);
+    in_file("platform.agent_id = \"\"", "\"\" is not an AgentId", AGENT_ID);
+    in_file("platform.api_url = \"ftp://a\"", "\"ftp://a\" is not such an address", WEB);
     in_file("public_url = \"https://a.b/c\"", "\"https://a.b/c\" is not an origin", ORIGIN);
     in_file("encryption_key = \"AAAA\"", "it holds 3 bytes instead of 32", KEY);
 }
@@ -63,6 +68,20 @@ fn values_out_of_range_are_refused() {
     in_file("session.cache_entries = -1", "-1 is out of range", CACHE);
     in_file("server.max_body = 12", "\"12\" is out of range", BODY);
     in_file("server.max_body = -1", "\"-1\" is not a size", BODY);
+    in_file("platform.agent_id = -1", "\"-1\" is not an AgentId", AGENT_ID);
+    in_file("platform.agent_id = true", "a boolean does not fit here", AGENT_ID);
+    let long = "123456789012345678901";
+    in_file(&format!("platform.agent_id = \"{long}\""), &format!("\"{long}\" is not an AgentId"), AGENT_ID);
+}
+
+#[test]
+fn an_agent_id_may_be_written_with_or_without_quotes() {
+    for written in ["1000002", "\"1000002\""] {
+        let given = Given::development().toml(&format!("platform.agent_id = {written}"));
+        assert_eq!(given.settings().platform.agent_id.as_deref(), Some("1000002"), "{written}");
+    }
+    let given = Given::development().variable("DESKPASS_PLATFORM__AGENT_ID", "18446744073709551615");
+    assert_eq!(given.settings().platform.agent_id.as_deref(), Some("18446744073709551615"));
 }
 
 #[test]

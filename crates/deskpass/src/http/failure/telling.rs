@@ -92,28 +92,28 @@ fn refused(refusal: &Refusal, by: Telltale<'_>) -> Telling {
         }
         Refusal::Disabled => forbidden(by.say(["the employee is disabled", "该员工已被停用"]).into(), "disabled"),
         Refusal::NoRole => {
-            let words = ["the employee has no role; contact the administrator", "员工没有任何角色,请联系管理员"];
+            let words = ["the employee has no role; contact the administrator", "员工没有任何角色，请联系管理员"];
             forbidden(by.say(words).into(), "no_role")
         }
         Refusal::RoleNotHeld(role) => {
-            forbidden(format!("{} {role}", by.say(["you do not hold the role", "您没有该角色:"])), "role_not_held")
+            forbidden(format!("{} {role}", by.say(["you do not hold the role", "您没有该角色："])), "role_not_held")
         }
         Refusal::RoleTakenAway(role) => {
             let words = [
                 "your active role was taken away; switch to another one or sign in again:",
-                "您的当前角色已被收回,请切换角色或重新登录:",
+                "您的当前角色已被收回，请切换角色或重新登录：",
             ];
             forbidden(format!("{} {role}", by.say(words)), "role_taken_away")
         }
         Refusal::NoSuchRole(role) => telling(
             StatusCode::NOT_FOUND,
             1004,
-            format!("{} {role}", by.say(["no such role:", "角色不存在:"])),
+            format!("{} {role}", by.say(["no such role:", "角色不存在："])),
             Value::Null,
         ),
         Refusal::Denied => forbidden(by.say(["the platform's sign-in was refused", "平台登录被拒绝"]).into(), "denied"),
         Refusal::InvalidCode => {
-            let words = ["the platform's code is used or too old; start again", "平台授权码已使用或已过期,请重新登录"];
+            let words = ["the platform's code is used or too old; start again", "平台授权码已使用或已过期，请重新登录"];
             forbidden(by.say(words).into(), "invalid_code")
         }
         Refusal::NotAMember => {
@@ -122,7 +122,7 @@ fn refused(refusal: &Refusal, by: Telltale<'_>) -> Telling {
         }
         Refusal::Over => {
             let words =
-                ["this sign-in was decided already or is over; start again", "该登录请求已处理或已失效,请重新开始"];
+                ["this sign-in was decided already or is over; start again", "该登录请求已处理或已失效，请重新开始"];
             telling(StatusCode::CONFLICT, 1019, by.say(words), json!({ "reason": "over" }))
         }
         Refusal::Exists => telling(StatusCode::CONFLICT, 1019, by.say(["exists already", "已存在"]), Value::Null),
@@ -132,16 +132,16 @@ fn refused(refusal: &Refusal, by: Telltale<'_>) -> Telling {
 fn token(problem: TokenProblem) -> [&'static str; 2] {
     match problem {
         TokenProblem::Missing => {
-            ["a bearer token is required: Authorization: Bearer <token>", "缺少令牌:Authorization: Bearer <token>"]
+            ["a bearer token is required: Authorization: Bearer <token>", "缺少令牌：Authorization: Bearer <token>"]
         }
         TokenProblem::Malformed => ["the bearer token cannot be read", "令牌无法识别"],
-        TokenProblem::Unknown => ["the token is not known; sign in again", "令牌无效,请重新登录"],
-        TokenProblem::Expired => ["the session has expired; sign in again", "登录已过期,请重新登录"],
+        TokenProblem::Unknown => ["the token is not known; sign in again", "令牌无效，请重新登录"],
+        TokenProblem::Expired => ["the session has expired; sign in again", "登录已过期，请重新登录"],
         TokenProblem::Ended(Ended::SignedOut) => {
-            ["this session was signed out; sign in again", "已退出登录,请重新登录"]
+            ["this session was signed out; sign in again", "已退出登录，请重新登录"]
         }
         TokenProblem::Ended(Ended::Kicked) => {
-            ["this session was ended elsewhere; sign in again", "会话已在别处被结束,请重新登录"]
+            ["this session was ended elsewhere; sign in again", "会话已在别处被结束，请重新登录"]
         }
         TokenProblem::Ended(Ended::Disabled) => ["the employee is disabled", "该员工已被停用"],
     }
@@ -165,7 +165,7 @@ fn malformed(problem: &BadRequest, by: Telltale<'_>) -> Telling {
         }
         BadRequest::TooLarge(limit) => {
             let message =
-                format!("{} {limit}", by.say(["the body is larger than this many bytes:", "请求体超过字节上限:"]));
+                format!("{} {limit}", by.say(["the body is larger than this many bytes:", "请求体超过字节上限："]));
             Telling { status: StatusCode::PAYLOAD_TOO_LARGE, message, ..bad(["", ""]) }
         }
         BadRequest::Prefetch => bad(["this address must not be prefetched", "此地址不可预取"]),
