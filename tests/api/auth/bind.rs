@@ -187,6 +187,11 @@ async fn every_other_proof_and_every_other_employee_gets_one_and_the_same_refusa
         let proof = proof(&desk, &platform).await;
         refusals.push(bind(&mut client, employee, &proof).await);
     }
+    // Not even whoever may act as somebody learns that they were shut out.
+    desk.auth().approve_link(partner(&desk), desk.key("security01")).await.unwrap();
+    let shut_out = proof(&desk, &platform).await;
+    refusals.push(bind(&mut client, "security01", &shut_out).await);
+    desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
     for proof in ["", "x", "dpb_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"] {
         refusals.push(bind(&mut client, "user01", proof).await);
     }
