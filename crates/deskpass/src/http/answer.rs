@@ -122,10 +122,12 @@ impl Answerer {
 
     /// Puts the outcome into its envelope.
     fn fill(&self, response: &mut Response, outcome: Outcome, asked: &Asked<'_>) {
-        let cookies: Vec<_> = response.headers().get_all(header::SET_COOKIE).iter().cloned().collect();
         // Also drops the length of the empty body that the outcome travelled with.
-        *response.headers_mut() = self.headers.clone();
-        response.headers_mut().extend(cookies.into_iter().map(|cookie| (header::SET_COOKIE, cookie)));
+        let own = std::mem::replace(response.headers_mut(), self.headers.clone());
+        if !own.is_empty() {
+            let cookies = own.get_all(header::SET_COOKIE).iter().map(|cookie| (header::SET_COOKIE, cookie.clone()));
+            response.headers_mut().extend(cookies);
+        }
         let body = match outcome {
             Outcome::Data(envelope) => envelope::success(envelope, asked.id()),
             Outcome::Failure(failure) => {
