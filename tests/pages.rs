@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
 
 use crate::harness::{Browser, Driver, Options, Process};
 
@@ -178,6 +180,24 @@ async fn a_ticket_from_elsewhere_is_not_taken() {
     assert_eq!(victim.script("return sessionStorage.getItem('deskpass.token')", &[]).await, json!(null));
 }
 
+/// Somebody else's page, which puts an address into a frame; returns where it is.
+async fn elsewhere(address: &str) -> String {
+    let page = format!("<iframe onload='window.tried = true' src='{address}'></iframe>");
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = listener.local_addr().unwrap().to_string();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.read(&mut [0; 4096]).await;
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+                page.len()
+            );
+            let _ = stream.write_all(format!("{head}{page}").as_bytes()).await;
+        }
+    });
+    at
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_no_on_the_phone_and_a_framed_page_sign_nobody_in() {
     let (_directory, service) = service();
@@ -187,13 +207,12 @@ async fn a_no_on_the_phone_and_a_framed_page_sign_nobody_in() {
     let code = client.qrcode().await;
     let landed = client.scan(&code, "user01").await;
     // Somebody else's page puts ours into a frame.
-    phone.goto("about:blank").await;
-    phone
-        .script(
-            "const f = document.createElement('iframe'); f.src = arguments[0]; document.body.append(f)",
-            &[json!(landed)],
-        )
-        .await;
+    phone.goto(&format!("http://{}/", elsewhere(&landed).await)).await;
+    phone.wait_until("window.tried").await;
+    // A page that is shown asks for its style and script first.
+    let shown = r#"deskpass_requests_total{method="GET",route="/assets/{file}",outcome="ok"} 0"#;
+    assert!(client.get("/metrics", &[]).await.body.contains(shown), "it was framed");
+    assert_eq!(client.scan_status(code["ticket"].as_str().unwrap()).await["status"], "scanned");
     phone.goto(&landed).await;
     phone.wait_for("body[data-view=ask] #cancel").await;
     picture(&phone, "confirm-zh").await;

@@ -72,7 +72,7 @@ pub struct Waiting {
 }
 
 impl Auth {
-    /// Notes that a browser sets out to the platform and wants to be at `redirect_uri` in the end; returns its cookie.
+    /// Notes that a browser sets out to the platform and wants to be at `destination` in the end; returns its cookie.
     ///
     /// # Errors
     /// When there is no randomness.
@@ -143,11 +143,11 @@ impl Auth {
         flow: Option<Digest>,
         scanned: bool,
     ) -> Result<Answer, Error> {
-        // Whoever is to approve a link needs to know for whom.
-        tracing::info!(?identity, "somebody of a connected corporation is asked which employee they are");
         if matches!(self.policy.bind, BindPolicy::Off) {
             return Err(Refusal::NotAMember.into());
         }
+        // Whoever is to approve a link needs to know for whom.
+        tracing::info!(?identity, "somebody of a connected corporation is asked which employee they are");
         let proof = Secret::<BindProof>::generate(&self.entropy)?;
         self.store.keep_proof(proof.digest(), identity, self.clock.now() + PROOF_LIFETIME).await?;
         let destination = self.destination(flow);
