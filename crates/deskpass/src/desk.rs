@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use deskpass_auth::{Auth, BindPolicy, Error, Policy};
 use deskpass_core::{Clock, CorpId, Entropy, InvalidId, Networks, Role, Timestamp};
-use deskpass_store::{Mode, OpenError, Shared, Store};
+use deskpass_store::{Location, Mode, OpenError, Shared, Store};
 use deskpass_wecom::SettingsError;
 use deskpass_wecom_sim::Simulator;
 use tokio::sync::watch;
@@ -99,7 +99,7 @@ impl Desk {
     /// When the store cannot be opened.
     pub async fn open(settings: Settings) -> Result<Self, StartError> {
         let wall = Clock::steady(Timestamp::from_millis(0));
-        let store = open_store(&settings, &wall)?;
+        let store = open_store(&settings, &wall).await?;
         let newest = store.newest_moment().await.map_err(Error::from)?.unwrap_or(wall.now());
         let ahead = newest.since(wall.now());
         if ahead.as_secs() > 60 {
@@ -116,7 +116,7 @@ impl Desk {
     /// # Errors
     /// When the store cannot be opened.
     pub async fn open_at(settings: Settings, clock: Clock) -> Result<Self, StartError> {
-        let store = open_store(&settings, &clock)?;
+        let store = open_store(&settings, &clock).await?;
         Self::with(settings, store, clock).await
     }
 
@@ -172,9 +172,10 @@ impl Deref for Desk {
     }
 }
 
-fn open_store(settings: &Settings, clock: &Clock) -> Result<Store, OpenError> {
+async fn open_store(settings: &Settings, clock: &Clock) -> Result<Store, OpenError> {
     let mode = if settings.development { Mode::Development } else { Mode::Production };
-    Store::open(&settings.data, mode, settings.session.cache_entries, clock.now())
+    let location = Location::Embedded(settings.data.clone());
+    Store::open(location, mode, settings.session.cache_entries, clock.now()).await
 }
 
 fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
