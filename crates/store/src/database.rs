@@ -2,6 +2,7 @@
 
 #[macro_use]
 mod sql;
+mod copy;
 mod migrate;
 mod postgres;
 mod sqlite;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use deskpass_core::Timestamp;
 use tokio::sync::Notify;
 
+pub use copy::{Carried, CopyError, copy};
 pub use postgres::Postgres;
 pub(crate) use postgres::Proof;
 pub(crate) use sql::{Row, Sql, Value};

@@ -71,14 +71,12 @@ impl StoreError {
 
 impl From<tokio_postgres::Error> for StoreError {
     fn from(error: tokio_postgres::Error) -> Self {
-        let told = match error.as_db_error() {
+        if let Some(said) = error.as_db_error() {
             // Not its detail, which quotes values.
-            Some(said) => format!("{} ({})", said.message(), said.code().code()),
-            None => {
-                let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
-                causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
-            }
-        };
+            return Self::new(Cause::Unavailable, format!("{} ({})", said.message(), said.code().code()));
+        }
+        let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
+        let told = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
         Self::new(Cause::Unavailable, told)
     }
 }

@@ -22,7 +22,7 @@ use crate::cache::Cache;
 use crate::database::Database;
 
 pub use cache::{Member, Standing};
-pub use database::{Location, Mode, OpenError, Postgres};
+pub use database::{Carried, CopyError, Location, Mode, OpenError, Postgres, copy};
 pub use directory::{Listed, NewEmployee};
 pub use error::{Cause, Remedy, StoreError};
 pub use links::Link;

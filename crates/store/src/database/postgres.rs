@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 pub(crate) use connection::Connection;
-pub(super) use connection::{is_null, number};
+pub(super) use connection::{Column, is_null, number};
 pub(crate) use journal::Proof;
 pub(super) use journal::sweep;
 
@@ -53,8 +53,13 @@ pub(crate) struct Shared {
     changed: Arc<Notify>,
 }
 
-/// How long migrations may take in all, waiting for other nodes that migrate included.
-const MIGRATION: Duration = Duration::from_mins(10);
+/// How long the server may take to let somebody in who has time.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How often migrations are tried, and how long others have the tables to themselves in between.
+const MIGRATIONS: usize = 10;
+const BETWEEN: Duration = Duration::from_millis(500);
+/// How long migrations and copies may take, waiting for other nodes that migrate included.
+const LONG: Duration = Duration::from_hours(10);
 
 impl Shared {
     pub(super) async fn open(
@@ -106,7 +111,7 @@ fn transact<T>(
     changed: &Notify,
 ) -> Result<T, Failure> {
     sql.batch("BEGIN").map_err(Failure::Undone)?;
-    let (done, changes) = match prepared(sql, work) {
+    let (done, touched) = match prepared(sql, work) {
         Ok(prepared) => prepared,
         Err(error) => {
             // A connection on which this fails is of no more use, and the server rolls back.
@@ -116,8 +121,10 @@ fn transact<T>(
     };
     let committed = sql.batch("COMMIT").map_err(Failure::Unknown);
     // Also where nobody knows whether it was committed: forgetting is always right.
-    let heard_of = changes.iter().any(|change| !matches!(change, Change::Born(..)));
-    changes.into_iter().for_each(|change| cache.apply(change));
+    let heard_of = touched.iter().any(|change| !matches!(change, Change::Born(..)));
+    for change in touched {
+        cache.apply(change);
+    }
     if heard_of {
         changed.notify_one();
     }
@@ -143,15 +150,45 @@ fn prepared<T>(
 /// Brings the tables up to date; returns once they are.
 async fn migrated(server: Server, mode: Mode, now: Timestamp) -> Result<(), OpenError> {
     let name = server.to_string();
+    let outcome = on(server, move |sql| patiently(sql, || migrate::run(sql, mode, now))).await;
     let failed = |error: StoreError| OpenError::Server { server: name.clone(), error };
-    let job = tokio::task::spawn_blocking(move || {
-        let connection = Connection::open(&server, Instant::now() + Duration::from_secs(5))?;
-        let (outcome, _) = connection.lend(Instant::now() + MIGRATION, |sql| migrate::run(sql, mode, now));
-        outcome
-    });
-    let outcome = job.await.map_err(|error| failed(StoreError::new(Cause::Unavailable, error.to_string())))?;
-    outcome.map_err(|error| match error {
+    outcome.map_err(failed)?.map_err(|error| match error {
         MigrateError::Store(error) => failed(error),
         error => error.at(&name, "choose another database with store.url"),
     })
+}
+
+/// Tries again where somebody else was using what is to be changed.
+fn patiently<T>(sql: &Sql, attempt: impl Fn() -> T) -> T {
+    let mut outcome = attempt();
+    for _ in 1..MIGRATIONS {
+        match sql {
+            Sql::Postgres(connection) if connection.state() == State::Conflict => connection.forgive(),
+            _ => break,
+        }
+        std::thread::sleep(BETWEEN);
+        outcome = attempt();
+    }
+    outcome
+}
+
+/// Does something that may take long on a connection of its own, on tables that are up to date.
+pub(super) async fn on_one_connection<T: Send + 'static>(
+    settings: &Postgres,
+    mode: Mode,
+    now: Timestamp,
+    work: impl FnOnce(&Sql) -> T + Send + 'static,
+) -> Result<T, OpenError> {
+    let server = Server::new(settings)?;
+    migrated(server.clone(), mode, now).await?;
+    let name = server.to_string();
+    on(server, work).await.map_err(|error| OpenError::Server { server: name, error })
+}
+
+async fn on<T: Send + 'static>(server: Server, work: impl FnOnce(&Sql) -> T + Send + 'static) -> Result<T, StoreError> {
+    let job = tokio::task::spawn_blocking(move || {
+        let connection = Connection::open(&server, Instant::now() + CONNECT)?;
+        Ok(connection.lend(Instant::now() + LONG, work).0)
+    });
+    job.await.map_err(|error| StoreError::new(Cause::Unavailable, error.to_string()))?
 }

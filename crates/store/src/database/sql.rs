@@ -112,6 +112,17 @@ impl Row<'_> {
         }
     }
 
+    /// The value of a column that holds whatever it holds.
+    pub(super) fn value(&self, column: usize) -> Result<Value<'static>, StoreError> {
+        let Self::Sqlite(row) = self else { return Err(StoreError::damaged("only the embedded database is copied")) };
+        match row.get_ref(column)? {
+            ValueRef::Null => Ok(Value::Null),
+            ValueRef::Integer(number) => Ok(Value::Int(number)),
+            ValueRef::Text(text) => Ok(Value::Owned(String::from_utf8_lossy(text).into_owned())),
+            ValueRef::Real(_) | ValueRef::Blob(_) => Err(StoreError::damaged("a value of a kind nobody writes")),
+        }
+    }
+
     pub(crate) fn moment(&self, column: usize) -> Result<Timestamp, StoreError> {
         self.int(column).map(Timestamp::from_millis)
     }
@@ -129,7 +140,7 @@ impl Row<'_> {
 #[derive(Debug)]
 pub(crate) enum Sql {
     Sqlite(sqlite::Connection),
-    Postgres(postgres::Connection),
+    Postgres(Box<postgres::Connection>),
 }
 
 impl Sql {
@@ -152,6 +163,19 @@ impl Sql {
     /// Whether the database has ended the open transaction by itself. The embedded one does when the disk fails it.
     pub(super) fn is_outside_transaction(&self) -> bool {
         matches!(self, Self::Sqlite(connection) if connection.is_outside_transaction())
+    }
+
+    /// Adds many rows at once; returns how many. Only a server takes them so.
+    pub(super) fn append(
+        &self,
+        table: &str,
+        columns: &[postgres::Column],
+        rows: &[Vec<Value<'_>>],
+    ) -> Result<u64, StoreError> {
+        match self {
+            Self::Sqlite(_) => Err(StoreError::damaged("nothing is copied to the embedded database")),
+            Self::Postgres(connection) => connection.append(table, columns, rows),
+        }
     }
 
     /// All rows of a query.

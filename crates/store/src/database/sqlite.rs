@@ -53,6 +53,11 @@ impl Sqlite {
         Ok(Self { readers: Readers::new(path), writer, _lock: lock })
     }
 
+    /// A connection that only reads.
+    pub(super) fn reader(&self) -> Result<Connection, StoreError> {
+        self.readers.connect()
+    }
+
     pub(super) async fn read<T: Send + 'static>(
         &self,
         query: impl Fn(&Sql) -> Result<T, StoreError> + Send + 'static,

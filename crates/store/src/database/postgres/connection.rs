@@ -7,10 +7,12 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fmt;
+use std::pin::pin;
 
 use bytes::BytesMut;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, timeout_at};
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Error, Statement};
@@ -47,14 +49,28 @@ impl State {
             SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
             SqlState::READ_ONLY_SQL_TRANSACTION,
         ];
+        let others =
+            [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED, SqlState::LOCK_NOT_AVAILABLE];
         match error.code() {
             None => Self::Broken,
             Some(code) if over.contains(code) => Self::Broken,
-            Some(code) if [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED].contains(code) => {
-                Self::Conflict
-            }
+            Some(code) if others.contains(code) => Self::Conflict,
             Some(_) => Self::Failed,
         }
+    }
+}
+
+/// A column of a table.
+#[derive(Debug)]
+pub(in crate::database) struct Column {
+    pub(in crate::database) name: String,
+    /// Text rather than a number.
+    pub(in crate::database) is_text: bool,
+}
+
+impl Column {
+    const fn kind(&self) -> Type {
+        if self.is_text { Type::TEXT } else { Type::INT8 }
     }
 }
 
@@ -89,10 +105,10 @@ impl Connection {
     pub(super) fn lend<T>(self, deadline: Instant, work: impl FnOnce(&Sql) -> T) -> (T, Self) {
         self.deadline.set(deadline);
         self.state.set(State::Well);
-        let sql = Sql::Postgres(self);
+        let sql = Sql::Postgres(Box::new(self));
         let done = work(&sql);
         match sql {
-            Sql::Postgres(connection) => (done, connection),
+            Sql::Postgres(connection) => (done, *connection),
             Sql::Sqlite(_) => unreachable!("it was put there a moment ago"),
         }
     }
@@ -100,6 +116,11 @@ impl Connection {
     /// How it has come through what it was lent for.
     pub(super) fn state(&self) -> State {
         self.state.get()
+    }
+
+    /// Forgets how it has come through so far.
+    pub(super) fn forgive(&self) {
+        self.state.set(State::Well);
     }
 
     pub(in crate::database) fn execute(&self, text: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
@@ -126,6 +147,24 @@ impl Connection {
             self.client.query(&statement, &values).await
         })?;
         rows.iter().map(|row| read(&Row::Postgres(row))).collect()
+    }
+
+    pub(in crate::database) fn append(
+        &self,
+        table: &str,
+        columns: &[Column],
+        rows: &[Vec<Value<'_>>],
+    ) -> Result<u64, StoreError> {
+        let names: Vec<_> = columns.iter().map(|column| &*column.name).collect();
+        let kinds: Vec<_> = columns.iter().map(Column::kind).collect();
+        let text = format!("COPY {table} ({}) FROM STDIN BINARY", names.join(", "));
+        self.wait(async {
+            let mut writer = pin!(BinaryCopyInWriter::new(self.client.copy_in(&text).await?, &kinds));
+            for row in rows {
+                writer.as_mut().write_raw(row).await?;
+            }
+            writer.finish().await
+        })
     }
 
     async fn statement(&self, text: &str) -> Result<Statement, Error> {

@@ -12,7 +12,7 @@ use crate::database::Sql;
 use crate::{Cause, StoreError};
 
 /// How long anybody waits for the database, all in all.
-const PATIENCE: Duration = Duration::from_millis(2_000);
+const PATIENCE: Duration = Duration::from_secs(2);
 /// How long of it for a connection that is free.
 const TURN: Duration = Duration::from_secs(1);
 /// How much later than that whoever waits gives up, though the thread has not said so.

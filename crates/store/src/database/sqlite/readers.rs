@@ -24,6 +24,10 @@ impl Readers {
         Self { path, idle: Arc::default(), permits: Arc::new(Semaphore::new(CONNECTIONS)) }
     }
 
+    pub(super) fn connect(&self) -> Result<Connection, StoreError> {
+        Connection::open_reader(&self.path)
+    }
+
     pub(super) async fn read<T: Send + 'static>(
         &self,
         query: impl FnOnce(&Sql) -> Result<T, StoreError> + Send + 'static,
