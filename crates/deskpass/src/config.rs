@@ -23,9 +23,12 @@ mod raw;
 mod resolved;
 mod rules;
 mod secret;
+mod secret_url;
 mod settings;
+mod shared_url;
 mod size;
 mod sources;
+mod store_url;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -36,8 +39,10 @@ pub use example::example;
 pub use problem::{ConfigError, Problem};
 pub use resolved::{Resolved, resolve};
 pub use secret::{EncryptionKey, SecretText};
+pub use secret_url::SecretUrl;
 pub use settings::{
-    Bind, BindMode, DefaultRole, Language, Log, LogFormat, LogLevel, Platform, Server, Session, Settings,
+    Bind, BindMode, DefaultRole, Language, Log, LogFormat, LogLevel, Platform, Server, Session, Settings, Shared,
+    Store, Tls,
 };
 pub use sources::{Override, Sources};
 

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use super::problem::{ConfigError, Problem};
 use super::resolved::Resolved;
 use super::rules;
-use super::settings::{Bind, BindChoice, Log, Platform, Server, Session, Settings};
+use super::settings::{Bind, BindChoice, Log, Platform, Server, Session, Settings, Shared, Store, Tls};
 
 impl Resolved {
     /// Judges the settings as a whole.
@@ -46,6 +46,9 @@ fn settings(resolved: &Resolved) -> Option<Settings> {
         development: resolved.get("development.enabled")?,
         redirect_origins: resolved.get("redirect_origins")?,
         default_role: resolved.get("default_role")?,
+        store: Store { url: resolved.get("store.url"), connections: resolved.get("store.connections")? },
+        shared: Shared { url: resolved.get("shared.url"), prefix: resolved.get("shared.prefix")? },
+        tls: Tls { ca_file: resolved.get("tls.ca_file") },
         platform: platform(resolved)?,
         session: session(resolved)?,
         bind: bind(resolved)?,

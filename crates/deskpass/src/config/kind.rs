@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::raw::{Raw, quoted};
 use super::secret::{EncryptionKey, SecretText};
 use super::value::Value;
-use super::{duration, network, public_url, size, web_url};
+use super::{duration, network, public_url, shared_url, size, store_url, web_url};
 
 const NETWORKS: &str = "networks such as \"10.0.0.0/8\" or \"2001:db8::7\" \
                         (a list in the file, separated by commas in the environment)";
@@ -21,20 +21,32 @@ pub(super) enum Kind {
     WebUrl,
     Choice(&'static [&'static str]),
     Flag,
-    Identifier,
+    /// With an example.
+    Identifier(&'static str),
     AgentId,
     Networks,
     Secret,
     EncryptionKey,
-    Count { min: usize, max: usize },
-    Duration { min: Duration, max: Duration },
-    Size { min: usize, max: usize },
+    StoreUrl,
+    SharedUrl,
+    Count {
+        min: usize,
+        max: usize,
+    },
+    Duration {
+        min: Duration,
+        max: Duration,
+    },
+    Size {
+        min: usize,
+        max: usize,
+    },
 }
 
 impl Kind {
-    /// Whether values of this kind are never shown, and may be read from a file of their own.
+    /// Whether values of this kind are not shown, or not whole, and may be read from a file of their own.
     pub(super) fn is_secret(&self) -> bool {
-        matches!(self, Self::Secret | Self::EncryptionKey)
+        matches!(self, Self::Secret | Self::EncryptionKey | Self::StoreUrl | Self::SharedUrl)
     }
 
     /// What a value should look like, with an example; ends a sentence.
@@ -48,11 +60,19 @@ impl Kind {
             }
             Self::WebUrl => r#"an http or https address such as "https://platform.example.com""#,
             Self::Flag => "true or false",
-            Self::Identifier => r#"1 to 64 letters, digits, "_" or "-", such as "ww0123456789abcdef""#,
             Self::AgentId => r#"the application's AgentId, a number such as "1000002""#,
             Self::Networks => NETWORKS,
             Self::Secret => "a string on one line without blanks",
             Self::EncryptionKey => "32 random bytes in base64; make them with: openssl rand -base64 32",
+            Self::StoreUrl => "an address such as \"postgres://USER:PASSWORD@db.example.com:5432/DATABASE\"",
+            Self::SharedUrl => {
+                "an address such as \"redis://USER:PASSWORD@redis.example.com:6379\", \
+                 \"redis-sentinel://:PASSWORD@one:26379,two:26379/MASTER\" or \
+                 \"redis-cluster://:PASSWORD@one:6379,two:6379\"; rediss encrypts"
+            }
+            Self::Identifier(example) => {
+                return format!(r#"1 to 64 letters, digits, "_" or "-", such as "{example}""#);
+            }
             Self::Choice(words) => return format!("one of {}", alternatives(words)),
             Self::Count { min, max } => return format!("a whole number from {min} to {max}"),
             Self::Duration { min, max } => {
@@ -77,11 +97,13 @@ impl Kind {
             Self::WebUrl => web_url::parse(raw.text()?).map(Value::Text),
             Self::Choice(words) => choice(raw.text()?, words),
             Self::Flag => raw.boolean().map(Value::Flag),
-            Self::Identifier => identifier(raw.text()?),
+            Self::Identifier(_) => identifier(raw.text()?),
             Self::AgentId => agent_id(raw),
             Self::Networks => network::parse_all(&raw.texts()?).map(Value::Networks),
             Self::Secret => SecretText::parse(raw.text()?).map(Value::Secret),
             Self::EncryptionKey => EncryptionKey::parse(raw.text()?).map(Value::EncryptionKey),
+            Self::StoreUrl => store_url::parse(raw.text()?).map(Value::Url),
+            Self::SharedUrl => shared_url::parse(raw.text()?).map(Value::Url),
             Self::Count { min, max } => count(raw.integer()?, *min, *max),
             Self::Duration { min, max } => duration_within(raw.text()?, *min, *max),
             Self::Size { min, max } => size_within(raw, *min, *max),

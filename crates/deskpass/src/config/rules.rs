@@ -17,7 +17,8 @@ use super::web_url;
 /// valid: that is reported already.
 type Rule = fn(&Resolved) -> Option<Problem>;
 
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 10] = [
+    the_pair_is_whole,
     no_real_secret_in_development,
     no_strangers_in_development,
     remote_development_is_development,
@@ -53,6 +54,25 @@ fn missing(key: &Key) -> Problem {
     let expected = key.kind.expected();
     let mend = format!("set it in the settings file or as {variables}; expected {expected}");
     Problem::missing(key, mend)
+}
+
+fn the_pair_is_whole(resolved: &Resolved) -> Option<Problem> {
+    let (store, shared) = (resolved.entry("store.url")?, resolved.entry("shared.url")?);
+    let given = |entry: &Entry| !matches!(entry.state, State::Unset);
+    match (given(store), given(shared)) {
+        (true, false) => Some(refused(
+            store,
+            "PostgreSQL without Redis is half a pair: nodes that share their data also share sign-ins under way and limits",
+            "set shared.url too, or leave out both for the embedded database of one node",
+        )),
+        (false, true) => Some(refused(
+            shared,
+            "Redis without PostgreSQL is half a pair: in Redis is only what may be lost, and the embedded database \
+             belongs to one node",
+            "set store.url too, or leave out both",
+        )),
+        _ => None,
+    }
 }
 
 fn no_real_secret_in_development(resolved: &Resolved) -> Option<Problem> {

@@ -10,13 +10,14 @@ use ipnet::IpNet;
 use super::choice::choice;
 use super::resolved::reachable;
 use super::secret::{EncryptionKey, SecretText};
+use super::secret_url::SecretUrl;
 
 /// What the service runs with.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Where the service listens; port 0 takes a free port.
     pub listen: SocketAddr,
-    /// The directory of the embedded database.
+    /// The directory of the embedded database; not used when there is another one.
     pub data: PathBuf,
     /// The origin under which browsers and phones reach the service, without a trailing slash.
     pub public_url: String,
@@ -32,6 +33,12 @@ pub struct Settings {
     pub default_role: DefaultRole,
     /// Development mode rather than production.
     pub development: bool,
+    /// The database that nodes share.
+    pub store: Store,
+    /// What nodes share and may be lost.
+    pub shared: Shared,
+    /// How connections to both are encrypted.
+    pub tls: Tls,
     /// The platform that proves who people are.
     pub platform: Platform,
     /// How long and how many.
@@ -44,7 +51,22 @@ pub struct Settings {
     pub log: Log,
 }
 
+/// Seals in development what [`Settings::encryption_key`] seals in production. Everybody can read it here.
+const DEVELOPMENT_KEY: [u8; 32] = *b"deskpass in development: no key!";
+
 impl Settings {
+    /// What seals everything that is left in Redis.
+    #[must_use]
+    pub fn sealing_key(&self) -> [u8; 32] {
+        self.encryption_key.as_ref().map_or(DEVELOPMENT_KEY, |key| *key.as_bytes())
+    }
+
+    /// Where the data is, fit to be shown: the directory, or the address without its password.
+    #[must_use]
+    pub fn place(&self) -> String {
+        self.store.url.as_ref().map_or_else(|| self.data.display().to_string(), ToString::to_string)
+    }
+
     /// The same settings, once a free port was taken: what was made from the address asked for follows.
     #[must_use]
     pub fn listening_at(mut self, address: SocketAddr) -> Self {
@@ -56,6 +78,31 @@ impl Settings {
         self.listen = address;
         self
     }
+}
+
+/// The database that nodes share.
+#[derive(Clone, Debug)]
+pub struct Store {
+    /// Where PostgreSQL is; without it the database is embedded. Set together with [`Shared::url`].
+    pub url: Option<SecretUrl>,
+    /// How many connections to it are opened at most.
+    pub connections: usize,
+}
+
+/// What nodes share and may be lost.
+#[derive(Clone, Debug)]
+pub struct Shared {
+    /// Where Redis is. Set together with [`Store::url`].
+    pub url: Option<SecretUrl>,
+    /// What the names of its keys begin with.
+    pub prefix: String,
+}
+
+/// How connections to PostgreSQL and Redis are encrypted.
+#[derive(Clone, Debug)]
+pub struct Tls {
+    /// Certificates of an authority that is trusted besides the system's.
+    pub ca_file: Option<PathBuf>,
 }
 
 /// The platform that proves who people are.

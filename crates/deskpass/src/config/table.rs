@@ -34,7 +34,7 @@ pub(super) static KEYS: &[Key] = &[
         Kind::Path,
         Same("./data"),
         "The directory of the embedded database. A relative path counts from the working \
-         directory.",
+         directory. Not used when store.url is set.",
     ),
     key(
         "public_url",
@@ -53,8 +53,8 @@ pub(super) static KEYS: &[Key] = &[
         "encryption_key",
         Kind::EncryptionKey,
         RequiredInProduction { development: None, example: "" },
-        "Encrypts what must be readable again. Nothing is so far; keep a copy all the same, for \
-         what comes to be encrypted is lost without it.",
+        "Encrypts what must be readable again: everything that is left in Redis is sealed with it, so all \
+         nodes need the same one. Keep a copy. Changing it ends sign-ins that are under way, and no sessions.",
     ),
     key(
         "trusted_proxies",
@@ -90,8 +90,47 @@ pub(super) static KEYS: &[Key] = &[
          anyone. Also set by --dev-allow-remote.",
     ),
     key(
+        "store.url",
+        Kind::StoreUrl,
+        Optional { development: None, example: "postgres://desk@db.example.com:5432/desk" },
+        "Where PostgreSQL is, for several nodes on the same data; one node does well without it, on the \
+         embedded database in data. Goes together with shared.url: both or neither. Of a user and password, \
+         the characters @ : / ? # % and blanks are percent-encoded: p@ss is written p%40ss. Keep a password \
+         out of files that others read: DESKPASS_STORE__URL_FILE names one of its own. sslmode=require \
+         behind a ? insists on encryption.",
+    ),
+    key(
+        "store.connections",
+        Kind::Count { min: 2, max: 1_000 },
+        Same("10"),
+        "Connections to PostgreSQL that a node opens at most. All nodes together stay below what the server \
+         allows (max_connections).",
+    ),
+    key(
+        "shared.url",
+        Kind::SharedUrl,
+        Optional { development: None, example: "redis://redis.example.com:6379" },
+        "Where Redis or Valkey is: it holds what nodes share and may be lost, such as sign-ins under way. Goes \
+         together with store.url: both or neither. Percent-encoding as there. A password without a user \
+         follows a colon: redis://:PASSWORD@redis.example.com.",
+    ),
+    key(
+        "shared.prefix",
+        Kind::Identifier("deskpass"),
+        Same("deskpass"),
+        "What the names of all keys in Redis begin with. Desks that share a Redis but no data need different \
+         ones.",
+    ),
+    key(
+        "tls.ca_file",
+        Kind::Path,
+        Optional { development: None, example: "/etc/deskpass/authority.pem" },
+        "Certificates (PEM) of an authority of your own that PostgreSQL and Redis are trusted by, besides those \
+         the system trusts.",
+    ),
+    key(
         "platform.corp_id",
-        Kind::Identifier,
+        Kind::Identifier("ww0123456789abcdef"),
         RequiredInProduction { development: Some("wwdeskpass"), example: "ww0123456789abcdef" },
         "The main corporation's id at the platform.",
     ),

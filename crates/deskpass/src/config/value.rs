@@ -8,9 +8,10 @@ use std::time::Duration;
 use ipnet::IpNet;
 
 use super::secret::{EncryptionKey, MASK, SecretText};
+use super::secret_url::SecretUrl;
 use super::{duration, size};
 
-/// An accepted value. `Display` writes it as TOML, and a secret as stars.
+/// An accepted value. `Display` writes it as TOML, and what is secret as stars.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Address(SocketAddr),
@@ -25,6 +26,7 @@ pub(super) enum Value {
     Networks(Vec<IpNet>),
     Secret(SecretText),
     EncryptionKey(EncryptionKey),
+    Url(SecretUrl),
 }
 
 impl Value {
@@ -40,6 +42,7 @@ impl Value {
             Self::Duration(duration) => duration::format(*duration).into(),
             Self::Size(size) => size::format(*size).into(),
             Self::Networks(networks) => networks.iter().map(ToString::to_string).collect::<Vec<_>>().into(),
+            Self::Url(url) => url.to_string().into(),
             Self::Secret(_) | Self::EncryptionKey(_) => return None,
         })
     }
@@ -83,4 +86,5 @@ from_value! {
     Vec<IpNet>: Value::Networks;
     SecretText: Value::Secret;
     EncryptionKey: Value::EncryptionKey;
+    SecretUrl: Value::Url;
 }

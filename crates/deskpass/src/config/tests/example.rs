@@ -61,6 +61,9 @@ fn uncommented_and_with_secrets_it_is_productions_default() {
         .variable("DESKPASS_PLATFORM__CORP_ID", "ww0123456789abcdef")
         // May be left out, so the example is no default.
         .variable("DESKPASS_PLATFORM__AGENT_ID", "1000002")
+        .variable("DESKPASS_STORE__URL", "postgres://desk@db.example.com:5432/desk")
+        .variable("DESKPASS_SHARED__URL", "redis://redis.example.com:6379")
+        .variable("DESKPASS_TLS__CA_FILE", "/etc/deskpass/authority.pem")
         .variable("DESKPASS_PLATFORM__PROXY", "http://proxy.example.com:3128")
         .variable("DESKPASS_PLATFORM__VERIFY_FILE", "/etc/deskpass/WW_verify_0123456789abcdef.txt");
     assert_eq!(format!("{:?}", written.settings()), format!("{:?}", usual.settings()));

@@ -30,6 +30,32 @@ fn production_with_all_that_it_requires_starts() {
 }
 
 #[test]
+fn half_a_pair_is_refused_and_says_what_is_missing() {
+    for given in [Given::development(), Given::production()] {
+        let given = given.toml("store.url = \"postgres://desk:hunter2@db/desk\"");
+        refused(
+            &given,
+            "store.url (deskpass.toml:1): PostgreSQL without Redis is half a pair: nodes that share their data also share \
+             sign-ins under way and limits; set shared.url too, or leave out both for the embedded database of one node",
+        );
+        refused(&given.variable("DESKPASS_SHARED__URL", "redis://redis"), "");
+    }
+    refused(
+        &Given::production().variable("DESKPASS_SHARED__URL", "redis://redis"),
+        "shared.url (environment DESKPASS_SHARED__URL): Redis without PostgreSQL is half a pair: in Redis is only what may \
+         be lost, and the embedded database belongs to one node; set store.url too, or leave out both",
+    );
+}
+
+#[test]
+fn a_pair_with_a_bad_half_is_one_problem() {
+    let given = Given::development().toml("store.url = \"postgres://\"\nshared.url = \"redis://redis\"");
+    let problems = given.problems();
+    assert!(problems.starts_with("store.url (deskpass.toml:1): it names no host; expected an address"), "{problems}");
+    assert_eq!(problems.lines().count(), 1, "{problems}");
+}
+
+#[test]
 fn development_refuses_a_real_secret() {
     let expected = "platform.secret (environment DESKPASS_PLATFORM__SECRET): development mode lets \
                     anyone sign in, so it must not hold a real secret; remove the secret, or leave \

@@ -1,5 +1,6 @@
 //! Secrets: where they may come from, and that they never come out.
 
+use super::super::SecretUrl;
 use super::{ENCRYPTION_KEY, Given};
 
 const SECRET: &str = "hunter2-密";
@@ -95,6 +96,27 @@ fn valid_secrets_are_masked_everywhere() {
 }
 
 #[test]
+fn passwords_in_addresses_are_masked_everywhere_and_may_come_from_a_file() {
+    let given = Given::production()
+        .variable("DESKPASS_STORE__URL_FILE", "/run/store")
+        .file("/run/store", &format!("postgres://desk:{SECRET}@db.example.com/desk\n"))
+        .variable("DESKPASS_SHARED__URL", &format!("rediss://:{SECRET}@redis.example.com"));
+    let url = given.settings().store.url;
+    assert_eq!(
+        url.as_ref().map(SecretUrl::expose),
+        Some(format!("postgres://desk:{SECRET}@db.example.com/desk").as_str())
+    );
+    let output = all_output(&given);
+    assert!(!output.contains(SECRET), "{output}");
+    assert_eq!(
+        given.shown("store.url"),
+        "store.url = \"postgres://desk:***@db.example.com/desk\" # file /run/store (DESKPASS_STORE__URL_FILE)"
+    );
+    let expected = "shared.url = \"rediss://:***@redis.example.com\" # environment DESKPASS_SHARED__URL";
+    assert_eq!(given.shown("shared.url"), expected);
+}
+
+#[test]
 fn bad_secrets_are_not_repeated() {
     let broken = [
         "encryption_key = \"hunter2\"",
@@ -107,6 +129,10 @@ fn bad_secrets_are_not_repeated() {
         "platform.secrets = \"hunter2\"",
         "platform.secret.hunter = \"hunter2\"",
         "public_url = \"https://me:hunter2@desk.example.com\"",
+        "store.url = \"postgres://desk:hunter2@\"",
+        "store.url = \"hunter2\"",
+        "shared.url = \"redis://hunter2@redis\"",
+        "shared.url = [\"redis://:hunter2@redis\"]",
     ];
     for text in broken {
         let given = Given::default().toml(text);

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::super::table::KEYS;
-use super::super::{BindMode, Language, LogFormat, LogLevel};
-use super::Given;
+use super::super::{BindMode, Language, LogFormat, LogLevel, SecretUrl};
+use super::{ENCRYPTION_KEY, Given};
 
 #[test]
 fn development_runs_without_any_setting() {
@@ -52,6 +52,9 @@ const OTHERS: &[(&str, &str)] = &[
     ("trusted_proxies", "192.0.2.0/24"),
     ("redirect_origins", "https://else.example.com"),
     ("default_role", "none"),
+    ("store.connections", "9"),
+    ("shared.prefix", "other"),
+    ("tls.ca_file", "other.pem"),
     ("platform.corp_id", "wwother"),
     ("platform.agent_id", "9"),
     ("platform.api_url", "https://api.example.com"),
@@ -91,11 +94,41 @@ fn every_key_reaches_the_settings() {
 
 #[test]
 fn every_key_is_tried_above_or_elsewhere() {
-    let elsewhere = ["encryption_key", "platform.secret", "development.enabled", "development.allow_remote"];
+    let elsewhere = [
+        "encryption_key",
+        "store.url",
+        "shared.url",
+        "platform.secret",
+        "development.enabled",
+        "development.allow_remote",
+    ];
     for key in KEYS {
         let tried = OTHERS.iter().any(|(name, _)| *name == key.name);
         assert!(tried != elsewhere.contains(&key.name), "{}", key.name);
     }
+}
+
+#[test]
+fn the_pair_arrives_whole_in_both_modes() {
+    let urls = ["postgres://desk:hunter2@db/desk", "redis://:hunter2@redis:6379"];
+    for given in [Given::development(), Given::production()] {
+        let [store, shared] = urls;
+        let settings = given.variable("DESKPASS_STORE__URL", store).variable("DESKPASS_SHARED__URL", shared).settings();
+        assert_eq!(settings.store.url.as_ref().map(SecretUrl::expose), Some(store));
+        assert_eq!(settings.shared.url.as_ref().map(SecretUrl::expose), Some(shared));
+        assert_eq!((settings.store.connections, settings.shared.prefix.as_str()), (10, "deskpass"));
+        assert_eq!(settings.place(), "postgres://desk:***@db/desk");
+    }
+    assert_eq!(Given::development().settings().place(), "./data");
+}
+
+#[test]
+fn what_is_left_in_redis_is_sealed_with_the_encryption_key() {
+    assert_eq!(Given::production().settings().sealing_key(), [0xff; 32]);
+    let development = Given::development();
+    assert_eq!(development.settings().sealing_key(), *b"deskpass in development: no key!");
+    let given = development.variable("DESKPASS_ENCRYPTION_KEY", ENCRYPTION_KEY);
+    assert_eq!(given.settings().sealing_key(), [0xff; 32]);
 }
 
 #[test]
