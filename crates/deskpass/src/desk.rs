@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use deskpass_auth::{Auth, BindPolicy, Error, Policy};
 use deskpass_core::{Clock, CorpId, Entropy, InvalidId, Networks, Role, Timestamp};
-use deskpass_store::{Location, Mode, OpenError, Shared, Store};
+use deskpass_store::{Location, Mode, OpenError, Postgres, Shared, Store};
 use deskpass_wecom::SettingsError;
 use deskpass_wecom_sim::Simulator;
 use tokio::sync::watch;
@@ -174,8 +174,19 @@ impl Deref for Desk {
 
 async fn open_store(settings: &Settings, clock: &Clock) -> Result<Store, OpenError> {
     let mode = if settings.development { Mode::Development } else { Mode::Production };
-    let location = Location::Embedded(settings.data.clone());
-    Store::open(location, mode, settings.session.cache_entries, clock.now()).await
+    Store::open(location(settings), mode, settings.session.cache_entries, clock.now()).await
+}
+
+/// Where the data is.
+pub(crate) fn location(settings: &Settings) -> Location {
+    match &settings.store.url {
+        None => Location::Embedded(settings.data.clone()),
+        Some(url) => Location::Postgres(Postgres {
+            url: url.expose().to_owned(),
+            connections: settings.store.connections,
+            ca_file: settings.tls.ca_file.clone(),
+        }),
+    }
 }
 
 fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
