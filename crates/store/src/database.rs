@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use deskpass_core::Timestamp;
 
+pub use migrate::newest_version;
 pub(crate) use sql::{Row, Sql, Value};
 pub(crate) use writer::Tx;
 

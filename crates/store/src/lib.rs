@@ -6,10 +6,13 @@
 mod database;
 mod agents;
 mod cache;
+mod copy;
 mod directory;
 mod error;
+mod examine;
 mod links;
 mod login_log;
+mod pair;
 mod sessions;
 mod shared;
 
@@ -22,11 +25,14 @@ use crate::cache::Cache;
 use crate::database::Database;
 
 pub use cache::{Member, Standing};
-pub use database::{Mode, OpenError};
+pub use copy::{Copied, CopyError, Progress, copy};
+pub use database::{Mode, OpenError, newest_version};
 pub use directory::{Listed, NewEmployee};
 pub use error::{Cause, Remedy, StoreError};
+pub use examine::{PostgresExam, RedisExam, examine_postgres, examine_redis};
 pub use links::Link;
 pub use login_log::{Event, LogEntry};
+pub use pair::{Postgres, Redis};
 pub use sessions::{Beginning, Birth, Ended, Found, Grounds};
 pub use shared::{Changes, Code, Flow, Held, Perishable, Pointer, Shared, Shelf};
 

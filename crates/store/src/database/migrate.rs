@@ -13,6 +13,12 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (2, include_str!("../../migrations/0002_platform_sign_in.sql")),
 ];
 
+/// The version that the tables have once they are up to date.
+#[must_use]
+pub fn newest_version() -> i64 {
+    MIGRATIONS.last().map_or(0, |(id, _)| *id)
+}
+
 pub(super) enum MigrateError {
     Newer { found: i64, known: i64 },
     Mode { found: String, wanted: &'static str },
@@ -39,7 +45,7 @@ impl MigrateError {
 pub(super) fn run(sql: &Sql, mode: &'static str, now: Timestamp) -> Result<(), MigrateError> {
     sql.batch("CREATE TABLE IF NOT EXISTS migration (id BIGINT NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)")?;
     let found = sql.first("SELECT COALESCE(MAX(id), 0) FROM migration", &[], |row: &Row<'_>| row.int(0))?.unwrap_or(0);
-    let known = MIGRATIONS.last().map_or(0, |(id, _)| *id);
+    let known = newest_version();
     if found > known {
         return Err(MigrateError::Newer { found, known });
     }
