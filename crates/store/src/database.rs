@@ -14,9 +14,10 @@ use std::sync::Arc;
 use deskpass_core::Timestamp;
 use tokio::sync::Notify;
 
-pub use copy::{Carried, CopyError, copy};
-pub use postgres::Postgres;
+pub use copy::{Copied, CopyError, Progress, copy};
+pub use migrate::newest_version;
 pub(crate) use postgres::Proof;
+pub use postgres::{Postgres, PostgresExam, examine_postgres};
 pub(crate) use sql::{Row, Sql, Value};
 pub(crate) use tx::Tx;
 

@@ -8,8 +8,10 @@ mod agents;
 mod cache;
 mod directory;
 mod error;
+mod examine;
 mod links;
 mod login_log;
+mod pair;
 mod sessions;
 mod shared;
 
@@ -22,11 +24,16 @@ use crate::cache::Cache;
 use crate::database::Database;
 
 pub use cache::{Member, Standing};
-pub use database::{Carried, CopyError, Location, Mode, OpenError, Postgres, copy};
+pub use database::{
+    Copied, CopyError, Location, Mode, OpenError, Postgres, PostgresExam, Progress, copy, examine_postgres,
+    newest_version,
+};
 pub use directory::{Listed, NewEmployee};
 pub use error::{Cause, Remedy, StoreError};
+pub use examine::{RedisExam, examine_redis};
 pub use links::Link;
 pub use login_log::{Event, LogEntry};
+pub use pair::Redis;
 pub use sessions::{Beginning, Birth, Ended, Found, Grounds};
 pub use shared::{Changes, Code, Flow, Held, Perishable, Pointer, Shared, Shelf};
 

@@ -15,6 +15,12 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (3, include_str!("../../migrations/0003_several_nodes.sql")),
 ];
 
+/// The version that the tables have once they are up to date.
+#[must_use]
+pub fn newest_version() -> i64 {
+    MIGRATIONS.last().map_or(0, |(id, _)| *id)
+}
+
 pub(super) enum MigrateError {
     Newer { found: i64, known: i64 },
     Mode { found: String, wanted: Mode },
@@ -43,9 +49,9 @@ impl MigrateError {
 /// Brings the tables up to date, unless the data is of another mode: then it stays as it is. Of several who try at once,
 /// one does it and the others find it done.
 pub(super) fn run(sql: &Sql, mode: Mode, now: Timestamp) -> Result<(), MigrateError> {
-    let known = MIGRATIONS.last().map_or(0, |(id, _)| *id);
+    let known = newest_version();
     // Nothing to do is the usual case, and takes no more than permission to read.
-    if is_there(sql)? && version(sql)? == known {
+    if found(sql)? == known {
         return check(sql, mode);
     }
     begin(sql)?;
@@ -88,6 +94,11 @@ fn migrate(sql: &Sql, mode: Mode, now: Timestamp, known: i64) -> Result<(), Migr
         sql.execute("INSERT INTO desk (mode) VALUES ($1)", &args![mode.name()])?;
     }
     check(sql, mode)
+}
+
+/// The version of the tables; 0 when there are none.
+pub(super) fn found(sql: &Sql) -> Result<i64, StoreError> {
+    if is_there(sql)? { version(sql) } else { Ok(0) }
 }
 
 /// Whether the data was ever brought to any version.

@@ -1,6 +1,7 @@
 //! PostgreSQL: shared by several nodes, each with a few connections and one that follows what the others change.
 
 mod connection;
+mod examine;
 mod journal;
 mod pool;
 mod server;
@@ -16,6 +17,7 @@ use tokio::time::Instant;
 
 pub(crate) use connection::Connection;
 pub(super) use connection::{Column, is_null, number};
+pub use examine::{PostgresExam, examine_postgres};
 pub(crate) use journal::Proof;
 pub(super) use journal::sweep;
 

@@ -50,6 +50,12 @@ impl Server {
         Ok(Self { config, tls })
     }
 
+    /// The same server, also where it takes no writes: for whoever wants to know why.
+    pub(super) fn even_if_it_only_reads(mut self) -> Self {
+        self.config.target_session_attrs(TargetSessionAttrs::Any);
+        self
+    }
+
     pub(super) async fn connect(
         &self,
     ) -> Result<(Client, impl Future<Output = Result<(), Error>> + Send + use<>), Error> {
