@@ -153,7 +153,7 @@ async fn a_node_that_dies_over_its_fetch_holds_the_others_up_until_its_claim_lap
 async fn waiting_for_another_node_costs_no_more_than_the_patience() {
     let (platform, safe, _) = cluster().await;
     let mut settings = platform.settings();
-    settings.patience.whole = Duration::from_millis(100);
+    settings.patience.whole = Duration::from_millis(50);
     let wecom = Wecom::with_vault(settings, platform.clock.clone(), Arc::<Safe>::clone(&safe)).unwrap();
     safe.claim_and_die();
     for asked in 1..=5 {
