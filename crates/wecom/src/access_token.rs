@@ -18,7 +18,7 @@ use crate::{Error, Garbled, Unreachable};
 
 /// How long before its end a token is renewed; a short-lived one at two thirds of its life.
 const AHEAD: Duration = Duration::from_mins(5);
-/// How long to leave a token alone after its renewal failed, did not help, or was left to another node.
+/// How long to leave a token alone after its renewal failed, or did not help.
 const REST: Duration = Duration::from_secs(10);
 /// How often to look whether another node has brought a token.
 const LOOK: Duration = Duration::from_millis(100);
@@ -175,8 +175,7 @@ impl Tokens {
         stock.flight = Some(flight.clone());
         let this = self.clone();
         let fetch = async move {
-            let Some(outcome) = this.obtain().await else { return };
-            let outcome = outcome.map(Arc::new);
+            let outcome = this.obtain().await.map(Arc::new);
             this.land(&outcome);
             // Nobody may be waiting any more.
             drop(sender.send(Some(outcome)));
@@ -185,20 +184,19 @@ impl Tokens {
         flight
     }
 
-    /// A token from another node or from the platform; nothing where a renewal was left to another node.
-    async fn obtain(&self) -> Option<Result<Token, Error>> {
+    /// A token from another node or from the platform.
+    async fn obtain(&self) -> Result<Token, Error> {
         let deadline = self.line.deadline();
         loop {
             match self.turn().await.unwrap_or(Turn::Fetch) {
                 Turn::Take(token) => {
                     tracing::info!("another node's access token is used");
-                    return Some(Ok(token));
+                    return Ok(token);
                 }
-                Turn::Fetch => return Some(self.fetch().await),
-                Turn::Wait if self.leave() => return None,
+                Turn::Fetch => return self.fetch().await,
                 Turn::Wait if Instant::now() + LOOK >= deadline => {
                     tracing::warn!("another node is asking for an access token, and none came in time");
-                    return Some(Err(Unreachable::TimedOut.into()));
+                    return Err(Unreachable::TimedOut.into());
                 }
                 Turn::Wait => sleep(LOOK).await,
             }
@@ -242,18 +240,6 @@ impl Tokens {
         let question = Question::get(Api::Token, &[("corpid", corp_id), ("corpsecret", secret)]);
         let answer = self.line.ask(&question, self.line.deadline()).await?;
         Ok(Token::read(&answer, asked_at)?)
-    }
-
-    /// Ends a renewal that another node is at, for as long as the token at hand is good: then nobody waits for it.
-    fn leave(&self) -> bool {
-        let now = self.clock.now();
-        let mut stock = self.stock();
-        let left = stock.good(now).is_some();
-        if left {
-            stock.flight = None;
-            stock.rest_until = Some(now + REST);
-        }
-        left
     }
 
     fn land(&self, outcome: &Outcome) {

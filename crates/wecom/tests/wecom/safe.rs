@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use deskpass_core::{Clock, Timestamp};
 use deskpass_wecom::{CLAIM, Kept, Pending, Vault};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 /// How the vault is reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,8 +24,6 @@ struct State {
     claimed_until: Option<Timestamp>,
     /// Kept by somebody else at the moment of the next claim.
     in_between: Option<Kept>,
-    /// While this is closed nobody hears whether a claim was granted.
-    gate: Option<watch::Receiver<bool>>,
 }
 
 /// A vault in memory; claims lapse by the test's clock.
@@ -34,13 +32,12 @@ pub(crate) struct Safe {
     clock: Clock,
     state: Mutex<State>,
     turned_away: watch::Sender<usize>,
-    changed: Notify,
 }
 
 impl Safe {
     pub(crate) fn new(clock: &Clock) -> Arc<Self> {
-        let (turned_away, changed) = (watch::Sender::new(0), Notify::new());
-        Arc::new(Self { clock: clock.clone(), state: Mutex::default(), turned_away, changed })
+        let turned_away = watch::Sender::new(0);
+        Arc::new(Self { clock: clock.clone(), state: Mutex::default(), turned_away })
     }
 
     pub(crate) fn fails(&self, mood: Mood) {
@@ -61,17 +58,6 @@ impl Safe {
         self.state.lock().unwrap().token.clone()
     }
 
-    /// Waits until this token is kept.
-    pub(crate) async fn keeps(&self, value: &str) {
-        loop {
-            let changed = self.changed.notified();
-            if self.token().is_some_and(|token| token.value == value) {
-                return;
-            }
-            changed.await;
-        }
-    }
-
     /// Another node claims, and is never heard of again.
     pub(crate) fn claim_and_die(&self) {
         self.state.lock().unwrap().claimed_until = Some(self.clock.now() + CLAIM);
@@ -81,11 +67,9 @@ impl Safe {
         self.state.lock().unwrap().claimed_until.is_some_and(|until| self.clock.now() < until)
     }
 
-    /// Holds back what becomes of claims until the gate is opened.
-    pub(crate) fn hold_claims(&self) -> watch::Sender<bool> {
-        let (gate, open) = watch::channel(false);
-        self.state.lock().unwrap().gate = Some(open);
-        gate
+    /// How many claims were turned down.
+    pub(crate) fn refusals(&self) -> usize {
+        *self.turned_away.borrow()
     }
 
     /// Waits until claims were turned down so often.
@@ -112,32 +96,22 @@ impl Vault for Safe {
 
     fn claim(&self) -> Pending<'_, bool> {
         let now = self.clock.now();
-        let gate = self.state.lock().unwrap().gate.clone();
-        let granted = self.answer(true, |state| {
+        self.answer(true, |state| {
             state.token = state.in_between.take().or(state.token.take());
             let granted = state.claimed_until.is_none_or(|until| until <= now);
             if granted {
                 state.claimed_until = Some(now + CLAIM);
             }
-            granted
-        });
-        Box::pin(async move {
-            if let Some(mut gate) = gate {
-                gate.wait_for(|open| *open).await.unwrap();
-            }
-            let granted = granted.await;
             self.turned_away.send_modify(|count| *count += usize::from(!granted));
             granted
         })
     }
 
     fn keep(&self, token: Kept) -> Pending<'_, ()> {
-        let kept = self.answer((), |state| {
+        self.answer((), |state| {
             state.token = Some(token);
             state.claimed_until = None;
-        });
-        self.changed.notify_waiters();
-        kept
+        })
     }
 
     fn release(&self) -> Pending<'_, ()> {
