@@ -9,8 +9,9 @@ help: ## Print this help
 run: ## Run the service in development mode, everything embedded, data in ./data
 	cargo run --release -- serve --dev
 
-test: ## Run every test; needs a Rust toolchain and a C compiler, and installs Chromium when it is missing
+test: ## Run every test; needs a Rust toolchain and a C compiler, and installs Chromium, PostgreSQL, Redis and two proxies when they are missing
 	./tools/chromium
+	./tools/services
 	cargo test --workspace
 
 torture: ## Kill the real process 300 times under load and look for lost truth (a few minutes)

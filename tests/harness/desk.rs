@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::Client;
+use super::{Client, Place, Stage};
 
 /// A running desk.
 #[derive(Debug)]
@@ -22,7 +22,30 @@ pub(crate) struct TestDesk {
     settings: Settings,
     stop: Option<oneshot::Sender<()>>,
     stopped: Option<JoinHandle<()>>,
+    home: Home,
+}
+
+/// Where a desk keeps things.
+#[derive(Debug)]
+struct Home {
     directory: TempDir,
+    /// Instead of the directory, for a desk that is scaled out.
+    place: Option<Place>,
+}
+
+impl Home {
+    fn at(place: Option<Place>) -> Self {
+        Self { directory: tempfile::tempdir().unwrap(), place }
+    }
+
+    /// The same settings, led here.
+    fn furnish(&self, given: Settings) -> Settings {
+        let given = Settings { data: self.directory.path().to_owned(), ..given };
+        let Some(place) = &self.place else { return given };
+        let [store, shared, prefix] = place.settings();
+        let led = settings(&[("development.enabled", "true"), store, shared, prefix]);
+        Settings { store: config::Store { url: led.store.url, ..given.store }, shared: led.shared, ..given }
+    }
 }
 
 /// Settings as they would come from a file and flags.
@@ -56,31 +79,39 @@ impl TestDesk {
         .await
     }
 
-    /// A desk with these settings, on a free port, in a directory of its own.
+    /// A desk with these settings, on a free port, on a fresh store of the test's kind.
     pub(crate) async fn with(settings: Settings) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let clock = Clock::wound(Timestamp::from_millis(1_800_000_000_000));
-        Self::open(settings, directory, clock).await
+        Self::open(settings, Home::at(Stage::current().place()), new_clock()).await
     }
 
-    async fn open(settings: Settings, directory: TempDir, clock: Clock) -> Self {
-        let data = directory.path().to_owned();
-        let given = Settings { data, ..settings };
+    /// A desk with these settings in a place that others may share.
+    pub(crate) async fn at(place: &Place, settings: Settings) -> Self {
+        Self::open(settings, Home::at(Some(place.clone())), new_clock()).await
+    }
+
+    /// Another node of the same cluster, with the same settings and the same clock. An embedded desk is alone.
+    pub(crate) async fn second(&self) -> Self {
+        let home = Home::at(Some(self.place().clone()));
+        Self::open(self.settings.clone(), home, self.clock.clone()).await
+    }
+
+    async fn open(settings: Settings, home: Home, clock: Clock) -> Self {
+        let given = home.furnish(settings);
         let (settings, listener) = listen(given.clone().listening_at("127.0.0.1:0".parse().unwrap())).await.unwrap();
         let address = settings.listen.to_string();
         let desk = deskpass::Desk::open_at(settings, clock.clone()).await.unwrap();
         let server = Server::new(desk.clone(), listener);
         let (stop, stopping) = oneshot::channel();
         let stopped = tokio::spawn(server.run(async { drop(stopping.await) }));
-        Self { address, clock, desk, settings: given, stop: Some(stop), stopped: Some(stopped), directory }
+        Self { address, clock, desk, settings: given, stop: Some(stop), stopped: Some(stopped), home }
     }
 
     /// Stops the desk and opens it again on the same data.
     pub(crate) async fn restart(mut self) -> Self {
         self.stop().await;
-        let Self { clock, desk, settings, directory, .. } = self;
+        let Self { clock, desk, settings, home, .. } = self;
         drop(desk);
-        Self::open(settings, directory, clock).await
+        Self::open(settings, home, clock).await
     }
 
     /// Stops the desk and opens it again on the same data with other settings.
@@ -91,10 +122,9 @@ impl TestDesk {
 
     /// Why a desk that has stopped cannot be opened again with other settings.
     pub(crate) async fn reopen_error(self, given: &[(&'static str, &str)]) -> String {
-        let Self { clock, desk, directory, .. } = self;
+        let Self { clock, desk, home, .. } = self;
         drop(desk);
-        let settings = Settings { data: directory.path().to_owned(), ..settings(given) };
-        deskpass::Desk::open_at(settings, clock).await.unwrap_err().to_string()
+        deskpass::Desk::open_at(home.furnish(settings(given)), clock).await.unwrap_err().to_string()
     }
 
     /// Asks the desk to stop and waits until it has.
@@ -130,14 +160,29 @@ impl TestDesk {
         self.auth().add_employee(person).await.unwrap();
     }
 
+    /// The file of an embedded desk's database.
     pub(crate) fn database(&self) -> PathBuf {
-        self.directory.path().join("deskpass.db")
+        assert!(self.home.place.is_none(), "this desk has no file");
+        self.home.directory.path().join("deskpass.db")
+    }
+
+    /// Where a desk that is scaled out keeps things.
+    pub(crate) fn place(&self) -> &Place {
+        self.home.place.as_ref().expect("an embedded desk is alone")
     }
 
     /// What a query finds in the desk's database, each row's columns joined by `|`.
     pub(crate) fn query(&self, sql: &str) -> Vec<String> {
-        query(&self.database(), sql)
+        match &self.home.place {
+            Some(place) => place.query(sql),
+            None => query(&self.database(), sql),
+        }
     }
+}
+
+/// Every desk begins at the same moment.
+fn new_clock() -> Clock {
+    Clock::wound(Timestamp::from_millis(1_800_000_000_000))
 }
 
 /// What a query finds in a database, each row's columns joined by `|`.

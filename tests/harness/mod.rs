@@ -4,28 +4,44 @@ mod browser;
 mod client;
 mod desk;
 mod phone;
+mod place;
 mod process;
+mod proxy;
+mod servers;
+mod stage;
 
 pub(crate) use browser::{Browser, Driver, Options};
 pub(crate) use client::{Client, Response, request};
 pub(crate) use desk::{PRODUCTION, TestDesk, query, settings};
 pub(crate) use phone::{Platform, cookies, encoded, fragment, location, target};
+pub(crate) use place::Place;
 pub(crate) use process::{Process, binary};
+pub(crate) use proxy::{Proxy, free_address};
+pub(crate) use servers::Servers;
+pub(crate) use stage::Stage;
 
-/// Runs a test on every store, under a name that says which.
+/// Runs a test on every store, under a name that says which. It gets a desk in development mode, or starts its own.
 macro_rules! on_every_store {
-    ($($(#[$meta:meta])* async fn $name:ident($desk:ident) $body:block)*) => {$(
+    ($($(#[$meta:meta])* async fn $name:ident($($desk:ident)?) $body:block)*) => {$(
         $(#[$meta])*
         mod $name {
             #[allow(unused_imports, clippy::allow_attributes, reason = "not every test needs all of its neighbours")]
             use super::*;
 
-            async fn run($desk: crate::harness::TestDesk) $body
+            async fn run($($desk: crate::harness::TestDesk)?) $body
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn embedded() {
-                run(crate::harness::TestDesk::start().await).await;
+                crate::harness::Stage::Embedded.run(async { run($(crate::harness::on_every_store!(@start $desk))?).await }).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            #[ignore = "desks know no PostgreSQL yet"]
+            async fn scaled_out() {
+                crate::harness::Stage::ScaledOut.run(async { run($(crate::harness::on_every_store!(@start $desk))?).await }).await;
             }
         }
     )*};
+    (@start $desk:ident) => { crate::harness::TestDesk::start().await };
 }
+pub(crate) use on_every_store;

@@ -134,14 +134,19 @@ impl Platform {
 
     /// Production's settings, pointed here.
     pub(crate) fn settings(&self, more: &[(&'static str, &str)]) -> Settings {
+        let pointed = self.pairs();
+        let pointed = pointed.iter().map(|(key, value)| (*key, &**value));
+        settings(&pointed.chain(more.iter().copied()).collect::<Vec<_>>())
+    }
+
+    /// The same as they would stand in a file, for a process.
+    pub(crate) fn pairs(&self) -> Vec<(&'static str, String)> {
         let at = |path: &str| format!("http://{}/sim{path}", self.address);
-        let (api, authorize, login) = (at(""), at("/connect/oauth2/authorize"), at("/wwlogin/sso/login"));
-        let mut given = PRODUCTION.to_vec();
-        given.extend([("platform.agent_id", "1000002"), ("server.settle", "0s")]);
-        given.extend([("platform.api_url", &*api), ("platform.authorize_url", &*authorize)]);
-        given.push(("platform.web_login_url", &*login));
-        given.extend(more);
-        settings(&given)
+        let mut given: Vec<_> = PRODUCTION.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
+        given.extend([("platform.agent_id", "1000002".to_owned()), ("server.settle", "0s".to_owned())]);
+        given.extend([("platform.api_url", at("")), ("platform.authorize_url", at("/connect/oauth2/authorize"))]);
+        given.push(("platform.web_login_url", at("/wwlogin/sso/login")));
+        given
     }
 }
 

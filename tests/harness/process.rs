@@ -4,6 +4,8 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use super::Place;
+
 /// The program under test, as a command.
 pub(crate) fn binary() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_deskpass"));
@@ -12,6 +14,16 @@ pub(crate) fn binary() -> Command {
         command.env_remove(name);
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// `deskpass serve` with settings through the environment, and no more of it: no file of whoever runs the suite.
+fn node_at(place: &Place, more: &[(&str, &str)]) -> Command {
+    let mut command = binary();
+    command.arg("serve").current_dir(std::env::temp_dir());
+    for (key, value) in [("listen", "127.0.0.1:0")].into_iter().chain(place.settings()).chain(more.iter().copied()) {
+        command.env(format!("DESKPASS_{}", key.to_uppercase().replace('.', "__")), value);
+    }
     command
 }
 
@@ -28,6 +40,16 @@ impl Process {
         let mut command = binary();
         command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(data).args(more);
         Self::spawn(command)
+    }
+
+    /// Starts a node in development mode at a place that others may share, on a free port unless `listen` is given.
+    pub(crate) fn node(place: &Place, more: &[(&str, &str)]) -> Self {
+        Self::spawn(node_at(place, &[&[("development.enabled", "true")], more].concat()))
+    }
+
+    /// Starts a node in production mode at a place that others may share; `more` has what production needs.
+    pub(crate) fn production_node(place: &Place, more: &[(&str, &str)]) -> Self {
+        Self::spawn(node_at(place, more))
     }
 
     /// Starts a command that serves and waits for its ready line.
@@ -56,10 +78,23 @@ impl Process {
         self.child.wait().unwrap();
     }
 
+    /// SIGSTOP: connections stay open, and nobody answers.
+    pub(crate) fn pause(&self) {
+        self.signal("STOP");
+    }
+
+    pub(crate) fn resume(&self) {
+        self.signal("CONT");
+    }
+
+    fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+
     /// SIGTERM; returns the exit code and everything it wrote to standard error.
     pub(crate) fn terminate(mut self) -> (Option<i32>, String) {
-        let sent = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
-        assert!(sent.success());
+        self.signal("TERM");
         let mut log = String::new();
         self.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
         (self.child.wait().unwrap().code(), log)

@@ -1,0 +1,51 @@
+//! Where a desk that is scaled out keeps things: a schema in PostgreSQL and a prefix in Redis.
+
+use tokio_postgres::{NoTls, SimpleQueryMessage};
+use url::Url;
+
+/// A place of one test's own. Every node that is told of it is a node of the same cluster.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) store: String,
+    pub(crate) shared: String,
+    pub(crate) prefix: String,
+}
+
+impl Place {
+    /// The settings that lead here.
+    pub(crate) fn settings(&self) -> [(&'static str, &str); 3] {
+        [("store.url", &self.store), ("shared.url", &self.shared), ("shared.prefix", &self.prefix)]
+    }
+
+    /// What a query finds in the database, each row's columns joined by `|`.
+    pub(crate) fn query(&self, sql: &str) -> Vec<String> {
+        // What SQLite calls the order in which rows came, as far as nobody changed them since.
+        run_sql(&self.store, &sql.replace("rowid", "ctid"))
+    }
+
+    /// Host and port of PostgreSQL.
+    pub(crate) fn postgres_address(&self) -> String {
+        let url = Url::parse(&self.store).unwrap();
+        format!("{}:{}", url.host_str().unwrap(), url.port().unwrap())
+    }
+}
+
+/// What SQL finds on a server. On a thread of its own, since tests ask in the middle of their futures.
+pub(super) fn run_sql(url: &str, sql: &str) -> Vec<String> {
+    let ask = async {
+        let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        client.simple_query(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"))
+    };
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let found = std::thread::scope(|scope| scope.spawn(|| runtime().block_on(ask)).join());
+    let found = found.unwrap_or_else(|panic| std::panic::resume_unwind(panic)).into_iter();
+    found
+        .filter_map(|message| if let SimpleQueryMessage::Row(row) = message { Some(row) } else { None })
+        .map(text)
+        .collect()
+}
+
+fn text(row: tokio_postgres::SimpleQueryRow) -> String {
+    (0..row.len()).map(|at| row.get(at).unwrap_or("-")).collect::<Vec<_>>().join("|")
+}

@@ -1,0 +1,133 @@
+//! The real HAProxy and the real nginx, with the very files of `deploy/`; only addresses, folders and the user are ours.
+
+use std::fs::File;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::servers::root;
+
+/// How long a proxy may take to start, or to write a line into its log.
+const PATIENCE: Duration = Duration::from_secs(10);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// Folders that only nginx's own user can write to.
+const NGINX_FOLDERS: [&str; 5] = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+
+/// A proxy in front of two nodes.
+#[derive(Debug)]
+pub(crate) struct Proxy {
+    child: Child,
+    pub(crate) address: String,
+    log: PathBuf,
+    _directory: TempDir,
+}
+
+/// An address that nobody listens on. From below the ports that the system gives to whoever asks for any, so that it stays
+/// free until it is used.
+pub(crate) fn free_address() -> String {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let start = u16::try_from(std::process::id() % 10_000).unwrap();
+    let free = std::iter::from_fn(|| {
+        let port = 10_240 + (start + NEXT.fetch_add(1, Ordering::Relaxed)) % 20_480;
+        Some(format!("127.0.0.1:{port}"))
+    });
+    free.take(1_000).find(|address| TcpListener::bind(address).is_ok()).expect("a free port")
+}
+
+impl Proxy {
+    pub(crate) fn haproxy(nodes: [&str; 2]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let (address, log) = (free_address(), directory.path().join("log"));
+        let mut text = prepared("haproxy.cfg", nodes, ("bind :80", &format!("bind {address}")));
+        let me = words(Command::new("id").arg("-un"));
+        if me != "root" {
+            text = replaced(&text, "user haproxy", &format!("user {me}"));
+            text = replaced(&text, "group haproxy", &format!("group {}", words(Command::new("id").arg("-gn"))));
+        }
+        let file = kept(directory.path(), &text);
+        let mut command = Command::new(program("haproxy"));
+        command.arg("-db").arg("-f").arg(file).stdout(File::create(&log).unwrap());
+        Self::start(command, address, log, directory)
+    }
+
+    pub(crate) fn nginx(nodes: [&str; 2]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let here = directory.path().display();
+        let (address, log) = (free_address(), directory.path().join("access.log"));
+        let text = prepared("nginx.conf", nodes, ("listen 80;", &format!("listen {address};")));
+        let text = replaced(&text, "/var/log/nginx", &here.to_string());
+        let folders = NGINX_FOLDERS.map(|name| format!("{name}_temp_path {here}/{name};")).concat();
+        let file = kept(directory.path(), &replaced(&text, "http {\n", &format!("http {{ {folders}\n")));
+        // One process, so that one signal ends it.
+        let ours = format!("daemon off; master_process off; pid {here}/pid;");
+        let mut command = Command::new(program("nginx"));
+        command.arg("-c").arg(file).args(["-g", &ours, "-e"]).arg(directory.path().join("start.log"));
+        Self::start(command, address, log, directory)
+    }
+
+    fn start(mut command: Command, address: String, log: PathBuf, directory: TempDir) -> Self {
+        command.stdin(Stdio::null());
+        let child = command.spawn().expect("the proxy starts; tools/services installs it");
+        let mut proxy = Self { child, address, log, _directory: directory };
+        wait_until("the proxy listens", || {
+            assert_eq!(proxy.child.try_wait().unwrap(), None, "the proxy ended");
+            TcpStream::connect(&proxy.address).is_ok()
+        });
+        proxy
+    }
+
+    /// Everything it has logged, once that contains `piece`.
+    pub(crate) fn log_with(&self, piece: &str) -> String {
+        let read = || std::fs::read_to_string(&self.log).unwrap_or_default();
+        wait_until(piece, || read().contains(piece));
+        read()
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !done() {
+        assert!(Instant::now() < deadline, "in vain: {what}");
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// A file of `deploy/`, between our nodes and our own address.
+fn prepared(name: &str, nodes: [&str; 2], (listen, ours): (&str, &str)) -> String {
+    let text = std::fs::read_to_string(root().join("deploy").join(name)).unwrap();
+    let text = replaced(&text, "10.0.0.11:8080", nodes[0]);
+    let text = replaced(&text, "10.0.0.12:8080", nodes[1]);
+    replaced(&text, listen, ours)
+}
+
+fn replaced(text: &str, given: &str, ours: &str) -> String {
+    assert!(text.contains(given), "no {given:?} in the file");
+    text.replace(given, ours)
+}
+
+fn kept(directory: &Path, text: &str) -> PathBuf {
+    let file = directory.join("proxy.conf");
+    std::fs::write(&file, text).unwrap();
+    file
+}
+
+/// Debian keeps proxies where PATH need not look.
+fn program(name: &str) -> PathBuf {
+    let places = ["/usr/sbin", "/usr/local/sbin"].map(|place| Path::new(place).join(name));
+    places.into_iter().find(|path| path.exists()).unwrap_or_else(|| name.into())
+}
+
+fn words(command: &mut Command) -> String {
+    String::from_utf8(command.output().unwrap().stdout).unwrap().trim().to_owned()
+}

@@ -1,0 +1,214 @@
+//! PostgreSQL and Redis servers of the tests' own, run by `tools/servers`.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
+
+use super::place::{Place, run_sql};
+
+/// How long a server may take for a command that is not about data.
+const ANSWER: Duration = Duration::from_secs(10);
+
+static SHARED: OnceLock<Servers> = OnceLock::new();
+static STARTED: AtomicUsize = AtomicUsize::new(0);
+static PLACES: AtomicUsize = AtomicUsize::new(0);
+
+/// One PostgreSQL and one Redis. They end when this is dropped, and also when the process ends, however it does.
+#[derive(Debug)]
+pub(crate) struct Servers {
+    keeper: Mutex<Keeper>,
+    postgres: String,
+    redis: String,
+}
+
+/// The script that runs them, and the pipes to it.
+#[derive(Debug)]
+struct Keeper {
+    child: Child,
+    orders: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Keeper {
+    fn start() -> Self {
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let directory = std::env::temp_dir().join(format!("deskpass-servers-{}-{number}", std::process::id()));
+        let mut command = Command::new(tool("servers"));
+        command.arg(directory).args(["postgres", "redis"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("tools/servers starts");
+        let (orders, answers) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        Self { child, orders, answers }
+    }
+
+    fn answer(&mut self) -> String {
+        let mut line = String::new();
+        self.answers.read_line(&mut line).unwrap();
+        assert!(!line.is_empty(), "tools/servers gave up; tools/services installs what it needs");
+        line.trim().to_owned()
+    }
+
+    /// The address of a server that has started.
+    fn address(&mut self) -> String {
+        self.answer().split(' ').next().unwrap().to_owned()
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        drop(self.orders.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// A program of ours that is no part of the product.
+pub(crate) fn tool(name: &str) -> PathBuf {
+    root().join("tools").join(name)
+}
+
+/// Where the repository is.
+pub(crate) fn root() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+impl Servers {
+    /// The servers that all tests of this process share, each in a place of its own.
+    pub(crate) fn shared() -> &'static Self {
+        SHARED.get_or_init(Self::private)
+    }
+
+    /// Servers for one test, which may break them.
+    pub(crate) fn private() -> Self {
+        let mut keeper = Keeper::start();
+        let (postgres, redis) = (keeper.address(), keeper.address());
+        Self { keeper: Mutex::new(keeper), postgres, redis }
+    }
+
+    /// A schema and a prefix that nobody else uses.
+    pub(crate) fn place(&self) -> Place {
+        let name = format!("t_{}", PLACES.fetch_add(1, Ordering::Relaxed));
+        run_sql(&self.postgres, &format!("CREATE SCHEMA {name}"));
+        let store = format!("{}?options=-csearch_path%3D{name}", self.postgres);
+        Place { store, shared: self.redis.clone(), prefix: name }
+    }
+
+    /// SIGKILL.
+    pub(crate) fn kill_redis(&self) {
+        self.order("stop redis");
+    }
+
+    /// Starts it where it was, empty.
+    pub(crate) fn start_redis(&self) {
+        self.order("start redis");
+    }
+
+    /// SIGSTOP: connections stay open, and nobody answers.
+    pub(crate) fn pause_redis(&self) {
+        self.order("pause redis");
+    }
+
+    pub(crate) fn resume_redis(&self) {
+        self.order("resume redis");
+    }
+
+    /// Makes it forget everything.
+    pub(crate) fn flush_redis(&self) {
+        let mut redis = TcpStream::connect(self.redis.strip_prefix("redis://").unwrap()).unwrap();
+        redis.set_read_timeout(Some(ANSWER)).unwrap();
+        redis.write_all(b"FLUSHALL\r\n").unwrap();
+        let mut answer = [0; 5];
+        redis.read_exact(&mut answer).unwrap();
+        assert_eq!(&answer, b"+OK\r\n");
+    }
+
+    /// An immediate stop, as if the machine had crashed.
+    pub(crate) fn stop_postgres(&self) {
+        self.order("stop postgres");
+    }
+
+    /// Starts it where it was, with what had been committed.
+    pub(crate) fn start_postgres(&self) {
+        self.order("start postgres");
+    }
+
+    /// SIGSTOP to all of it.
+    pub(crate) fn pause_postgres(&self) {
+        self.order("pause postgres");
+    }
+
+    pub(crate) fn resume_postgres(&self) {
+        self.order("resume postgres");
+    }
+
+    /// Gives an order and waits until it is done.
+    fn order(&self, order: &str) {
+        let mut keeper = self.keeper.lock().unwrap();
+        writeln!(keeper.orders.as_ref().unwrap(), "{order}").unwrap();
+        keeper.answer();
+    }
+}
+
+/// Whether Redis answers a PING within a moment.
+#[cfg(test)]
+fn answers(place: &Place) -> bool {
+    let Ok(mut redis) = TcpStream::connect(place.shared.strip_prefix("redis://").unwrap()) else { return false };
+    redis.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    redis.write_all(b"PING\r\n").unwrap();
+    let mut answer = [0; 7];
+    redis.read_exact(&mut answer).is_ok() && &answer == b"+PONG\r\n"
+}
+
+#[test]
+fn redis_is_killed_paused_emptied_and_started_again() {
+    let servers = Servers::private();
+    let place = servers.place();
+    assert!(answers(&place));
+    servers.pause_redis();
+    assert!(!answers(&place));
+    servers.resume_redis();
+    assert!(answers(&place));
+    servers.flush_redis();
+    servers.kill_redis();
+    assert!(!answers(&place));
+    servers.start_redis();
+    assert!(answers(&place));
+}
+
+#[test]
+fn postgres_keeps_what_was_committed_over_an_immediate_stop() {
+    let servers = Servers::private();
+    let place = servers.place();
+    place.query("CREATE TABLE kept (a BIGINT, b TEXT, c TEXT)");
+    place.query("INSERT INTO kept VALUES (1, 'x', NULL)");
+    for _ in 0..2 {
+        servers.stop_postgres();
+        assert!(TcpStream::connect(place.postgres_address()).is_err());
+        servers.start_postgres();
+        assert_eq!(place.query("SELECT a, b, c FROM kept"), ["1|x|-"]);
+    }
+    servers.pause_postgres();
+    let asked = std::thread::spawn({
+        let place = place.clone();
+        move || place.query("SELECT 1")
+    });
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(!asked.is_finished());
+    servers.resume_postgres();
+    assert_eq!(asked.join().unwrap(), ["1"]);
+}
+
+#[test]
+fn places_do_not_see_each_other_and_servers_end_with_whoever_holds_them() {
+    let servers = Servers::private();
+    let (one, other) = (servers.place(), servers.place());
+    one.query("CREATE TABLE mine (a BIGINT)");
+    let tables = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()";
+    assert_eq!(one.query(tables), ["mine"]);
+    assert!(other.query(tables).is_empty());
+    drop(servers);
+    assert!(!answers(&one));
+    assert!(TcpStream::connect(one.postgres_address()).is_err());
+}

@@ -1,0 +1,33 @@
+//! Which store a test's desks are on. A test does not say it: `on_every_store!` does, around it.
+
+use super::{Place, Servers};
+
+tokio::task_local! {
+    static STAGE: Stage;
+}
+
+/// The store of every desk that a test starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// SQLite, and the rest in process.
+    Embedded,
+    /// PostgreSQL and Redis.
+    ScaledOut,
+}
+
+impl Stage {
+    /// Runs a test here. Desks that it starts from tasks of its own are embedded, unless those are run here too.
+    pub(crate) async fn run<F: Future>(self, test: F) -> F::Output {
+        STAGE.scope(self, test).await
+    }
+
+    /// Where the test that is under way runs.
+    pub(crate) fn current() -> Self {
+        STAGE.try_with(|stage| *stage).unwrap_or(Self::Embedded)
+    }
+
+    /// A fresh place for a desk, where desks need one.
+    pub(super) fn place(self) -> Option<Place> {
+        (self == Self::ScaledOut).then(|| Servers::shared().place())
+    }
+}
