@@ -1,26 +1,15 @@
-//! Records that are found by a digest, for a while, in limited number.
+//! A shelf in this process: for one node, and nothing survives it.
 
 use std::collections::{HashMap, VecDeque};
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use deskpass_core::{Digest, Timestamp};
 use tokio::sync::Notify;
-use tokio::sync::futures::OwnedNotified;
 
-/// A record that is good for a while.
-pub trait Perishable {
-    /// When it is no longer good.
-    fn until(&self) -> Timestamp;
+use super::shelf::{Changes, Perishable};
 
-    /// Whether it may make room for newer ones before that.
-    fn is_dispensable(&self) -> bool {
-        true
-    }
-}
-
-/// Keeps records. A change is made to the whole of a record at once: of two that come at the same time, one is second.
-pub struct Shelf<T> {
+/// Keeps records under one lock, and as many of them as there is room for.
+pub(super) struct InProcess<T> {
     room: usize,
     records: Mutex<Records<T>>,
 }
@@ -37,26 +26,23 @@ struct Record<T> {
     watchers: Option<Arc<Notify>>,
 }
 
-/// Tells of changes to a record.
-#[derive(Debug)]
-pub struct Changes(Arc<Notify>);
-
-impl Changes {
-    /// Completes at the next change after this call.
-    pub fn next(&self) -> OwnedNotified {
-        Arc::clone(&self.0).notified_owned()
-    }
-}
-
-impl<T: Perishable> Shelf<T> {
-    /// A shelf with room for this many records.
-    #[must_use]
-    pub fn new(room: usize) -> Self {
+impl<T> InProcess<T> {
+    pub(super) fn new(room: usize) -> Self {
         Self { room, records: Mutex::new(Records { by_digest: HashMap::new(), by_age: VecDeque::new() }) }
     }
 
-    /// Puts a record there; `false`, and nothing changes, when there is one already.
-    pub fn put(&self, digest: Digest, value: T, now: Timestamp) -> bool {
+    pub(super) fn len(&self) -> usize {
+        self.lock().by_digest.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Records<T>> {
+        // A panic in a step leaves the record as it was, so what is behind the lock is whole.
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: Perishable> InProcess<T> {
+    pub(super) fn put(&self, digest: Digest, value: T, now: Timestamp) -> bool {
         let mut records = self.lock();
         if records.live(&digest, now).is_some() {
             return false;
@@ -67,13 +53,11 @@ impl<T: Perishable> Shelf<T> {
         true
     }
 
-    /// Looks at a record.
-    pub fn look<R>(&self, digest: &Digest, now: Timestamp, look: impl FnOnce(&T) -> R) -> Option<R> {
+    pub(super) fn look<R>(&self, digest: &Digest, now: Timestamp, look: impl FnOnce(&T) -> R) -> Option<R> {
         self.lock().live(digest, now).map(|record| look(&record.value))
     }
 
-    /// Takes a record away: of several who try, one gets it.
-    pub fn take(&self, digest: &Digest, now: Timestamp) -> Option<T> {
+    pub(super) fn take(&self, digest: &Digest, now: Timestamp) -> Option<T> {
         let mut records = self.lock();
         records.live(digest, now)?;
         let record = records.by_digest.remove(digest)?;
@@ -81,9 +65,7 @@ impl<T: Perishable> Shelf<T> {
         Some(record.value)
     }
 
-    /// Changes a record by a function from what was to what is; `None` when there is no record, and the function's error
-    /// when it does not fit.
-    pub fn change<E>(
+    pub(super) fn change<E>(
         &self,
         digest: &Digest,
         now: Timestamp,
@@ -100,26 +82,10 @@ impl<T: Perishable> Shelf<T> {
         }))
     }
 
-    /// Tells of changes to a record that is there.
-    pub fn watch(&self, digest: &Digest, now: Timestamp) -> Option<Changes> {
+    pub(super) fn watch(&self, digest: &Digest, now: Timestamp) -> Option<Changes> {
         let mut records = self.lock();
         let record = records.live(digest, now)?;
-        Some(Changes(Arc::clone(record.watchers.get_or_insert_default())))
-    }
-
-    /// How many records there are, gone ones that nobody has swept included.
-    pub fn len(&self) -> usize {
-        self.lock().by_digest.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Records<T>> {
-        // A panic in a step leaves the record as it was, so what is behind the lock is whole.
-        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+        Some(Changes::of(Arc::clone(record.watchers.get_or_insert_default())))
     }
 }
 
@@ -161,12 +127,6 @@ impl<T> Record<T> {
     }
 }
 
-impl<T> fmt::Debug for Shelf<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Shelf(room for {})", self.room)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_record_is_there_for_its_time() {
-        let shelf = Shelf::new(10);
+        let shelf = InProcess::new(10);
         assert!(shelf.put(name(1), Thing(1, 100, true), at(0)));
         assert!(!shelf.put(name(1), Thing(2, 100, true), at(99)));
         assert_eq!(shelf.look(&name(1), at(99), |thing| thing.0), Some(1));
@@ -206,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_change_that_does_not_fit_changes_nothing() {
-        let shelf = Shelf::new(10);
+        let shelf = InProcess::new(10);
         shelf.put(name(1), Thing(1, 100, true), at(0));
         assert_eq!(shelf.change(&name(1), at(0), |_| Err("no")), Some(Err("no")));
         let done = shelf.change(&name(1), at(0), |thing| Ok::<_, ()>(Thing(thing.0 + 1, 500, true)));
@@ -217,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_flood_ends_at_the_room_there_is_and_spares_what_is_needed() {
-        let shelf = Shelf::new(100);
+        let shelf = InProcess::new(100);
         shelf.put(name(1_000_000), Thing(7, 1_000, false), at(0));
         for number in 0..10_000 {
             assert!(shelf.put(name(number), Thing(number, 1_000, true), at(0)));
@@ -233,7 +193,7 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_watches_is_told() {
-        let shelf = Shelf::new(2);
+        let shelf = InProcess::new(2);
         assert!(shelf.watch(&name(1), at(0)).is_none());
         shelf.put(name(1), Thing(1, 100, true), at(0));
         for step in ["change", "take"] {
