@@ -121,7 +121,7 @@ impl Desk {
     }
 
     async fn with(settings: Settings, store: Store, clock: Clock) -> Result<Self, StartError> {
-        let (policy, entropy, shared) = (policy(&settings)?, Entropy::system(), Shared::default());
+        let (policy, entropy, shared) = (policy(&settings)?, Entropy::system(), Shared::in_process());
         let platform = platform::client(&settings, clock.clone())?;
         let simulator = settings.development.then(|| platform::simulator(&settings, clock.clone(), entropy));
         let verify_file = platform::verify_file(&settings)?;

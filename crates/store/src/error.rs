@@ -20,6 +20,8 @@ pub enum Cause {
     Overloaded,
     /// A record cannot be read.
     Damaged,
+    /// What the nodes share for a while cannot be reached.
+    SharedUnavailable,
 }
 
 /// What an operator can do about a database that does not open. Nobody else is told.
@@ -54,6 +56,10 @@ impl StoreError {
 
     pub(crate) fn damaged(what: &str) -> Self {
         Self { remedy: Some(Remedy::Restore), ..Self::new(Cause::Damaged, what) }
+    }
+
+    pub(crate) fn shared(detail: impl Into<String>) -> Self {
+        Self::new(Cause::SharedUnavailable, detail)
     }
 
     /// The part of it that may be shown; the rest is for the log.

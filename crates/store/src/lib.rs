@@ -35,7 +35,7 @@ pub use links::Link;
 pub use login_log::{Event, LogEntry};
 pub use pair::Redis;
 pub use sessions::{Beginning, Birth, Ended, Found, Grounds};
-pub use shared::{Changes, Code, Flow, Held, Perishable, Pointer, Shared, Shelf};
+pub use shared::{Bus, Changes, Code, Flow, Held, Lease, Perishable, PlatformToken, Pointer, Redis, Shared, Shelf};
 
 /// The store of one desk. Clones share it.
 #[derive(Clone, Debug)]
