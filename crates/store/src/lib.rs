@@ -8,10 +8,8 @@ mod agents;
 mod cache;
 mod directory;
 mod error;
-mod examine;
 mod links;
 mod login_log;
-mod pair;
 mod sessions;
 mod shared;
 
@@ -30,12 +28,13 @@ pub use database::{
 };
 pub use directory::{Listed, NewEmployee};
 pub use error::{Cause, Remedy, StoreError};
-pub use examine::{RedisExam, examine_redis};
 pub use links::Link;
 pub use login_log::{Event, LogEntry};
-pub use pair::Redis;
 pub use sessions::{Beginning, Birth, Ended, Found, Grounds};
-pub use shared::{Bus, Changes, Code, Flow, Held, Lease, Perishable, PlatformToken, Pointer, Redis, Shared, Shelf};
+pub use shared::{
+    Bus, Changes, Code, Flow, Held, Lease, Perishable, PlatformToken, Pointer, Redis, RedisExam, Shared, Shelf,
+    examine_redis,
+};
 
 /// The store of one desk. Clones share it.
 #[derive(Clone, Debug)]
@@ -74,6 +73,12 @@ impl Store {
         // The newest time of all nodes stays on record.
         let text = "UPDATE probe SET at = CASE WHEN at > $1 THEN at ELSE $1 END";
         self.database.write(move |tx| tx.execute(text, &args![now]).map(drop)).await
+    }
+
+    /// Whether what the cache holds can be believed right now.
+    #[must_use]
+    pub fn is_in_step(&self) -> bool {
+        self.cache.is_right()
     }
 
     /// How many sessions the cache holds.

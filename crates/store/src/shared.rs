@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use self::redis::{InRedis, Server};
 use crate::StoreError;
 
-pub use self::redis::{Bus, Redis};
+pub use self::redis::{Bus, Redis, RedisExam, examine_redis};
 pub use shelf::{Changes, Perishable, Shelf};
 
 /// The sign-ins kept at once. More are asked for only by a flood, and then those go first that nobody has scanned.
@@ -99,6 +99,12 @@ impl<Progress> Shared<Progress> {
             Some(server) => server.probe().await,
             None => Ok(()),
         }
+    }
+
+    /// Whether records could be kept when that was tried last.
+    #[must_use]
+    pub fn is_up(&self) -> bool {
+        self.server.as_deref().is_none_or(Server::is_up)
     }
 
     /// What carries word between the nodes, where there may be several.

@@ -3,6 +3,7 @@
 
 mod address;
 mod bus;
+mod examine;
 mod link;
 mod seal;
 mod server;
@@ -22,6 +23,7 @@ use super::shelf::{Changes, Perishable};
 use crate::{Cause, StoreError};
 
 pub use bus::Bus;
+pub use examine::{RedisExam, examine_redis};
 pub use server::Redis;
 pub(super) use server::Server;
 pub(super) use watchers::Watched;

@@ -93,6 +93,10 @@ impl Link {
         }
     }
 
+    pub(super) fn is_up(&self) -> bool {
+        matches!(*self.state.borrow(), State::Up(..))
+    }
+
     fn unavailable(&self, why: &dyn std::fmt::Display) -> StoreError {
         StoreError::shared(format!("Redis at {}: {why}", self.address))
     }
@@ -181,7 +185,7 @@ async fn connect(address: &Address, greeting: &Cmd) -> RedisResult<Wire> {
     Ok(wire)
 }
 
-async fn connection(client: &Client) -> RedisResult<MultiplexedConnection> {
+pub(super) async fn connection(client: &Client) -> RedisResult<MultiplexedConnection> {
     // Every use has a deadline of its own.
     let config = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
     client.get_multiplexed_async_connection_with_config(&config).await

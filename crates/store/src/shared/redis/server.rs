@@ -54,10 +54,8 @@ pub(in crate::shared) struct Server {
 impl Server {
     pub(in crate::shared) fn start(settings: Redis) -> Result<Self, StoreError> {
         let entropy = Entropy::system();
-        let roots = settings.ca_file.as_deref().map(read).transpose()?;
-        let address = Address::parse(&settings.url, roots).map_err(|error| StoreError::shared(error.to_string()))?;
-        // Fails only when one was chosen before, and there is only this one.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        let address =
+            Address::parse(&settings.url, roots(&settings)?).map_err(|error| StoreError::shared(error.to_string()))?;
         let (prefix, address) = (format!("{}:1:", settings.prefix), Arc::new(address));
         let (link, watchers) = (Link::new(Arc::clone(&address)), Arc::<Watchers>::default());
         let node = entropy.bytes().map_err(|error| StoreError::shared(error.to_string()))?;
@@ -81,6 +79,10 @@ impl Server {
         self.link.call().await?.ask(&greeting(&self.prefix)).await
     }
 
+    pub(in crate::shared) fn is_up(&self) -> bool {
+        self.link.is_up()
+    }
+
     pub(in crate::shared) fn bus(&self) -> &Bus {
         &self.bus
     }
@@ -91,6 +93,13 @@ fn greeting(prefix: &str) -> Cmd {
     let mut set = cmd("SET");
     set.arg(format!("{prefix}probe")).arg("").arg("PX").arg(u64::try_from(PROBE.as_millis()).unwrap_or_default());
     set
+}
+
+/// The certificates of whom to trust besides; and the one way to do cryptography is chosen.
+pub(super) fn roots(settings: &Redis) -> Result<Option<Vec<u8>>, StoreError> {
+    // Fails only when one was chosen before, and there is only this one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    settings.ca_file.as_deref().map(read).transpose()
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, StoreError> {
