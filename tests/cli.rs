@@ -18,10 +18,11 @@ fn told(output: &Output) -> (bool, String) {
 #[test]
 fn every_command_has_help_with_an_example() {
     let directory = tempfile::tempdir().unwrap();
-    let commands: [&[&str]; 17] = [
+    let commands: [&[&str]; 18] = [
         &[],
         &["serve"],
         &["migrate"],
+        &["copy"],
         &["employee", "add"],
         &["employee", "list"],
         &["employee", "disable"],
@@ -105,7 +106,7 @@ fn a_directory_in_use_is_left_alone() {
     }
     process.kill();
     let (success, text) = run(directory.path(), &["migrate", "--dev", "--data", data]);
-    assert!(success && text.contains("is up to date"), "{text}");
+    assert!(success && text.contains("is up to date (version "), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -274,6 +275,35 @@ fn config_check_looks_at_the_verification_file() {
         let (success, text) = check(name);
         assert!(!success && text.contains(name) && text.contains(words) && !text.contains("good"), "{text}");
     }
+}
+
+#[test]
+fn half_a_pair_does_not_start() {
+    let directory = tempfile::tempdir().unwrap();
+    for (key, value, other) in [
+        ("DESKPASS_STORE__URL", "postgres://desk:canary-password@db/desk", "shared.url"),
+        ("DESKPASS_SHARED__URL", "redis://:canary-password@redis", "store.url"),
+    ] {
+        for command in [&["serve", "--dev"][..], &["migrate", "--dev"], &["employee", "list", "--dev"]] {
+            let output = binary().current_dir(directory.path()).env(key, value).args(command).output().unwrap();
+            let (success, text) = told(&output);
+            assert!(!success && text.contains("half a pair") && text.contains(other), "{text}");
+            assert!(!text.contains("canary"), "{text}");
+        }
+    }
+    assert!(!directory.path().join("data").exists(), "nothing was made");
+}
+
+#[test]
+fn config_show_masks_the_passwords_in_addresses() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = binary();
+    command.env("DESKPASS_STORE__URL", "postgres://desk:canary-password@db/desk");
+    command.env("DESKPASS_SHARED__URL", "redis://:canary-password@redis");
+    let (success, text) =
+        told(&command.current_dir(directory.path()).args(["config", "show", "--dev"]).output().unwrap());
+    assert!(success && !text.contains("canary"), "{text}");
+    assert!(text.contains("postgres://desk:***@db/desk") && text.contains("redis://:***@redis"), "{text}");
 }
 
 #[test]

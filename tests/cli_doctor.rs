@@ -82,6 +82,41 @@ fn data_in_use_is_left_alone_and_data_that_is_not_there_is_not_made() {
 }
 
 #[test]
+fn half_a_pair_is_told_and_nothing_else_is_tried() {
+    let mut patient = Patient::new();
+    patient.set("store.url", "postgres://desk:canary-password@127.0.0.1:1/desk");
+    let [english, chinese] = patient.both();
+    english.wrong(&["settings: 1 problem(s)"]);
+    english.below("✗ settings", &["half a pair", "shared.url"]);
+    chinese.below("✗ 配置：1 个问题", &["shared.url"]);
+    assert!(!format!("{}{}", english.text, chinese.text).contains("canary"));
+}
+
+#[test]
+fn a_pair_that_is_not_there_is_told_and_the_rest_is_looked_at() {
+    let mut patient = Patient::new();
+    // Taken and let go, so that nobody is there.
+    let nowhere = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    patient.set("store.url", &format!("postgres://desk:canary-password@{nowhere}/desk"));
+    patient.set("shared.url", &format!("redis://:canary-password@{nowhere}"));
+    let [english, chinese] = patient.both();
+    english.wrong(&[
+        &format!("PostgreSQL: postgres://desk:***@{nowhere}/desk cannot be used"),
+        &format!("Redis: redis://:***@{nowhere} cannot be used"),
+    ]);
+    english.below("✗ PostgreSQL", &["store.url", "password", "tls.ca_file"]);
+    english.below("✗ Redis", &["shared.url", "firewall"]);
+    for what in ["tables", "clock of PostgreSQL", "memory of Redis", "clock of Redis"] {
+        english.line(&format!("- {what}: skipped"));
+    }
+    english.line("✓ trusted domain");
+    chinese.below(&format!("✗ PostgreSQL：无法使用 postgres://desk:***@{nowhere}/desk"), &["store.url"]);
+    chinese.line("- 数据表：已跳过");
+    assert!(!format!("{}{}", english.text, chinese.text).contains("canary"));
+    assert!(!patient.data().exists(), "the embedded database is not touched");
+}
+
+#[test]
 fn data_that_does_not_open_is_explained() {
     let patient = Patient::new();
     std::fs::write(patient.directory.path().join("file"), "").unwrap();

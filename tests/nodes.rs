@@ -15,7 +15,6 @@ async fn dies_within_a_second(client: &mut Client, token: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "desks know no PostgreSQL yet"]
 async fn what_one_begins_another_knows_and_ends() {
     Stage::ScaledOut.run(Box::pin(begins_and_ends())).await;
 }
@@ -35,7 +34,6 @@ async fn begins_and_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "desks know no PostgreSQL yet"]
 async fn without_redis_a_session_is_still_checked_and_ended() {
     let servers = Servers::private();
     let desk = TestDesk::at(&servers.place(), settings(&[DEV])).await;
@@ -48,7 +46,6 @@ async fn without_redis_a_session_is_still_checked_and_ended() {
 }
 
 #[tokio::test]
-#[ignore = "desks know no PostgreSQL yet"]
 async fn processes_behind_a_proxy_are_one_desk() {
     let place = Servers::shared().place();
     let [one, other] = [(), ()].map(|()| Process::node(&place, &[("listen", &free_address())]));
@@ -69,7 +66,6 @@ async fn processes_behind_a_proxy_are_one_desk() {
 }
 
 #[tokio::test]
-#[ignore = "desks know no PostgreSQL yet"]
 async fn production_runs_on_the_pair() {
     let platform = Platform::start("desk.example.com").await;
     let pairs = platform.pairs();

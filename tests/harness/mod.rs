@@ -36,7 +36,6 @@ macro_rules! on_every_store {
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            #[ignore = "desks know no PostgreSQL yet"]
             async fn scaled_out() {
                 crate::harness::Stage::ScaledOut.run(async { run($(crate::harness::on_every_store!(@start $desk))?).await }).await;
             }

@@ -23,6 +23,14 @@ impl Place {
         run_sql(&self.store, &sql.replace("rowid", "ctid"))
     }
 
+    /// Runs SQL on a connection of its own, which stays open for as long as what this returns is kept.
+    pub(crate) async fn hold(&self, sql: &str) -> tokio_postgres::Client {
+        let (client, connection) = tokio_postgres::connect(&self.store, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        client.batch_execute(sql).await.unwrap();
+        client
+    }
+
     /// Host and port of PostgreSQL.
     pub(crate) fn postgres_address(&self) -> String {
         let url = Url::parse(&self.store).unwrap();

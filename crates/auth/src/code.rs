@@ -6,13 +6,14 @@
 
 use std::time::Duration;
 
-use deskpass_core::{Digest, Visitor};
-use deskpass_store::Code;
+use deskpass_core::{Clock, Digest, Visitor};
+use deskpass_store::{Code, Shelf};
 use deskpass_wecom::{Error as PlatformError, Identity, Unreachable};
+use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use crate::arrival::Arrival;
-use crate::{Answer, Auth, Callback, Error, Refusal};
+use crate::{Answer, Auth, Callback, Error, Internal, Refusal};
 
 /// How long the same code from the same browser gets the same answer.
 const LIFETIME: Duration = Duration::from_mins(1);
@@ -20,7 +21,8 @@ const LIFETIME: Duration = Duration::from_mins(1);
 const PATIENCE: Duration = Duration::from_secs(6);
 
 /// How far a code has come.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(into = "Kept", from = "Kept")]
 pub struct Progress {
     /// Who the platform said it stands for.
     identity: Option<Identity>,
@@ -34,6 +36,44 @@ impl Progress {
     }
 }
 
+/// The same for other nodes, which need not know why something failed.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    identity: Option<Identity>,
+    outcome: Option<Outcome>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Outcome {
+    Answered(Answer),
+    Refused(Refusal),
+    Failed { platform: bool },
+}
+
+impl From<Progress> for Kept {
+    fn from(progress: Progress) -> Self {
+        let outcome = progress.outcome.map(|outcome| match outcome {
+            Ok(answer) => Outcome::Answered(answer),
+            Err(Error::Refused(refusal)) => Outcome::Refused(refusal),
+            Err(Error::Internal(Internal::Platform(_))) => Outcome::Failed { platform: true },
+            Err(Error::Internal(Internal::Elsewhere { platform })) => Outcome::Failed { platform },
+            Err(Error::Internal(Internal::Store(_) | Internal::Entropy(_))) => Outcome::Failed { platform: false },
+        });
+        Self { identity: progress.identity, outcome }
+    }
+}
+
+impl From<Kept> for Progress {
+    fn from(kept: Kept) -> Self {
+        let outcome = kept.outcome.map(|outcome| match outcome {
+            Outcome::Answered(answer) => Ok(answer),
+            Outcome::Refused(refusal) => Err(refusal.into()),
+            Outcome::Failed { platform } => Err(Internal::Elsewhere { platform }.into()),
+        });
+        Self { identity: kept.identity, outcome }
+    }
+}
+
 impl Auth {
     /// Answers a browser that comes back from the platform. To be run to its end, whether or not the browser waits for it.
     ///
@@ -43,14 +83,14 @@ impl Auth {
         let (now, code) = (self.clock.now(), Digest::of(&[callback.code.as_bytes()]));
         let fresh = Code { browser: browser(&callback), progress: Progress::default(), until: now + LIFETIME };
         let browser = fresh.browser;
-        if self.shared.codes.put(code, fresh, now) {
+        if self.shared.codes.put(code, fresh, now).await? {
             return self.exchange(code, &callback, None).await;
         }
         let seen = self.shared.codes.look(&code, now, |seen| (seen.browser, seen.progress.has_failed()));
-        match seen {
+        match seen.await? {
             Some((first, _)) if first != browser => Err(Refusal::InvalidCode.into()),
             Some((_, true)) => self.try_again(code, &callback).await,
-            _ => self.share(code).await,
+            _ => share(&self.shared.codes, code, &self.clock).await,
         }
     }
 
@@ -60,23 +100,9 @@ impl Auth {
             let progress = Progress { outcome: None, ..seen.progress.clone() };
             if seen.progress.has_failed() { Ok(Code { progress, ..seen }) } else { Err(()) }
         });
-        match taken_up {
+        match taken_up.await? {
             Some(Ok(seen)) => self.exchange(code, callback, seen.progress.identity).await,
-            _ => self.share(code).await,
-        }
-    }
-
-    /// What a code is answered with by whoever is at it.
-    async fn share(&self, code: Digest) -> Result<Answer, Error> {
-        let stuck = || Error::from(PlatformError::Unreachable(Unreachable::TimedOut));
-        let changes = self.shared.codes.watch(&code, self.clock.now()).ok_or(Refusal::InvalidCode)?;
-        loop {
-            let next = changes.next();
-            let outcome = self.shared.codes.look(&code, self.clock.now(), |seen| seen.progress.outcome.clone());
-            if let Some(outcome) = outcome.ok_or(Refusal::InvalidCode)? {
-                return outcome;
-            }
-            timeout(PATIENCE, next).await.map_err(|_| stuck())?;
+            _ => share(&self.shared.codes, code, &self.clock).await,
         }
     }
 
@@ -84,14 +110,20 @@ impl Auth {
         let mut identity = known;
         let outcome = self.receive(callback, &mut identity).await;
         let progress = Progress { identity, outcome: Some(outcome.clone()) };
-        self.shared.codes.change(&code, self.clock.now(), |seen| Ok::<_, ()>(Code { progress, ..seen }));
+        let told = |seen| Ok::<_, ()>(Code { progress: progress.clone(), ..seen });
+        if let Err(error) = self.shared.codes.change(&code, self.clock.now(), told).await {
+            // Whoever else waits for it will stop waiting; this browser has its answer.
+            tracing::warn!(%error, "what became of a code could not be noted");
+        }
         outcome
     }
 
     /// Finds out who comes, unless that is known, and what becomes of them.
     async fn receive(&self, callback: &Callback, identity: &mut Option<Identity>) -> Result<Answer, Error> {
         let Callback { code, scan_id, flow, visitor } = callback;
-        if scan_id.as_ref().is_some_and(|scan_id| !self.is_waiting(scan_id)) {
+        if let Some(scan_id) = scan_id
+            && !self.is_waiting(scan_id).await?
+        {
             return Err(Refusal::Over.into());
         }
         let identity = match identity {
@@ -104,6 +136,23 @@ impl Auth {
             (Arrival::Stranger(identity), scan_id) => self.prove(identity, *flow, scan_id.is_some()).await,
         }
     }
+}
+
+/// What a code is answered with by whoever is at it, on this node or another one. Should that one have died, nobody waits for
+/// it longer than it could have taken.
+async fn share(codes: &Shelf<Code<Progress>>, code: Digest, clock: &Clock) -> Result<Answer, Error> {
+    let changes = codes.watch(&code, clock.now()).await?.ok_or(Refusal::InvalidCode)?;
+    let answered = async {
+        loop {
+            let next = changes.next();
+            let outcome = codes.look(&code, clock.now(), |seen| seen.progress.outcome.clone()).await?;
+            if let Some(outcome) = outcome.ok_or(Refusal::InvalidCode)? {
+                return outcome;
+            }
+            next.await;
+        }
+    };
+    timeout(PATIENCE, answered).await.unwrap_or_else(|_| Err(PlatformError::Unreachable(Unreachable::TimedOut).into()))
 }
 
 /// What tells browsers apart: the cookie of the one that began this, else where it is and what it calls itself.

@@ -5,6 +5,7 @@
 
 use deskpass_core::{NoEntropy, Role};
 use deskpass_store::{Ended, StoreError};
+use serde::{Deserialize, Serialize};
 
 /// Why a flow did not succeed.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -18,10 +19,11 @@ pub enum Error {
 }
 
 /// No, and why.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum Refusal {
-    /// The token does not open anything.
+    /// The token does not open anything. Nobody leaves that for another node to tell.
     #[error("token: {0:?}")]
+    #[serde(skip)]
     Token(TokenProblem),
     /// The employee must first be known through the platform.
     #[error("unknown employee")]
@@ -96,6 +98,12 @@ pub enum Internal {
     /// The platform failed.
     #[error(transparent)]
     Platform(#[from] deskpass_wecom::Error),
+    /// It failed on another node, which knows more.
+    #[error("it failed on another node")]
+    Elsewhere {
+        /// Whether the platform was at fault.
+        platform: bool,
+    },
     /// There is no randomness to make a secret of.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),

@@ -12,6 +12,8 @@ mod policy;
 mod qr;
 mod session;
 
+use std::sync::Arc;
+
 use deskpass_core::{Clock, CorpId, EmployeeId, EmployeeKey, Entropy, Timestamp};
 use deskpass_store::{Shared, Store};
 use deskpass_wecom::Wecom;
@@ -31,7 +33,7 @@ pub struct Auth {
     /// Where things are kept.
     pub store: Store,
     /// What flows leave for each other.
-    pub shared: Shared<Progress>,
+    pub shared: Arc<Shared<Progress>>,
     /// Who says who people are.
     pub platform: Wecom,
     /// What time it is.

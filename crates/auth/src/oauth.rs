@@ -7,6 +7,7 @@ use deskpass_core::{
     Ticket, Visitor,
 };
 use deskpass_store::{Flow as Journey, Held};
+use serde::{Deserialize, Serialize};
 
 use crate::mint::{Admission, Proven};
 use crate::{Auth, BindPolicy, Error, Refusal};
@@ -34,7 +35,7 @@ pub struct Callback {
 }
 
 /// Where a browser goes in the end: where it wanted, or to the page of a client.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Destination {
     /// The address it asked for when it began.
     Asked(String),
@@ -43,17 +44,18 @@ pub enum Destination {
 }
 
 /// What becomes of somebody who came back from the platform.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Answer {
     /// Their phone scanned a code, and they decide with this.
-    Decide(Secret<Confirm>),
+    Decide(#[serde(with = "deskpass_core::exposed")] Secret<Confirm>),
     /// They are signed in; the page collects the token with this.
-    SignedIn(Secret<Ticket>, Destination),
+    SignedIn(#[serde(with = "deskpass_core::exposed")] Secret<Ticket>, Destination),
     /// They must say that it was they who began, with this.
-    Continue(Secret<Pending>),
+    Continue(#[serde(with = "deskpass_core::exposed")] Secret<Pending>),
     /// They must say which employee they are.
     Bind {
         /// With this.
+        #[serde(with = "deskpass_core::exposed")]
         proof: Secret<BindProof>,
         /// There.
         to: Destination,
@@ -72,20 +74,30 @@ pub struct Waiting {
 }
 
 impl Auth {
-    /// Notes that a browser sets out to the platform and wants to be at `destination` in the end; returns its cookie.
+    /// Notes that a browser sets out to the platform and wants to be at `destination` in the end, which is the page of
+    /// `source` if of any client; returns its cookie.
     ///
     /// # Errors
-    /// When there is no randomness.
-    pub fn set_out(&self, destination: Option<String>) -> Result<(Secret<Flow>, Duration), Error> {
+    /// When there is no randomness, or nowhere to note it.
+    pub async fn set_out(
+        &self,
+        destination: Option<String>,
+        source: Option<LoginSource>,
+    ) -> Result<(Secret<Flow>, Duration), Error> {
         let (now, cookie) = (self.clock.now(), Secret::generate(&self.entropy)?);
-        self.shared.flows.put(cookie.digest(), Journey { destination, used: false, until: now + FLOW }, now);
+        let journey = Journey { destination, source, used: false, until: now + FLOW };
+        self.shared.flows.put(cookie.digest(), journey, now).await?;
         Ok((cookie, FLOW))
     }
 
     /// Where the browser with this cookie wants to be.
-    #[must_use]
-    pub fn destination(&self, flow: Option<Digest>) -> Option<String> {
-        self.shared.flows.look(&flow?, self.clock.now(), |journey| journey.destination.clone()).flatten()
+    ///
+    /// # Errors
+    /// When nobody can tell right now.
+    pub async fn destination(&self, flow: Option<Digest>) -> Result<Option<String>, Error> {
+        let Some(flow) = flow else { return Ok(None) };
+        let wanted = self.shared.flows.look(&flow, self.clock.now(), |journey| journey.destination.clone()).await?;
+        Ok(wanted.flatten())
     }
 
     /// Signs somebody in whose browser began this, once; asks anybody else.
@@ -95,43 +107,44 @@ impl Auth {
         flow: Option<Digest>,
         visitor: &Visitor,
     ) -> Result<Answer, Error> {
-        let now = self.clock.now();
-        if let Some((flow, journey)) = flow.and_then(|flow| Some((flow, self.mark(&flow, true)?))) {
-            let answer = self.hand_over(&who, journey.destination, Some(flow), visitor).await;
+        if let Some(flow) = flow
+            && let Some(journey) = self.mark(&flow, true).await?
+        {
+            let answer = self.hand_over(&who, Some(journey), Some(flow), visitor).await;
             if let Err(Error::Internal(_)) = &answer {
                 // That may pass: the browser may come again.
-                self.mark(&flow, false);
+                self.mark(&flow, false).await?;
             }
             return answer;
         }
-        let pending = Secret::generate(&self.entropy)?;
-        self.shared.pending.put(pending.digest(), Held { who, until: now + PENDING }, now);
+        let (now, pending) = (self.clock.now(), Secret::generate(&self.entropy)?);
+        self.shared.pending.put(pending.digest(), Held { who, until: now + PENDING }, now).await?;
         Ok(Answer::Continue(pending))
     }
 
     /// Notes that a journey is used, or not used after all; `None` when there is nothing to note.
-    fn mark(&self, flow: &Digest, used: bool) -> Option<Journey> {
+    async fn mark(&self, flow: &Digest, used: bool) -> Result<Option<Journey>, Error> {
         let marked = |journey: Journey| if journey.used == used { Err(()) } else { Ok(Journey { used, ..journey }) };
-        self.shared.flows.change(flow, self.clock.now(), marked)?.ok()
+        Ok(self.shared.flows.change(flow, self.clock.now(), marked).await?.and_then(Result::ok))
     }
 
     /// Begins a session and leaves its token for the page to collect.
     async fn hand_over(
         &self,
         who: &Identified,
-        destination: Option<String>,
+        journey: Option<Journey>,
         bound_to: Option<Digest>,
         visitor: &Visitor,
     ) -> Result<Answer, Error> {
         self.welcome(who).await?;
         let (now, ticket) = (self.clock.now(), Secret::generate(&self.entropy)?);
-        let source = destination.as_deref().and_then(client);
+        let (destination, source) = journey.map_or((None, None), |journey| (journey.destination, journey.source));
         let asked = Asked { source: source.unwrap_or(LoginSource::H5), visitor: visitor.clone(), at: now };
         let sign_in = self.ticketed(&ticket, asked, bound_to, TICKET)?;
         let (employee, method, proven) = (&who.key, LoginMethod::Oauth2, Proven::of(who));
         let admission = Admission { employee, role: None, method, proven, source, visitor };
         let begun = self.mint(admission, sign_in.token.0).await?;
-        self.shared.sign_ins.put(ticket.digest(), sign_in.ready(begun.shown(), now), now);
+        self.shared.sign_ins.put(ticket.digest(), sign_in.ready(begun.shown(), now), now).await?;
         let client = Destination::Client(LoginSource::of(begun.session.current_role));
         Ok(Answer::SignedIn(ticket, destination.map_or(client, Destination::Asked)))
     }
@@ -150,7 +163,7 @@ impl Auth {
         tracing::info!(?identity, "somebody of a connected corporation is asked which employee they are");
         let proof = Secret::<BindProof>::generate(&self.entropy)?;
         self.store.keep_proof(proof.digest(), identity, self.clock.now() + PROOF_LIFETIME).await?;
-        let destination = self.destination(flow);
+        let destination = self.destination(flow).await?;
         let to = destination.map_or(Destination::Client(LoginSource::H5), Destination::Asked);
         Ok(Answer::Bind { proof, to, scanned })
     }
@@ -158,12 +171,12 @@ impl Auth {
     /// Who would be signed in by continuing. Asking changes nothing.
     ///
     /// # Errors
-    /// When it is too late.
-    pub fn pending(&self, pending: &str) -> Result<Waiting, Error> {
+    /// When it is too late, or nobody can tell right now.
+    pub async fn pending(&self, pending: &str) -> Result<Waiting, Error> {
         let pending = Secret::<Pending>::parse(pending).map_err(|_| Refusal::Over)?;
         let now = self.clock.now();
         let waiting = |held: &Held| Waiting { who: held.who.clone(), remaining: held.until.since(now) };
-        Ok(self.shared.pending.look(&pending.digest(), now, waiting).ok_or(Refusal::Over)?)
+        Ok(self.shared.pending.look(&pending.digest(), now, waiting).await?.ok_or(Refusal::Over)?)
     }
 
     /// Somebody says that it was they who began: they are signed in, bound to a browser's cookie when there is one.
@@ -172,18 +185,12 @@ impl Auth {
     /// When it is too late, or they may not sign in.
     pub async fn proceed(&self, pending: &str, bound_to: Option<Digest>, visitor: &Visitor) -> Result<Answer, Error> {
         let pending = Secret::<Pending>::parse(pending).map_err(|_| Refusal::Over)?;
-        let held = self.shared.pending.take(&pending.digest(), self.clock.now()).ok_or(Refusal::Over)?;
+        let held = self.shared.pending.take(&pending.digest(), self.clock.now()).await?.ok_or(Refusal::Over)?;
         let answer = self.hand_over(&held.who, None, bound_to, visitor).await;
         if let Err(Error::Internal(_)) = &answer {
             // That may pass: they may say so again.
-            self.shared.pending.put(pending.digest(), held, self.clock.now());
+            self.shared.pending.put(pending.digest(), held, self.clock.now()).await?;
         }
         answer
     }
-}
-
-/// The client whose page an address is.
-fn client(destination: &str) -> Option<LoginSource> {
-    let path = destination.split_once("://")?.1.split_once('/')?.1;
-    LoginSource::from_name(path.split(['/', '?', '#']).next()?)
 }

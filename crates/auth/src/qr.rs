@@ -77,15 +77,20 @@ impl Auth {
     /// Begins a sign-in for somebody who waits in front of a QR code, bound to a browser's cookie when there is one.
     ///
     /// # Errors
-    /// When there is no randomness.
-    pub fn issue(&self, source: LoginSource, visitor: Visitor, bound_to: Option<Digest>) -> Result<Issued, Error> {
+    /// When there is no randomness, or nowhere to keep it.
+    pub async fn issue(
+        &self,
+        source: LoginSource,
+        visitor: Visitor,
+        bound_to: Option<Digest>,
+    ) -> Result<Issued, Error> {
         let (now, ticket) = (self.clock.now(), Secret::generate(&self.entropy)?);
         let scan_id = Secret::generate(&self.entropy)?;
         let asked = Asked { source, visitor, at: now };
         let sign_in = self.ticketed(&ticket, asked, bound_to, LIFETIME)?;
         let expires_at = sign_in.expires_at;
-        self.shared.sign_ins.put(ticket.digest(), sign_in, now);
-        self.shared.scan_ids.put(scan_id.digest(), Pointer { to: ticket.digest(), until: expires_at }, now);
+        self.shared.sign_ins.put(ticket.digest(), sign_in, now).await?;
+        self.shared.scan_ids.put(scan_id.digest(), Pointer { to: ticket.digest(), until: expires_at }, now).await?;
         Ok(Issued { ticket, scan_id, lifetime: LIFETIME, expires_at })
     }
 
@@ -103,9 +108,11 @@ impl Auth {
     }
 
     /// How far the sign-in of a ticket has come; the token, once there is one.
-    #[must_use]
-    pub fn poll(&self, ticket: &str, poller: &Poller) -> Poll {
-        let Ok(ticket) = Secret::<Ticket>::parse(ticket) else { return Poll::Expired };
+    ///
+    /// # Errors
+    /// When nobody can tell right now.
+    pub async fn poll(&self, ticket: &str, poller: &Poller) -> Result<Poll, Error> {
+        let Ok(ticket) = Secret::<Ticket>::parse(ticket) else { return Ok(Poll::Expired) };
         let (now, digest) = (self.clock.now(), ticket.digest());
         let seen = self.shared.sign_ins.look(&digest, now, |sign_in| match &sign_in.stage {
             _ if !poller.may_hold(sign_in) => Poll::Expired,
@@ -114,44 +121,49 @@ impl Auth {
             Stage::Ready { who, .. } => Poll::Scanned(who.clone()),
             Stage::Over => Poll::Expired,
         });
-        match seen {
-            Some(Poll::Scanned(who)) => self.collect(&ticket, now).unwrap_or(Poll::Scanned(who)),
+        Ok(match seen.await? {
+            Some(Poll::Scanned(who)) => self.collect(&ticket, now).await?.unwrap_or(Poll::Scanned(who)),
             Some(other) => other,
             None => Poll::Expired,
-        }
+        })
     }
 
     /// Hands the token of a ticket over, when there is one: for a while again and again, and then no more.
-    fn collect(&self, ticket: &Secret<Ticket>, now: Timestamp) -> Option<Poll> {
-        let delivered = self.shared.sign_ins.change(&ticket.digest(), now, |sign_in| match sign_in.stage {
+    async fn collect(&self, ticket: &Secret<Ticket>, now: Timestamp) -> Result<Option<Poll>, Error> {
+        let digest = ticket.digest();
+        let delivered = self.shared.sign_ins.change(&digest, now, |sign_in| match sign_in.stage {
             Stage::Ready { .. } => sign_in.delivered(now).map_err(|OutOfStep| Some(Poll::Expired)),
             _ => Err(None),
         });
-        match delivered.unwrap_or(Err(Some(Poll::Expired))) {
+        Ok(match delivered.await?.unwrap_or(Err(Some(Poll::Expired))) {
             Ok(SignIn { stage: Stage::Ready { who, .. }, token: (_, sealed), .. }) => {
                 Some(Poll::Confirmed(who, Secret::unseal(sealed, ticket)))
             }
             Ok(_) => None,
             Err(none_or_over) => none_or_over,
-        }
+        })
     }
 
     /// Tells of changes to the sign-in of a ticket, and how long it can still last.
-    #[must_use]
-    pub fn watch(&self, ticket: &str) -> Option<(Changes, Duration)> {
-        let digest = Secret::<Ticket>::parse(ticket).ok()?.digest();
-        let now = self.clock.now();
-        let remaining = self.shared.sign_ins.look(&digest, now, |sign_in| sign_in.expires_at.since(now))?;
-        Some((self.shared.sign_ins.watch(&digest, now)?, remaining))
+    ///
+    /// # Errors
+    /// When nobody can tell right now.
+    pub async fn watch(&self, ticket: &str) -> Result<Option<(Changes, Duration)>, Error> {
+        let Ok(ticket) = Secret::<Ticket>::parse(ticket) else { return Ok(None) };
+        let (now, digest) = (self.clock.now(), ticket.digest());
+        let Some(changes) = self.shared.sign_ins.watch(&digest, now).await? else { return Ok(None) };
+        let remaining = self.shared.sign_ins.look(&digest, now, |sign_in| sign_in.expires_at.since(now)).await?;
+        Ok(remaining.map(|remaining| (changes, remaining)))
     }
 
     /// Whether a scan id leads to a sign-in that nobody has scanned.
-    pub(crate) fn is_waiting(&self, scan_id: &str) -> bool {
-        let Ok(scan_id) = Secret::<ScanId>::parse(scan_id) else { return false };
+    pub(crate) async fn is_waiting(&self, scan_id: &str) -> Result<bool, Error> {
+        let Ok(scan_id) = Secret::<ScanId>::parse(scan_id) else { return Ok(false) };
         let now = self.clock.now();
-        let ticket = self.shared.scan_ids.look(&scan_id.digest(), now, |pointer| pointer.to);
+        let ticket = self.shared.scan_ids.look(&scan_id.digest(), now, |pointer| pointer.to).await?;
+        let Some(ticket) = ticket else { return Ok(false) };
         let waiting = |sign_in: &SignIn| matches!(sign_in.stage, Stage::Waiting);
-        ticket.is_some_and(|ticket| self.shared.sign_ins.look(&ticket, now, waiting) == Some(true))
+        Ok(self.shared.sign_ins.look(&ticket, now, waiting).await? == Some(true))
     }
 
     /// A phone has scanned a code: it alone may decide, with the secret this returns.
@@ -161,19 +173,19 @@ impl Auth {
             return Err(Refusal::Disabled.into());
         }
         let (now, confirm) = (self.clock.now(), Secret::generate(&self.entropy)?);
-        let to = self.shared.scan_ids.look(&scan_id.digest(), now, |pointer| pointer.to).ok_or(Refusal::Over)?;
+        let to = self.shared.scan_ids.look(&scan_id.digest(), now, |pointer| pointer.to).await?.ok_or(Refusal::Over)?;
         let claim = Claim { confirm: confirm.digest(), who, phone };
-        let scanned = self.step(&to, |sign_in| sign_in.scanned(claim))?;
-        self.shared.claims.put(confirm.digest(), Pointer { to, until: scanned.expires_at + REPEATS }, now);
+        let scanned = self.step(&to, |sign_in| sign_in.scanned(claim.clone())).await?;
+        self.shared.claims.put(confirm.digest(), Pointer { to, until: scanned.expires_at + REPEATS }, now).await?;
         Ok(confirm)
     }
 
     /// What a phone is asked to decide. Asking again changes nothing.
     ///
     /// # Errors
-    /// When it has decided, or it is too late.
-    pub fn decision(&self, confirm: &str) -> Result<Decision, Error> {
-        let (ticket, confirm) = self.claimed(confirm)?;
+    /// When it has decided, or it is too late, or nobody can tell right now.
+    pub async fn decision(&self, confirm: &str) -> Result<Decision, Error> {
+        let (ticket, confirm) = self.claimed(confirm).await?;
         let now = self.clock.now();
         let decision = self.shared.sign_ins.look(&ticket, now, |sign_in| match &sign_in.stage {
             Stage::Scanned(claim) if claim.confirm == confirm => Some(Decision {
@@ -184,7 +196,7 @@ impl Auth {
             }),
             _ => None,
         });
-        Ok(decision.flatten().ok_or(Refusal::Over)?)
+        Ok(decision.await?.flatten().ok_or(Refusal::Over)?)
     }
 
     /// The phone says yes: the one who waits is signed in. To be run to its end, whether or not the phone waits for it.
@@ -192,9 +204,9 @@ impl Auth {
     /// # Errors
     /// When it has decided, or it is too late, or whoever holds it may not sign in.
     pub async fn confirm(&self, confirm: &str) -> Result<(), Error> {
-        let (ticket, confirm) = self.claimed(confirm)?;
+        let (ticket, confirm) = self.claimed(confirm).await?;
         let now = self.clock.now();
-        let sign_in = self.step(&ticket, |sign_in| sign_in.confirmed(confirm, now))?;
+        let sign_in = self.step(&ticket, |sign_in| sign_in.confirmed(confirm, now)).await?;
         let begun = self.begin(&sign_in).await;
         let now = self.clock.now();
         let settled = self.shared.sign_ins.change(&ticket, now, |sign_in| {
@@ -204,10 +216,12 @@ impl Auth {
                 Err(Error::Internal(_)) => sign_in.undecided(),
             })
         });
-        if settled.is_none() {
+        let settled = settled.await;
+        if let Ok(None) = settled {
             tracing::warn!("a sign-in was over before its session was made");
         }
-        begun.map(drop)
+        begun?;
+        Ok(settled.map(drop)?)
     }
 
     async fn begin(&self, sign_in: &SignIn) -> Result<Shown, Error> {
@@ -222,21 +236,21 @@ impl Auth {
     /// The phone says no.
     ///
     /// # Errors
-    /// When it has decided, or it is too late.
-    pub fn cancel(&self, confirm: &str) -> Result<(), Error> {
-        let (ticket, confirm) = self.claimed(confirm)?;
-        self.step(&ticket, |sign_in| sign_in.cancelled(confirm)).map(drop)
+    /// When it has decided, or it is too late, or nobody can tell right now.
+    pub async fn cancel(&self, confirm: &str) -> Result<(), Error> {
+        let (ticket, confirm) = self.claimed(confirm).await?;
+        self.step(&ticket, |sign_in| sign_in.cancelled(confirm)).await.map(drop)
     }
 
     /// The sign-in that a phone's secret is about.
-    fn claimed(&self, confirm: &str) -> Result<(Digest, Digest), Error> {
+    async fn claimed(&self, confirm: &str) -> Result<(Digest, Digest), Error> {
         let confirm = Secret::<Confirm>::parse(confirm).map_err(|_| Refusal::Over)?.digest();
-        let ticket = self.shared.claims.look(&confirm, self.clock.now(), |pointer| pointer.to);
+        let ticket = self.shared.claims.look(&confirm, self.clock.now(), |pointer| pointer.to).await?;
         Ok((ticket.ok_or(Refusal::Over)?, confirm))
     }
 
-    fn step(&self, ticket: &Digest, step: impl FnOnce(SignIn) -> Result<SignIn, OutOfStep>) -> Result<SignIn, Error> {
-        let stepped = self.shared.sign_ins.change(ticket, self.clock.now(), step);
+    async fn step(&self, ticket: &Digest, step: impl Fn(SignIn) -> Result<SignIn, OutOfStep>) -> Result<SignIn, Error> {
+        let stepped = self.shared.sign_ins.change(ticket, self.clock.now(), step).await?;
         stepped.ok_or(Refusal::Over)?.map_err(|OutOfStep| Refusal::Over.into())
     }
 }

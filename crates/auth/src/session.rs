@@ -124,8 +124,19 @@ impl Auth {
 
 /// How many rows a sweep removes at once: few enough to share the writer with sign-ins unnoticed.
 const BATCH: i64 = 500;
+/// How long the node that sweeps has done it for all.
+const SWEPT: Duration = Duration::from_secs(50);
 
 impl Auth {
+    /// Removes what has long expired, unless another node has just done so; returns how much went.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn sweep_in_turn(&self) -> Result<usize, Error> {
+        let now = self.clock.now();
+        if self.store.takes_broom(now, now + SWEPT).await? { self.sweep().await } else { Ok(0) }
+    }
+
     /// Removes what has long expired, in small steps; returns how much went. An expired session is kept for as long as an
     /// ended one is denied, so that its holder is told what became of it.
     ///

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::Roles;
 
 /// A text that cannot be an identifier.
@@ -94,6 +96,18 @@ impl EmployeeKey {
     }
 }
 
+impl Serialize for EmployeeKey {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for EmployeeKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(|key| Self(key.into()))
+    }
+}
+
 impl fmt::Debug for EmployeeKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -120,7 +134,7 @@ pub struct Person {
 }
 
 /// Somebody the platform vouches for, with what it told of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identified {
     /// Who it is.
     pub key: EmployeeKey,

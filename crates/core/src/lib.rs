@@ -21,6 +21,6 @@ pub use kind::{Access, BindProof, Browser, Confirm, Flow, Kind, Pending, ScanId,
 pub use login::{LoginMethod, LoginSource, UserAgent, Visitor};
 pub use network::{ClientAddress, Networks, counted_as};
 pub use role::{Role, Roles};
-pub use secret::{Digest, Malformed, Sealed, Secret};
+pub use secret::{Digest, Malformed, Sealed, Secret, exposed};
 pub use session::Session;
 pub use ticket::{Asked, Claim, OutOfStep, REPEATS, Shown, SignIn, Stage};

@@ -1,6 +1,7 @@
 //! How, where and from where somebody signed in.
 
-use serde::{Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{ClientAddress, Role};
 
@@ -91,8 +92,15 @@ impl Serialize for LoginSource {
     }
 }
 
+impl<'de> Deserialize<'de> for LoginSource {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Self::from_name(&name).ok_or_else(|| D::Error::custom("no such client"))
+    }
+}
+
 /// What a client calls itself: a stranger's words, so cut short and freed of control characters.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserAgent(String);
 
 impl UserAgent {
@@ -115,7 +123,7 @@ impl UserAgent {
 }
 
 /// Who stands before the desk, as far as a request tells.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Visitor {
     /// Where the request came from.
     pub address: ClientAddress,

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
 
 /// A set of networks.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +25,7 @@ impl FromIterator<IpNet> for Networks {
 }
 
 /// Where a request came from, under the two readings that matter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientAddress {
     /// For the login log: the first address named. Whoever speaks to the first proxy can make it up.
     pub logged: IpAddr,

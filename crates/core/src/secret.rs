@@ -5,6 +5,8 @@ use std::marker::PhantomData;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
 use crate::kind::{Access, Kind, Ticket};
@@ -84,6 +86,46 @@ impl<K> Secret<K> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sealed([u8; 32]);
 
+impl Serialize for Sealed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&URL_SAFE_NO_PAD.encode(self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Sealed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let bytes = URL_SAFE_NO_PAD.decode(String::deserialize(deserializer)?).map_err(D::Error::custom)?;
+        bytes.try_into().map(Self).map_err(|_| D::Error::custom("not a sealed token"))
+    }
+}
+
+/// For a field that is to be written out with its secret in it: `#[serde(with = "deskpass_core::exposed")]`. A secret by
+/// itself cannot be written, so that none gets into a record by mistake.
+pub mod exposed {
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    use super::Secret;
+    use crate::kind::Kind;
+
+    /// Writes the secret itself.
+    ///
+    /// # Errors
+    /// When the serializer fails.
+    pub fn serialize<K, S: Serializer>(secret: &Secret<K>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(secret.expose())
+    }
+
+    /// Reads what [`serialize`] wrote.
+    ///
+    /// # Errors
+    /// When it is not a secret of this kind.
+    pub fn deserialize<'de, K: Kind, D: Deserializer<'de>>(deserializer: D) -> Result<Secret<K>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Secret::parse(&text).map_err(D::Error::custom)
+    }
+}
+
 impl Secret<Access> {
     /// The token, to be read with `ticket` alone. A ticket seals one token, ever.
     #[must_use]
@@ -141,6 +183,12 @@ impl Digest {
         Self(hash.finalize().into())
     }
 
+    /// The digest as bytes, such as to be a key of its own.
+    #[must_use]
+    pub const fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// The digest as it stands in the store.
     #[must_use]
     pub fn to_text(&self) -> String {
@@ -151,6 +199,19 @@ impl Digest {
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok().map(Self)
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_text())
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::from_text(&text).ok_or_else(|| D::Error::custom("not a digest"))
     }
 }
 

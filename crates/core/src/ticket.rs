@@ -5,13 +5,15 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Digest, Identified, LoginSource, Sealed, Timestamp, Visitor};
 
 /// How long a delivered token may be asked for again, should the answer have been lost.
 pub const REPEATS: Duration = Duration::from_secs(30);
 
 /// A sign-in under way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignIn {
     /// Who waits for it.
     pub asked: Asked,
@@ -26,7 +28,7 @@ pub struct SignIn {
 }
 
 /// Who asked for a sign-in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
     /// For which client.
     pub source: LoginSource,
@@ -37,7 +39,7 @@ pub struct Asked {
 }
 
 /// How far a sign-in has come.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stage {
     /// Nobody has scanned it.
     Waiting,
@@ -57,7 +59,7 @@ pub enum Stage {
 }
 
 /// A phone's claim on a sign-in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// What the phone's secret hashes to.
     pub confirm: Digest,
@@ -68,7 +70,7 @@ pub struct Claim {
 }
 
 /// What the waiting browser may see of a person.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shown {
     /// The identifier as the corporation writes it.
     pub employee_id: String,

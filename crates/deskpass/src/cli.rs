@@ -1,6 +1,7 @@
 //! The command line.
 
 mod config;
+mod copy;
 mod doctor;
 mod employee;
 mod link;
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use deskpass_store::OpenError;
+use deskpass_store::{OpenError, newest_version};
 
 use crate::config::{Override, Settings, Sources};
 use crate::errand::Errand;
@@ -38,8 +39,18 @@ enum Command {
     )]
     Serve(Serving),
     /// Bring the data up to date without starting the service (which also does so at its start).
-    #[command(after_help = "Example:\n  deskpass migrate --data /var/lib/deskpass")]
+    #[command(
+        after_help = "Examples:\n  deskpass migrate --data /var/lib/deskpass\n  deskpass migrate --config /etc/deskpass.toml"
+    )]
     Migrate(Common),
+    /// Copy everything from the embedded database to PostgreSQL, live sessions included.
+    ///
+    /// Whoever is signed in stays signed in. The copy is made in one transaction: when it breaks off, nothing of it is
+    /// there. The embedded database stays as it is.
+    #[command(
+        after_help = "Examples:\n  deskpass copy --from sqlite:/var/lib/deskpass --config /etc/deskpass.toml\n  deskpass copy --from sqlite:./data --to postgres://desk@db.example.com/desk --dev"
+    )]
+    Copy(copy::Copy),
     /// Add, list, disable and enable employees.
     #[command(
         subcommand,
@@ -73,7 +84,7 @@ struct Common {
     /// Settings file; without it ./deskpass.toml, when there is one.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Directory of the embedded store [default: ./data].
+    /// Directory of the embedded store [default: ./data]; not used when store.url is set.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Development mode: seeded users, development routes, open binding, data of its own. Never for production.
@@ -115,6 +126,7 @@ impl Cli {
         let done = match self.command {
             Command::Serve(serving) => serve::run(&serving),
             Command::Migrate(common) => migrate(&common),
+            Command::Copy(copy) => copy.run(),
             Command::Employee(command) => command.run(),
             Command::Role(command) => command.run(),
             Command::Link(command) => command.run(),
@@ -181,11 +193,11 @@ impl Common {
         })
     }
 
-    /// Does an errand here, or has it done by the service that runs on the same data; `look` is the command that shows what
-    /// became of it.
+    /// Does an errand here, or has it done by the service that runs on the same embedded data; `look` is the command that
+    /// shows what became of it. A database that nodes share belongs to none of them, so there it is always done here.
     fn send(&self, errand: &Errand, look: &str) -> Result<(), Failed> {
         let (runtime, settings) = (runtime()?, self.settings()?);
-        if !errand.may_be_first() {
+        if settings.store.url.is_none() && !errand.may_be_first() {
             find_database(&settings.data)?;
         }
         let development = settings.development;
@@ -212,14 +224,14 @@ fn find_database(data: &Path) -> Result<(), Failed> {
         Ok(false) => {
             Err(format!("there is no deskpass data in {}; check --data and the settings", data.display()).into())
         }
-        Err(error) => Err(out_of_sight(data, &error).into()),
+        Err(error) => Err(out_of_sight(data, &error, "--data and the settings").into()),
     }
 }
 
-fn out_of_sight(data: &Path, error: &io::Error) -> String {
+fn out_of_sight(data: &Path, error: &io::Error, look: &str) -> String {
     let mend = match error.kind() {
-        io::ErrorKind::PermissionDenied => "run it as the user the service runs as",
-        _ => "check --data and the settings",
+        io::ErrorKind::PermissionDenied => "run it as the user the service runs as".to_owned(),
+        _ => format!("check {look}"),
     };
     format!("cannot look into {}: {error}; {mend}", data.display())
 }
@@ -230,7 +242,7 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
 
 fn migrate(common: &Common) -> Result<(), Failed> {
     let desk = runtime()?.block_on(Desk::open(common.settings()?))?;
-    println!("{} is up to date", desk.settings.data.display());
+    println!("{} is up to date (version {})", desk.settings.place(), newest_version());
     Ok(())
 }
 
@@ -241,7 +253,7 @@ mod tests {
     #[test]
     fn a_directory_of_somebody_else_is_not_called_empty() {
         let denied = io::Error::from(io::ErrorKind::PermissionDenied);
-        let told = out_of_sight(Path::new("/var/lib/deskpass"), &denied).to_lowercase();
+        let told = out_of_sight(Path::new("/var/lib/deskpass"), &denied, "--data").to_lowercase();
         assert_eq!(
             told,
             "cannot look into /var/lib/deskpass: permission denied; run it as the user the service runs as"

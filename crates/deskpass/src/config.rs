@@ -7,6 +7,7 @@
 
 mod build;
 mod choice;
+mod destination;
 mod duration;
 mod environment;
 mod example;
@@ -35,6 +36,7 @@ mod tests;
 mod value;
 mod web_url;
 
+pub use destination::{Destination, destination};
 pub use example::example;
 pub use problem::{ConfigError, Problem};
 pub use resolved::{Resolved, resolve};

@@ -1,6 +1,8 @@
 //! The desk as the HTTP floor sees it: the flows below, and what this deployment is.
 
+mod nodes;
 pub(crate) mod platform;
+mod vault;
 
 use std::num::NonZeroUsize;
 use std::ops::Deref;
@@ -9,10 +11,11 @@ use std::sync::Arc;
 
 use deskpass_auth::{Auth, BindPolicy, Error, Policy};
 use deskpass_core::{Clock, CorpId, Entropy, InvalidId, Networks, Role, Timestamp};
-use deskpass_store::{Mode, OpenError, Shared, Store};
+use deskpass_store::{OpenError, Store, StoreError};
 use deskpass_wecom::SettingsError;
 use deskpass_wecom_sim::Simulator;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use crate::config::{BindMode, DefaultRole, Settings};
 use crate::http::Readiness;
@@ -43,6 +46,8 @@ pub struct Inner {
     /// Those who watch a sign-in as it happens.
     pub(crate) watching: Tally,
     draining: watch::Sender<bool>,
+    /// Ends with the desk.
+    _in_step: JoinSet<()>,
 }
 
 /// Why the desk could not be opened.
@@ -51,6 +56,9 @@ pub enum StartError {
     /// The store could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// What nodes share cannot be used as the settings say.
+    #[error("shared.url cannot be used: {0}")]
+    Shared(StoreError),
     /// The store was opened but does not work.
     #[error("the store does not work: {0}")]
     Store(#[from] Error),
@@ -99,7 +107,7 @@ impl Desk {
     /// When the store cannot be opened.
     pub async fn open(settings: Settings) -> Result<Self, StartError> {
         let wall = Clock::steady(Timestamp::from_millis(0));
-        let store = open_store(&settings, &wall)?;
+        let store = nodes::open_store(&settings, &wall).await?;
         let newest = store.newest_moment().await.map_err(Error::from)?.unwrap_or(wall.now());
         let ahead = newest.since(wall.now());
         if ahead.as_secs() > 60 {
@@ -116,13 +124,17 @@ impl Desk {
     /// # Errors
     /// When the store cannot be opened.
     pub async fn open_at(settings: Settings, clock: Clock) -> Result<Self, StartError> {
-        let store = open_store(&settings, &clock)?;
+        let store = nodes::open_store(&settings, &clock).await?;
         Self::with(settings, store, clock).await
     }
 
     async fn with(settings: Settings, store: Store, clock: Clock) -> Result<Self, StartError> {
-        let (policy, entropy, shared) = (policy(&settings)?, Entropy::system(), Shared::default());
-        let platform = platform::client(&settings, clock.clone())?;
+        let (policy, entropy) = (policy(&settings)?, Entropy::system());
+        let shared = Arc::new(nodes::open_shared(&settings).map_err(StartError::Shared)?);
+        let in_step = nodes::keep_in_step(&store, &shared);
+        let node = entropy.bytes().map_err(Error::from)?;
+        let vault = vault::Common::new(Arc::clone(&shared), clock.clone(), &settings, node);
+        let platform = platform::client_with(&settings, clock.clone(), Arc::new(vault))?;
         let simulator = settings.development.then(|| platform::simulator(&settings, clock.clone(), entropy));
         let verify_file = platform::verify_file(&settings)?;
         let auth = Auth { store, shared, platform, clock, entropy, policy };
@@ -139,6 +151,7 @@ impl Desk {
             // Never so many that nobody else can connect; whoever is one too many asks now and then instead.
             watching: Tally::new(settings.server.max_connections / 2, settings.server.max_connections_per_address),
             draining: watch::Sender::new(false),
+            _in_step: in_step,
             auth,
             settings,
         })))
@@ -170,11 +183,6 @@ impl Deref for Desk {
     fn deref(&self) -> &Inner {
         &self.0
     }
-}
-
-fn open_store(settings: &Settings, clock: &Clock) -> Result<Store, OpenError> {
-    let mode = if settings.development { Mode::Development } else { Mode::Production };
-    Store::open(&settings.data, mode, settings.session.cache_entries, clock.now())
 }
 
 fn policy(settings: &Settings) -> Result<Policy, InvalidId> {

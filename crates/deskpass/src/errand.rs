@@ -1,7 +1,8 @@
 //! What an operator asks of the desk on the command line.
 //!
-//! The data belongs to one process. When the service runs, an errand is handed to it through a socket in the data
-//! directory, which only the directory's owner can reach; when it does not, the command does the errand itself.
+//! Embedded data belongs to one process. When the service runs, an errand is handed to it through a socket in the data
+//! directory, which only the directory's owner can reach; when it does not, the command does the errand
+//! itself, as it always does on a database that nodes share.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
@@ -131,7 +132,7 @@ impl Who {
 }
 
 fn trouble(error: &Error) -> String {
-    format!("{error}; see the service's log, and look for room and permissions on the disk")
+    format!("{error}; see the service's log, and ask `deskpass doctor` for the cause")
 }
 
 /// Reads `CORP/USER`: somebody of a connected corporation, as the platform names them.

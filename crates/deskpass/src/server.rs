@@ -189,7 +189,7 @@ async fn by_the_minute(desk: &Desk) {
     if let Err(error) = desk.auth.store.probe(desk.auth.clock.now()).await {
         tracing::warn!(%error, "cannot write to the store");
     }
-    if let Err(error) = desk.auth.sweep().await {
+    if let Err(error) = desk.auth.sweep_in_turn().await {
         tracing::warn!(%error, "cannot sweep out what has expired");
     }
 }

@@ -39,6 +39,8 @@ pub(crate) struct Metrics {
     under_way: Gauge,
     /// Whether the platform worked lately.
     platform: Gauge,
+    shared: Gauge,
+    in_step: Gauge,
     turned_away: Counter,
     refused: [(&'static str, Counter); WORDS.len()],
 }
@@ -81,12 +83,15 @@ impl Metrics {
         let turned_away = recorder.register_counter(&turned_away, &metadata);
         let under_way = recorder.register_gauge(&Key::from_name("deskpass_sign_ins_under_way"), &metadata);
         let platform = recorder.register_gauge(&Key::from_name("deskpass_platform_ok"), &metadata);
+        let shared = recorder.register_gauge(&Key::from_name("deskpass_shared_ok"), &metadata);
+        let in_step = recorder.register_gauge(&Key::from_name("deskpass_cache_in_step"), &metadata);
         let refused = WORDS.map(|word| {
             let labels = vec![Label::new("why", word)];
             let key = Key::from_parts("deskpass_platform_sign_ins_refused_total", labels);
             (word, recorder.register_counter(&key, &metadata))
         });
-        Self { handle: recorder.handle(), routes, cached_sessions, under_way, platform, turned_away, refused }
+        let handle = recorder.handle();
+        Self { handle, routes, cached_sessions, under_way, platform, shared, in_step, turned_away, refused }
     }
 
     /// Counts an answer under its row of the table.
@@ -120,6 +125,8 @@ impl Metrics {
         gauge(&self.cached_sessions, desk.auth.store.cached_sessions());
         gauge(&self.under_way, desk.auth.shared.sign_ins.len());
         gauge(&self.platform, usize::from(matches!(desk.auth.platform.circuit(), Circuit::Closed | Circuit::Untried)));
+        gauge(&self.shared, usize::from(desk.auth.shared.is_up()));
+        gauge(&self.in_step, usize::from(desk.auth.store.is_in_step()));
         self.handle.render()
     }
 

@@ -6,6 +6,9 @@
 //!
 //! A session is kept together with its person, for one look-up instead of two. People change seldom: every change to
 //! anyone advances the epoch, and a session that was last compared in another epoch asks for its person anew.
+//!
+//! Where other nodes change the same data, what is kept here counts only while it is proven that this node has heard of
+//! every change.
 
 use std::fmt;
 use std::ops::Deref;
@@ -14,6 +17,8 @@ use std::sync::{Arc, OnceLock};
 
 use deskpass_core::{Digest, EmployeeKey, Person, Roles, Session};
 use quick_cache::sync;
+
+use crate::database::Proof;
 
 /// A person as the store knows them, with a place to keep what was made from them.
 #[derive(Debug)]
@@ -85,17 +90,48 @@ pub(crate) enum Change {
     Person(EmployeeKey),
 }
 
+/// When what is in the cache can be believed.
+#[derive(Debug)]
+pub(crate) enum Trust {
+    /// Always: nobody else changes the data.
+    Always,
+    /// While it is proven that every change was heard of.
+    While(Arc<Proof>),
+}
+
 pub(crate) struct Cache {
     pub(crate) sessions: sync::Cache<Digest, Arc<Standing>>,
     pub(crate) people: sync::Cache<EmployeeKey, Arc<Member>>,
     epoch: AtomicU64,
+    trust: Trust,
 }
 
 impl Cache {
+    /// The cache of the only process that changes the data.
     pub(crate) fn new(entries: usize) -> Self {
+        Self::trusted(entries, Trust::Always)
+    }
+
+    pub(crate) fn trusted(entries: usize, trust: Trust) -> Self {
         // The cache is made of shards that fill unevenly; without some room to spare a few entries would never fit.
         let entries = entries.saturating_add(entries / 16);
-        Self { sessions: sync::Cache::new(entries), people: sync::Cache::new(entries), epoch: AtomicU64::new(0) }
+        let (sessions, people) = (sync::Cache::new(entries), sync::Cache::new(entries));
+        Self { sessions, people, epoch: AtomicU64::new(0), trust }
+    }
+
+    /// Whether what is in here can be believed.
+    pub(crate) fn is_right(&self) -> bool {
+        match &self.trust {
+            Trust::Always => true,
+            Trust::While(proof) => proof.holds(),
+        }
+    }
+
+    /// Forgets everything, and whatever is being read right now.
+    pub(crate) fn clear(&self) {
+        self.sessions.clear();
+        self.people.clear();
+        self.epoch.fetch_add(1, Ordering::Release);
     }
 
     pub(crate) fn epoch(&self) -> Epoch {
@@ -105,6 +141,8 @@ impl Cache {
     /// Takes over what was committed, in the order it was committed.
     pub(crate) fn apply(&self, change: Change) {
         match change {
+            // Somebody else may have ended it already, and this node have heard of that.
+            Change::Born(..) if !matches!(self.trust, Trust::Always) => {}
             Change::Born(digest, session) => {
                 let epoch = self.epoch();
                 // Whoever signs in was looked up a moment ago; otherwise the first use fills the gap.

@@ -1,27 +1,37 @@
-//! The database: many readers, one writer, commits in groups, one process per directory.
+//! The database: embedded, or a server that several nodes share. The same SQL serves both.
 
-mod lock;
-mod readers;
 #[macro_use]
 mod sql;
+mod copy;
 mod migrate;
-mod writer;
+mod postgres;
+mod sqlite;
+mod tx;
 
-use std::fs;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use deskpass_core::Timestamp;
+use tokio::sync::Notify;
 
+pub use copy::{Copied, CopyError, Progress, copy};
+pub use migrate::newest_version;
+pub(crate) use postgres::Proof;
+pub use postgres::{Postgres, PostgresExam, examine_postgres};
 pub(crate) use sql::{Row, Sql, Value};
-pub(crate) use writer::Tx;
+pub(crate) use tx::Tx;
 
 use crate::StoreError;
 use crate::cache::Cache;
-use lock::Lock;
-use readers::Readers;
-use writer::Writer;
+
+/// Where the data is.
+#[derive(Clone, Debug)]
+pub enum Location {
+    /// In this directory, for this process alone.
+    Embedded(PathBuf),
+    /// With a server that several nodes share.
+    Postgres(Postgres),
+}
 
 /// Why a store could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -37,7 +47,7 @@ pub enum OpenError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// The database says no.
+    /// The embedded database says no.
     #[error("cannot open {}: {}", path.display(), advised(error))]
     Database {
         /// The database's file.
@@ -45,18 +55,42 @@ pub enum OpenError {
         /// What the database said.
         error: StoreError,
     },
+    /// The database server says no.
+    #[error("cannot use {server}: {error}; check store.url, and that the server runs and lets this user in")]
+    Server {
+        /// Which server, without secrets.
+        server: String,
+        /// What it said, or why it could not be asked.
+        error: StoreError,
+    },
+    /// An address cannot be read.
+    #[error("{key} cannot be used: {why}")]
+    Url {
+        /// The setting.
+        key: &'static str,
+        /// What is wrong with it, without secrets.
+        why: String,
+    },
+    /// The certificates of whom to trust cannot be used.
+    #[error("the authorities to trust cannot be read: {why}; check tls.ca_file")]
+    Authority {
+        /// What is wrong with them.
+        why: String,
+    },
     /// The database is gone, though there was one.
     #[error("{} is missing or empty, though this directory had a database; restore it from a backup, or choose another directory with --data", .0.display())]
     Lost(PathBuf),
     /// The data belongs to the other mode.
-    #[error("{} was made in {found} and cannot be used in {wanted}; choose another directory with --data{}", path.display(), hint(found))]
+    #[error("{place} was made in {found} and cannot be used in {wanted}; {instead}{}", hint(found))]
     Mode {
-        /// The directory.
-        path: PathBuf,
+        /// Where it is.
+        place: String,
         /// The mode it was made in.
         found: String,
         /// The mode asked for.
         wanted: &'static str,
+        /// What to do instead.
+        instead: &'static str,
     },
     /// The data was written by a later version.
     #[error(
@@ -92,95 +126,82 @@ fn hint(found: &str) -> &'static str {
     if found == Mode::Development.name() { ", or add --dev" } else { "" }
 }
 
-#[derive(Debug)]
-pub(crate) struct Database {
-    readers: Readers,
-    writer: Writer,
-    // Last, so that the directory is released after the connections are closed.
-    _lock: Lock,
-}
-
-impl Database {
-    pub(crate) fn open(directory: &Path, mode: Mode, cache: Arc<Cache>, now: Timestamp) -> Result<Self, OpenError> {
-        let refused = |source| OpenError::Directory { path: directory.to_owned(), source };
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(refused)?;
-        let lock = Lock::take(directory)?;
-        let path = directory.join("deskpass.db");
-        if lock.is_marked().map_err(refused)? && fs::metadata(&path).map_or(true, |file| file.len() == 0) {
-            return Err(OpenError::Lost(path));
-        }
-        create(&path).map_err(refused)?;
-        warn_if_others_may(directory, "700");
-        warn_if_others_may(&path, "600");
-        let broken = |error: StoreError| OpenError::Database { path: path.clone(), error };
-        let sql = Sql::open_writer(&path).map_err(broken)?;
-        migrate::run(&sql, mode.name(), now).map_err(|error| error.at(directory, &path))?;
-        lock.mark().map_err(refused)?;
-        let writer = Writer::start(sql, cache).map_err(broken)?;
-        Ok(Self { readers: Readers::new(path), writer, _lock: lock })
-    }
-
-    /// Runs `query` on a connection that sees everything committed so far.
-    pub(crate) async fn read<T: Send + 'static>(
-        &self,
-        query: impl FnOnce(&Sql) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.readers.read(query).await
-    }
-
-    /// Runs `work` in a transaction and returns once it is on disk. When `work` fails, nothing of it remains. It runs to
-    /// its end even when the caller stops waiting.
-    pub(crate) async fn write<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.writer.write(work).await
-    }
-}
-
-/// Makes an empty database file that only this user can read, unless there is one.
-fn create(path: &Path) -> std::io::Result<()> {
-    fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path).map(drop)
-}
-
 /// What the database said, with what can be done about it where that is known.
 fn advised(error: &StoreError) -> String {
     error.remedy().map_or_else(|| error.to_string(), |remedy| format!("{error}; {remedy}"))
 }
 
-/// Somebody may have meant it, for a backup or a group of operators, so it is no reason not to start.
-fn warn_if_others_may(path: &Path, wanted: &str) {
-    if fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0) {
-        let path = path.display();
-        tracing::warn!("{path} is open to other users of this machine; close it with: chmod {wanted} {path}");
+#[derive(Debug)]
+pub(crate) enum Database {
+    Sqlite(sqlite::Sqlite),
+    Postgres(postgres::Shared),
+}
+
+impl Database {
+    /// Opens the database and brings its tables up to date; also returns the cache that goes with it.
+    pub(crate) async fn open(
+        location: Location,
+        mode: Mode,
+        cache_entries: usize,
+        now: Timestamp,
+    ) -> Result<(Self, Arc<Cache>), OpenError> {
+        match location {
+            Location::Embedded(directory) => {
+                let cache = Arc::new(Cache::new(cache_entries));
+                let database = sqlite::Sqlite::open(&directory, mode, Arc::clone(&cache), now)?;
+                Ok((Self::Sqlite(database), cache))
+            }
+            Location::Postgres(settings) => {
+                let (database, cache) = postgres::Shared::open(&settings, mode, cache_entries, now).await?;
+                Ok((Self::Postgres(database), cache))
+            }
+        }
+    }
+
+    /// Runs `query` on a connection that sees everything committed so far. It may run more than once.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        query: impl Fn(&Sql) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        match self {
+            Self::Sqlite(database) => database.read(query).await,
+            Self::Postgres(database) => database.read(query).await,
+        }
+    }
+
+    /// Runs `work` in a transaction and returns once it is on disk. When `work` fails, nothing of it remains. It runs to
+    /// its end even when the caller stops waiting, and may run more than once, each time as if for the first time.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        work: impl Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        match self {
+            Self::Sqlite(database) => database.write(work).await,
+            Self::Postgres(database) => database.write(work).await,
+        }
+    }
+
+    /// Fires after this node has changed something that others should hear of, where there are others.
+    pub(crate) fn changed(&self) -> Option<&Arc<Notify>> {
+        match self {
+            Self::Sqlite(_) => None,
+            Self::Postgres(database) => Some(database.changed()),
+        }
+    }
+
+    /// Takes notice at once of what others have changed.
+    pub(crate) fn catch_up(&self) {
+        match self {
+            Self::Sqlite(_) => {}
+            Self::Postgres(database) => database.catch_up(),
+        }
     }
 }
 
-#[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-mod tests {
-    use super::*;
-
-    fn refusal(directory: &Path) -> String {
-        let opened = Database::open(directory, Mode::Production, Arc::new(Cache::new(10)), Timestamp::from_millis(0));
-        opened.map(drop).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn a_damaged_file_wants_a_backup() {
-        let directory = tempfile::tempdir().unwrap();
-        fs::write(directory.path().join("deskpass.db"), "not a database".repeat(1_000)).unwrap();
-        let told = refusal(directory.path());
-        assert!(told.ends_with("; if the file is damaged, restore it from a backup"), "{told}");
-    }
-
-    #[test]
-    fn a_file_that_cannot_be_written_wants_no_backup() {
-        let directory = tempfile::tempdir().unwrap();
-        // In the way of the file that the database writes to first.
-        fs::create_dir(directory.path().join("deskpass.db-wal")).unwrap();
-        let told = refusal(directory.path());
-        assert!(told.ends_with("; look for room on the disk and for permissions"), "{told}");
-        assert!(!told.contains("backup"), "{told}");
+/// Removes from the journal what everyone has read; returns how much went.
+pub(crate) fn sweep_journal(sql: &Sql) -> Result<usize, StoreError> {
+    match sql {
+        Sql::Sqlite(_) => Ok(0),
+        Sql::Postgres(_) => postgres::sweep(sql),
     }
 }

@@ -39,6 +39,11 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn person(&self, key: &EmployeeKey) -> Result<Option<Arc<Member>>, StoreError> {
+        if !self.cache.is_right() {
+            let key = key.clone();
+            let found = self.database.read(move |sql| find(sql, &key)).await?;
+            return Ok(found.map(|listed| Arc::new(Member::new(listed.person))));
+        }
         if let Some(person) = self.cache.people.get(key) {
             return Ok(Some(person));
         }
@@ -144,7 +149,7 @@ impl Store {
         self.database
             .write(move |tx| {
                 let changed = tx.execute(text, &args![key.corp(), key.id(), role])?;
-                tx.touch(Change::Person(key));
+                tx.touch(Change::Person(key.clone()));
                 Ok(changed == 1)
             })
             .await
@@ -181,7 +186,7 @@ impl Store {
             .write(move |tx| {
                 let text = "UPDATE employee SET disabled_at = NULL WHERE corp_id = $1 AND employee_key = $2";
                 let changed = tx.execute(text, &args![key.corp(), key.id()])?;
-                tx.touch(Change::Person(key));
+                tx.touch(Change::Person(key.clone()));
                 Ok(changed == 1)
             })
             .await
@@ -196,7 +201,7 @@ const WELCOME: &str = "INSERT INTO employee (corp_id, employee_key, employee_id,
 const GRANT: &str = "INSERT INTO user_role (corp_id, employee_key, role_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
 const REVOKE: &str = "DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
 
-fn find(sql: &Sql, key: &EmployeeKey) -> Result<Option<Listed>, StoreError> {
+pub(crate) fn find(sql: &Sql, key: &EmployeeKey) -> Result<Option<Listed>, StoreError> {
     let text = format!("{COLUMNS} WHERE e.corp_id = $1 AND e.employee_key = $2");
     Ok(gather(sql.rows(&text, &args![key.corp(), key.id()], listed)?).into_iter().next())
 }

@@ -20,6 +20,8 @@ pub enum Cause {
     Overloaded,
     /// A record cannot be read.
     Damaged,
+    /// What the nodes share for a while cannot be reached.
+    SharedUnavailable,
 }
 
 /// What an operator can do about a database that does not open. Nobody else is told.
@@ -56,6 +58,10 @@ impl StoreError {
         Self { remedy: Some(Remedy::Restore), ..Self::new(Cause::Damaged, what) }
     }
 
+    pub(crate) fn shared(detail: impl Into<String>) -> Self {
+        Self::new(Cause::SharedUnavailable, detail)
+    }
+
     /// The part of it that may be shown; the rest is for the log.
     #[must_use]
     pub fn cause(&self) -> Cause {
@@ -66,6 +72,18 @@ impl StoreError {
     #[must_use]
     pub fn remedy(&self) -> Option<Remedy> {
         self.remedy
+    }
+}
+
+impl From<tokio_postgres::Error> for StoreError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        if let Some(said) = error.as_db_error() {
+            // Not its detail, which quotes values.
+            return Self::new(Cause::Unavailable, format!("{} ({})", said.message(), said.code().code()));
+        }
+        let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
+        let told = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
+        Self::new(Cause::Unavailable, told)
     }
 }
 

@@ -111,6 +111,11 @@ impl Store {
     }
 }
 
+/// Keeps everybody else from a proof until the transaction ends.
+pub(crate) fn hold(tx: &Tx<'_>, digest: Digest) -> Result<(), StoreError> {
+    tx.execute("UPDATE bind_proof SET attempts = attempts WHERE digest = $1", &args![digest]).map(drop)
+}
+
 /// Uses a proof up and puts the link it stands on into use.
 pub(crate) fn spend(tx: &Tx<'_>, digest: Digest, target: &EmployeeKey, now: Timestamp) -> Result<(), StoreError> {
     let text = "UPDATE bind_proof SET used_at = $2 WHERE digest = $1 AND used_at IS NULL RETURNING corp_id, user_id";

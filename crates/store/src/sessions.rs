@@ -7,8 +7,8 @@ use std::sync::Arc;
 use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, Role, Session, Timestamp};
 
 use crate::cache::{Change, Epoch};
-use crate::database::{Row, Sql, Tx};
-use crate::{LogEntry, Standing, Store, StoreError, links};
+use crate::database::{Row, Sql, Tx, sweep_journal};
+use crate::{LogEntry, Member, Standing, Store, StoreError, directory, links};
 
 pub use begin::{Beginning, Birth, Grounds};
 
@@ -62,6 +62,9 @@ impl Store {
     /// When the store fails; then the token must not count as valid.
     pub async fn session(&self, digest: &Digest) -> Result<Found, StoreError> {
         loop {
+            if !self.cache.is_right() {
+                return self.look_up(*digest).await;
+            }
             let epoch = self.cache.epoch();
             if let Some(standing) = self.cache.sessions.get(digest) {
                 if standing.is_of(epoch) || self.is_still_right(&standing, epoch).await? {
@@ -74,6 +77,23 @@ impl Store {
                 return Ok(found);
             }
         }
+    }
+
+    /// What the database says, past the cache.
+    async fn look_up(&self, digest: Digest) -> Result<Found, StoreError> {
+        let epoch = self.cache.epoch();
+        let read = move |sql: &Sql| match find(sql, digest)? {
+            Read::Session(session) => Ok((directory::find(sql, &session.employee)?, Read::Session(session))),
+            other => Ok((None, other)),
+        };
+        Ok(match self.database.read(read).await? {
+            (Some(person), Read::Session(session)) => {
+                let person = Arc::new(Member::new(person.person));
+                Found::Session(Arc::new(Standing::new(session, person, epoch)))
+            }
+            (_, Read::Denied(ended)) => Found::Denied(ended),
+            (_, Read::Session(_) | Read::Nothing) => Found::Nothing,
+        })
     }
 
     /// Whether the person of a cached session has not changed up to `epoch`.
@@ -144,6 +164,15 @@ impl Store {
             .await
     }
 
+    /// Whether it is on this node to sweep, until `until`: one of all nodes does it for all.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn takes_broom(&self, now: Timestamp, until: Timestamp) -> Result<bool, StoreError> {
+        let text = "UPDATE chore SET until = $2 WHERE name = 'sweep' AND until <= $1";
+        self.database.write(move |tx| Ok(tx.execute(text, &args![now, until])? == 1)).await
+    }
+
     /// Removes up to `batch` sessions that ended before `ended`, and as many deny-list entries and proofs whose time is over;
     /// returns how many went. Small batches share the writer with sign-ins without holding them up.
     ///
@@ -162,7 +191,7 @@ impl Store {
                     "DELETE FROM denied_token WHERE digest IN (SELECT digest FROM denied_token WHERE until <= $1 LIMIT $2)",
                     &args![now, batch],
                 )?;
-                let gone = expired.len() + forgiven + links::sweep(tx, now, batch)?;
+                let gone = expired.len() + forgiven + links::sweep(tx, now, batch)? + sweep_journal(tx)?;
                 for digest in expired {
                     tx.touch(Change::Session(digest));
                 }

@@ -1,9 +1,19 @@
 //! What may be lost: sign-ins under way, flows, codes seen. Whoever loses one tries again.
 
+mod in_process;
+mod redis;
 mod shelf;
 
-use deskpass_core::{Digest, Identified, SignIn, Stage, Timestamp};
+use std::fmt;
+use std::sync::Arc;
 
+use deskpass_core::{Digest, Identified, LoginSource, SignIn, Stage, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use self::redis::{InRedis, Server};
+use crate::StoreError;
+
+pub use self::redis::{Bus, Redis, RedisExam, examine_redis};
 pub use shelf::{Changes, Perishable, Shelf};
 
 /// The sign-ins kept at once. More are asked for only by a flood, and then those go first that nobody has scanned.
@@ -28,23 +38,84 @@ pub struct Shared<Progress> {
     pub pending: Shelf<Held>,
     /// What the platform's codes were answered with.
     pub codes: Shelf<Code<Progress>>,
+    /// The platform's access tokens, by what they are asked for with.
+    pub tokens: Shelf<PlatformToken>,
+    /// Who is at something that only one node should do at a time.
+    pub leases: Shelf<Lease>,
+    /// What all shelves have in common when they are not in this process.
+    server: Option<Arc<Server>>,
 }
 
 impl<Progress> Default for Shared<Progress> {
     fn default() -> Self {
+        Self::in_process()
+    }
+}
+
+impl<Progress> Shared<Progress> {
+    /// For a single node: everything is in this process.
+    #[must_use]
+    pub fn in_process() -> Self {
         Self {
-            sign_ins: Shelf::new(SIGN_INS),
-            scan_ids: Shelf::new(SIGN_INS),
-            claims: Shelf::new(SIGN_INS),
-            flows: Shelf::new(RECORDS),
-            pending: Shelf::new(RECORDS),
-            codes: Shelf::new(RECORDS),
+            sign_ins: Shelf::in_process(SIGN_INS),
+            scan_ids: Shelf::in_process(SIGN_INS),
+            claims: Shelf::in_process(SIGN_INS),
+            flows: Shelf::in_process(RECORDS),
+            pending: Shelf::in_process(RECORDS),
+            codes: Shelf::in_process(RECORDS),
+            tokens: Shelf::in_process(RECORDS),
+            leases: Shelf::in_process(RECORDS),
+            server: None,
         }
+    }
+
+    /// For several nodes: everything is in a Redis, which need not answer yet. To be called where tasks can be started;
+    /// they end with this value.
+    ///
+    /// # Errors
+    /// When the settings make no sense.
+    pub fn redis(settings: Redis) -> Result<Self, StoreError> {
+        let server = Arc::new(Server::start(settings)?);
+        let at = || Arc::clone(&server);
+        Ok(Self {
+            sign_ins: Shelf::in_redis(InRedis::new(at(), "sign_in", SIGN_INS)),
+            scan_ids: Shelf::in_redis(InRedis::new(at(), "scan_id", SIGN_INS)),
+            claims: Shelf::in_redis(InRedis::new(at(), "claim", SIGN_INS)),
+            flows: Shelf::in_redis(InRedis::new(at(), "flow", RECORDS)),
+            pending: Shelf::in_redis(InRedis::new(at(), "pending", RECORDS)),
+            codes: Shelf::in_redis(InRedis::new(at(), "code", RECORDS)),
+            tokens: Shelf::in_redis(InRedis::new(at(), "token", RECORDS)),
+            leases: Shelf::in_redis(InRedis::new(at(), "lease", RECORDS)),
+            server: Some(server),
+        })
+    }
+
+    /// Whether records can be kept right now.
+    ///
+    /// # Errors
+    /// When they cannot.
+    pub async fn probe(&self) -> Result<(), StoreError> {
+        match &self.server {
+            Some(server) => server.probe().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Whether records could be kept when that was tried last.
+    #[must_use]
+    pub fn is_up(&self) -> bool {
+        self.server.as_deref().is_none_or(Server::is_up)
+    }
+
+    /// What carries word between the nodes, where there may be several.
+    #[must_use]
+    pub fn bus(&self) -> Option<&Bus> {
+        self.server.as_deref().map(Server::bus)
     }
 }
 
 /// Leads to a sign-in.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pointer {
     /// The ticket's digest.
     pub to: Digest,
@@ -53,10 +124,12 @@ pub struct Pointer {
 }
 
 /// An OAuth sign-in that a browser began.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flow {
     /// Where the browser wants to be in the end, unless any page will do.
     pub destination: Option<String>,
+    /// The client whose page that is.
+    pub source: Option<LoginSource>,
     /// Whether it has come back and was let in.
     pub used: bool,
     /// When it is too late.
@@ -64,7 +137,7 @@ pub struct Flow {
 }
 
 /// Somebody the platform vouches for, kept until they decide.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
     /// Who.
     pub who: Identified,
@@ -73,7 +146,7 @@ pub struct Held {
 }
 
 /// A code of the platform: whoever brings it first has it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Code<Progress> {
     /// The browser that brought it.
     pub browser: Digest,
@@ -81,6 +154,45 @@ pub struct Code<Progress> {
     pub progress: Progress,
     /// How long it is remembered.
     pub until: Timestamp,
+}
+
+/// An access token of the platform.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlatformToken {
+    /// The token.
+    pub value: String,
+    /// When it was asked for.
+    pub asked_at: Timestamp,
+    /// How long it is good.
+    pub expires_at: Timestamp,
+}
+
+impl fmt::Debug for PlatformToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { asked_at, expires_at, .. } = self;
+        write!(f, "PlatformToken(asked for at {}, until {})", asked_at.millis(), expires_at.millis())
+    }
+}
+
+/// Somebody's right to do something alone for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lease {
+    /// Whose.
+    pub holder: Digest,
+    /// How long.
+    pub until: Timestamp,
+}
+
+impl Perishable for PlatformToken {
+    fn until(&self) -> Timestamp {
+        self.expires_at
+    }
+}
+
+impl Perishable for Lease {
+    fn until(&self) -> Timestamp {
+        self.until
+    }
 }
 
 impl Perishable for SignIn {

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use deskpass_core::Clock;
 use tokio::time::Instant;
 
-use crate::access_token::{Credentials, Tokens};
+use crate::access_token::{Credentials, Token, Tokens};
 use crate::answer::Answer;
 use crate::api::{Api, Question};
 use crate::department::Departments;
 use crate::line::Line;
 use crate::plain::{is_visible, plain};
+use crate::vault::{Alone, Vault};
 use crate::{Circuit, Error, Hosts, Identity, Settings, SettingsError};
 
 /// The platform does not take the access token (any more). 40001 is about the secret where a token is asked for, and about
@@ -19,6 +20,8 @@ use crate::{Circuit, Error, Hosts, Identity, Settings, SettingsError};
 const TOKEN_REFUSED: [i64; 3] = [40001, 40014, 42001];
 /// The platform's own number for a missing agent id.
 const NO_AGENT_ID: i64 = 41011;
+
+type Outcome = Result<Answer, Error>;
 
 /// The platform, as this service asks it. Clones share the access token, the circuit and the connections.
 #[derive(Clone)]
@@ -50,6 +53,14 @@ impl Wecom {
     /// # Errors
     /// When no client can be made of them.
     pub fn new(settings: Settings, clock: Clock) -> Result<Self, SettingsError> {
+        Self::with_vault(settings, clock, Arc::new(Alone))
+    }
+
+    /// A client that shares its access token with the other nodes that use this vault.
+    ///
+    /// # Errors
+    /// When no client can be made of the settings.
+    pub fn with_vault(settings: Settings, clock: Clock, vault: Arc<dyn Vault>) -> Result<Self, SettingsError> {
         settings.check()?;
         let line = Arc::new(Line::new(&settings, clock.clone())?);
         let credentials = Credentials { corp_id: settings.corp_id.clone(), secret: settings.secret };
@@ -57,7 +68,7 @@ impl Wecom {
             corp_id: settings.corp_id,
             agent_id: settings.agent_id,
             hosts: settings.hosts,
-            tokens: Tokens::new(Arc::clone(&line), clock.clone(), credentials),
+            tokens: Tokens::new(Arc::clone(&line), clock.clone(), credentials, vault),
             line,
             departments: Departments::new(clock),
         })))
@@ -116,22 +127,27 @@ impl Wecom {
     /// Asks with the access token, and once more with a new one where the platform does not take it. The same code may be
     /// sent again: it is not used up by a call that failed for its token.
     pub(crate) async fn ask(&self, question: &Question<'_>, deadline: Instant) -> Result<Answer, Error> {
+        let tokens = &self.0.tokens;
+        let (token, outcome) = self.ask_once(question, deadline).await?;
+        let Some(dropped_at) = token_refused(&outcome).then(|| tokens.drop_token(&token)).flatten() else {
+            return outcome;
+        };
+        let (token, mut again) = self.ask_once(question, deadline).await?;
+        // One that another node had all along is not new: the platform may have dropped both together.
+        let old = token.borrowed_from_before(dropped_at);
+        if token_refused(&again) && old && tokens.drop_token(&token).is_some() {
+            (_, again) = self.ask_once(question, deadline).await?;
+        }
+        if token_refused(&again) {
+            tokens.another_is_useless();
+        }
+        again
+    }
+
+    async fn ask_once(&self, question: &Question<'_>, deadline: Instant) -> Result<(Arc<Token>, Outcome), Error> {
         let token = self.0.tokens.get(deadline).await?;
         let outcome = self.0.line.ask(&question.with_token(token.value()), deadline).await;
-        match outcome {
-            Err(Error::Refused { errcode, .. })
-                if TOKEN_REFUSED.contains(&errcode) && self.0.tokens.drop_token(&token) =>
-            {
-                let token = self.0.tokens.get(deadline).await?;
-                let again = self.0.line.ask(&question.with_token(token.value()), deadline).await;
-                if again.as_ref().is_err_and(|error| error.errcode().is_some_and(|code| TOKEN_REFUSED.contains(&code)))
-                {
-                    self.0.tokens.another_is_useless();
-                }
-                again
-            }
-            outcome => outcome,
-        }
+        Ok((token, outcome))
     }
 
     pub(crate) fn deadline(&self) -> Instant {
@@ -153,6 +169,11 @@ impl Wecom {
     pub(crate) fn hosts(&self) -> &Hosts {
         &self.0.hosts
     }
+}
+
+/// Whether the platform did not take the access token.
+fn token_refused(outcome: &Outcome) -> bool {
+    matches!(outcome, Err(Error::Refused { errcode, .. }) if TOKEN_REFUSED.contains(errcode))
 }
 
 impl fmt::Debug for Wecom {

@@ -1,12 +1,13 @@
 //! Who a code stands for.
 
 use deskpass_core::{CorpId, EmployeeId};
+use serde::{Deserialize, Serialize};
 
 use crate::Garbled;
 use crate::answer::Answer;
 
 /// Who a code stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Identity {
     /// A member of the own corporation.
     Member {

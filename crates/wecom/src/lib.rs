@@ -18,6 +18,7 @@ mod profile;
 mod remark;
 mod settings;
 mod trust;
+mod vault;
 
 pub mod errcode;
 
@@ -29,3 +30,4 @@ pub use link::Lang;
 pub use profile::{Profile, Standing};
 pub use settings::{Hosts, Patience, Settings, SettingsError};
 pub use url::Url;
+pub use vault::{CLAIM, Kept, Pending, Vault};

@@ -124,7 +124,7 @@ async fn a_flood_does_not_push_out_who_is_about_to_confirm() {
     );
     for _ in 0..120_000 {
         let visitor = deskpass_core::Visitor { address, user_agent: deskpass_core::UserAgent::default() };
-        desk.auth().issue(deskpass_core::LoginSource::H5, visitor, None).unwrap();
+        desk.auth().issue(deskpass_core::LoginSource::H5, visitor, None).await.unwrap();
     }
     assert!(desk.auth().shared.sign_ins.len() <= 50_000);
     assert_eq!(client.scan_status(early["ticket"].as_str().unwrap()).await["status"], "expired");

@@ -2,6 +2,7 @@
 
 mod data;
 mod domain;
+mod pair;
 mod platform;
 mod report;
 mod trouble;
@@ -76,7 +77,10 @@ fn judged(loaded: Result<Settings, ConfigError>) -> Finding<Settings> {
 
 async fn examine(settings: &Settings, report: &mut Report) {
     let clock = Clock::steady(Timestamp::from_millis(0));
-    report.note(What::Data, data::check(settings, clock.now()).await);
+    match &settings.store.url {
+        Some(store) => pair::check(settings, store, clock.now(), report).await,
+        None => drop(report.note(What::Data, data::check(settings, clock.now()).await)),
+    }
     report.note(What::PublicUrl, domain::public_url(settings));
     ask_platform(settings, clock, report).await;
     report.note(What::VerifyFile, domain::verify_file(settings));

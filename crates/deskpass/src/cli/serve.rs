@@ -49,9 +49,10 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
 }
 
 fn next_steps(settings: &Settings) -> String {
+    let shared = settings.shared.url.as_ref().map(|url| format!(", shared through {url}")).unwrap_or_default();
     let mut text = format!(
-        "\n  Development mode: anyone who can reach this address can sign in as anyone.\n  Data: {}\n\n  People to sign in as:\n",
-        settings.data.display()
+        "\n  Development mode: anyone who can reach this address can sign in as anyone.\n  Data: {}{shared}\n\n  People to sign in as:\n",
+        settings.place()
     );
     for (id, name, _, roles) in DEV_USERS {
         let roles: Vec<_> = roles.iter().map(|role| role.name()).collect();

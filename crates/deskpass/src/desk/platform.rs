@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_core::{Clock, Entropy};
-use deskpass_wecom::{Hosts, Patience, SettingsError, Url, Wecom};
+use deskpass_wecom::{Hosts, Patience, SettingsError, Url, Vault, Wecom};
 use deskpass_wecom_sim::{Domains, Simulator, World};
 
 use super::{StartError, VerifyFileProblem};
@@ -17,12 +18,21 @@ pub(crate) const SIMULATED_SECRET: &str = "simulated";
 /// Verification files are a line long.
 const VERIFY_FILE: u64 = 4096;
 
-/// The client of the platform.
+/// The client of the platform, for somebody who is no node.
 pub(crate) fn client(settings: &Settings, clock: Clock) -> Result<Wecom, SettingsError> {
+    Wecom::new(translated(settings)?, clock)
+}
+
+/// The client of the platform, for a node that shares its access token with others.
+pub(super) fn client_with(settings: &Settings, clock: Clock, vault: Arc<dyn Vault>) -> Result<Wecom, SettingsError> {
+    Wecom::with_vault(translated(settings)?, clock, vault)
+}
+
+fn translated(settings: &Settings) -> Result<deskpass_wecom::Settings, SettingsError> {
     let platform = &settings.platform;
     let url = |name, text: &str| Url::parse(text).map_err(|_| SettingsError::Address(name));
     let secret = platform.secret.as_ref().map_or(SIMULATED_SECRET, |secret| secret.expose());
-    let settings = deskpass_wecom::Settings {
+    Ok(deskpass_wecom::Settings {
         corp_id: platform.corp_id.clone(),
         secret: secret.to_owned(),
         agent_id: platform.agent_id.clone(),
@@ -34,8 +44,7 @@ pub(crate) fn client(settings: &Settings, clock: Clock) -> Result<Wecom, Setting
         proxy: platform.proxy.as_deref().map(|proxy| url("platform.proxy", proxy)).transpose()?,
         // Together with what is asked for afterwards, nobody who comes back from the platform waits longer than five seconds.
         patience: Patience { whole: Duration::from_millis(3_500), ..Patience::default() },
-    };
-    Wecom::new(settings, clock)
+    })
 }
 
 /// The platform in a box, which knows this desk as an application of the main corporation.

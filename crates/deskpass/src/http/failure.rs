@@ -52,6 +52,7 @@ pub(crate) enum BadRequest {
 pub(crate) enum Cause {
     StoreUnavailable,
     StoreOverloaded,
+    SharedUnavailable,
     RecordDamaged,
     NoRandomness,
     PlatformUnreachable,
@@ -97,8 +98,11 @@ fn cause(internal: &Internal) -> Cause {
             StoreCause::Unavailable => Cause::StoreUnavailable,
             StoreCause::Overloaded => Cause::StoreOverloaded,
             StoreCause::Damaged => Cause::RecordDamaged,
+            StoreCause::SharedUnavailable => Cause::SharedUnavailable,
         },
         Internal::Entropy(_) => Cause::NoRandomness,
+        Internal::Elsewhere { platform: true } => Cause::PlatformUnreachable,
+        Internal::Elsewhere { platform: false } => Cause::Unexpected,
         Internal::Platform(error) => match error {
             PlatformError::Unreachable(_) => Cause::PlatformUnreachable,
             PlatformError::Garbled(_) | PlatformError::BadCode => Cause::PlatformGarbled,

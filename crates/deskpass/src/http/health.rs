@@ -18,9 +18,16 @@ use crate::Desk;
 /// How long a look at the store counts: readiness asked often must not become a load of its own.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// What was seen of the store, and when.
+/// What was seen of the stores, and when.
 #[derive(Debug, Default)]
-pub(crate) struct Readiness(Mutex<Option<(Timestamp, bool)>>);
+pub(crate) struct Readiness(Mutex<Option<(Timestamp, Seen)>>);
+
+/// What was seen of the stores.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    store: bool,
+    shared: bool,
+}
 
 /// Whether the desk is ready, and each thing it depends on.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -34,6 +41,8 @@ pub(crate) struct State {
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Dependencies {
     store: &'static str,
+    /// Only new sign-ins need it, so it does not make the desk unready.
+    shared: &'static str,
     /// What it looked like lately. Only new sign-ins need it, so it does not make the desk unready.
     platform: &'static str,
 }
@@ -47,12 +56,13 @@ impl State {
 
 /// Says whether to send requests here.
 pub(super) async fn ready(Shared(desk): Shared<Desk>) -> Result<Reply<State>, Failure> {
-    let (works, draining) = (store_works(&desk).await, desk.is_draining());
+    let (seen, draining) = (look(&desk).await, desk.is_draining());
+    let word = |works| if works { "ok" } else { "unavailable" };
     let state = State {
-        ready: works && !draining,
+        ready: seen.store && !draining,
         draining,
         mode: if desk.settings.development { "development" } else { "production" },
-        dependencies: Dependencies { store: if works { "ok" } else { "unavailable" }, platform: platform(&desk) },
+        dependencies: Dependencies { store: word(seen.store), shared: word(seen.shared), platform: platform(&desk) },
     };
     if state.ready { Ok(Reply(state)) } else { Err(Failure::NotReady(state)) }
 }
@@ -67,19 +77,21 @@ fn platform(desk: &Desk) -> &'static str {
     }
 }
 
-async fn store_works(desk: &Desk) -> bool {
+async fn look(desk: &Desk) -> Seen {
     // Whoever asks while somebody looks waits for what they see.
     let mut seen = desk.readiness.0.lock().await;
     let now = desk.auth.clock.now();
     match *seen {
-        Some((at, works)) if now.since(at) < FRESH => works,
-        _ => {
-            let probed = desk.auth.store.probe(now).await;
-            let works = probed.inspect_err(|error| tracing::warn!(%error, "the store does not take writes")).is_ok();
-            *seen = Some((now, works));
-            works
-        }
+        Some((at, seen)) if now.since(at) < FRESH => seen,
+        _ => seen.insert((now, probe(desk, now).await)).1,
     }
+}
+
+async fn probe(desk: &Desk, now: Timestamp) -> Seen {
+    let (store, shared) = tokio::join!(desk.auth.store.probe(now), desk.auth.shared.probe());
+    let store = store.inspect_err(|error| tracing::warn!(%error, "the store does not take writes"));
+    let shared = shared.inspect_err(|error| tracing::warn!(%error, "the shared store does not take records"));
+    Seen { store: store.is_ok(), shared: shared.is_ok() }
 }
 
 /// Says that the process answers.

@@ -17,11 +17,13 @@ pub(crate) const WORDS: [&str; 7] =
     ["denied", "invalid_code", "not_a_member", "no_role", "disabled", "platform_unavailable", "internal"];
 
 /// Where to tell somebody that it did not work: the phone on its own page, everybody else where they wanted to be.
-pub(super) fn wanted(desk: &Desk, phone: bool, flow: Option<Digest>) -> String {
-    match desk.auth.destination(flow) {
-        _ if phone => format!("{}/scan/", desk.settings.public_url),
-        Some(destination) => destination,
-        None => page(desk, LoginSource::H5),
+pub(super) async fn wanted(desk: &Desk, phone: bool, flow: Option<Digest>) -> String {
+    if phone {
+        return format!("{}/scan/", desk.settings.public_url);
+    }
+    match desk.auth.destination(flow).await {
+        Ok(Some(destination)) => destination,
+        Ok(None) | Err(_) => page(desk, LoginSource::H5),
     }
 }
 

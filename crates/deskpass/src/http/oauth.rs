@@ -57,14 +57,15 @@ pub(super) async fn url(
         return Err(wrong("redirect_uri", problem));
     }
     let authorize_url = link(&desk, &redirect_uri, web.then_some(language))?;
-    let cookie = if cookies.led { SetCookie::NONE } else { set_out(&desk, redirect_uri.clone())? };
+    let cookie = if cookies.led { SetCookie::NONE } else { set_out(&desk, redirect_uri.clone()).await? };
     Ok((cookie, Reply(AuthorizeUrl { authorize_url, redirect_uri })))
 }
 
 /// Notes that a browser sets out. Not for one that was led here by somebody's link: it would then take that somebody's code
 /// for its own.
-fn set_out(desk: &Desk, redirect_uri: String) -> Result<SetCookie, Failure> {
-    let (cookie, lifetime) = desk.auth.set_out(redirect::destination(redirect_uri))?;
+async fn set_out(desk: &Desk, redirect_uri: String) -> Result<SetCookie, Failure> {
+    let (destination, source) = redirect::destination(redirect_uri);
+    let (cookie, lifetime) = desk.auth.set_out(destination, source).await?;
     Ok(SetCookie::keep(desk, &cookie, lifetime))
 }
 
@@ -126,7 +127,7 @@ impl Returned {
 pub(super) async fn callback(State(desk): State<Desk>, Guest(visitor): Guest, cookies: Cookies, uri: Uri) -> Response {
     let query = uri.query().unwrap_or_default();
     let flow = cookies.get::<Flow>().map(|flow| flow.digest());
-    let wanted = landing::wanted(&desk, Returned::is_phone(query), flow);
+    let wanted = landing::wanted(&desk, Returned::is_phone(query), flow).await;
     let (at, returned) = (desk.clone(), Returned::read(query));
     let arrived = to_the_end(async move {
         let Returned { code, scan_id } = returned?;
@@ -163,7 +164,7 @@ pub(super) async fn pending(
     State(desk): State<Desk>,
     Body(ask): Body<Continuing>,
 ) -> Result<Reply<PendingSignIn>, Failure> {
-    let waiting = desk.auth.pending(&ask.pending)?;
+    let waiting = desk.auth.pending(&ask.pending).await?;
     let (name, expires_in) = (waiting.who.shown_name().to_owned(), waiting.remaining.as_secs());
     Ok(Reply(PendingSignIn { employee_id: waiting.who.employee_id, name, expires_in }))
 }

@@ -64,7 +64,7 @@ pub(super) async fn qrcode(
     cookies: Cookies,
 ) -> Result<(SetCookie, Reply<QrCode>), Failure> {
     let (bound_to, set_cookie) = bound(&desk, &cookies)?;
-    let issued = desk.auth.issue(source, visitor, bound_to)?;
+    let issued = desk.auth.issue(source, visitor, bound_to).await?;
     let qrcode_url = scan_link(&desk, &issued.scan_id);
     let png = picture::draw(&qrcode_url).map_err(|error| Failure::unexpected(&error))?;
     let (expires_in, expires_at) = (issued.lifetime.as_secs(), iso(issued.expires_at));
@@ -121,8 +121,12 @@ impl From<Poll> for ScanState {
 }
 
 /// Says how far a sign-in has come, and hands the token over when it is there.
-pub(super) async fn status(State(desk): State<Desk>, cookies: Cookies, Asking(ticket): Asking) -> Reply<ScanState> {
-    Reply(desk.auth.poll(&ticket, &cookies.poller()).into())
+pub(super) async fn status(
+    State(desk): State<Desk>,
+    cookies: Cookies,
+    Asking(ticket): Asking,
+) -> Result<Reply<ScanState>, Failure> {
+    Ok(Reply(desk.auth.poll(&ticket, &cookies.poller()).await?.into()))
 }
 
 /// The same as it happens, so that nobody need ask.
@@ -187,7 +191,7 @@ pub(super) async fn request(
     State(desk): State<Desk>,
     Body(ask): Body<Confirming>,
 ) -> Result<Reply<ScanRequest>, Failure> {
-    Ok(Reply(desk.auth.decision(&ask.confirm)?.into()))
+    Ok(Reply(desk.auth.decision(&ask.confirm).await?.into()))
 }
 
 /// That it was done.
@@ -206,6 +210,6 @@ pub(super) async fn confirm(State(desk): State<Desk>, Body(ask): Body<Confirming
 
 /// The phone says no.
 pub(super) async fn cancel(State(desk): State<Desk>, Body(ask): Body<Confirming>) -> Result<Reply<Decided>, Failure> {
-    desk.auth.cancel(&ask.confirm)?;
+    desk.auth.cancel(&ask.confirm).await?;
     Ok(Reply(Decided { success: true }))
 }

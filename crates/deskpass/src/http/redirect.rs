@@ -1,5 +1,6 @@
 //! Where people may be sent after signing in.
 
+use deskpass_core::LoginSource;
 use url::Url;
 
 use crate::Desk;
@@ -48,8 +49,35 @@ fn is_page(rest: &str) -> bool {
         && !query.split('&').any(|pair| ["code", "state", "sid", "ticket"].contains(&pair.split('=').next().unwrap_or_default()))
 }
 
-/// Where a flow ends: `None` for the callback itself, by whatever name of ours, which then decides by the role.
-pub(super) fn destination(address: String) -> Option<String> {
-    let callback = Url::parse(&address).is_ok_and(|url| url.path() == CALLBACK);
-    (!callback).then_some(address)
+/// Where a flow ends, and the client whose page that is. The callback itself, by whatever name of ours, is no place to end at:
+/// it decides by the role.
+pub(super) fn destination(address: String) -> (Option<String>, Option<LoginSource>) {
+    let Ok(url) = Url::parse(&address) else { return (Some(address), None) };
+    if url.path() == CALLBACK {
+        return (None, None);
+    }
+    let source = url.path_segments().and_then(|mut segments| LoginSource::from_name(segments.next()?));
+    (Some(address), source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_its_clients() {
+        let to = |address: &str| destination(address.to_owned());
+        for (name, source) in
+            [("h5", LoginSource::H5), ("itagent", LoginSource::ItAgent), ("itadmin", LoginSource::ItAdmin)]
+        {
+            for rest in ["", "/", "/a/b?c=d", "?c=d", "#e"] {
+                let address = format!("https://desk.example/{name}{rest}");
+                assert_eq!(to(&address), (Some(address.clone()), Some(source)), "{address}");
+            }
+        }
+        for address in ["https://desk.example", "https://desk.example/x/h5/", "https://h5/"] {
+            assert_eq!(to(address), (Some(address.to_owned()), None), "{address}");
+        }
+        assert_eq!(to("https://desk.example/api/auth/oauth2/callback"), (None, None));
+    }
 }

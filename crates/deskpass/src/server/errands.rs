@@ -16,8 +16,12 @@ use crate::errand::{Handed, socket};
 const LONGEST: u64 = 64 * 1024;
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Opens the socket. Without it the service goes on, but the command line cannot reach it.
+/// Opens the socket. Without it the service goes on, but the command line cannot reach it. On a database that nodes share
+/// the command line needs nobody.
 pub(super) fn open(desk: &Desk) -> Option<UnixListener> {
+    if desk.settings.store.url.is_some() {
+        return None;
+    }
     let opened = listen(desk);
     opened.inspect_err(|error| tracing::warn!(%error, "the command line cannot reach this process while it runs")).ok()
 }

@@ -1,21 +1,29 @@
 //! Brings the tables up to date, once and in order.
 
-use std::path::Path;
+use std::fmt;
 
 use deskpass_core::Timestamp;
 
-use super::{OpenError, Row, Sql};
+use super::{Mode, OpenError, Row, Sql};
 use crate::StoreError;
 
-/// The migrations, oldest first. A landed one is never edited.
+/// The migrations, oldest first. A landed one is never edited. A node of the version before goes on working while they
+/// run and afterwards, so they only add.
 const MIGRATIONS: &[(i64, &str)] = &[
     (1, include_str!("../../migrations/0001_records_and_sessions.sql")),
     (2, include_str!("../../migrations/0002_platform_sign_in.sql")),
+    (3, include_str!("../../migrations/0003_several_nodes.sql")),
 ];
+
+/// The version that the tables have once they are up to date.
+#[must_use]
+pub fn newest_version() -> i64 {
+    MIGRATIONS.last().map_or(0, |(id, _)| *id)
+}
 
 pub(super) enum MigrateError {
     Newer { found: i64, known: i64 },
-    Mode { found: String, wanted: &'static str },
+    Mode { found: String, wanted: Mode },
     Store(StoreError),
 }
 
@@ -26,49 +34,89 @@ impl From<StoreError> for MigrateError {
 }
 
 impl MigrateError {
-    pub(super) fn at(self, directory: &Path, file: &Path) -> OpenError {
+    /// As told to whoever opens the data at `place`, with what to do when it is not what they wanted.
+    pub(super) fn at(self, place: impl fmt::Display, instead: &'static str) -> OpenError {
         match self {
             Self::Newer { found, known } => OpenError::Newer { found, known },
-            Self::Mode { found, wanted } => OpenError::Mode { path: directory.to_owned(), found, wanted },
-            Self::Store(error) => OpenError::Database { path: file.to_owned(), error },
+            Self::Mode { found, wanted } => {
+                OpenError::Mode { place: place.to_string(), found, wanted: wanted.name(), instead }
+            }
+            Self::Store(error) => OpenError::Server { server: place.to_string(), error },
         }
     }
 }
 
-/// Brings the tables up to date, unless the data is of another mode: then it stays as it is.
-pub(super) fn run(sql: &Sql, mode: &'static str, now: Timestamp) -> Result<(), MigrateError> {
+/// Brings the tables up to date, unless the data is of another mode: then it stays as it is. Of several who try at once,
+/// one does it and the others find it done.
+pub(super) fn run(sql: &Sql, mode: Mode, now: Timestamp) -> Result<(), MigrateError> {
+    let known = newest_version();
+    // Nothing to do is the usual case, and takes no more than permission to read.
+    if found(sql)? == known {
+        return check(sql, mode);
+    }
+    begin(sql)?;
+    let outcome = migrate(sql, mode, now, known).and_then(|()| Ok(sql.batch("COMMIT")?));
+    if outcome.is_err() {
+        // A transaction that failed to commit is rolled back by closing the connection at the latest.
+        let _ = sql.batch("ROLLBACK");
+    }
+    outcome
+}
+
+/// Begins a transaction that nobody else who migrates is in at the same time.
+fn begin(sql: &Sql) -> Result<(), StoreError> {
+    match sql {
+        Sql::Sqlite(_) => sql.batch("BEGIN IMMEDIATE"),
+        // A change to a table waits until nobody uses it, and whoever comes after that waits behind it: rather give up
+        // soon than have every node wait.
+        Sql::Postgres(_) => sql.batch(
+            "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;
+             SELECT pg_advisory_xact_lock(hashtext('deskpass ' || current_schema()));
+             SET LOCAL lock_timeout = 3000",
+        ),
+    }
+}
+
+fn migrate(sql: &Sql, mode: Mode, now: Timestamp, known: i64) -> Result<(), MigrateError> {
     sql.batch("CREATE TABLE IF NOT EXISTS migration (id BIGINT NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)")?;
-    let found = sql.first("SELECT COALESCE(MAX(id), 0) FROM migration", &[], |row: &Row<'_>| row.int(0))?.unwrap_or(0);
-    let known = MIGRATIONS.last().map_or(0, |(id, _)| *id);
+    let found = version(sql)?;
     if found > known {
         return Err(MigrateError::Newer { found, known });
     }
     if found > 0 {
-        claim(sql, mode)?;
+        check(sql, mode)?;
     }
     for (id, text) in MIGRATIONS.iter().filter(|(id, _)| *id > found) {
-        apply(sql, *id, text, now)?;
+        sql.batch(text)?;
+        sql.execute("INSERT INTO migration (id, applied_at) VALUES ($1, $2)", &args![*id, now])?;
     }
-    claim(sql, mode)
+    if found == 0 {
+        sql.execute("INSERT INTO desk (mode) VALUES ($1)", &args![mode.name()])?;
+    }
+    check(sql, mode)
 }
 
-/// Marks fresh data as made in `mode`, and refuses any that was made in the other one.
-fn claim(sql: &Sql, mode: &'static str) -> Result<(), MigrateError> {
-    sql.execute("INSERT INTO desk (mode) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM desk)", &args![mode])?;
+/// The version of the tables; 0 when there are none.
+pub(super) fn found(sql: &Sql) -> Result<i64, StoreError> {
+    if is_there(sql)? { version(sql) } else { Ok(0) }
+}
+
+/// Whether the data was ever brought to any version.
+fn is_there(sql: &Sql) -> Result<bool, StoreError> {
+    let text = match sql {
+        Sql::Sqlite(_) => "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'migration'",
+        Sql::Postgres(_) => "SELECT 1 WHERE to_regclass('migration') IS NOT NULL",
+    };
+    Ok(sql.first(text, &[], |row: &Row<'_>| row.int(0))?.is_some())
+}
+
+fn version(sql: &Sql) -> Result<i64, StoreError> {
+    Ok(sql.first("SELECT COALESCE(MAX(id), 0) FROM migration", &[], |row: &Row<'_>| row.int(0))?.unwrap_or(0))
+}
+
+/// Refuses data that was made in the other mode.
+fn check(sql: &Sql, wanted: Mode) -> Result<(), MigrateError> {
     let found = sql.first("SELECT mode FROM desk", &[], |row: &Row<'_>| row.text(0))?;
     let found = found.ok_or_else(|| StoreError::damaged("the data does not say what it is for"))?;
-    if found == mode { Ok(()) } else { Err(MigrateError::Mode { found, wanted: mode }) }
-}
-
-fn apply(sql: &Sql, id: i64, text: &str, now: Timestamp) -> Result<(), StoreError> {
-    sql.batch("BEGIN IMMEDIATE")?;
-    let applied = sql
-        .batch(text)
-        .and_then(|()| sql.execute("INSERT INTO migration (id, applied_at) VALUES ($1, $2)", &args![id, now]))
-        .and_then(|_| sql.batch("COMMIT"));
-    if applied.is_err() {
-        // A transaction that failed to commit is rolled back by closing the connection at the latest.
-        let _ = sql.batch("ROLLBACK");
-    }
-    applied
+    if found == wanted.name() { Ok(()) } else { Err(MigrateError::Mode { found, wanted }) }
 }

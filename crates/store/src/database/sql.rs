@@ -3,14 +3,12 @@
 //! The house dialect is what SQLite and PostgreSQL both understand: TEXT and BIGINT, `$1` placeholders, times as
 //! milliseconds.
 
-use std::fmt;
 use std::net::IpAddr;
-use std::path::Path;
-use std::time::Duration;
 
 use deskpass_core::{Digest, Role, Timestamp};
-use rusqlite::{Connection, OpenFlags, Statement, types::ValueRef};
+use rusqlite::types::ValueRef;
 
+use super::{postgres, sqlite};
 use crate::StoreError;
 
 /// A value for a placeholder.
@@ -76,27 +74,53 @@ macro_rules! args {
 }
 
 /// One row of an answer.
-pub(crate) struct Row<'a>(&'a rusqlite::Row<'a>);
+pub(crate) enum Row<'a> {
+    Sqlite(&'a rusqlite::Row<'a>),
+    Postgres(&'a tokio_postgres::Row),
+}
 
 impl Row<'_> {
     pub(crate) fn text(&self, column: usize) -> Result<String, StoreError> {
-        Ok(self.0.get(column)?)
+        match self {
+            Self::Sqlite(row) => Ok(row.get(column)?),
+            Self::Postgres(row) => Ok(row.try_get(column)?),
+        }
     }
 
     pub(crate) fn int(&self, column: usize) -> Result<i64, StoreError> {
-        Ok(self.0.get(column)?)
+        self.maybe_int(column)?.ok_or_else(|| StoreError::damaged("a number is missing"))
     }
 
     pub(crate) fn maybe_text(&self, column: usize) -> Result<Option<String>, StoreError> {
-        Ok(self.0.get(column)?)
+        match self {
+            Self::Sqlite(row) => Ok(row.get(column)?),
+            Self::Postgres(row) => Ok(row.try_get(column)?),
+        }
     }
 
     pub(crate) fn maybe_int(&self, column: usize) -> Result<Option<i64>, StoreError> {
-        Ok(self.0.get(column)?)
+        match self {
+            Self::Sqlite(row) => Ok(row.get(column)?),
+            Self::Postgres(row) => postgres::number(row, column),
+        }
     }
 
     pub(crate) fn is_null(&self, column: usize) -> Result<bool, StoreError> {
-        Ok(self.0.get_ref(column)? == ValueRef::Null)
+        match self {
+            Self::Sqlite(row) => Ok(row.get_ref(column)? == ValueRef::Null),
+            Self::Postgres(row) => postgres::is_null(row, column),
+        }
+    }
+
+    /// The value of a column that holds whatever it holds.
+    pub(super) fn value(&self, column: usize) -> Result<Value<'static>, StoreError> {
+        let Self::Sqlite(row) = self else { return Err(StoreError::damaged("only the embedded database is copied")) };
+        match row.get_ref(column)? {
+            ValueRef::Null => Ok(Value::Null),
+            ValueRef::Integer(number) => Ok(Value::Int(number)),
+            ValueRef::Text(text) => Ok(Value::Owned(String::from_utf8_lossy(text).into_owned())),
+            ValueRef::Real(_) | ValueRef::Blob(_) => Err(StoreError::damaged("a value of a kind nobody writes")),
+        }
     }
 
     pub(crate) fn moment(&self, column: usize) -> Result<Timestamp, StoreError> {
@@ -113,42 +137,45 @@ impl Row<'_> {
 }
 
 /// A connection to the database.
-pub(crate) struct Sql(Connection);
+#[derive(Debug)]
+pub(crate) enum Sql {
+    Sqlite(sqlite::Connection),
+    Postgres(Box<postgres::Connection>),
+}
 
 impl Sql {
-    pub(super) fn open_writer(path: &Path) -> Result<Self, StoreError> {
-        let sql = Self::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        // WAL with FULL: a commit that was acknowledged is on disk, also when the power fails.
-        sql.batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")?;
-        Ok(sql)
-    }
-
-    pub(super) fn open_reader(path: &Path) -> Result<Self, StoreError> {
-        Self::open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
-    }
-
-    fn open(path: &Path, access: OpenFlags) -> Result<Self, StoreError> {
-        let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        connection.busy_timeout(Duration::from_secs(2))?;
-        connection.set_prepared_statement_cache_capacity(64);
-        Ok(Self(connection))
-    }
-
     /// Runs a statement and returns how many rows it changed.
     pub(super) fn execute(&self, text: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
-        let mut statement = self.0.prepare_cached(text)?;
-        bind(&mut statement, values)?;
-        Ok(statement.raw_execute()?)
+        match self {
+            Self::Sqlite(connection) => connection.execute(text, values),
+            Self::Postgres(connection) => connection.execute(text, values),
+        }
     }
 
     /// Runs several statements that take no values.
     pub(super) fn batch(&self, text: &str) -> Result<(), StoreError> {
-        Ok(self.0.execute_batch(text)?)
+        match self {
+            Self::Sqlite(connection) => connection.batch(text),
+            Self::Postgres(connection) => connection.batch(text),
+        }
     }
 
-    /// Whether no transaction is open. The database rolls back by itself when the disk fails it.
+    /// Whether the database has ended the open transaction by itself. The embedded one does when the disk fails it.
     pub(super) fn is_outside_transaction(&self) -> bool {
-        self.0.is_autocommit()
+        matches!(self, Self::Sqlite(connection) if connection.is_outside_transaction())
+    }
+
+    /// Adds many rows at once; returns how many. Only a server takes them so.
+    pub(super) fn append(
+        &self,
+        table: &str,
+        columns: &[postgres::Column],
+        rows: &[Vec<Value<'_>>],
+    ) -> Result<u64, StoreError> {
+        match self {
+            Self::Sqlite(_) => Err(StoreError::damaged("nothing is copied to the embedded database")),
+            Self::Postgres(connection) => connection.append(table, columns, rows),
+        }
     }
 
     /// All rows of a query.
@@ -156,15 +183,12 @@ impl Sql {
         &self,
         text: &str,
         values: &[Value<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+        read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        let mut statement = self.0.prepare_cached(text)?;
-        bind(&mut statement, values)?;
-        let (mut rows, mut all) = (statement.raw_query(), Vec::new());
-        while let Some(row) = rows.next()? {
-            all.push(read(&Row(row))?);
+        match self {
+            Self::Sqlite(connection) => connection.rows(text, values, read),
+            Self::Postgres(connection) => connection.rows(text, values, read),
         }
-        Ok(all)
     }
 
     /// The first row of a query, if it has one.
@@ -172,32 +196,11 @@ impl Sql {
         &self,
         text: &str,
         values: &[Value<'_>],
-        read: impl FnOnce(&Row<'_>) -> Result<T, StoreError>,
+        read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
-        let mut statement = self.0.prepare_cached(text)?;
-        bind(&mut statement, values)?;
-        let mut rows = statement.raw_query();
-        rows.next()?.map(|row| read(&Row(row))).transpose()
-    }
-}
-
-impl fmt::Debug for Sql {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Sql")
-    }
-}
-
-/// Binds `$n` to the n-th value. SQLite numbers placeholders by where they first appear, so their names are asked for.
-fn bind(statement: &mut Statement<'_>, values: &[Value<'_>]) -> Result<(), StoreError> {
-    for index in 1..=statement.parameter_count() {
-        let number = statement.parameter_name(index).and_then(|name| name.strip_prefix('$')?.parse::<usize>().ok());
-        let value = number.and_then(|number| values.get(number.checked_sub(1)?));
-        match value.ok_or_else(|| StoreError::damaged("a placeholder without a value"))? {
-            Value::Text(text) => statement.raw_bind_parameter(index, text)?,
-            Value::Owned(text) => statement.raw_bind_parameter(index, text)?,
-            Value::Int(number) => statement.raw_bind_parameter(index, number)?,
-            Value::Null => statement.raw_bind_parameter(index, rusqlite::types::Null)?,
+        match self {
+            Self::Sqlite(connection) => connection.first(text, values, read),
+            Self::Postgres(connection) => Ok(connection.rows(text, values, read)?.into_iter().next()),
         }
     }
-    Ok(())
 }

@@ -52,16 +52,20 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn begin_session(&self, birth: Birth) -> Result<Beginning, StoreError> {
-        self.database.write(move |tx| begin(tx, birth)).await
+        self.database.write(move |tx| begin(tx, &birth)).await
     }
 }
 
-fn begin(tx: &mut Tx<'_>, birth: Birth) -> Result<Beginning, StoreError> {
+fn begin(tx: &mut Tx<'_>, birth: &Birth) -> Result<Beginning, StoreError> {
     let Birth { digest, session, grounds, at_most, deny_until, entry } = birth;
     let (employee, now) = (&session.employee, session.created_at);
-    let founded = match &grounds {
+    let founded = match grounds {
         Grounds::None => true,
-        Grounds::Proof(proof) => links::permitted(tx, *proof, employee, now)?.is_some(),
+        Grounds::Proof(proof) => {
+            // Of two that come with it at once, one waits here and then finds it used.
+            links::hold(tx, *proof)?;
+            links::permitted(tx, *proof, employee, now)?.is_some()
+        }
         Grounds::Link(identity) => links::stands(tx, identity, employee)?,
     };
     if !founded {
@@ -69,18 +73,20 @@ fn begin(tx: &mut Tx<'_>, birth: Birth) -> Result<Beginning, StoreError> {
     }
     // Before the session is written, so that somebody who is being shut out meanwhile is not missed: whoever comes second
     // waits for this row.
-    if !is_let_in(tx, &session, &entry)? {
+    if !is_let_in(tx, session, entry)? {
         return Ok(Beginning::ShutOut);
     }
-    insert(tx, digest, &session)?;
+    if !insert(tx, *digest, session)? {
+        return again(tx, *digest, employee);
+    }
     entry.write(tx)?;
     if let Grounds::Proof(proof) = grounds {
-        links::spend(tx, proof, employee, now)?;
+        links::spend(tx, *proof, employee, now)?;
     }
     if let Some(at_most) = at_most {
-        end_oldest(tx, employee, digest, at_most, deny_until)?;
+        end_oldest(tx, employee, *digest, *at_most, *deny_until)?;
     }
-    tx.touch(Change::Born(digest, session));
+    tx.touch(Change::Born(*digest, session.clone()));
     Ok(Beginning::Begun)
 }
 
@@ -92,9 +98,11 @@ fn is_let_in(tx: &Tx<'_>, session: &Session, entry: &LogEntry) -> Result<bool, S
     Ok(tx.execute(text, &args![corp, id, session.created_at, entry.visitor.address.logged])? == 1)
 }
 
-fn insert(tx: &Tx<'_>, digest: Digest, session: &Session) -> Result<(), StoreError> {
+/// Writes the session; `false` when its token has begun one already, or was ended.
+fn insert(tx: &Tx<'_>, digest: Digest, session: &Session) -> Result<bool, StoreError> {
     let text = "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at,
-        expires_at, proven, lent_role_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+        expires_at, proven, lent_role_id) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
+        WHERE NOT EXISTS (SELECT 1 FROM denied_token WHERE digest = $1) ON CONFLICT (digest) DO NOTHING";
     let values = args![
         digest,
         session.employee.corp(),
@@ -107,7 +115,14 @@ fn insert(tx: &Tx<'_>, digest: Digest, session: &Session) -> Result<(), StoreErr
         session.proven,
         session.lent
     ];
-    tx.execute(text, &values).map(drop)
+    Ok(tx.execute(text, &values)? == 1)
+}
+
+/// A sign-in may be tried again when nobody knows whether it was committed. Then its session stands as it is.
+fn again(tx: &Tx<'_>, digest: Digest, employee: &EmployeeKey) -> Result<Beginning, StoreError> {
+    let text = "SELECT 1 FROM session WHERE digest = $1 AND corp_id = $2 AND employee_key = $3";
+    let stands = tx.first(text, &args![digest, employee.corp(), employee.id()], |row| row.int(0))?.is_some();
+    Ok(if stands { Beginning::Begun } else { Beginning::Groundless })
 }
 
 /// Ends the oldest sessions of an employee, so that `at_most` remain with the one just `born`.

@@ -1,12 +1,16 @@
-//! Records that are found by a digest, for a while, in limited number.
+//! Records that are found by a digest, for a while.
 
-use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use deskpass_core::{Digest, Timestamp};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
-use tokio::sync::futures::OwnedNotified;
+
+use super::in_process::InProcess;
+use super::redis::{InRedis, Watched};
+use crate::StoreError;
 
 /// A record that is good for a while.
 pub trait Perishable {
@@ -20,230 +24,139 @@ pub trait Perishable {
 }
 
 /// Keeps records. A change is made to the whole of a record at once: of two that come at the same time, one is second.
-pub struct Shelf<T> {
-    room: usize,
-    records: Mutex<Records<T>>,
-}
+pub struct Shelf<T>(Place<T>);
 
-struct Records<T> {
-    by_digest: HashMap<Digest, Record<T>>,
-    /// Oldest first. A record that was taken away may still be named here.
-    by_age: VecDeque<Digest>,
-}
-
-struct Record<T> {
-    value: T,
-    /// Whoever waits for a change; there is seldom anyone.
-    watchers: Option<Arc<Notify>>,
+/// Where the records are.
+enum Place<T> {
+    InProcess(InProcess<T>),
+    InRedis(InRedis<T>),
 }
 
 /// Tells of changes to a record.
 #[derive(Debug)]
-pub struct Changes(Arc<Notify>);
+pub struct Changes {
+    told: Arc<Notify>,
+    /// Where a change on another node is heard of.
+    watched: Option<Arc<Watched>>,
+}
 
 impl Changes {
+    pub(super) fn of(told: Arc<Notify>) -> Self {
+        Self { told, watched: None }
+    }
+
+    pub(super) fn anywhere(watched: Arc<Watched>) -> Self {
+        Self { told: Arc::clone(&watched.told), watched: Some(watched) }
+    }
+
     /// Completes at the next change after this call.
-    pub fn next(&self) -> OwnedNotified {
-        Arc::clone(&self.0).notified_owned()
+    pub fn next(&self) -> impl Future<Output = ()> + Send + use<> {
+        let (told, watched) = (Arc::clone(&self.told).notified_owned(), self.watched.clone());
+        async move {
+            told.await;
+            drop(watched);
+        }
     }
 }
 
-impl<T: Perishable> Shelf<T> {
-    /// A shelf with room for this many records.
-    #[must_use]
-    pub fn new(room: usize) -> Self {
-        Self { room, records: Mutex::new(Records { by_digest: HashMap::new(), by_age: VecDeque::new() }) }
+impl<T> Shelf<T> {
+    /// A shelf in this process, with room for this many records.
+    pub(super) fn in_process(room: usize) -> Self {
+        Self(Place::InProcess(InProcess::new(room)))
     }
 
-    /// Puts a record there; `false`, and nothing changes, when there is one already.
-    pub fn put(&self, digest: Digest, value: T, now: Timestamp) -> bool {
-        let mut records = self.lock();
-        if records.live(&digest, now).is_some() {
-            return false;
-        }
-        records.make_room(self.room, now);
-        records.by_age.push_back(digest);
-        records.by_digest.insert(digest, Record { value, watchers: None });
-        true
+    pub(super) fn in_redis(shelf: InRedis<T>) -> Self {
+        Self(Place::InRedis(shelf))
     }
 
-    /// Looks at a record.
-    pub fn look<R>(&self, digest: &Digest, now: Timestamp, look: impl FnOnce(&T) -> R) -> Option<R> {
-        self.lock().live(digest, now).map(|record| look(&record.value))
-    }
-
-    /// Takes a record away: of several who try, one gets it.
-    pub fn take(&self, digest: &Digest, now: Timestamp) -> Option<T> {
-        let mut records = self.lock();
-        records.live(digest, now)?;
-        let record = records.by_digest.remove(digest)?;
-        record.tell();
-        Some(record.value)
-    }
-
-    /// Changes a record by a function from what was to what is; `None` when there is no record, and the function's error
-    /// when it does not fit.
-    pub fn change<E>(
-        &self,
-        digest: &Digest,
-        now: Timestamp,
-        step: impl FnOnce(T) -> Result<T, E>,
-    ) -> Option<Result<T, E>>
-    where
-        T: Clone,
-    {
-        let mut records = self.lock();
-        let record = records.live(digest, now)?;
-        Some(step(record.value.clone()).inspect(|next| {
-            record.value = next.clone();
-            record.tell();
-        }))
-    }
-
-    /// Tells of changes to a record that is there.
-    pub fn watch(&self, digest: &Digest, now: Timestamp) -> Option<Changes> {
-        let mut records = self.lock();
-        let record = records.live(digest, now)?;
-        Some(Changes(Arc::clone(record.watchers.get_or_insert_default())))
-    }
-
-    /// How many records there are, gone ones that nobody has swept included.
+    /// How many records this node began, gone ones that nobody has swept included.
     pub fn len(&self) -> usize {
-        self.lock().by_digest.len()
+        match &self.0 {
+            Place::InProcess(shelf) => shelf.len(),
+            Place::InRedis(shelf) => shelf.len(),
+        }
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-
-    fn lock(&self) -> MutexGuard<'_, Records<T>> {
-        // A panic in a step leaves the record as it was, so what is behind the lock is whole.
-        self.records.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-impl<T: Perishable> Records<T> {
-    fn live(&mut self, digest: &Digest, now: Timestamp) -> Option<&mut Record<T>> {
-        self.by_digest.get_mut(digest).filter(|record| now < record.value.until())
-    }
-
-    /// Sweeps out what is over, and then as many of the oldest as are too many. Looks at a few records at a time, so that
-    /// nobody waits for it; every record that comes pays for two that go.
-    fn make_room(&mut self, room: usize, now: Timestamp) {
-        for _ in 0..16 {
-            let Some(oldest) = self.by_age.front().copied() else { return };
-            let (over, spare) = self
-                .by_digest
-                .get(&oldest)
-                .map_or((true, true), |record| (record.value.until() <= now, record.value.is_dispensable()));
-            let full = self.by_digest.len() >= room;
-            if !over && !full {
-                return;
-            }
-            self.by_age.pop_front();
-            if over || spare {
-                if let Some(record) = self.by_digest.remove(&oldest) {
-                    record.tell();
-                }
-            } else {
-                self.by_age.push_back(oldest);
-            }
+// What goes over the network is boxed, so that whoever asks a shelf in this process does not carry room for it.
+impl<T: Perishable + Clone + Serialize + DeserializeOwned> Shelf<T> {
+    /// Puts a record there; `false`, and nothing changes, when there is one already.
+    ///
+    /// # Errors
+    /// When the shelf cannot be reached.
+    pub async fn put(&self, digest: Digest, value: T, now: Timestamp) -> Result<bool, StoreError> {
+        match &self.0 {
+            Place::InProcess(shelf) => Ok(shelf.put(digest, value, now)),
+            Place::InRedis(shelf) => Box::pin(shelf.put(&digest, value, now)).await,
         }
     }
-}
 
-impl<T> Record<T> {
-    fn tell(&self) {
-        if let Some(watchers) = &self.watchers {
-            watchers.notify_waiters();
+    /// Looks at a record.
+    ///
+    /// # Errors
+    /// When the shelf cannot be reached.
+    pub async fn look<R>(
+        &self,
+        digest: &Digest,
+        now: Timestamp,
+        look: impl FnOnce(&T) -> R,
+    ) -> Result<Option<R>, StoreError> {
+        match &self.0 {
+            Place::InProcess(shelf) => Ok(shelf.look(digest, now, look)),
+            Place::InRedis(shelf) => Box::pin(shelf.look(digest, now, look)).await,
+        }
+    }
+
+    /// Takes a record away: of several who try, one gets it.
+    ///
+    /// # Errors
+    /// When the shelf cannot be reached. The record may be gone then.
+    pub async fn take(&self, digest: &Digest, now: Timestamp) -> Result<Option<T>, StoreError> {
+        match &self.0 {
+            Place::InProcess(shelf) => Ok(shelf.take(digest, now)),
+            Place::InRedis(shelf) => Box::pin(shelf.take(digest, now)).await,
+        }
+    }
+
+    /// Changes a record by a function from what was to what is; `None` when there is no record, and the function's error
+    /// when it does not fit. The function may be asked several times, when others change the record meanwhile.
+    ///
+    /// # Errors
+    /// When the shelf cannot be reached. The record may have been changed then.
+    pub async fn change<E>(
+        &self,
+        digest: &Digest,
+        now: Timestamp,
+        step: impl Fn(T) -> Result<T, E>,
+    ) -> Result<Option<Result<T, E>>, StoreError> {
+        match &self.0 {
+            Place::InProcess(shelf) => Ok(shelf.change(digest, now, step)),
+            Place::InRedis(shelf) => Box::pin(shelf.change(digest, now, step)).await,
+        }
+    }
+
+    /// Tells of changes to a record that is there.
+    ///
+    /// # Errors
+    /// When the shelf cannot be reached.
+    pub async fn watch(&self, digest: &Digest, now: Timestamp) -> Result<Option<Changes>, StoreError> {
+        match &self.0 {
+            Place::InProcess(shelf) => Ok(shelf.watch(digest, now)),
+            Place::InRedis(shelf) => Box::pin(shelf.watch(digest, now)).await,
         }
     }
 }
 
 impl<T> fmt::Debug for Shelf<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Shelf(room for {})", self.room)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Clone, Debug, PartialEq, Eq)]
-    struct Thing(u64, i64, bool);
-
-    impl Perishable for Thing {
-        fn until(&self) -> Timestamp {
-            Timestamp::from_millis(self.1)
-        }
-
-        fn is_dispensable(&self) -> bool {
-            self.2
-        }
-    }
-
-    fn name(of: u64) -> Digest {
-        Digest::of(&[&of.to_be_bytes()])
-    }
-
-    fn at(millis: i64) -> Timestamp {
-        Timestamp::from_millis(millis)
-    }
-
-    #[test]
-    fn a_record_is_there_for_its_time() {
-        let shelf = Shelf::new(10);
-        assert!(shelf.put(name(1), Thing(1, 100, true), at(0)));
-        assert!(!shelf.put(name(1), Thing(2, 100, true), at(99)));
-        assert_eq!(shelf.look(&name(1), at(99), |thing| thing.0), Some(1));
-        assert_eq!(shelf.look(&name(1), at(100), |thing| thing.0), None);
-        assert!(shelf.put(name(1), Thing(3, 200, true), at(100)));
-        assert_eq!(shelf.take(&name(1), at(100)), Some(Thing(3, 200, true)));
-        assert_eq!(shelf.take(&name(1), at(100)), None);
-    }
-
-    #[test]
-    fn a_change_that_does_not_fit_changes_nothing() {
-        let shelf = Shelf::new(10);
-        shelf.put(name(1), Thing(1, 100, true), at(0));
-        assert_eq!(shelf.change(&name(1), at(0), |_| Err("no")), Some(Err("no")));
-        let done = shelf.change(&name(1), at(0), |thing| Ok::<_, ()>(Thing(thing.0 + 1, 500, true)));
-        assert_eq!(done, Some(Ok(Thing(2, 500, true))));
-        assert_eq!(shelf.look(&name(1), at(400), |thing| thing.0), Some(2));
-        assert_eq!(shelf.change(&name(2), at(0), Ok::<_, ()>), None);
-    }
-
-    #[test]
-    fn a_flood_ends_at_the_room_there_is_and_spares_what_is_needed() {
-        let shelf = Shelf::new(100);
-        shelf.put(name(1_000_000), Thing(7, 1_000, false), at(0));
-        for number in 0..10_000 {
-            assert!(shelf.put(name(number), Thing(number, 1_000, true), at(0)));
-        }
-        assert!(shelf.len() <= 100);
-        assert_eq!(shelf.look(&name(1_000_000), at(0), |thing| thing.0), Some(7));
-        assert_eq!(shelf.look(&name(9_999), at(0), |thing| thing.0), Some(9_999));
-        for number in 20_000..20_050 {
-            shelf.put(name(number), Thing(number, 2_000, true), at(1_500));
-        }
-        assert!(shelf.len() <= 51, "what is over goes without being asked for: {}", shelf.len());
-    }
-
-    #[tokio::test]
-    async fn whoever_watches_is_told() {
-        let shelf = Shelf::new(2);
-        assert!(shelf.watch(&name(1), at(0)).is_none());
-        shelf.put(name(1), Thing(1, 100, true), at(0));
-        for step in ["change", "take"] {
-            let Some(changes) = shelf.watch(&name(1), at(0)) else { unreachable!("it is there") };
-            let next = changes.next();
-            match step {
-                "change" => drop(shelf.change(&name(1), at(0), Ok::<_, ()>)),
-                _ => drop(shelf.take(&name(1), at(0))),
-            }
-            next.await;
-        }
+        f.write_str(match self.0 {
+            Place::InProcess(_) => "Shelf(in process)",
+            Place::InRedis(_) => "Shelf(in Redis)",
+        })
     }
 }

@@ -11,6 +11,8 @@ mod codes;
 mod links;
 mod platform;
 mod profiles;
+mod safe;
 mod secrets;
 mod settings;
 mod tokens;
+mod vault;

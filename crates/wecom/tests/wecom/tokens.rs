@@ -11,11 +11,11 @@ use tokio::task::JoinSet;
 use crate::platform::{CORP, GETTOKEN, Platform, Reply, SECRET, USERINFO, errcode, status, token};
 
 /// The tokens that came with the calls for a person.
-fn used(platform: &Platform) -> Vec<String> {
+pub(crate) fn used(platform: &Platform) -> Vec<String> {
     platform.calls(USERINFO).into_iter().map(|call| call.query[0].1.clone()).collect()
 }
 
-fn gated(reply: Reply) -> (Arc<Semaphore>, Reply) {
+pub(crate) fn gated(reply: Reply) -> (Arc<Semaphore>, Reply) {
     let gate = Arc::new(Semaphore::new(0));
     (Arc::clone(&gate), Reply::Gated(gate, Box::new(reply)))
 }
@@ -63,7 +63,7 @@ async fn those_who_wait_share_a_failure() {
 }
 
 /// Polls once.
-async fn futures_pending<F: Future + Unpin>(future: &mut F) -> bool {
+pub(crate) async fn futures_pending<F: Future + Unpin>(future: &mut F) -> bool {
     std::future::poll_fn(|cx| std::task::Poll::Ready(std::pin::Pin::new(&mut *future).poll(cx).is_pending())).await
 }
 

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use deskpass_core::Timestamp;
-use deskpass_store::{Mode, OpenError, Remedy, Store};
+use deskpass_store::{Location, Mode, OpenError, Remedy, Store};
+use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
@@ -22,8 +23,10 @@ pub(super) async fn check(settings: &Settings, now: Timestamp) -> Finding {
         return unused(&settings.data);
     }
     let mode = if settings.development { Mode::Development } else { Mode::Production };
-    let (data, entries) = (settings.data.clone(), settings.session.cache_entries);
-    match timeout(PATIENCE, spawn_blocking(move || Store::open(&data, mode, entries, now))).await {
+    let (location, entries) = (Location::Embedded(settings.data.clone()), settings.session.cache_entries);
+    // On a thread of its own, since opening waits for the disk.
+    let opening = spawn_blocking(move || Handle::current().block_on(Store::open(location, mode, entries, now)));
+    match timeout(PATIENCE, opening).await {
         Ok(Ok(Ok(store))) => writes(&store, &settings.data, now).await,
         Ok(Ok(Err(OpenError::InUse(_)))) => {
             let told = said("in use by a running deskpass, and left to it", "正由运行中的 deskpass 使用，不再检查");
@@ -114,12 +117,16 @@ fn why(error: &OpenError) -> Said {
             let path = path.display();
             (format!("{path} is missing or empty, though there was one"), format!("{path} 曾经存在，现已丢失或为空"))
         }
-        OpenError::Mode { path, found, wanted } => {
-            let path = path.display();
-            (
-                format!("{path} was made in {found} and cannot be used in {wanted}"),
-                format!("{path} 创建时的模式（{found}）与当前模式（{wanted}）不符"),
-            )
+        OpenError::Mode { place, found, wanted, .. } => (
+            format!("{place} was made in {found} and cannot be used in {wanted}"),
+            format!("{place} 创建时的模式（{found}）与当前模式（{wanted}）不符"),
+        ),
+        OpenError::Server { server, error } => {
+            (format!("{server} cannot be used: {error}"), format!("无法使用 {server}：{error}"))
+        }
+        OpenError::Url { key, why } => (format!("{key} cannot be used: {why}"), format!("{key} 无法使用：{why}")),
+        OpenError::Authority { why } => {
+            (format!("the authorities to trust cannot be read: {why}"), format!("无法读取受信任的证书：{why}"))
         }
         OpenError::Newer { found, known } => (
             format!("it has version {found}, and this program knows versions up to {known}"),
@@ -143,9 +150,14 @@ fn mend(error: &OpenError) -> Said {
             "请从备份恢复，或用 --data 指定其他目录",
         ),
         OpenError::Mode { .. } => said(
-            "choose another directory with --data, or the other mode: with or without --dev",
-            "请用 --data 指定其他目录，或切换模式（加上或去掉 --dev）",
+            "choose another directory with --data or another database with store.url, or the other mode: with or without --dev",
+            "请用 --data 指定其他目录或用 store.url 指定其他数据库，或切换模式（加上或去掉 --dev）",
         ),
+        OpenError::Server { .. } | OpenError::Url { .. } => said(
+            "check store.url, and that the server runs and lets this user in",
+            "请检查 store.url，并确认数据库服务器正在运行且允许该用户登录",
+        ),
+        OpenError::Authority { .. } => said("check tls.ca_file", "请检查 tls.ca_file"),
         OpenError::Newer { .. } => said("use the newer deskpass that wrote it", "请使用写入该数据的新版 deskpass"),
     }
 }

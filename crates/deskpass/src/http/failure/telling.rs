@@ -186,6 +186,7 @@ fn broken(cause: Cause) -> (StatusCode, [&'static str; 2], Option<i64>) {
     let (status, words) = match cause {
         Cause::StoreUnavailable => (StatusCode::SERVICE_UNAVAILABLE, ["store unavailable", "存储不可用"]),
         Cause::StoreOverloaded => (StatusCode::SERVICE_UNAVAILABLE, ["store overloaded", "存储过载"]),
+        Cause::SharedUnavailable => (StatusCode::SERVICE_UNAVAILABLE, ["shared store unavailable", "共享存储不可用"]),
         Cause::RecordDamaged => (StatusCode::INTERNAL_SERVER_ERROR, ["record damaged", "记录损坏"]),
         Cause::NoRandomness => (StatusCode::INTERNAL_SERVER_ERROR, ["no randomness", "随机源不可用"]),
         Cause::PlatformUnreachable => (StatusCode::GATEWAY_TIMEOUT, ["platform unreachable", "平台无法访问"]),

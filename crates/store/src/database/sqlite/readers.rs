@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Semaphore;
 
-use super::Sql;
+use super::Connection;
+use crate::database::Sql;
 use crate::{Cause, StoreError};
 
 /// More would only fight over the disk.
@@ -23,6 +24,10 @@ impl Readers {
         Self { path, idle: Arc::default(), permits: Arc::new(Semaphore::new(CONNECTIONS)) }
     }
 
+    pub(super) fn connect(&self) -> Result<Connection, StoreError> {
+        Connection::open_reader(&self.path)
+    }
+
     pub(super) async fn read<T: Send + 'static>(
         &self,
         query: impl FnOnce(&Sql) -> Result<T, StoreError> + Send + 'static,
@@ -34,7 +39,7 @@ impl Readers {
             // Held until the reading is done, also when nobody waits for it any more.
             let _permit = permit;
             let free = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let sql = free.map_or_else(|| Sql::open_reader(&path), Ok)?;
+            let sql = free.map_or_else(|| Connection::open_reader(&path).map(Sql::Sqlite), Ok)?;
             let answer = query(&sql)?;
             // Only a connection that worked goes back; the next reader opens a new one in place of a broken one.
             idle.lock().unwrap_or_else(PoisonError::into_inner).push(sql);

@@ -2,7 +2,6 @@
 //! for the disk.
 
 use std::fmt;
-use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -10,8 +9,8 @@ use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
 
-use super::{Sql, Value};
 use crate::cache::{Cache, Change};
+use crate::database::{Sql, Tx};
 use crate::{Cause, StoreError};
 
 /// Writes that may wait. Beyond it the answer is "overloaded", at once.
@@ -19,31 +18,6 @@ const QUEUE: usize = 4096;
 
 /// Writes that share a commit at most, so that the first of them does not wait for the last of a long line.
 const GROUP: usize = 256;
-
-/// A transaction under way. What it changed is told to the cache once it is on disk.
-pub(crate) struct Tx<'a> {
-    sql: &'a Sql,
-    changes: Vec<Change>,
-}
-
-impl Tx<'_> {
-    /// Runs a statement and returns how many rows it changed.
-    pub(crate) fn execute(&self, text: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
-        self.sql.execute(text, values)
-    }
-
-    /// Notes what the cache must know once this is committed.
-    pub(crate) fn touch(&mut self, change: Change) {
-        self.changes.push(change);
-    }
-}
-
-impl Deref for Tx<'_> {
-    type Target = Sql;
-    fn deref(&self) -> &Sql {
-        self.sql
-    }
-}
 
 /// Work waiting for its turn, with whoever waits for it.
 trait Job: Send {
@@ -166,13 +140,13 @@ fn run_all(sql: &Sql, group: Vec<Box<dyn Job>>, outcomes: &mut Vec<Outcome>) -> 
 
 fn run_one(sql: &Sql, job: &mut dyn Job) -> Result<Vec<Change>, StoreError> {
     sql.execute("SAVEPOINT job", &[])?;
-    let mut tx = Tx { sql, changes: Vec::new() };
+    let mut tx = Tx::new(sql);
     let outcome = job.run(&mut tx).and_then(|()| sql.execute("RELEASE job", &[]));
     if outcome.is_err() && !sql.is_outside_transaction() && sql.batch("ROLLBACK TO job; RELEASE job").is_err() {
         // Half a job must never be committed: rather lose the group, which was told nothing yet.
         let _ = sql.batch("ROLLBACK");
     }
-    outcome.map(|_| tx.changes)
+    outcome.map(|_| tx.into_changes())
 }
 
 impl fmt::Debug for dyn Job {
@@ -187,6 +161,7 @@ mod tests {
     use std::pin::Pin;
     use std::task::Poll;
 
+    use super::super::Connection;
     use super::*;
 
     struct Desk {
@@ -199,14 +174,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("test.db");
         std::fs::write(&path, "").unwrap();
-        let sql = Sql::open_writer(&path).unwrap();
+        let sql = Sql::Sqlite(Connection::open_writer(&path).unwrap());
         sql.batch("CREATE TABLE number (n BIGINT NOT NULL PRIMARY KEY)").unwrap();
         Desk { writer: Writer::start(sql, Arc::new(Cache::new(10))).unwrap(), path, _directory: directory }
     }
 
     impl Desk {
         fn numbers(&self) -> Vec<i64> {
-            let sql = Sql::open_reader(&self.path).unwrap();
+            let sql = Sql::Sqlite(Connection::open_reader(&self.path).unwrap());
             sql.rows("SELECT n FROM number ORDER BY n", &[], |row| row.int(0)).unwrap()
         }
     }
@@ -268,7 +243,7 @@ mod tests {
         release.send(()).unwrap();
         drop((first, queued));
         drop(writer);
-        let sql = Sql::open_reader(&path).unwrap();
+        let sql = Sql::Sqlite(Connection::open_reader(&path).unwrap());
         let count = sql.first("SELECT count(*) FROM number", &[], |row| row.int(0)).unwrap();
         assert_eq!(count, Some(i64::try_from(accepted + 1).unwrap()));
     }

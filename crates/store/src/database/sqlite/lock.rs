@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use super::OpenError;
+use crate::OpenError;
 
 /// Holds the directory until it is dropped; the system lets go of it when the process dies.
 #[derive(Debug)]

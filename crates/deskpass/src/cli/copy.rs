@@ -1,0 +1,165 @@
+//! `deskpass copy`: from one node's embedded database to one that several share.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use deskpass_core::{Clock, Timestamp};
+use deskpass_store::{Copied, CopyError, Mode, OpenError, Postgres, Progress};
+
+use super::{Failed, out_of_sight, runtime};
+use crate::config::{self, Destination, Override, Sources};
+
+/// Whoever watches reads no faster.
+const BETWEEN_LINES: Duration = Duration::from_millis(500);
+
+/// Copy everything from the embedded database to PostgreSQL.
+#[derive(Args, Debug)]
+pub(super) struct Copy {
+    /// The embedded database: `sqlite:` and its directory. No service may run on it.
+    #[arg(long, value_name = "sqlite:DIR")]
+    from: String,
+    /// The PostgreSQL to copy to, which must be empty; without it store.url of the settings. A password on the command line
+    /// can be seen by other users of this machine.
+    #[arg(long, value_name = "postgres://…")]
+    to: Option<Unseen>,
+    /// Settings file; without it ./deskpass.toml, when there is one.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The data is of development mode.
+    #[arg(long)]
+    dev: bool,
+}
+
+/// An argument that may hold a password.
+#[derive(Clone)]
+struct Unseen(String);
+
+impl From<String> for Unseen {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl fmt::Debug for Unseen {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Unseen")
+    }
+}
+
+impl Copy {
+    pub(super) fn run(self) -> Result<(), Failed> {
+        let from = directory(&self.from)?;
+        let to = self.destination()?;
+        find_source(&from)?;
+        let mode = if to.development { Mode::Development } else { Mode::Production };
+        let target = Postgres { url: to.url.expose().to_owned(), connections: 1, ca_file: to.ca_file };
+        let clock = Clock::steady(Timestamp::from_millis(0));
+        let (began, mut meter) = (clock.now(), Meter::new(io::stderr(), clock.clone()));
+        let copied = deskpass_store::copy(&from, &target, mode, began, move |progress| meter.tell(progress));
+        let copied = runtime()?.block_on(copied).map_err(|error| refusal(&error, &from, &to.url))?;
+        // Whoever stopped reading still gets the exit code.
+        let _ = io::stdout().write_all(summary(&copied, clock.now().since(began)).as_bytes());
+        Ok(())
+    }
+
+    fn destination(&self) -> Result<Destination, Failed> {
+        let mut overrides = Vec::new();
+        if let Some(Unseen(to)) = &self.to {
+            overrides.push(Override { key: "store.url", value: to.clone(), flag: "--to" });
+        }
+        if self.dev {
+            overrides.push(Override { key: "development.enabled", value: "true".into(), flag: "--dev" });
+        }
+        let environment = std::env::vars_os().collect();
+        let read = |path: &Path| std::fs::read_to_string(path);
+        let sources = Sources { file: self.config.clone(), environment, overrides, read: &read };
+        Ok(config::destination(&sources)?)
+    }
+}
+
+/// The directory that `sqlite:DIR` names. What it is instead is not repeated: it may be an address with a password.
+fn directory(from: &str) -> Result<PathBuf, Failed> {
+    let path = from.strip_prefix("sqlite:").map(|path| path.strip_prefix("//").unwrap_or(path));
+    match path.filter(|path| !path.is_empty()) {
+        Some(path) => Ok(PathBuf::from(path)),
+        None => Err("--from is sqlite: and the directory of the embedded database, such as \
+                     sqlite:/var/lib/deskpass; copies go from there to PostgreSQL only"
+            .into()),
+    }
+}
+
+fn find_source(from: &Path) -> Result<(), Failed> {
+    if from.is_file() {
+        return Err(format!("{} is a file; --from names the directory that it is in", from.display()).into());
+    }
+    match from.join("deskpass.db").try_exists() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(format!("there is no deskpass data in {}; check --from", from.display()).into()),
+        Err(error) => Err(out_of_sight(from, &error, "--from").into()),
+    }
+}
+
+/// What went wrong and what to do about it. The target has nothing of it in any case.
+fn refusal(error: &CopyError, from: &Path, to: &impl fmt::Display) -> String {
+    let from = from.display();
+    match error {
+        CopyError::Source(OpenError::InUse(_)) => {
+            format!("a service runs on {from}; stop it first: what it wrote during the copy would be lost")
+        }
+        CopyError::Source(error) => error.to_string(),
+        CopyError::Target(OpenError::Mode { found, .. }) => {
+            format!("{to} was made in {found}, and data stays in its mode; name another database")
+        }
+        CopyError::Target(OpenError::Server { error, .. }) => {
+            format!("cannot use {to}: {error}; `deskpass doctor` looks for the cause")
+        }
+        CopyError::Target(error) => error.to_string(),
+        CopyError::NotEmpty { table, rows } => format!(
+            "{to} has data in it ({table}: {rows}), which is never mixed with other data; name an empty database, or make \
+             this one empty"
+        ),
+        CopyError::Broken { table, error } => {
+            format!("the copy to {to} broke off in {table}: {error}; nothing of it is there, so it can be run again")
+        }
+    }
+}
+
+fn summary(copied: &Copied, took: Duration) -> String {
+    let lines: Vec<_> = copied.tables.iter().map(|(table, rows)| format!("  {table:<20} {rows:>12}\n")).collect();
+    let rows: u64 = copied.tables.iter().map(|(_, rows)| rows).sum();
+    format!(
+        "copied {rows} row(s) of {} table(s) in {:.1} s\n{}",
+        copied.tables.len(),
+        took.as_secs_f64(),
+        lines.concat()
+    )
+}
+
+/// Tells how far a copy is, but not all the time.
+struct Meter<W> {
+    out: W,
+    clock: Clock,
+    told: Option<Timestamp>,
+}
+
+impl<W: Write> Meter<W> {
+    fn new(out: W, clock: Clock) -> Self {
+        Self { out, clock, told: None }
+    }
+
+    fn tell(&mut self, Progress { table, rows, of }: Progress) {
+        let now = self.clock.now();
+        if self.told.is_some_and(|told| now.since(told) < BETWEEN_LINES) {
+            return;
+        }
+        self.told = Some(now);
+        // A copy nobody watches is a copy all the same.
+        let _ = writeln!(self.out, "{table}: {rows} of {of}");
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+use super::*;
+
+#[test]
+fn a_source_is_named_by_its_directory() {
+    for (from, named) in [
+        ("sqlite:/var/lib/deskpass", "/var/lib/deskpass"),
+        ("sqlite:data", "data"),
+        ("sqlite:///var/lib/deskpass", "/var/lib/deskpass"),
+    ] {
+        assert_eq!(directory(from).map_err(|failed| failed.why), Ok(PathBuf::from(named)), "{from}");
+    }
+    for from in ["", "sqlite:", "sqlite://", "data", "postgres://desk:hunter2@db/desk"] {
+        let told = directory(from).map_or_else(|failed| failed.why, |path| path.display().to_string());
+        assert!(told.starts_with("--from is sqlite:") && !told.contains("hunter2"), "{from}: {told}");
+    }
+}
+
+#[test]
+fn progress_is_told_twice_a_second_at_most() {
+    let clock = Clock::wound(Timestamp::from_millis(0));
+    let mut meter = Meter::new(Vec::new(), clock.clone());
+    for rows in 0..100 {
+        meter.tell(Progress { table: "session", rows, of: 100 });
+        clock.wind(Duration::from_millis(100));
+    }
+    let told = String::from_utf8_lossy(&meter.out).into_owned();
+    assert!(told.starts_with("session: 0 of 100\nsession: 5 of 100\n"), "{told}");
+    assert_eq!(told.lines().count(), 20, "{told}");
+}
+
+#[test]
+fn the_summary_counts_rows_tables_and_seconds() {
+    let copied = Copied { tables: vec![("employee", 3), ("session", 40)] };
+    let told = summary(&copied, Duration::from_millis(1_250));
+    let words: Vec<_> = told.split_whitespace().collect();
+    let expected = "copied 43 row(s) of 2 table(s) in 1.2 s employee 3 session 40";
+    assert_eq!(words.join(" "), expected);
+}
+
+#[test]
+fn every_refusal_says_what_to_do() {
+    let (from, to) = (Path::new("/var/lib/deskpass"), "postgres://desk:***@db/desk");
+    let told = |error: &CopyError| refusal(error, from, &to);
+    let in_use = told(&CopyError::Source(OpenError::InUse(from.to_owned())));
+    assert!(in_use.contains("a service runs on /var/lib/deskpass; stop it first"), "{in_use}");
+    let full = told(&CopyError::NotEmpty { table: "employee", rows: 7 });
+    assert!(full.contains("has data in it (employee: 7)") && full.contains("an empty database"), "{full}");
+    let other = told(&CopyError::Target(OpenError::Mode {
+        place: String::new(),
+        found: "development mode".to_owned(),
+        wanted: "production",
+        instead: "",
+    }));
+    assert!(other.contains("was made in development mode") && other.contains("another database"), "{other}");
+    for told in [full, other] {
+        assert!(told.starts_with(to), "{told}");
+    }
+}

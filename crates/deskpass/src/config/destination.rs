@@ -1,0 +1,41 @@
+//! As much of the settings as a copy of the data needs.
+
+use std::path::PathBuf;
+
+use super::problem::{ConfigError, Problem};
+use super::resolved::{State, resolve};
+use super::secret_url::SecretUrl;
+use super::sources::Sources;
+
+/// Where data is copied to.
+#[derive(Clone, Debug)]
+pub struct Destination {
+    /// Where PostgreSQL is.
+    pub url: SecretUrl,
+    /// Certificates of an authority that is trusted besides the system's.
+    pub ca_file: Option<PathBuf>,
+    /// Whether the data is of development mode.
+    pub development: bool,
+}
+
+/// Finds out where data is copied to. Nothing is served from there yet, so what else serving needs may be missing.
+///
+/// # Errors
+///
+/// Everything that is wrong with the settings that are there, and when none says where to.
+pub fn destination(sources: &Sources<'_>) -> Result<Destination, ConfigError> {
+    let resolved = resolve(sources);
+    let mut problems = resolved.problems.clone();
+    let unset = resolved.entry("store.url").is_none_or(|entry| matches!(entry.state, State::Unset));
+    if unset && resolved.complete {
+        let mend = "name it with --to, or set store.url (DESKPASS_STORE__URL or DESKPASS_STORE__URL_FILE)";
+        problems.push(Problem::of("store.url", "it is not set, and a copy needs a PostgreSQL to go to", mend));
+    }
+    let (url, development) = (resolved.get("store.url"), resolved.get("development.enabled"));
+    match (url, development) {
+        (Some(url), Some(development)) if problems.is_empty() => {
+            Ok(Destination { url, ca_file: resolved.get("tls.ca_file"), development })
+        }
+        _ => Err(ConfigError::new(problems)),
+    }
+}

@@ -1,0 +1,166 @@
+//! Carries everything from the embedded database over to a server: all of it, or nothing.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use deskpass_core::Timestamp;
+
+use super::postgres::{self, Column};
+use super::sqlite::Sqlite;
+use super::{Mode, OpenError, Postgres, Sql, Value};
+use crate::StoreError;
+use crate::cache::Cache;
+
+/// What is carried over, in an order in which nothing refers to what is not there yet. The rest is made anew by whoever
+/// opens the target, or is about the database itself.
+const TABLES: [&str; 8] =
+    ["employee", "user_role", "agent", "link", "session", "denied_token", "bind_proof", "login_log"];
+
+/// Rows that travel together.
+const ROWS: i64 = 5_000;
+
+/// How far the copy is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// The table it is in.
+    pub table: &'static str,
+    /// How many of its rows are there.
+    pub rows: u64,
+    /// How many there are.
+    pub of: u64,
+}
+
+/// What was copied: every table with the number of its rows.
+#[derive(Clone, Debug)]
+pub struct Copied {
+    /// In the order they were copied in.
+    pub tables: Vec<(&'static str, u64)>,
+}
+
+/// Why nothing was copied.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    /// The source cannot be used: in use, of the other mode, of a later version, damaged.
+    #[error(transparent)]
+    Source(OpenError),
+    /// The target cannot be used: out of reach, of the other mode, of a later version.
+    #[error(transparent)]
+    Target(OpenError),
+    /// The target has data in it.
+    #[error("it is not empty: {table} has {rows} row(s)")]
+    NotEmpty {
+        /// A table that has rows.
+        table: &'static str,
+        /// How many.
+        rows: u64,
+    },
+    /// The copy broke off.
+    #[error("it broke off in {table}: {error}")]
+    Broken {
+        /// The table it was in.
+        table: &'static str,
+        /// What the database said.
+        error: StoreError,
+    },
+}
+
+/// Copies everything from the embedded database in `from` into an empty PostgreSQL, in one transaction: a copy that breaks
+/// off leaves nothing behind. The source must not be in use, and stays as it is.
+///
+/// # Errors
+/// When the source is in use or cannot be used, when the target is not empty or cannot be used.
+pub async fn copy(
+    from: &Path,
+    to: &Postgres,
+    mode: Mode,
+    now: Timestamp,
+    mut progress: impl FnMut(Progress) + Send + 'static,
+) -> Result<Copied, CopyError> {
+    // Held until the end, so that nothing changes behind our back.
+    let source = Sqlite::open(from, mode, Arc::new(Cache::new(1)), now).map_err(CopyError::Source)?;
+    let unreadable = |error| OpenError::Database { path: from.join("deskpass.db"), error };
+    let reader = Sql::Sqlite(source.reader().map_err(unreadable).map_err(CopyError::Source)?);
+    let work = move |target: &Sql| carry_all(&reader, target, &mut progress);
+    postgres::on_one_connection(to, mode, now, work).await.map_err(CopyError::Target)?
+}
+
+fn carry_all(source: &Sql, target: &Sql, progress: &mut impl FnMut(Progress)) -> Result<Copied, CopyError> {
+    let broken = |table| move |error| CopyError::Broken { table, error };
+    lock(target).map_err(broken("all tables"))?;
+    for table in TABLES {
+        let count = target.first(&format!("SELECT COUNT(*) FROM {table}"), &[], |row| row.int(0));
+        let rows = count.map_err(broken(table))?.map_or(0, i64::unsigned_abs);
+        if rows > 0 {
+            return Err(CopyError::NotEmpty { table, rows });
+        }
+    }
+    let mut tables = Vec::new();
+    for table in TABLES {
+        tables.push((table, carry(source, target, table, progress).map_err(broken(table))?));
+    }
+    finish(source, target).map_err(broken("probe"))?;
+    Ok(Copied { tables })
+}
+
+/// Nobody signs in meanwhile, and whoever looks sees the target empty until all is there.
+fn lock(target: &Sql) -> Result<(), StoreError> {
+    target.batch("BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0")?;
+    target.batch("LOCK TABLE employee, session, denied_token, login_log IN SHARE ROW EXCLUSIVE MODE")
+}
+
+/// The newest time on record goes along, for the clock not to start before it.
+fn finish(source: &Sql, target: &Sql) -> Result<(), StoreError> {
+    let newest = source.first("SELECT at FROM probe", &[], |row| row.moment(0))?;
+    target.execute("UPDATE probe SET at = CASE WHEN at > $1 THEN at ELSE $1 END", &args![newest])?;
+    target.batch("COMMIT")
+}
+
+fn carry(
+    source: &Sql,
+    target: &Sql,
+    table: &'static str,
+    progress: &mut impl FnMut(Progress),
+) -> Result<u64, StoreError> {
+    let columns = columns(source, table)?;
+    let names: Vec<_> = columns.iter().map(|column| &*column.name).collect();
+    let text = format!("SELECT rowid, {} FROM {table} WHERE rowid > $1 ORDER BY rowid LIMIT $2", names.join(", "));
+    let count = source.first(&format!("SELECT COUNT(*) FROM {table}"), &[], |row| row.int(0))?;
+    let mut carried = Progress { table, rows: 0, of: count.map_or(0, i64::unsigned_abs) };
+    let mut after = i64::MIN;
+    loop {
+        progress(carried);
+        let rows = source.rows(&text, &args![after, ROWS], |row| {
+            let values = (1..=columns.len()).map(|column| row.value(column)).collect::<Result<Vec<_>, _>>()?;
+            Ok((row.int(0)?, values))
+        })?;
+        let Some((last, _)) = rows.last() else { return Ok(carried.rows) };
+        after = *last;
+        let rows: Vec<Vec<Value<'_>>> = rows.into_iter().map(|(_, values)| values).collect();
+        carried.rows += target.append(table, &columns, &rows)?;
+    }
+}
+
+fn columns(source: &Sql, table: &str) -> Result<Vec<Column>, StoreError> {
+    let text = "SELECT name, type FROM pragma_table_info($1) ORDER BY cid";
+    source.rows(text, &args![table], |row| Ok(Column { name: row.text(0)?, is_text: row.text(1)? == "TEXT" }))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_table_is_forgotten() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Arc::new(Cache::new(1));
+        let source = Sqlite::open(directory.path(), Mode::Production, cache, Timestamp::from_millis(0)).unwrap();
+        let tables = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name";
+        let found = Sql::Sqlite(source.reader().unwrap()).rows(tables, &[], |row| row.text(0)).unwrap();
+        // About the database itself, the same in every one, or about to be over.
+        let left = ["chore", "desk", "journal", "migration", "probe", "role"];
+        let mut known: Vec<_> = TABLES.into_iter().chain(left).collect();
+        known.sort_unstable();
+        assert_eq!(found, known);
+    }
+}

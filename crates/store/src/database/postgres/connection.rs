@@ -1,0 +1,248 @@
+//! A connection to PostgreSQL, used like the embedded database: a statement is asked for and its answer waited for, never
+//! beyond a deadline.
+//!
+//! Each connection has a small runtime of its own, which turns only while somebody waits for an answer: no other thread is
+//! woken for it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::fmt;
+use std::pin::pin;
+
+use bytes::BytesMut;
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::{Instant, timeout_at};
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::{Client, Error, Statement};
+
+use super::Server;
+use crate::database::{Row, Sql, Value};
+use crate::{Cause, StoreError};
+
+/// What every session is told. A statement that takes longer than anybody waits, or a transaction whose node has stopped
+/// answering, must not keep others from their rows.
+const SESSION: &str = "SET statement_timeout = 2000; SET idle_in_transaction_session_timeout = 5000;
+    SET default_transaction_isolation = 'read committed'; SET synchronous_commit = on";
+
+/// How a connection has come through what it was used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// As it was.
+    Well,
+    /// A statement failed; the connection can be used again.
+    Failed,
+    /// Somebody else was at the same rows: worth another try.
+    Conflict,
+    /// Of no more use.
+    Broken,
+}
+
+impl State {
+    fn after(error: &Error) -> Self {
+        // The server is stopping, has stopped, or has become one that only reads.
+        let over = [
+            SqlState::ADMIN_SHUTDOWN,
+            SqlState::CRASH_SHUTDOWN,
+            SqlState::CANNOT_CONNECT_NOW,
+            SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+            SqlState::READ_ONLY_SQL_TRANSACTION,
+        ];
+        let others =
+            [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED, SqlState::LOCK_NOT_AVAILABLE];
+        match error.code() {
+            None => Self::Broken,
+            Some(code) if over.contains(code) => Self::Broken,
+            Some(code) if others.contains(code) => Self::Conflict,
+            Some(_) => Self::Failed,
+        }
+    }
+}
+
+/// A column of a table.
+#[derive(Debug)]
+pub(in crate::database) struct Column {
+    pub(in crate::database) name: String,
+    /// Text rather than a number.
+    pub(in crate::database) is_text: bool,
+}
+
+impl Column {
+    const fn kind(&self) -> Type {
+        if self.is_text { Type::TEXT } else { Type::INT8 }
+    }
+}
+
+pub(crate) struct Connection {
+    // An option, so that dropping can take it: a runtime must not be waited for where others run.
+    runtime: Option<Runtime>,
+    client: Client,
+    statements: RefCell<HashMap<String, Statement>>,
+    deadline: Cell<Instant>,
+    state: Cell<State>,
+}
+
+impl Connection {
+    /// A new connection. Blocks, so it belongs on a thread of its own.
+    pub(super) fn open(server: &Server, deadline: Instant) -> Result<Self, StoreError> {
+        let failed = |error: std::io::Error| StoreError::new(Cause::Unavailable, error.to_string());
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
+        let client = runtime.block_on(async {
+            let connected = timeout_at(deadline, server.connect()).await;
+            let (client, driver) = connected.map_err(|_| late())??;
+            // Turned by whoever waits for an answer on this runtime.
+            drop(tokio::spawn(driver));
+            Ok::<_, StoreError>(client)
+        })?;
+        let (statements, state) = (RefCell::default(), Cell::new(State::Well));
+        let connection = Self { runtime: Some(runtime), client, statements, deadline: Cell::new(deadline), state };
+        connection.batch(SESSION)?;
+        Ok(connection)
+    }
+
+    /// Lends the connection for a piece of work that is to be done by `deadline`.
+    pub(super) fn lend<T>(self, deadline: Instant, work: impl FnOnce(&Sql) -> T) -> (T, Self) {
+        self.deadline.set(deadline);
+        self.state.set(State::Well);
+        let sql = Sql::Postgres(Box::new(self));
+        let done = work(&sql);
+        match sql {
+            Sql::Postgres(connection) => (done, *connection),
+            Sql::Sqlite(_) => unreachable!("it was put there a moment ago"),
+        }
+    }
+
+    /// How it has come through what it was lent for.
+    pub(super) fn state(&self) -> State {
+        self.state.get()
+    }
+
+    /// Forgets how it has come through so far.
+    pub(super) fn forgive(&self) {
+        self.state.set(State::Well);
+    }
+
+    pub(in crate::database) fn execute(&self, text: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
+        let changed = self.wait(async {
+            let statement = self.statement(text).await?;
+            self.client.execute_raw(&statement, values).await
+        })?;
+        Ok(usize::try_from(changed).unwrap_or(usize::MAX))
+    }
+
+    pub(in crate::database) fn batch(&self, text: &str) -> Result<(), StoreError> {
+        self.wait(self.client.batch_execute(text))
+    }
+
+    pub(in crate::database) fn rows<T>(
+        &self,
+        text: &str,
+        values: &[Value<'_>],
+        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let values: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+        let rows = self.wait(async {
+            let statement = self.statement(text).await?;
+            self.client.query(&statement, &values).await
+        })?;
+        rows.iter().map(|row| read(&Row::Postgres(row))).collect()
+    }
+
+    pub(in crate::database) fn append(
+        &self,
+        table: &str,
+        columns: &[Column],
+        rows: &[Vec<Value<'_>>],
+    ) -> Result<u64, StoreError> {
+        let names: Vec<_> = columns.iter().map(|column| &*column.name).collect();
+        let kinds: Vec<_> = columns.iter().map(Column::kind).collect();
+        let text = format!("COPY {table} ({}) FROM STDIN BINARY", names.join(", "));
+        self.wait(async {
+            let mut writer = pin!(BinaryCopyInWriter::new(self.client.copy_in(&text).await?, &kinds));
+            for row in rows {
+                writer.as_mut().write_raw(row).await?;
+            }
+            writer.finish().await
+        })
+    }
+
+    async fn statement(&self, text: &str) -> Result<Statement, Error> {
+        let known = self.statements.borrow().get(text).cloned();
+        if let Some(statement) = known {
+            return Ok(statement);
+        }
+        let statement = self.client.prepare(text).await?;
+        self.statements.borrow_mut().insert(text.to_owned(), statement.clone());
+        Ok(statement)
+    }
+
+    fn wait<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
+        let stopped = || StoreError::new(Cause::Unavailable, "the connection was closed");
+        let runtime = self.runtime.as_ref().ok_or_else(stopped)?;
+        match runtime.block_on(async { timeout_at(self.deadline.get(), answer).await }) {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => {
+                self.state.set(State::after(&error));
+                Err(error.into())
+            }
+            Err(_) => {
+                // The answer may still come, to whoever asks next.
+                self.state.set(State::Broken);
+                Err(late())
+            }
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Connection({:?})", self.state.get())
+    }
+}
+
+fn late() -> StoreError {
+    StoreError::new(Cause::Unavailable, "the database did not answer in time")
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match self {
+            Value::Text(text) => text.to_sql(kind, out),
+            Value::Owned(text) => text.as_str().to_sql(kind, out),
+            // A placeholder beside a plain number is taken for a small one.
+            Value::Int(number) if *kind == Type::INT4 => i32::try_from(*number)?.to_sql(kind, out),
+            Value::Int(number) => number.to_sql(kind, out),
+            Value::Null => Ok(IsNull::Yes),
+        }
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        [Type::TEXT, Type::VARCHAR, Type::INT8, Type::INT4].contains(kind)
+    }
+
+    to_sql_checked!();
+}
+
+/// A number of either size: plain numbers in a query are small ones.
+pub(in crate::database) fn number(row: &tokio_postgres::Row, column: usize) -> Result<Option<i64>, StoreError> {
+    match row.columns().get(column).map(tokio_postgres::Column::type_) {
+        Some(&Type::INT4) => Ok(row.try_get::<_, Option<i32>>(column)?.map(i64::from)),
+        _ => Ok(row.try_get(column)?),
+    }
+}
+
+pub(in crate::database) fn is_null(row: &tokio_postgres::Row, column: usize) -> Result<bool, StoreError> {
+    match row.columns().get(column).map(tokio_postgres::Column::type_) {
+        Some(&Type::TEXT) => Ok(row.try_get::<_, Option<&str>>(column)?.is_none()),
+        _ => number(row, column).map(|number| number.is_none()),
+    }
+}

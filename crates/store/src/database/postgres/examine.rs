@@ -1,0 +1,48 @@
+//! What the server says about itself, for whoever looks for a fault.
+
+use deskpass_core::Timestamp;
+
+use super::server::Server;
+use super::{Postgres, on};
+use crate::database::{Row, Sql, migrate};
+use crate::{Cause, StoreError};
+
+/// What PostgreSQL says about itself.
+#[derive(Clone, Debug)]
+pub struct PostgresExam {
+    /// Its version as a number: 150004 is 15.4.
+    pub version: u32,
+    /// Whether it takes no writes: a standby, or one that is set so.
+    pub read_only: bool,
+    /// Whether the connection is encrypted.
+    pub encrypted: bool,
+    /// The version of the tables; 0 when there are none.
+    pub tables: i64,
+    /// The newest version of the tables that this program knows.
+    pub known: i64,
+    /// The time by its clock.
+    pub now: Timestamp,
+}
+
+/// Asks PostgreSQL about itself, and changes nothing there.
+///
+/// # Errors
+/// When it cannot be reached or does not let us in.
+pub async fn examine_postgres(at: &Postgres) -> Result<PostgresExam, StoreError> {
+    let server = Server::new(at).map_err(|error| StoreError::new(Cause::Unavailable, error.to_string()))?;
+    on(server.even_if_it_only_reads(), examine).await?
+}
+
+fn examine(sql: &Sql) -> Result<PostgresExam, StoreError> {
+    let text = "SELECT current_setting('server_version_num')::bigint,
+        CASE WHEN pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' THEN 1 ELSE 0 END,
+        (SELECT COUNT(*) FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl),
+        (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+    let (known, tables) = (migrate::newest_version(), migrate::found(sql)?);
+    let exam = sql.first(text, &[], |row: &Row<'_>| {
+        let version = u32::try_from(row.int(0)?).unwrap_or_default();
+        let (read_only, encrypted, now) = (row.int(1)? == 1, row.int(2)? == 1, row.moment(3)?);
+        Ok(PostgresExam { version, read_only, encrypted, tables, known, now })
+    })?;
+    exam.ok_or_else(|| StoreError::damaged("the server says nothing about itself"))
+}

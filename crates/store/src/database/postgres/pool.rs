@@ -1,0 +1,95 @@
+//! A few connections that everybody shares. Whoever uses one does so on a thread of its own, and to the end.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::connection::{Connection, State};
+use super::server::Server;
+use crate::database::Sql;
+use crate::{Cause, StoreError};
+
+/// How long anybody waits for the database, all in all.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long of it for a connection that is free.
+const TURN: Duration = Duration::from_secs(1);
+/// How much later than that whoever waits gives up, though the thread has not said so.
+const GRACE: Duration = Duration::from_millis(200);
+/// How often a piece of work is begun again.
+const TRIES: usize = 4;
+
+/// Why a piece of work was not done.
+pub(super) enum Failure {
+    /// Nothing of it remains.
+    Undone(StoreError),
+    /// It may have been done all the same.
+    Unknown(StoreError),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Pool(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    server: Server,
+    idle: Mutex<Vec<Connection>>,
+    permits: Arc<Semaphore>,
+}
+
+impl Pool {
+    pub(super) fn new(server: Server, connections: usize) -> Self {
+        let permits = Arc::new(Semaphore::new(connections.max(1)));
+        Self(Arc::new(Inner { server, idle: Mutex::default(), permits }))
+    }
+
+    /// Does a piece of work on a connection of its own. It runs to its end even when the caller stops waiting, and may be
+    /// begun again where nothing of it remains.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        work: impl Fn(&Sql) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let deadline = Instant::now() + PATIENCE;
+        let busy = |_| StoreError::new(Cause::Overloaded, "every connection to the database is busy");
+        let late = |_| StoreError::new(Cause::Unavailable, "the database did not answer in time");
+        let ended = |error: &dyn std::error::Error| StoreError::new(Cause::Unavailable, error.to_string());
+        let permit = timeout(TURN, Arc::clone(&self.0.permits).acquire_owned()).await.map_err(busy)?;
+        let (permit, pool) = (permit.map_err(|error| ended(&error))?, Arc::clone(&self.0));
+        let job = tokio::task::spawn_blocking(move || {
+            // Held until the work is done, also when nobody waits for it any more.
+            let _permit = permit;
+            pool.attempt(deadline, &work)
+        });
+        timeout_at(deadline + GRACE, job).await.map_err(late)?.map_err(|error| ended(&error))?
+    }
+}
+
+impl Inner {
+    fn attempt<T>(&self, deadline: Instant, work: &impl Fn(&Sql) -> Result<T, Failure>) -> Result<T, StoreError> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let idle = self.idle().pop();
+            let reused = idle.is_some();
+            let connection = idle.map_or_else(|| Connection::open(&self.server, deadline), Ok)?;
+            let (outcome, connection) = connection.lend(deadline, work);
+            let state = connection.state();
+            match state {
+                // The others are most likely no better.
+                State::Broken => self.idle().clear(),
+                State::Well | State::Failed | State::Conflict => self.idle().push(connection),
+            }
+            let worth_it = state == State::Conflict || (state == State::Broken && reused);
+            match outcome {
+                Ok(done) => return Ok(done),
+                Err(Failure::Undone(_)) if worth_it && tries < TRIES && Instant::now() < deadline => {}
+                Err(Failure::Undone(error) | Failure::Unknown(error)) => return Err(error),
+            }
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

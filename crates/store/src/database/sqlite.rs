@@ -1,0 +1,116 @@
+//! The embedded database: many readers, one writer, commits in groups, one process per directory.
+
+mod connection;
+mod lock;
+mod readers;
+mod writer;
+
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+use std::sync::Arc;
+
+use deskpass_core::Timestamp;
+
+pub(crate) use connection::Connection;
+
+use super::migrate::{self, MigrateError};
+use super::{Mode, OpenError, Sql, Tx};
+use crate::StoreError;
+use crate::cache::Cache;
+use lock::Lock;
+use readers::Readers;
+use writer::Writer;
+
+#[derive(Debug)]
+pub(crate) struct Sqlite {
+    readers: Readers,
+    writer: Writer,
+    // Last, so that the directory is released after the connections are closed.
+    _lock: Lock,
+}
+
+impl Sqlite {
+    pub(super) fn open(directory: &Path, mode: Mode, cache: Arc<Cache>, now: Timestamp) -> Result<Self, OpenError> {
+        let refused = |source| OpenError::Directory { path: directory.to_owned(), source };
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(refused)?;
+        let lock = Lock::take(directory)?;
+        let path = directory.join("deskpass.db");
+        if lock.is_marked().map_err(refused)? && fs::metadata(&path).map_or(true, |file| file.len() == 0) {
+            return Err(OpenError::Lost(path));
+        }
+        create(&path).map_err(refused)?;
+        warn_if_others_may(directory, "700");
+        warn_if_others_may(&path, "600");
+        let broken = |error: StoreError| OpenError::Database { path: path.clone(), error };
+        let sql = Sql::Sqlite(Connection::open_writer(&path).map_err(broken)?);
+        migrate::run(&sql, mode, now).map_err(|error| match error {
+            MigrateError::Store(error) => broken(error),
+            error => error.at(directory.display(), "choose another directory with --data"),
+        })?;
+        lock.mark().map_err(refused)?;
+        let writer = Writer::start(sql, cache).map_err(broken)?;
+        Ok(Self { readers: Readers::new(path), writer, _lock: lock })
+    }
+
+    /// A connection that only reads.
+    pub(super) fn reader(&self) -> Result<Connection, StoreError> {
+        self.readers.connect()
+    }
+
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        query: impl Fn(&Sql) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.readers.read(query).await
+    }
+
+    pub(super) async fn write<T: Send + 'static>(
+        &self,
+        work: impl Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.writer.write(work).await
+    }
+}
+
+/// Makes an empty database file that only this user can read, unless there is one.
+fn create(path: &Path) -> std::io::Result<()> {
+    fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path).map(drop)
+}
+
+/// Somebody may have meant it, for a backup or a group of operators, so it is no reason not to start.
+fn warn_if_others_may(path: &Path, wanted: &str) {
+    if fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0) {
+        let path = path.display();
+        tracing::warn!("{path} is open to other users of this machine; close it with: chmod {wanted} {path}");
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    fn refusal(directory: &Path) -> String {
+        let opened = Sqlite::open(directory, Mode::Production, Arc::new(Cache::new(10)), Timestamp::from_millis(0));
+        opened.map(drop).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_damaged_file_wants_a_backup() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("deskpass.db"), "not a database".repeat(1_000)).unwrap();
+        let told = refusal(directory.path());
+        assert!(told.ends_with("; if the file is damaged, restore it from a backup"), "{told}");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_wants_no_backup() {
+        let directory = tempfile::tempdir().unwrap();
+        // In the way of the file that the database writes to first.
+        fs::create_dir(directory.path().join("deskpass.db-wal")).unwrap();
+        let told = refusal(directory.path());
+        assert!(told.ends_with("; look for room on the disk and for permissions"), "{told}");
+        assert!(!told.contains("backup"), "{told}");
+    }
+}

@@ -1,0 +1,95 @@
+//! A connection to the embedded database.
+
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{OpenFlags, Statement};
+
+use crate::StoreError;
+use crate::database::{Row, Value};
+
+pub(crate) struct Connection(rusqlite::Connection);
+
+impl Connection {
+    pub(super) fn open_writer(path: &Path) -> Result<Self, StoreError> {
+        let connection = Self::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        // WAL with FULL: a commit that was acknowledged is on disk, also when the power fails.
+        connection.batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")?;
+        Ok(connection)
+    }
+
+    pub(in crate::database) fn open_reader(path: &Path) -> Result<Self, StoreError> {
+        Self::open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+    }
+
+    fn open(path: &Path, access: OpenFlags) -> Result<Self, StoreError> {
+        let connection = rusqlite::Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        connection.busy_timeout(Duration::from_secs(2))?;
+        connection.set_prepared_statement_cache_capacity(64);
+        Ok(Self(connection))
+    }
+
+    pub(in crate::database) fn execute(&self, text: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
+        let mut statement = self.0.prepare_cached(text)?;
+        bind(&mut statement, values)?;
+        Ok(statement.raw_execute()?)
+    }
+
+    pub(in crate::database) fn batch(&self, text: &str) -> Result<(), StoreError> {
+        Ok(self.0.execute_batch(text)?)
+    }
+
+    /// Whether no transaction is open. The database rolls back by itself when the disk fails it.
+    pub(in crate::database) fn is_outside_transaction(&self) -> bool {
+        self.0.is_autocommit()
+    }
+
+    pub(in crate::database) fn rows<T>(
+        &self,
+        text: &str,
+        values: &[Value<'_>],
+        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut statement = self.0.prepare_cached(text)?;
+        bind(&mut statement, values)?;
+        let (mut rows, mut all) = (statement.raw_query(), Vec::new());
+        while let Some(row) = rows.next()? {
+            all.push(read(&Row::Sqlite(row))?);
+        }
+        Ok(all)
+    }
+
+    pub(in crate::database) fn first<T>(
+        &self,
+        text: &str,
+        values: &[Value<'_>],
+        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        let mut statement = self.0.prepare_cached(text)?;
+        bind(&mut statement, values)?;
+        let mut rows = statement.raw_query();
+        rows.next()?.map(|row| read(&Row::Sqlite(row))).transpose()
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Connection")
+    }
+}
+
+/// Binds `$n` to the n-th value. SQLite numbers placeholders by where they first appear, so their names are asked for.
+fn bind(statement: &mut Statement<'_>, values: &[Value<'_>]) -> Result<(), StoreError> {
+    for index in 1..=statement.parameter_count() {
+        let number = statement.parameter_name(index).and_then(|name| name.strip_prefix('$')?.parse::<usize>().ok());
+        let value = number.and_then(|number| values.get(number.checked_sub(1)?));
+        match value.ok_or_else(|| StoreError::damaged("a placeholder without a value"))? {
+            Value::Text(text) => statement.raw_bind_parameter(index, text)?,
+            Value::Owned(text) => statement.raw_bind_parameter(index, text)?,
+            Value::Int(number) => statement.raw_bind_parameter(index, number)?,
+            Value::Null => statement.raw_bind_parameter(index, rusqlite::types::Null)?,
+        }
+    }
+    Ok(())
+}

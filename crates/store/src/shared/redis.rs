@@ -1,0 +1,222 @@
+//! Shelves in Redis: for several nodes. What is there is sealed, so that whoever reads it learns nothing and whoever writes to
+//! it forges nothing; what it can do is bring an older state of a record back, or lose it.
+
+mod address;
+mod bus;
+mod examine;
+mod link;
+mod seal;
+mod server;
+mod watchers;
+
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use deskpass_core::{Digest, Timestamp};
+use redis::{Cmd, cmd};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use self::link::Call;
+use super::shelf::{Changes, Perishable};
+use crate::{Cause, StoreError};
+
+pub use bus::Bus;
+pub use examine::{RedisExam, examine_redis};
+pub use server::Redis;
+pub(super) use server::Server;
+pub(super) use watchers::Watched;
+
+/// How often a change is tried before we give up on a record that everybody changes.
+const TRIES: usize = 64;
+
+/// Puts a record in the place of the one that was read, unless that has changed, and tells everybody.
+const REPLACE: &str = "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end \
+    redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) \
+    redis.call('PUBLISH', ARGV[4], ARGV[5]) return 1";
+
+/// Takes a record away and tells everybody.
+const TAKE: &str = "local was = redis.call('GET', KEYS[1]) if was then redis.call('DEL', KEYS[1]) \
+    redis.call('PUBLISH', ARGV[1], ARGV[2]) end return was";
+
+/// A shelf in Redis.
+pub(super) struct InRedis<T> {
+    server: Arc<Server>,
+    name: &'static str,
+    room: usize,
+    /// Until when the records last that this node put there; for its own figures.
+    begun: Mutex<VecDeque<Timestamp>>,
+    record: PhantomData<fn() -> T>,
+}
+
+/// What was found.
+enum Found<T> {
+    Nothing,
+    /// Something that does not count: its time is over, or it is not ours.
+    Stale(Vec<u8>),
+    Good(Vec<u8>, T),
+}
+
+impl<T> InRedis<T> {
+    pub(super) fn new(server: Arc<Server>, name: &'static str, room: usize) -> Self {
+        Self { server, name, room, begun: Mutex::default(), record: PhantomData }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    fn note(&self, until: Timestamp, now: Timestamp) {
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        while begun.front().is_some_and(|oldest| *oldest <= now) || begun.len() >= self.room {
+            begun.pop_front();
+        }
+        begun.push_back(until);
+    }
+
+    /// The record's name: in Redis with the prefix in front, and as watchers know it.
+    fn names(&self, digest: &Digest) -> (String, String) {
+        let digest = digest.to_text();
+        (format!("{}{}:{digest}", self.server.prefix, self.name), format!("{} {digest}", self.name))
+    }
+}
+
+impl<T: Perishable + Serialize + DeserializeOwned> InRedis<T> {
+    pub(super) async fn put(&self, digest: &Digest, value: T, now: Timestamp) -> Result<bool, StoreError> {
+        let (key, name) = self.names(digest);
+        let (sealed, call) = (self.sealed(&key, &value)?, self.server.link.call().await?);
+        for _ in 0..TRIES {
+            let mut set = cmd("SET");
+            set.arg(&key).arg(&sealed).arg("NX").arg("PX").arg(lifetime(&value, now));
+            let there = call.ask::<bool>(&set).await?
+                || match self.find(&call, &key, now).await? {
+                    Found::Nothing => false,
+                    Found::Stale(old) => {
+                        self.replace(&call, (&key, &name), &old, &sealed, lifetime(&value, now)).await?
+                    }
+                    Found::Good(..) => return Ok(false),
+                };
+            if there {
+                self.note(value.until(), now);
+                return Ok(true);
+            }
+        }
+        Err(busy())
+    }
+
+    pub(super) async fn look<R>(
+        &self,
+        digest: &Digest,
+        now: Timestamp,
+        look: impl FnOnce(&T) -> R,
+    ) -> Result<Option<R>, StoreError> {
+        let (key, _) = self.names(digest);
+        let call = self.server.link.call().await?;
+        Ok(match self.find(&call, &key, now).await? {
+            Found::Good(_, value) => Some(look(&value)),
+            Found::Nothing | Found::Stale(_) => None,
+        })
+    }
+
+    pub(super) async fn take(&self, digest: &Digest, now: Timestamp) -> Result<Option<T>, StoreError> {
+        let (key, name) = self.names(digest);
+        let mut take = script(TAKE, &key);
+        take.arg(&self.server.channel).arg(bus::changed(&name));
+        let call = self.server.link.call().await?;
+        let taken = call.ask::<Option<Vec<u8>>>(&take).await?;
+        self.server.watchers.tell(&name);
+        Ok(match self.judged(&key, taken, now) {
+            Found::Good(_, value) => Some(value),
+            Found::Nothing | Found::Stale(_) => None,
+        })
+    }
+
+    pub(super) async fn change<E>(
+        &self,
+        digest: &Digest,
+        now: Timestamp,
+        step: impl Fn(T) -> Result<T, E>,
+    ) -> Result<Option<Result<T, E>>, StoreError> {
+        let (key, name) = self.names(digest);
+        let call = self.server.link.call().await?;
+        for _ in 0..TRIES {
+            let Found::Good(old, value) = self.find(&call, &key, now).await? else { return Ok(None) };
+            let next = match step(value) {
+                Ok(next) => next,
+                Err(unfit) => return Ok(Some(Err(unfit))),
+            };
+            let (sealed, lifetime) = (self.sealed(&key, &next)?, lifetime(&next, now));
+            if self.replace(&call, (&key, &name), &old, &sealed, lifetime).await? {
+                return Ok(Some(Ok(next)));
+            }
+        }
+        Err(busy())
+    }
+
+    pub(super) async fn watch(&self, digest: &Digest, now: Timestamp) -> Result<Option<Changes>, StoreError> {
+        let (_, name) = self.names(digest);
+        let watched = self.server.watchers.watch(&name);
+        let there = self.look(digest, now, |_| ()).await?;
+        Ok(there.map(|()| Changes::anywhere(watched)))
+    }
+
+    async fn find(&self, call: &Call<'_>, key: &str, now: Timestamp) -> Result<Found<T>, StoreError> {
+        let mut get = cmd("GET");
+        get.arg(key);
+        Ok(self.judged(key, call.ask::<Option<Vec<u8>>>(&get).await?, now))
+    }
+
+    /// What is not ours, or cannot be read by this version, counts as nothing: whoever needs it begins again.
+    fn judged(&self, key: &str, bytes: Option<Vec<u8>>, now: Timestamp) -> Found<T> {
+        let Some(bytes) = bytes else { return Found::Nothing };
+        let record = self.server.seal.open(key, &bytes).and_then(|text| serde_json::from_slice::<T>(&text).ok());
+        match record {
+            Some(record) if now < record.until() => Found::Good(bytes, record),
+            Some(_) => Found::Stale(bytes),
+            None => {
+                tracing::warn!(shelf = self.name, "a record of the shared store is not ours or cannot be read");
+                Found::Stale(bytes)
+            }
+        }
+    }
+
+    fn sealed(&self, key: &str, value: &T) -> Result<Vec<u8>, StoreError> {
+        let text = serde_json::to_vec(value).map_err(|error| StoreError::new(Cause::Damaged, error.to_string()))?;
+        self.server.seal.close(key, &text)
+    }
+
+    async fn replace(
+        &self,
+        call: &Call<'_>,
+        (key, name): (&str, &str),
+        old: &[u8],
+        new: &[u8],
+        lifetime: u64,
+    ) -> Result<bool, StoreError> {
+        let mut replace = script(REPLACE, key);
+        replace.arg(old).arg(new).arg(lifetime).arg(&self.server.channel).arg(bus::changed(name));
+        let replaced = call.ask::<bool>(&replace).await?;
+        if replaced {
+            self.server.watchers.tell(name);
+        }
+        Ok(replaced)
+    }
+}
+
+/// A script about one key, so that it runs wherever that key is. Its text goes along: a server that has just taken over knows
+/// no script, and those that are down need not be told.
+fn script(text: &str, key: &str) -> Cmd {
+    let mut eval = cmd("EVAL");
+    eval.arg(text).arg(1).arg(key);
+    eval
+}
+
+/// For how many milliseconds Redis keeps a record. Whether it is over is decided by our clock when it is read.
+fn lifetime(value: &impl Perishable, now: Timestamp) -> u64 {
+    u64::try_from(value.until().since(now).as_millis()).unwrap_or(u64::MAX).max(1)
+}
+
+fn busy() -> StoreError {
+    StoreError::shared("a record was changed by others over and over")
+}

@@ -1,0 +1,155 @@
+//! Where Redis is: one server, a master that Sentinels know, or a cluster.
+
+use std::fmt;
+
+use redis::{Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo as _, RedisResult, TlsCertificates};
+
+/// An address that cannot be one. It does not repeat the address, which may hold a password.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the address of Redis cannot be read: {0}")]
+pub(super) struct BadAddress(&'static str);
+
+/// The address of Redis.
+pub(super) struct Address {
+    pub(super) kind: Kind,
+    /// For messages: who is asked, without who asks.
+    shown: String,
+    /// Authorities to trust; without them, those of this machine.
+    roots: Option<Vec<u8>>,
+}
+
+pub(super) enum Kind {
+    Single(ConnectionInfo),
+    Sentinel {
+        sentinels: Vec<ConnectionInfo>,
+        /// What the Sentinels call it.
+        name: String,
+        /// How to speak to it, wherever it is.
+        master: ConnectionInfo,
+    },
+    Cluster(Vec<ConnectionInfo>),
+}
+
+impl Address {
+    /// Reads `redis://`, `redis-sentinel://`, `redis-cluster://` and their encrypted variants `rediss…://`.
+    pub(super) fn parse(url: &str, roots: Option<Vec<u8>>) -> Result<Self, BadAddress> {
+        let (scheme, rest) = url.split_once("://").ok_or(BadAddress("it has no scheme"))?;
+        if rest.contains(['?', '#']) {
+            return Err(BadAddress("it takes neither a query nor a fragment"));
+        }
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let (user, hosts) = authority.rsplit_once('@').map_or(("", authority), |(user, hosts)| (user, hosts));
+        let plain = if scheme.starts_with("rediss") { "rediss" } else { "redis" };
+        let server = |user: &str, host: &str, path: &str| {
+            let at = if user.is_empty() { "" } else { "@" };
+            let info = format!("{plain}://{user}{at}{host}/{path}").into_connection_info();
+            info.map_err(|_| BadAddress("expected redis://[user:password@]host[:port][/database]"))
+        };
+        let each = |path| hosts.split(',').map(|host| server(user, host, path)).collect::<Result<Vec<_>, _>>();
+        let kind = match scheme {
+            "redis" | "rediss" => Kind::Single(server(user, hosts, path)?),
+            "redis-cluster" | "rediss-cluster" => Kind::Cluster(each(path)?),
+            "redis-sentinel" | "rediss-sentinel" => {
+                let (name, database) = path.split_once('/').unwrap_or((path, ""));
+                let host = hosts.split(',').next().unwrap_or_default();
+                if name.is_empty() {
+                    return Err(BadAddress("the master's name is missing: redis-sentinel://host:port,host:port/NAME"));
+                }
+                let ported = |host: &str| if has_port(host) { host.to_owned() } else { format!("{host}:26379") };
+                let sentinels = hosts.split(',').map(|host| server("", &ported(host), ""));
+                let master = server(user, host, database)?;
+                Kind::Sentinel { sentinels: sentinels.collect::<Result<_, _>>()?, name: name.to_owned(), master }
+            }
+            _ => return Err(BadAddress("it begins with redis://, redis-sentinel://, redis-cluster:// or rediss…")),
+        };
+        Ok(Self { kind, shown: hosts.to_owned(), roots })
+    }
+
+    /// A client for one server.
+    pub(super) fn client(&self, info: ConnectionInfo) -> RedisResult<Client> {
+        match (info.addr(), self.certificates()) {
+            (ConnectionAddr::TcpTls { .. }, Some(certificates)) => Client::build_with_tls(info, certificates),
+            _ => Client::open(info),
+        }
+    }
+
+    pub(super) fn certificates(&self) -> Option<TlsCertificates> {
+        self.roots.clone().map(|roots| TlsCertificates { client_tls: None, root_cert: Some(roots) })
+    }
+}
+
+fn has_port(host: &str) -> bool {
+    host.rsplit_once(']').map_or(host, |(_, rest)| rest).contains(':')
+}
+
+/// The same way to another server.
+pub(super) fn elsewhere(info: &ConnectionInfo, host: String, port: u16) -> ConnectionInfo {
+    let addr = match info.addr() {
+        ConnectionAddr::TcpTls { .. } => ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None },
+        _ => ConnectionAddr::Tcp(host, port),
+    };
+    info.clone().set_addr(addr)
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Address({self})")
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    fn told(info: &ConnectionInfo) -> (String, Option<&str>, Option<&str>, i64) {
+        let settings = info.redis_settings();
+        (info.addr().to_string(), settings.username(), settings.password(), settings.db())
+    }
+
+    #[test]
+    fn every_kind_of_address_is_read() {
+        let parse = |url: &str| Address::parse(url, None).unwrap().kind;
+        let Kind::Single(one) = parse("redis://me:p%40ss@host:7000/3") else { unreachable!("it is one server") };
+        assert_eq!(told(&one), ("host:7000".into(), Some("me"), Some("p@ss"), 3));
+        let Kind::Single(one) = parse("rediss://[::1]") else { unreachable!("it is one server") };
+        assert!(matches!(one.addr(), ConnectionAddr::TcpTls { port: 6379, insecure: false, .. }));
+        let Kind::Sentinel { sentinels, name, master } = parse("redis-sentinel://:secret@a:1,b/main/2") else {
+            unreachable!("Sentinels are asked")
+        };
+        let sentinels: Vec<_> = sentinels.iter().map(told).collect();
+        assert_eq!(sentinels, [("a:1".into(), None, None, 0), ("b:26379".into(), None, None, 0)]);
+        assert_eq!(
+            (name.as_str(), told(&elsewhere(&master, "c".into(), 9))),
+            ("main", ("c:9".into(), None, Some("secret"), 2))
+        );
+        let Kind::Cluster(nodes) = parse("rediss-cluster://u:p@a:1,b:2") else { unreachable!("it is a cluster") };
+        assert!(nodes.iter().all(|node| matches!(node.addr(), ConnectionAddr::TcpTls { .. })));
+        assert_eq!(nodes.len(), 2);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_repeated() {
+        for url in [
+            "",
+            "host:6379",
+            "http://me:hunter2@host",
+            "redis://me:hunter2@host:port",
+            "redis://me:hunter2@host/x",
+            "rediss://me:hunter2@host#insecure",
+            "redis-sentinel://me:hunter2@host:1",
+            "redis-cluster://me:hunter2@host:1,:x",
+        ] {
+            let error = Address::parse(url, None).unwrap_err().to_string();
+            assert!(!error.contains("hunter2") && !error.contains("me:"), "{error}");
+        }
+        let address = Address::parse("redis://me:hunter2@host", None).unwrap();
+        assert_eq!((address.to_string(), format!("{address:?}")), ("host".into(), "Address(host)".into()));
+    }
+}

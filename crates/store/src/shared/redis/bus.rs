@@ -1,0 +1,115 @@
+//! Word between the nodes, carried by Redis. It makes things fast; nothing relies on it to be right.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use redis::aio::PubSub;
+use redis::{RedisResult, cmd};
+use tokio::sync::Notify;
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+
+use super::address::Address;
+use super::link::{ATTEMPT, Link, server};
+use super::watchers::Watchers;
+
+/// How often a node says that it is there, so that every node hears something.
+const HEARTBEAT: Duration = Duration::from_millis(300);
+/// Whoever hears nothing for so long has lost the connection, whatever it looks like.
+const SILENCE: Duration = Duration::from_secs(1);
+/// Between two attempts.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Carries word between the nodes. Clones are the same one.
+#[derive(Clone, Debug)]
+pub struct Bus {
+    outgoing: Arc<Notify>,
+    nudged: Arc<Notify>,
+}
+
+impl Bus {
+    pub(super) fn new() -> Self {
+        Self { outgoing: Arc::default(), nudged: Arc::default() }
+    }
+
+    /// Tells the other nodes that there is something to see, soon and perhaps in vain. Many at once are told as one.
+    pub fn nudge(&self) {
+        self.outgoing.notify_one();
+    }
+
+    /// Fires when another node says that there is something to see, or may have said so while nobody listened.
+    #[must_use]
+    pub fn nudged(&self) -> &Arc<Notify> {
+        &self.nudged
+    }
+}
+
+/// The message that a record was changed, by the name under which it is watched.
+pub(super) fn changed(name: &str) -> String {
+    format!("changed {name}")
+}
+
+/// Speaks and listens for one node.
+#[derive(Clone, Debug)]
+pub(super) struct Messenger {
+    pub(super) address: Arc<Address>,
+    pub(super) link: Link,
+    pub(super) watchers: Arc<Watchers>,
+    pub(super) bus: Bus,
+    pub(super) channel: String,
+    pub(super) node: String,
+}
+
+impl Messenger {
+    /// Says what is to be said, and now and then that we are there. Runs until it is dropped.
+    pub(super) async fn speak(self) {
+        let mut heartbeat = interval(HEARTBEAT);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let word = tokio::select! {
+                biased;
+                () = self.bus.outgoing.notified() => "nudge",
+                _ = heartbeat.tick() => "here",
+            };
+            let mut publish = cmd("PUBLISH");
+            publish.arg(&self.channel).arg(format!("{word} {}", self.node));
+            if let Ok(call) = self.link.call().await {
+                // What is not heard costs the others time, and nothing else.
+                let _ = call.ask::<()>(&publish).await;
+            }
+        }
+    }
+
+    /// Listens, and again whenever the connection is lost. Runs until it is dropped.
+    pub(super) async fn listen(self) {
+        for turn in 0.. {
+            if let Ok(Ok(subscription)) = timeout(ATTEMPT, self.subscribe(turn)).await {
+                self.hear(subscription).await;
+                tracing::debug!(address = %self.address, "the subscription to Redis was lost");
+                // Whoever waits finds out by looking.
+                self.watchers.tell_all();
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    async fn subscribe(&self, turn: usize) -> RedisResult<PubSub> {
+        let mut subscription = server(&self.address, turn).await?.get_async_pubsub().await?;
+        subscription.subscribe(&self.channel).await?;
+        Ok(subscription)
+    }
+
+    async fn hear(&self, subscription: PubSub) {
+        // What was said while nobody listened is not said again.
+        self.watchers.tell_all();
+        self.bus.nudged.notify_one();
+        let mut messages = subscription.into_on_message();
+        while let Ok(Some(message)) = timeout(SILENCE, messages.next()).await {
+            match std::str::from_utf8(message.get_payload_bytes()).unwrap_or_default().split_once(' ') {
+                Some(("changed", name)) => self.watchers.tell(name),
+                Some(("nudge", node)) if node != self.node => self.bus.nudged.notify_one(),
+                _ => {}
+            }
+        }
+    }
+}

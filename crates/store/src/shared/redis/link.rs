@@ -1,0 +1,217 @@
+//! The way to Redis: found again when it is lost, and nobody waits long for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use redis::aio::MultiplexedConnection;
+use redis::cluster::ClusterClient;
+use redis::cluster_async::ClusterConnection;
+use redis::{
+    AsyncConnectionConfig, Client, Cmd, ConnectionInfo, ErrorKind, FromRedisValue, RedisError, RedisResult,
+    ServerErrorKind, cmd,
+};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use super::address::{Address, Kind, elsewhere};
+use crate::StoreError;
+
+/// How long whoever asks for something waits for all of it.
+const DEADLINE: Duration = Duration::from_millis(500);
+/// How long one attempt to connect may take. Nobody waits for more than the first of them.
+pub(super) const ATTEMPT: Duration = Duration::from_secs(1);
+/// How long a Sentinel may take to answer.
+const SENTINEL: Duration = Duration::from_millis(300);
+/// Between two attempts.
+const PAUSE: Duration = Duration::from_millis(200);
+/// After a loss, so that a server that takes us in and throws us out is not stormed.
+const BREATH: Duration = Duration::from_millis(20);
+
+/// The way to Redis. Clones are the same one.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    address: Arc<Address>,
+    state: Arc<watch::Sender<State>>,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    /// The first attempt since it worked, or at all: worth waiting for.
+    Trying,
+    /// There is no use in waiting.
+    Down(Arc<str>),
+    /// It works, and for which time.
+    Up(Wire, u64),
+}
+
+/// A connection, or several to the servers of a cluster.
+#[derive(Clone)]
+enum Wire {
+    One(MultiplexedConnection),
+    Cluster(ClusterConnection),
+}
+
+impl std::fmt::Debug for Wire {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Wire")
+    }
+}
+
+impl Wire {
+    async fn ask<V: FromRedisValue>(&mut self, command: &Cmd) -> RedisResult<V> {
+        match self {
+            Self::One(connection) => command.query_async(connection).await,
+            Self::Cluster(connection) => command.query_async(connection).await,
+        }
+    }
+}
+
+/// Something that is asked of Redis, in one or more commands and limited time.
+#[derive(Debug)]
+pub(super) struct Call<'a> {
+    link: &'a Link,
+    wire: Wire,
+    time: u64,
+    deadline: Instant,
+}
+
+impl Link {
+    pub(super) fn new(address: Arc<Address>) -> Self {
+        Self { address, state: Arc::new(watch::Sender::new(State::Trying)) }
+    }
+
+    /// Begins to ask something.
+    pub(super) async fn call(&self) -> Result<Call<'_>, StoreError> {
+        let deadline = Instant::now() + DEADLINE;
+        let mut states = self.state.subscribe();
+        let settled = timeout_at(deadline, states.wait_for(|state| !matches!(state, State::Trying))).await;
+        match settled.map(|state| state.map(|state| state.clone())) {
+            Ok(Ok(State::Up(wire, time))) => Ok(Call { link: self, wire, time, deadline }),
+            Ok(Ok(State::Down(why))) => Err(self.unavailable(&why)),
+            Ok(Ok(State::Trying) | Err(_)) | Err(_) => Err(self.unavailable(&"timed out")),
+        }
+    }
+
+    pub(super) fn is_up(&self) -> bool {
+        matches!(*self.state.borrow(), State::Up(..))
+    }
+
+    fn unavailable(&self, why: &dyn std::fmt::Display) -> StoreError {
+        StoreError::shared(format!("Redis at {}: {why}", self.address))
+    }
+
+    /// Notes that a connection does not work; a later one that does is left alone.
+    fn lost(&self, lost: u64, next: State) {
+        self.state.send_if_modified(|state| match state {
+            State::Up(_, time) if *time == lost => {
+                *state = next;
+                true
+            }
+            _ => false,
+        });
+    }
+
+    /// Connects, and again whenever the connection is lost. Runs until it is dropped.
+    pub(super) async fn keep(self, greeting: Cmd) {
+        let mut states = self.state.subscribe();
+        for time in 1_u64.. {
+            let connected = timeout(ATTEMPT, connect(&self.address, &greeting)).await;
+            match connected.map_err(|_| "timed out".to_owned()).and_then(|wire| wire.map_err(|error| error.to_string()))
+            {
+                Ok(wire) => {
+                    if let State::Down(_) = self.state.send_replace(State::Up(wire, time)) {
+                        tracing::info!(address = %self.address, "Redis answers again");
+                    }
+                    // This end of the channel holds the other one, so it does not close.
+                    let _ = states.wait_for(|state| !matches!(state, State::Up(..))).await;
+                    tracing::warn!(address = %self.address, "the connection to Redis was lost");
+                    sleep(BREATH).await;
+                }
+                Err(why) => {
+                    if let State::Trying = self.state.send_replace(State::Down(why.as_str().into())) {
+                        tracing::warn!(address = %self.address, why, "Redis does not answer");
+                    }
+                    sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+}
+
+impl Call<'_> {
+    /// Asks one thing.
+    pub(super) async fn ask<V: FromRedisValue>(&self, command: &Cmd) -> Result<V, StoreError> {
+        let mut wire = self.wire.clone();
+        match timeout_at(self.deadline, wire.ask(command)).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => {
+                if is_about_the_connection(&error) {
+                    self.link.lost(self.time, State::Trying);
+                }
+                Err(self.link.unavailable(&error))
+            }
+            Err(_) => {
+                self.link.lost(self.time, State::Down("timed out".into()));
+                Err(self.link.unavailable(&"timed out"))
+            }
+        }
+    }
+}
+
+/// Whether another connection may do better: this one is broken, or leads to a server that is not in charge any more.
+fn is_about_the_connection(error: &RedisError) -> bool {
+    let elsewhere = [
+        ServerErrorKind::ReadOnly,
+        ServerErrorKind::BusyLoading,
+        ServerErrorKind::MasterDown,
+        ServerErrorKind::ClusterDown,
+        ServerErrorKind::TryAgain,
+    ];
+    error.is_io_error()
+        || error.is_unrecoverable_error()
+        || matches!(error.kind(), ErrorKind::Server(kind) if elsewhere.contains(&kind))
+}
+
+async fn connect(address: &Address, greeting: &Cmd) -> RedisResult<Wire> {
+    if let Kind::Cluster(nodes) = &address.kind {
+        let builder = ClusterClient::builder(nodes.clone()).retries(2).connection_timeout(DEADLINE).max_retry_wait(50);
+        let builder = address.certificates().into_iter().fold(builder, redis::cluster::ClusterClientBuilder::certs);
+        return Ok(Wire::Cluster(builder.response_timeout(DEADLINE).build()?.get_async_connection().await?));
+    }
+    let mut wire = Wire::One(connection(&server(address, 0).await?).await?);
+    // A server that takes no writes is not the one we look for.
+    wire.ask::<()>(greeting).await?;
+    Ok(wire)
+}
+
+pub(super) async fn connection(client: &Client) -> RedisResult<MultiplexedConnection> {
+    // Every use has a deadline of its own.
+    let config = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
+    client.get_multiplexed_async_connection_with_config(&config).await
+}
+
+/// The server to speak to; in a cluster the servers take turns.
+pub(super) async fn server(address: &Address, turn: usize) -> RedisResult<Client> {
+    match &address.kind {
+        Kind::Single(info) => address.client(info.clone()),
+        Kind::Cluster(nodes) => {
+            let node = nodes.iter().cycle().nth(turn.checked_rem(nodes.len()).unwrap_or_default());
+            address.client(node.cloned().ok_or((ErrorKind::InvalidClientConfig, "no servers"))?)
+        }
+        Kind::Sentinel { sentinels, name, master } => {
+            let told = join_all(sentinels.iter().map(|sentinel| timeout(SENTINEL, ask(address, sentinel, name)))).await;
+            let told: Vec<_> = told.into_iter().flatten().flatten().collect();
+            // One that was cut off may name the old master for a while.
+            let most = told.iter().max_by_key(|one| told.iter().filter(|other| other == one).count());
+            let (host, port) =
+                most.cloned().ok_or((ErrorKind::MasterNameNotFoundBySentinel, "no Sentinel knows it"))?;
+            address.client(elsewhere(master, host, port))
+        }
+    }
+}
+
+async fn ask(address: &Address, sentinel: &ConnectionInfo, name: &str) -> RedisResult<(String, u16)> {
+    let mut wire = connection(&address.client(sentinel.clone())?).await?;
+    cmd("SENTINEL").arg("get-master-addr-by-name").arg(name).query_async(&mut wire).await
+}

@@ -1,0 +1,107 @@
+//! What all shelves in one Redis have in common.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use deskpass_core::Entropy;
+use redis::{Cmd, cmd};
+use tokio::task::JoinSet;
+
+use super::address::Address;
+use super::bus::{Bus, Messenger};
+use super::link::Link;
+use super::seal::Seal;
+use super::watchers::Watchers;
+use crate::StoreError;
+
+/// How long what a probe writes is kept.
+const PROBE: Duration = Duration::from_secs(1);
+
+/// Which Redis, and how to use it.
+#[derive(Clone)]
+pub struct Redis {
+    /// `redis://…`, `redis-sentinel://…/NAME`, `redis-cluster://…`, or the same encrypted, with `rediss`.
+    pub url: String,
+    /// What the names of all keys begin with.
+    pub prefix: String,
+    /// What the key is made from that everything is sealed with.
+    pub key: [u8; 32],
+    /// Certificates of authorities to trust besides those of this machine.
+    pub ca_file: Option<PathBuf>,
+}
+
+impl fmt::Debug for Redis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redis").field("prefix", &self.prefix).finish_non_exhaustive()
+    }
+}
+
+/// A Redis that is used. Its tasks end with it.
+#[derive(Debug)]
+pub(in crate::shared) struct Server {
+    /// With the version of what is in the records: one that cannot read them has another number, and other keys.
+    pub(super) prefix: String,
+    pub(super) channel: String,
+    pub(super) link: Link,
+    pub(super) seal: Seal,
+    pub(super) watchers: Arc<Watchers>,
+    bus: Bus,
+    _tasks: JoinSet<()>,
+}
+
+impl Server {
+    pub(in crate::shared) fn start(settings: Redis) -> Result<Self, StoreError> {
+        let entropy = Entropy::system();
+        let address =
+            Address::parse(&settings.url, roots(&settings)?).map_err(|error| StoreError::shared(error.to_string()))?;
+        let (prefix, address) = (format!("{}:1:", settings.prefix), Arc::new(address));
+        let (link, watchers) = (Link::new(Arc::clone(&address)), Arc::<Watchers>::default());
+        let node = entropy.bytes().map_err(|error| StoreError::shared(error.to_string()))?;
+        let (channel, bus) = (format!("{prefix}bus"), Bus::new());
+        let messenger = Messenger {
+            address,
+            link: link.clone(),
+            watchers: Arc::clone(&watchers),
+            bus: bus.clone(),
+            channel: channel.clone(),
+            node: format!("{:016x}", u64::from_be_bytes(node)),
+        };
+        let mut tasks = JoinSet::new();
+        tasks.spawn(link.clone().keep(greeting(&prefix)));
+        tasks.spawn(messenger.clone().speak());
+        tasks.spawn(messenger.listen());
+        Ok(Self { prefix, channel, link, seal: Seal::new(&settings.key, entropy), watchers, bus, _tasks: tasks })
+    }
+
+    pub(in crate::shared) async fn probe(&self) -> Result<(), StoreError> {
+        self.link.call().await?.ask(&greeting(&self.prefix)).await
+    }
+
+    pub(in crate::shared) fn is_up(&self) -> bool {
+        self.link.is_up()
+    }
+
+    pub(in crate::shared) fn bus(&self) -> &Bus {
+        &self.bus
+    }
+}
+
+/// Shows that a server takes writes.
+fn greeting(prefix: &str) -> Cmd {
+    let mut set = cmd("SET");
+    set.arg(format!("{prefix}probe")).arg("").arg("PX").arg(u64::try_from(PROBE.as_millis()).unwrap_or_default());
+    set
+}
+
+/// The certificates of whom to trust besides; and the one way to do cryptography is chosen.
+pub(super) fn roots(settings: &Redis) -> Result<Option<Vec<u8>>, StoreError> {
+    // Fails only when one was chosen before, and there is only this one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    settings.ca_file.as_deref().map(read).transpose()
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, StoreError> {
+    std::fs::read(file).map_err(|error| StoreError::shared(format!("{}: {error}", file.display())))
+}

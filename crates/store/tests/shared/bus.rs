@@ -1,0 +1,104 @@
+//! What happens on one node is heard on the other.
+
+use std::time::Duration;
+
+use deskpass_core::Digest;
+use deskpass_store::Lease;
+use tokio::time::timeout;
+
+use crate::server::{Desk, Server, at, eventually, node, works};
+
+/// Longer than anything here takes.
+const LONG: Duration = Duration::from_secs(5);
+
+fn lease() -> Lease {
+    Lease { holder: Digest::of(&[]), until: at(600_000) }
+}
+
+/// Waits until a node listens: its own nudge comes back to nobody, so another node sends one.
+async fn listens(from: &Desk, to: &Desk) {
+    let nudged = to.bus().unwrap().nudged();
+    eventually("a node listens", LONG, || async {
+        from.bus().unwrap().nudge();
+        timeout(Duration::from_millis(200), nudged.notified()).await.is_ok()
+    })
+    .await;
+}
+
+/// That whoever watches on `to` is told of what happens on `from`.
+async fn tells(from: &Desk, to: &Desk, name: Digest) {
+    for step in ["change", "take"] {
+        let changes = to.leases.watch(&name, at(0)).await.unwrap().unwrap();
+        let next = changes.next();
+        match step {
+            "change" => drop(from.leases.change(&name, at(0), Ok::<_, ()>).await.unwrap()),
+            _ => drop(from.leases.take(&name, at(0)).await.unwrap()),
+        }
+        timeout(LONG, next).await.expect(step);
+    }
+}
+
+#[tokio::test]
+async fn a_change_on_one_node_wakes_whoever_waits_on_the_other() {
+    let server = Server::start(&[]);
+    let (a, b) = (node(&server.url()), node(&server.url()));
+    listens(&a, &b).await;
+    for round in 0..20_u8 {
+        let name = Digest::of(&[&[round]]);
+        assert!(a.leases.put(name, lease(), at(0)).await.unwrap());
+        tells(&a, &b, name).await;
+    }
+}
+
+#[tokio::test]
+async fn a_nudge_reaches_the_other_node_and_not_its_own() {
+    let server = Server::start(&[]);
+    let (a, b) = (node(&server.url()), node(&server.url()));
+    listens(&a, &b).await;
+    listens(&b, &a).await;
+    // What those two have left on the way.
+    for node in [&a, &b] {
+        while timeout(Duration::from_millis(300), node.bus().unwrap().nudged().notified()).await.is_ok() {}
+    }
+    a.bus().unwrap().nudge();
+    timeout(LONG, b.bus().unwrap().nudged().notified()).await.expect("the other node is nudged");
+    // By then its own would have come too: a server sends to all who listen at once.
+    let own = timeout(Duration::from_millis(50), a.bus().unwrap().nudged().notified()).await;
+    assert!(own.is_err(), "nobody nudges themself");
+}
+
+#[tokio::test]
+async fn nobody_sleeps_through_a_restart() {
+    let mut server = Server::start(&[]);
+    let (a, b) = (node(&server.url()), node(&server.url()));
+    listens(&a, &b).await;
+    let name = Digest::of(&[b"a"]);
+    assert!(a.leases.put(name, lease(), at(0)).await.unwrap());
+    let changes = b.leases.watch(&name, at(0)).await.unwrap().unwrap();
+    let next = changes.next();
+    server.kill();
+    timeout(LONG, next).await.expect("whoever waits is told that the connection is gone");
+    server.begin();
+    works(&a, LONG).await;
+    works(&b, LONG).await;
+    assert!(a.leases.put(name, lease(), at(0)).await.unwrap(), "it came back empty");
+    listens(&a, &b).await;
+    tells(&a, &b, name).await;
+}
+
+#[tokio::test]
+async fn nobody_sleeps_through_a_pause() {
+    let server = Server::start(&[]);
+    let (a, b) = (node(&server.url()), node(&server.url()));
+    listens(&a, &b).await;
+    let name = Digest::of(&[b"a"]);
+    assert!(a.leases.put(name, lease(), at(0)).await.unwrap());
+    let next = b.leases.watch(&name, at(0)).await.unwrap().unwrap().next();
+    server.signal("STOP");
+    timeout(LONG, next).await.expect("a connection that says nothing is given up");
+    server.signal("CONT");
+    works(&a, LONG).await;
+    works(&b, LONG).await;
+    listens(&a, &b).await;
+    tells(&a, &b, name).await;
+}

@@ -1,0 +1,160 @@
+//! Redis behind Sentinels, as a cluster, and encrypted.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use deskpass_core::Digest;
+use deskpass_store::{Lease, Redis, Shared};
+use tokio::time::timeout;
+
+use crate::server::{Desk, Server, at, eventually, free_port, node, settings, works};
+
+const LONG: Duration = Duration::from_secs(20);
+
+fn lease() -> Lease {
+    Lease { holder: Digest::of(&[]), until: at(600_000) }
+}
+
+/// That records are kept and changes are heard of.
+async fn is_used(a: &Desk, b: &Desk, round: u8) {
+    for record in 0..20_u8 {
+        let name = Digest::of(&[&[round, record]]);
+        assert!(a.leases.put(name, lease(), at(0)).await.unwrap());
+        assert!(!b.leases.put(name, lease(), at(0)).await.unwrap());
+        // The first may be before the subscription; whoever is told too often looks again.
+        eventually("a change is heard of", LONG, || async {
+            let next = b.leases.watch(&name, at(0)).await.unwrap().unwrap().next();
+            a.leases.change(&name, at(0), Ok::<_, ()>).await.unwrap();
+            timeout(Duration::from_millis(500), next).await.is_ok()
+        })
+        .await;
+        assert_eq!(b.leases.take(&name, at(0)).await.unwrap(), Some(lease()));
+    }
+}
+
+#[tokio::test]
+async fn sentinels_are_followed_to_the_new_master() {
+    let mut master = Server::start(&[]);
+    let port = master.port.to_string();
+    let replica = Server::start(&["--replicaof", "127.0.0.1", &port, "--repl-diskless-sync-delay", "0"]);
+    let directory = tempfile::tempdir().unwrap();
+    let watch = format!(
+        "sentinel monitor main 127.0.0.1 {port} 1\nsentinel down-after-milliseconds main 500\nsentinel failover-timeout main 2000\n"
+    );
+    let file = directory.path().join("sentinel.conf");
+    std::fs::write(&file, watch).unwrap();
+    let sentinel_port = free_port();
+    let _sentinel = Sentinel::start(&file, sentinel_port);
+    // One that is not there does not keep the others from being asked.
+    let url = format!("redis-sentinel://127.0.0.1:1,127.0.0.1:{sentinel_port}/main");
+    let (a, b) = (node(&url), node(&url));
+    works(&a, LONG).await;
+    works(&b, LONG).await;
+    is_used(&a, &b, 0).await;
+    eventually("the replica is known", LONG, || async {
+        master.cli(&["INFO", "replication"]).contains("state=online")
+    })
+    .await;
+    eventually("the Sentinel knows it", LONG, || async {
+        let mut ask = Command::new("redis-cli");
+        let ask = ask.args(["-p", &sentinel_port.to_string(), "sentinel", "replicas", "main"]);
+        let known = ask.output().unwrap();
+        String::from_utf8_lossy(&known.stdout).contains(&replica.port.to_string())
+    })
+    .await;
+    master.kill();
+    eventually("somebody else is master", LONG, || async { a.probe().await.is_ok() && b.probe().await.is_ok() }).await;
+    is_used(&a, &b, 1).await;
+    assert!(replica.cli(&["ROLE"]).starts_with("master"));
+}
+
+/// A Sentinel that ends with this value.
+struct Sentinel(std::process::Child);
+
+impl Sentinel {
+    fn start(file: &Path, port: u16) -> Self {
+        let mut command = Command::new("redis-server");
+        command.arg(file).args(["--sentinel", "--bind", "127.0.0.1", "--port", &port.to_string()]);
+        Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+    }
+}
+
+impl Drop for Sentinel {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test]
+async fn a_cluster_is_one_store() {
+    let arguments =
+        ["--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-require-full-coverage", "no"];
+    let mut servers = [Server::start(&arguments), Server::start(&arguments), Server::start(&arguments)];
+    let nodes = servers.iter().map(|server| format!("127.0.0.1:{}", server.port)).collect::<Vec<_>>();
+    let mut create = Command::new("redis-cli");
+    create.args(["--cluster", "create"]).args(&nodes).args(["--cluster-replicas", "0", "--cluster-yes"]);
+    assert!(create.stdout(Stdio::null()).status().unwrap().success());
+    for server in &servers {
+        eventually("the cluster is complete", LONG, || async {
+            server.cli(&["CLUSTER", "INFO"]).contains("cluster_state:ok")
+        })
+        .await;
+    }
+    let url = format!("redis-cluster://{}", nodes.join(","));
+    let (a, b) = (node(&url), node(&url));
+    works(&a, LONG).await;
+    works(&b, LONG).await;
+    is_used(&a, &b, 0).await;
+    // Without one of three, most of the records are still there.
+    let [first, ..] = &mut servers;
+    first.kill();
+    eventually("the others go on", LONG, || async {
+        let mut kept = 0;
+        for record in 0..9_u8 {
+            let name = Digest::of(&[&[7, record]]);
+            let there = a.leases.put(name, lease(), at(0)).await;
+            kept += usize::from(there.is_ok());
+        }
+        kept >= 3
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_encrypted_connection_takes_the_authority_that_it_is_given() {
+    let directory = tempfile::tempdir().unwrap();
+    let at_path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let (key, certificate) = (at_path("key.pem"), at_path("certificate.pem"));
+    let mut openssl = Command::new("openssl");
+    openssl.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]);
+    openssl.args(["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]);
+    openssl.args(["-addext", "basicConstraints=critical,CA:FALSE", "-keyout", &key, "-out", &certificate]);
+    assert!(openssl.stderr(Stdio::null()).status().unwrap().success());
+    let server = Server::start(&[
+        "--port",
+        "0",
+        "--tls-port",
+        "{port}",
+        "--tls-cert-file",
+        &certificate,
+        "--tls-key-file",
+        &key,
+        "--tls-ca-cert-file",
+        &certificate,
+        "--tls-auth-clients",
+        "no",
+    ]);
+    let url = format!("rediss://127.0.0.1:{}", server.port);
+    let trusting =
+        || -> Desk { Shared::redis(Redis { ca_file: Some(certificate.clone().into()), ..settings(&url) }).unwrap() };
+    let (a, b) = (trusting(), trusting());
+    works(&a, LONG).await;
+    is_used(&a, &b, 0).await;
+    let stranger = node(&url);
+    let error = stranger.probe().await.unwrap_err();
+    assert!(error.to_string().contains("ertificate"), "{error}");
+    let missing = Shared::<u32>::redis(Redis { ca_file: Some(at_path("none").into()), ..settings(&url) });
+    assert!(missing.unwrap_err().to_string().contains("none"));
+}

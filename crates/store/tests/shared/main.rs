@@ -1,0 +1,11 @@
+//! What nodes share, against real servers.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may stop at the first surprise")]
+
+mod alike;
+mod bus;
+mod deployments;
+mod outages;
+mod races;
+mod sealed;
+mod server;

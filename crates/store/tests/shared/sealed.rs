@@ -1,0 +1,70 @@
+//! Whoever reads Redis learns nothing, and whoever writes to it forges nothing.
+
+use deskpass_core::Digest;
+use deskpass_store::{PlatformToken, Redis, Shared};
+
+use crate::server::{Desk, Server, at, node, settings};
+
+fn token(value: &str) -> PlatformToken {
+    PlatformToken { value: value.to_owned(), asked_at: at(0), expires_at: at(7_200_000) }
+}
+
+fn key(name: Digest) -> String {
+    format!("test:1:token:{}", name.to_text())
+}
+
+#[tokio::test]
+async fn what_was_not_sealed_for_this_place_is_nothing() {
+    let server = Server::start(&[]);
+    let (node, client) = (node(&server.url()), redis::Client::open(server.url()).unwrap());
+    let mut wire = client.get_multiplexed_async_connection().await.unwrap();
+    let [a, b] = [Digest::of(&[b"a"]), Digest::of(&[b"b"])];
+    assert!(node.tokens.put(a, token("hunter2"), at(0)).await.unwrap());
+    assert!(node.tokens.put(b, token("swordfish"), at(0)).await.unwrap());
+    let sealed: Vec<u8> = redis::cmd("GET").arg(key(a)).query_async(&mut wire).await.unwrap();
+    assert!(!String::from_utf8_lossy(&sealed).contains("hunter2"));
+    let mut tampered = sealed.clone();
+    *tampered.last_mut().unwrap() ^= 1;
+    for forged in [sealed.as_slice(), &tampered, b"", b"{\"value\":\"x\",\"asked_at\":0,\"expires_at\":9999999}"] {
+        redis::cmd("SET").arg(key(b)).arg(forged).query_async::<()>(&mut wire).await.unwrap();
+        assert_eq!(node.tokens.look(&b, at(0), Clone::clone).await.unwrap(), None, "{forged:?}");
+        assert!(node.tokens.change(&b, at(0), Ok::<_, ()>).await.unwrap().is_none());
+        assert!(node.tokens.watch(&b, at(0)).await.unwrap().is_none());
+        // Nobody can keep us from going on with a good one.
+        assert!(node.tokens.put(b, token("good"), at(0)).await.unwrap());
+        assert_eq!(node.tokens.take(&b, at(0)).await.unwrap(), Some(token("good")));
+        redis::cmd("SET").arg(key(b)).arg(forged).query_async::<()>(&mut wire).await.unwrap();
+        assert_eq!(node.tokens.take(&b, at(0)).await.unwrap(), None);
+    }
+    assert_eq!(node.tokens.look(&a, at(0), Clone::clone).await.unwrap(), Some(token("hunter2")));
+}
+
+#[tokio::test]
+async fn another_key_or_prefix_is_another_desk() {
+    let server = Server::start(&[]);
+    let name = Digest::of(&[b"a"]);
+    assert!(node(&server.url()).tokens.put(name, token("a"), at(0)).await.unwrap());
+    let other_key: Desk = Shared::redis(Redis { key: [2; 32], ..settings(&server.url()) }).unwrap();
+    let other_prefix: Desk = Shared::redis(Redis { prefix: "other".into(), ..settings(&server.url()) }).unwrap();
+    for other in [other_key, other_prefix] {
+        assert_eq!(other.tokens.look(&name, at(0), Clone::clone).await.unwrap(), None);
+    }
+}
+
+#[test]
+fn nothing_prints_a_secret() {
+    let settings = Redis { url: "redis://me:hunter2@host".into(), ..settings("") };
+    assert!(!format!("{settings:?} {:?}", token("hunter2")).contains("hunter2"));
+}
+
+#[tokio::test]
+async fn no_error_tells_the_password() {
+    let server = Server::start(&["--requirepass", "right"]);
+    let node = node(&format!("redis://:hunter2@127.0.0.1:{}", server.port));
+    let error = node.probe().await.unwrap_err();
+    assert_eq!(error.cause(), deskpass_store::Cause::SharedUnavailable);
+    assert!(error.to_string().contains(&format!("127.0.0.1:{}", server.port)), "{error}");
+    assert!(!error.to_string().contains("hunter2") && !format!("{error:?} {node:?}").contains("hunter2"), "{error:?}");
+    let refused = Shared::<u32>::redis(settings("http://me:hunter2@host")).unwrap_err();
+    assert!(!format!("{refused} {refused:?}").contains("hunter2"), "{refused:?}");
+}

@@ -1,0 +1,327 @@
+//! Bad days of a cluster: Redis or PostgreSQL killed, paused, emptied, stopped and started under real nodes. Nothing is valid
+//! that should not be, every call ends soon, and all is well again without anybody's help.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::harness::{Client, Process, Response, Servers, request};
+
+/// How long after a logout was acknowledged on one node another may still take the token.
+const LAG: Duration = Duration::from_secs(1);
+/// How long any call may take, whatever is broken.
+const CALL: Duration = Duration::from_millis(2_500);
+/// How long everything may take to be well again.
+const HEALED: Duration = Duration::from_secs(5);
+
+/// Two nodes on servers that a test may break.
+struct Cluster {
+    servers: Arc<Servers>,
+    nodes: [Process; 2],
+}
+
+impl Cluster {
+    fn start() -> Self {
+        let servers = Arc::new(Servers::private());
+        let place = servers.place();
+        Self { nodes: [Process::node(&place, &[]), Process::node(&place, &[])], servers }
+    }
+
+    async fn clients(&self) -> [Client; 2] {
+        [Client::connect(&self.nodes[0].address).await, Client::connect(&self.nodes[1].address).await]
+    }
+}
+
+/// Waits for something that must come true soon.
+async fn soon(within: Duration, what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so().await {
+        assert!(began.elapsed() < within, "{what}: not within {within:?}");
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Asks, and insists on an answer in time.
+async fn timed(client: &mut Client, bytes: &[u8]) -> Response {
+    let began = Instant::now();
+    let answer = client.send(bytes).await;
+    assert!(began.elapsed() < CALL, "took {:?}: {answer:?}", began.elapsed());
+    answer
+}
+
+fn bearer(method: &str, path: &str, token: &str, body: &str) -> Vec<u8> {
+    let bearer = format!("Bearer {token}");
+    request(method, path, &[("authorization", &bearer), ("content-type", "application/json")], body.as_bytes())
+}
+
+/// Signs out on one node what the other has in its cache, and watches the other.
+async fn one_logout([here, there]: &mut [Client; 2], slowest: &AtomicUsize) {
+    let token = here.sign_in("user01").await;
+    assert!(there.is_valid(&token).await);
+    here.logout(&token).await.data();
+    let acknowledged = Instant::now();
+    assert!(!here.is_valid(&token).await, "still good where it was signed out");
+    loop {
+        // The other node decides after this, so what it says then counts from here.
+        let asked = acknowledged.elapsed();
+        if !there.is_valid(&token).await {
+            slowest.fetch_max(usize::try_from(asked.as_millis()).unwrap(), Ordering::Relaxed);
+            break;
+        }
+        assert!(asked < LAG, "still good elsewhere {asked:?} after the logout");
+    }
+    assert!(!there.is_valid(&token).await && !here.is_valid(&token).await, "came back to life");
+}
+
+/// Breaks Redis in every way there is, again and again.
+async fn torment(servers: Arc<Servers>, enough: Arc<AtomicBool>) -> usize {
+    let mut rounds = 0;
+    while !enough.load(Ordering::Relaxed) || rounds == 0 {
+        let servers = Arc::clone(&servers);
+        tokio::task::spawn_blocking(move || {
+            let pause = |millis| std::thread::sleep(Duration::from_millis(millis));
+            servers.kill_redis();
+            pause(700);
+            servers.start_redis();
+            pause(500);
+            servers.pause_redis();
+            pause(1_500);
+            servers.resume_redis();
+            pause(300);
+            servers.flush_redis();
+            pause(300);
+        })
+        .await
+        .unwrap();
+        rounds += 1;
+    }
+    rounds
+}
+
+async fn many_logouts(cluster: &Cluster, rounds: usize) -> usize {
+    const WORKERS: usize = 8;
+    let slowest = Arc::new(AtomicUsize::new(0));
+    let mut workers = JoinSet::new();
+    for at in 0..WORKERS {
+        let (mut clients, slowest) = (cluster.clients().await, Arc::clone(&slowest));
+        workers.spawn(async move {
+            for round in 0..rounds / WORKERS {
+                if (at + round) % 2 == 1 {
+                    clients.swap(0, 1);
+                }
+                one_logout(&mut clients, &slowest).await;
+            }
+        });
+    }
+    workers.join_all().await;
+    slowest.load(Ordering::Relaxed)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_logout_counts_everywhere_within_a_second_whatever_becomes_of_redis() {
+    let cluster = Cluster::start();
+    let calm = many_logouts(&cluster, 2_000).await;
+    let enough = Arc::new(AtomicBool::new(false));
+    let torment = tokio::spawn(torment(Arc::clone(&cluster.servers), Arc::clone(&enough)));
+    let broken = many_logouts(&cluster, 8_000).await;
+    enough.store(true, Ordering::Relaxed);
+    let rounds = torment.await.unwrap();
+    println!("slowest: {calm} ms; {broken} ms while Redis was broken {rounds} times over");
+}
+
+/// A change that nobody could announce, as when its node died right after the commit.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_logout_that_nobody_announced_counts_too() {
+    let servers = Servers::private();
+    let place = servers.place();
+    let (here, there) = (Process::node(&place, &[]), Process::node(&place, &[]));
+    let mut clients = [Client::connect(&here.address).await, Client::connect(&there.address).await];
+    let mut tokens = Vec::new();
+    for _ in 0..50 {
+        let token = clients[0].sign_in("user01").await;
+        assert!(clients[1].is_valid(&token).await);
+        tokens.push(token);
+    }
+    servers.kill_redis();
+    let (mut stuck, mut last) = (Client::connect(&here.address).await, Vec::new());
+    for token in &tokens {
+        last = bearer("POST", "/api/auth/logout", token, "");
+        stuck.start(&last).await;
+    }
+    assert!(!last.is_empty());
+    here.kill();
+    // Whatever was committed before the node died counts; what was not does not. Both nodes' word would be the database's.
+    let ended = place.query("SELECT count(*) FROM denied_token");
+    sleep(LAG).await;
+    let mut valid = 0;
+    for token in &tokens {
+        valid += usize::from(clients[1].is_valid(token).await);
+    }
+    let ended: usize = ended[0].parse().unwrap();
+    assert_eq!(valid + ended, tokens.len());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_stood_still_does_not_believe_what_it_remembers() {
+    let cluster = Cluster::start();
+    let [mut here, mut there] = cluster.clients().await;
+    for _ in 0..5 {
+        let token = here.sign_in("user01").await;
+        assert!(there.is_valid(&token).await);
+        cluster.nodes[1].pause();
+        here.logout(&token).await.data();
+        sleep(LAG).await;
+        let bytes = request(
+            "POST",
+            "/api/auth/verify",
+            &[("content-type", "application/json")],
+            json!({ "token": token }).to_string().as_bytes(),
+        );
+        there.start(&bytes).await;
+        cluster.nodes[1].resume();
+        let answer = there.read().await.unwrap();
+        assert_eq!(answer.data()["valid"], false, "{answer:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_redis_sessions_go_on_and_new_codes_wait() {
+    let cluster = Cluster::start();
+    let [mut here, mut there] = cluster.clients().await;
+    let token = here.sign_in("admin01").await;
+    here.get("/api/auth/qrcode", &[]).await.data();
+    for (how, breaks, mends) in [
+        ("killed", Servers::kill_redis as fn(&Servers), Servers::start_redis as fn(&Servers)),
+        ("paused", Servers::pause_redis, Servers::resume_redis),
+    ] {
+        breaks(&cluster.servers);
+        for client in [&mut here, &mut there] {
+            let answer = timed(client, &request("GET", "/api/auth/qrcode", &[], b"")).await;
+            let message = answer.refused(503, 1005).json()["message"].as_str().unwrap().to_owned();
+            assert!(message.contains("shared store unavailable"), "{how}: {message}");
+            for role in ["agent", "admin"] {
+                timed(client, &bearer("POST", "/api/auth/switch-role", &token, &json!({ "role": role }).to_string()))
+                    .await
+                    .data();
+            }
+            assert_eq!(
+                timed(client, &bearer("GET", "/api/auth/me", &token, "")).await.data()["employee_id"],
+                "admin01"
+            );
+            assert!(client.is_valid(&token).await);
+            let other = client.sign_in("user01").await;
+            timed(client, &bearer("POST", "/api/auth/logout", &other, "")).await.data();
+            assert!(!client.is_valid(&other).await);
+            let ready = client.get("/api/ready", &[]).await;
+            assert_eq!(ready.data()["dependencies"]["shared"], "unavailable", "{how}");
+        }
+        mends(&cluster.servers);
+        for client in [&mut here, &mut there] {
+            soon(HEALED, "a new code after Redis came back", async || {
+                client.get("/api/auth/qrcode", &[]).await.status == 200
+            })
+            .await;
+            soon(HEALED, "readiness says so", async || {
+                client.get("/api/ready", &[]).await.data()["dependencies"]["shared"] == "ok"
+            })
+            .await;
+        }
+    }
+}
+
+/// Calls of every kind while PostgreSQL is away: each ends in time, with a fault or with an answer that was true a moment ago.
+async fn while_it_is_away(client: &mut Client, live: &str, ended: &[String]) {
+    let calls = [
+        bearer("GET", "/api/auth/me", live, ""),
+        bearer("POST", "/api/auth/switch-role", live, r#"{"role":"agent"}"#),
+        bearer("POST", "/api/auth/logout", live, ""),
+        request("POST", "/api/dev/login", &[("content-type", "application/json")], br#"{"employee_id":"user01"}"#),
+    ];
+    for call in calls {
+        timed(client, &call).await.refused(503, 1005);
+    }
+    for token in ended {
+        let body = json!({ "token": token }).to_string();
+        let verified = timed(client, &bearer("POST", "/api/auth/verify", token, &body)).await;
+        verified.refused(503, 1005);
+        timed(client, &bearer("GET", "/api/auth/me", token, "")).await.refused(503, 1005);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_postgres_nothing_is_valid_and_all_heals_alone() {
+    const CYCLES: usize = 5;
+    let cluster = Cluster::start();
+    let mut clients = cluster.clients().await;
+    let live = clients[0].sign_in("admin01").await;
+    let mut ended = Vec::new();
+    for cycle in 0..CYCLES {
+        let token = clients[cycle % 2].sign_in("user01").await;
+        assert!(clients[(cycle + 1) % 2].is_valid(&token).await);
+        clients[cycle % 2].logout(&token).await.data();
+        ended.push(token);
+        // Every other time it does not stop but stand still, which is harder to notice.
+        if cycle % 2 == 0 {
+            cluster.servers.stop_postgres()
+        } else {
+            cluster.servers.pause_postgres()
+        }
+        // What was read a moment ago may be believed for a moment.
+        sleep(LAG).await;
+        for client in &mut clients {
+            while_it_is_away(client, &live, ended.get(cycle..).unwrap()).await;
+            soon(HEALED, "not ready", async || client.get("/api/ready", &[]).await.status == 503).await;
+        }
+        if cycle % 2 == 0 {
+            cluster.servers.start_postgres()
+        } else {
+            cluster.servers.resume_postgres()
+        }
+        for client in &mut clients {
+            soon(HEALED, "ready again", async || client.get("/api/ready", &[]).await.status == 200).await;
+            soon(HEALED, "the session again", async || client.me(&live).await.status == 200).await;
+            for token in &ended {
+                assert!(!client.is_valid(token).await, "came back to life");
+            }
+        }
+    }
+}
+
+/// Many more than there are connections, while somebody holds the rows they need.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_waits_for_rows_is_told_in_time_and_nobody_else_notices() {
+    let servers = Servers::private();
+    let place = servers.place();
+    let node = Process::node(&place, &[]);
+    let mut client = Client::connect(&node.address).await;
+    let token = client.sign_in("admin01").await;
+    let lock = place.hold("BEGIN; LOCK TABLE login_log IN EXCLUSIVE MODE").await;
+    let mut waiting = JoinSet::new();
+    for _ in 0..60 {
+        let address = node.address.clone();
+        waiting.spawn(async move {
+            let login = request(
+                "POST",
+                "/api/dev/login",
+                &[("content-type", "application/json")],
+                br#"{"employee_id":"user01"}"#,
+            );
+            timed(&mut Client::connect(&address).await, &login).await.refused(503, 1005);
+        });
+    }
+    for _ in 0..20 {
+        assert!(client.is_valid(&token).await, "a hit needs no connection");
+        sleep(Duration::from_millis(20)).await;
+    }
+    waiting.join_all().await;
+    drop(lock);
+    soon(HEALED, "signing in again", async || {
+        client.post("/api/dev/login", &[], &json!({ "employee_id": "user01" })).await.status == 200
+    })
+    .await;
+    assert_eq!(place.query("SELECT count(*) FROM login_log"), place.query("SELECT count(*) FROM session"));
+}
