@@ -48,12 +48,10 @@ pub(super) fn run_sql(url: &str, sql: &str) -> Vec<String> {
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let found = std::thread::scope(|scope| scope.spawn(|| runtime().block_on(ask)).join());
     let found = found.unwrap_or_else(|panic| std::panic::resume_unwind(panic)).into_iter();
-    found
-        .filter_map(|message| if let SimpleQueryMessage::Row(row) = message { Some(row) } else { None })
-        .map(text)
-        .collect()
+    let row = |message| if let SimpleQueryMessage::Row(row) = message { Some(text(&row)) } else { None };
+    found.filter_map(row).collect()
 }
 
-fn text(row: tokio_postgres::SimpleQueryRow) -> String {
+fn text(row: &tokio_postgres::SimpleQueryRow) -> String {
     (0..row.len()).map(|at| row.get(at).unwrap_or("-")).collect::<Vec<_>>().join("|")
 }

@@ -1,4 +1,4 @@
-//! The real HAProxy and the real nginx, with the very files of `deploy/`; only addresses, folders and the user are ours.
+//! The real proxies, with the very files of `deploy/`; only addresses, folders and the user are ours.
 
 use std::fs::File;
 use std::net::{TcpListener, TcpStream};
