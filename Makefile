@@ -1,13 +1,16 @@
 # Every target has a line of help: `make` or `make help` prints them.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test torture lint bench
+.PHONY: help run cluster test torture lint bench
 
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## Run the service in development mode, everything embedded, data in ./data
 	cargo run --release -- serve --dev
+
+cluster: ## Run two nodes with PostgreSQL, Redis and HAProxy on this machine, to be tried out
+	./tools/cluster
 
 test: ## Run every test; needs a Rust toolchain and a C compiler, and installs Chromium, PostgreSQL, Redis and two proxies when they are missing
 	./tools/chromium
