@@ -5,8 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use deskpass_core::Entropy;
 use redis::{Cmd, cmd};
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use tokio::task::JoinSet;
 
 use super::address::Address;
@@ -53,12 +58,12 @@ pub(in crate::shared) struct Server {
 
 impl Server {
     pub(in crate::shared) fn start(settings: Redis) -> Result<Self, StoreError> {
-        let entropy = Entropy::system();
-        let roots = settings.ca_file.as_deref().map(read).transpose()?;
-        let address = Address::parse(&settings.url, roots).map_err(|error| StoreError::shared(error.to_string()))?;
+        let (Redis { url, prefix, key, ca_file }, entropy) = (settings, Entropy::system());
+        let roots = ca_file.as_deref().map(authorities).transpose()?;
+        let address = Address::parse(&url, roots).map_err(|error| StoreError::shared(error.to_string()))?;
         // Fails only when one was chosen before, and there is only this one.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let (prefix, address) = (format!("{}:1:", settings.prefix), Arc::new(address));
+        let (prefix, address) = (prefix + ":1:", Arc::new(address));
         let (link, watchers) = (Link::new(Arc::clone(&address)), Arc::<Watchers>::default());
         let node = entropy.bytes().map_err(|error| StoreError::shared(error.to_string()))?;
         let (channel, bus) = (format!("{prefix}bus"), Bus::new());
@@ -74,7 +79,7 @@ impl Server {
         tasks.spawn(link.clone().keep(greeting(&prefix)));
         tasks.spawn(messenger.clone().speak());
         tasks.spawn(messenger.listen());
-        Ok(Self { prefix, channel, link, seal: Seal::new(&settings.key, entropy), watchers, bus, _tasks: tasks })
+        Ok(Self { prefix, channel, link, seal: Seal::new(&key, entropy), watchers, bus, _tasks: tasks })
     }
 
     pub(in crate::shared) async fn probe(&self) -> Result<(), StoreError> {
@@ -93,6 +98,21 @@ fn greeting(prefix: &str) -> Cmd {
     set
 }
 
-fn read(file: &Path) -> Result<Vec<u8>, StoreError> {
-    std::fs::read(file).map_err(|error| StoreError::shared(format!("{}: {error}", file.display())))
+/// The authorities of this machine and those in a file, in PEM.
+fn authorities(file: &Path) -> Result<Vec<u8>, StoreError> {
+    let unusable = |why: &dyn fmt::Display| StoreError::shared(format!("{}: {why}", file.display()));
+    let mut pem = std::fs::read(file).map_err(|error| unusable(&error))?;
+    let certificates = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
+    if certificates.map_err(|error| unusable(&error))?.is_empty() {
+        return Err(unusable(&"there is no certificate in it"));
+    }
+    let mut known = RootCertStore::empty();
+    for native in rustls_native_certs::load_native_certs().certs {
+        // One that cannot be used would make Redis' client refuse all of them.
+        if known.add(native.clone()).is_ok() {
+            let text = STANDARD.encode(&native);
+            pem.extend(format!("\n-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n").bytes());
+        }
+    }
+    Ok(pem)
 }
