@@ -90,7 +90,7 @@ impl Auth {
         match seen.await? {
             Some((first, _)) if first != browser => Err(Refusal::InvalidCode.into()),
             Some((_, true)) => self.try_again(code, &callback).await,
-            _ => share(&self.shared.codes, code, &self.clock).await,
+            _ => share(&self.shared.codes, code, &self.clock, PATIENCE).await,
         }
     }
 
@@ -102,7 +102,7 @@ impl Auth {
         });
         match taken_up.await? {
             Some(Ok(seen)) => self.exchange(code, callback, seen.progress.identity).await,
-            _ => share(&self.shared.codes, code, &self.clock).await,
+            _ => share(&self.shared.codes, code, &self.clock, PATIENCE).await,
         }
     }
 
@@ -140,7 +140,12 @@ impl Auth {
 
 /// What a code is answered with by whoever is at it, on this node or another one. Should that one have died, nobody waits for
 /// it longer than it could have taken.
-async fn share(codes: &Shelf<Code<Progress>>, code: Digest, clock: &Clock) -> Result<Answer, Error> {
+async fn share(
+    codes: &Shelf<Code<Progress>>,
+    code: Digest,
+    clock: &Clock,
+    patience: Duration,
+) -> Result<Answer, Error> {
     let changes = codes.watch(&code, clock.now()).await?.ok_or(Refusal::InvalidCode)?;
     let answered = async {
         loop {
@@ -152,7 +157,7 @@ async fn share(codes: &Shelf<Code<Progress>>, code: Digest, clock: &Clock) -> Re
             next.await;
         }
     };
-    timeout(PATIENCE, answered).await.unwrap_or_else(|_| Err(PlatformError::Unreachable(Unreachable::TimedOut).into()))
+    timeout(patience, answered).await.unwrap_or_else(|_| Err(PlatformError::Unreachable(Unreachable::TimedOut).into()))
 }
 
 /// What tells browsers apart: the cookie of the one that began this, else where it is and what it calls itself.
@@ -161,4 +166,120 @@ fn browser(callback: &Callback) -> Digest {
     callback
         .flow
         .unwrap_or_else(|| Digest::of(&[address.decided.to_string().as_bytes(), user_agent.as_str().as_bytes()]))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use deskpass_core::{Entropy, LoginSource, NoEntropy, Role, Secret, Timestamp};
+    use deskpass_store::Shared;
+    use tokio::time::interval;
+
+    use super::*;
+    use crate::Destination;
+
+    fn begun(shared: &Shared<Progress>) -> impl Future<Output = (Digest, Clock)> {
+        let (code, clock) = (Digest::of(&[b"code"]), Clock::wound(Timestamp::from_millis(0)));
+        let until = clock.now() + LIFETIME;
+        let fresh = Code { browser: Digest::of(&[b"browser"]), progress: Progress::default(), until };
+        async move {
+            assert!(shared.codes.put(code, fresh, clock.now()).await.unwrap());
+            (code, clock)
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_ever_for_a_node_that_died() {
+        let shared = Shared::in_process();
+        let (code, clock) = begun(&shared).await;
+        // Waking whoever waits, as a lost connection does, does not make them wait anew.
+        let woken = async {
+            let mut ticks = interval(Duration::from_millis(5));
+            loop {
+                ticks.tick().await;
+                shared.codes.change(&code, clock.now(), Ok::<_, ()>).await.unwrap();
+            }
+        };
+        let shared = share(&shared.codes, code, &clock, Duration::from_millis(50));
+        let answered = tokio::select! {
+            answered = timeout(Duration::from_secs(5), shared) => answered.unwrap(),
+            () = woken => unreachable!("it never ends"),
+        };
+        assert!(matches!(answered, Err(Error::Internal(Internal::Platform(PlatformError::Unreachable(_))))));
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_gets_what_the_first_one_got() {
+        let shared = Shared::in_process();
+        let (code, clock) = begun(&shared).await;
+        let done = |seen| {
+            let outcome = Some(Err(Refusal::NoRole.into()));
+            Ok::<_, ()>(Code { progress: Progress { identity: None, outcome }, ..seen })
+        };
+        let (answered, _) =
+            tokio::join!(share(&shared.codes, code, &clock, PATIENCE), shared.codes.change(&code, clock.now(), done));
+        assert!(matches!(answered, Err(Error::Refused(Refusal::NoRole))));
+    }
+
+    /// What another node makes of an outcome.
+    fn elsewhere(outcome: Result<Answer, Error>) -> Result<Answer, Error> {
+        let identity = Some(Identity::Linked { corp_id: "ww".into(), userid: "a".into() });
+        let progress = Progress { identity: identity.clone(), outcome: Some(outcome) };
+        let text = serde_json::to_string(&progress).unwrap();
+        let read: Progress = serde_json::from_str(&text).unwrap();
+        assert_eq!(read.identity, identity);
+        read.outcome.unwrap()
+    }
+
+    #[test]
+    fn another_node_gives_the_same_answer() {
+        fn secret<K: deskpass_core::Kind>() -> Secret<K> {
+            Secret::generate(&Entropy::system()).unwrap()
+        }
+        let (asked, client) = (Destination::Asked("https://a/".into()), Destination::Client(LoginSource::ItAdmin));
+        let answers = [
+            Answer::Decide(secret()),
+            Answer::SignedIn(secret(), asked.clone()),
+            Answer::SignedIn(secret(), client),
+            Answer::Continue(secret()),
+            Answer::Bind { proof: secret(), to: asked, scanned: true },
+        ];
+        for answer in answers {
+            let same = elsewhere(Ok(answer.clone())).unwrap();
+            assert_eq!(serde_json::to_string(&same).unwrap(), serde_json::to_string(&answer).unwrap());
+        }
+    }
+
+    #[test]
+    fn another_node_refuses_alike_and_knows_what_may_pass() {
+        for refusal in [
+            Refusal::UnknownEmployee,
+            Refusal::Disabled,
+            Refusal::NoRole,
+            Refusal::RoleNotHeld("x".into()),
+            Refusal::RoleTakenAway(Role::Agent),
+            Refusal::NoSuchRole("x".into()),
+            Refusal::Denied,
+            Refusal::InvalidCode,
+            Refusal::NotAMember,
+            Refusal::Over,
+            Refusal::Exists,
+        ] {
+            assert!(matches!(elsewhere(Err(refusal.clone().into())), Err(Error::Refused(same)) if same == refusal));
+        }
+        let unreachable = Error::from(PlatformError::Unreachable(Unreachable::TimedOut));
+        for (error, at_fault) in [(unreachable, true), (NoEntropy.into(), false)] {
+            let told = elsewhere(Err(error));
+            assert!(matches!(told, Err(Error::Internal(Internal::Elsewhere { platform })) if platform == at_fault));
+            let again = elsewhere(told);
+            let progress = Progress { identity: None, outcome: Some(again) };
+            assert!(progress.has_failed(), "whoever comes later takes it up");
+        }
+    }
+
+    #[test]
+    fn what_a_version_before_or_after_wrote_is_read() {
+        let read: Progress = serde_json::from_str("{\"invented\":{\"later\":1}}").unwrap();
+        assert!(read.identity.is_none() && read.outcome.is_none());
+    }
 }

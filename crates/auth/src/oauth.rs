@@ -112,8 +112,8 @@ impl Auth {
         {
             let answer = self.hand_over(&who, Some(journey), Some(flow), visitor).await;
             if let Err(Error::Internal(_)) = &answer {
-                // That may pass: the browser may come again.
-                self.mark(&flow, false).await?;
+                // That may pass: the browser may come again. Where this cannot be noted either, it sets out anew.
+                drop(self.mark(&flow, false).await);
             }
             return answer;
         }
@@ -188,8 +188,8 @@ impl Auth {
         let held = self.shared.pending.take(&pending.digest(), self.clock.now()).await?.ok_or(Refusal::Over)?;
         let answer = self.hand_over(&held.who, None, bound_to, visitor).await;
         if let Err(Error::Internal(_)) = &answer {
-            // That may pass: they may say so again.
-            self.shared.pending.put(pending.digest(), held, self.clock.now()).await?;
+            // That may pass: they may say so again. Where they cannot be kept either, they begin anew.
+            drop(self.shared.pending.put(pending.digest(), held, self.clock.now()).await);
         }
         answer
     }

@@ -134,16 +134,15 @@ impl Store {
         deny_until: Timestamp,
         entry: LogEntry,
     ) -> Result<bool, StoreError> {
-        self.database
-            .write(move |tx| {
-                if tx.execute("DELETE FROM session WHERE digest = $1", &args![digest])? == 0 {
-                    return Ok(false);
-                }
-                deny(tx, digest, Ended::SignedOut, deny_until)?;
-                entry.write(tx)?;
-                Ok(true)
-            })
-            .await
+        let ended = self.database.write(move |tx| {
+            if tx.execute("DELETE FROM session WHERE digest = $1", &args![digest])? == 0 {
+                return Ok(false);
+            }
+            deny(tx, digest, Ended::SignedOut, deny_until)?;
+            entry.write(tx)?;
+            Ok(true)
+        });
+        self.forget_unless(ended.await, digest)
     }
 
     /// Makes another role the active one and logs it; `false`, and nothing happened, when the session has ended.
@@ -151,17 +150,24 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn switch_role(&self, digest: Digest, role: Role, entry: LogEntry) -> Result<bool, StoreError> {
-        self.database
-            .write(move |tx| {
-                let text = "UPDATE session SET role_id = $2 WHERE digest = $1 AND expires_at > $3";
-                if tx.execute(text, &args![digest, role, entry.at])? == 0 {
-                    return Ok(false);
-                }
-                tx.touch(Change::Session(digest));
-                entry.write(tx)?;
-                Ok(true)
-            })
-            .await
+        let switched = self.database.write(move |tx| {
+            let text = "UPDATE session SET role_id = $2 WHERE digest = $1 AND expires_at > $3";
+            if tx.execute(text, &args![digest, role, entry.at])? == 0 {
+                return Ok(false);
+            }
+            tx.touch(Change::Session(digest));
+            entry.write(tx)?;
+            Ok(true)
+        });
+        self.forget_unless(switched.await, digest)
+    }
+
+    /// Where a session was not there any more, another node has ended it: what this one remembers is over.
+    fn forget_unless(&self, done: Result<bool, StoreError>, digest: Digest) -> Result<bool, StoreError> {
+        if let Ok(false) = done {
+            self.cache.apply(Change::Session(digest));
+        }
+        done
     }
 
     /// Whether it is on this node to sweep, until `until`: one of all nodes does it for all.

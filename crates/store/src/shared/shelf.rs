@@ -65,15 +65,15 @@ impl<T> Shelf<T> {
         Self(Place::InProcess(InProcess::new(room)))
     }
 
-    pub(super) fn in_redis(shelf: InRedis<T>) -> Self {
-        Self(Place::InRedis(shelf))
+    pub(super) fn in_redis(records: InRedis<T>) -> Self {
+        Self(Place::InRedis(records))
     }
 
     /// How many records this node began, gone ones that nobody has swept included.
     pub fn len(&self) -> usize {
         match &self.0 {
-            Place::InProcess(shelf) => shelf.len(),
-            Place::InRedis(shelf) => shelf.len(),
+            Place::InProcess(records) => records.len(),
+            Place::InRedis(records) => records.len(),
         }
     }
 
@@ -91,8 +91,8 @@ impl<T: Perishable + Clone + Serialize + DeserializeOwned> Shelf<T> {
     /// When the shelf cannot be reached.
     pub async fn put(&self, digest: Digest, value: T, now: Timestamp) -> Result<bool, StoreError> {
         match &self.0 {
-            Place::InProcess(shelf) => Ok(shelf.put(digest, value, now)),
-            Place::InRedis(shelf) => Box::pin(shelf.put(&digest, value, now)).await,
+            Place::InProcess(records) => Ok(records.put(digest, value, now)),
+            Place::InRedis(records) => Box::pin(records.put(&digest, value, now)).await,
         }
     }
 
@@ -107,8 +107,8 @@ impl<T: Perishable + Clone + Serialize + DeserializeOwned> Shelf<T> {
         look: impl FnOnce(&T) -> R,
     ) -> Result<Option<R>, StoreError> {
         match &self.0 {
-            Place::InProcess(shelf) => Ok(shelf.look(digest, now, look)),
-            Place::InRedis(shelf) => Box::pin(shelf.look(digest, now, look)).await,
+            Place::InProcess(records) => Ok(records.look(digest, now, look)),
+            Place::InRedis(records) => Box::pin(records.look(digest, now, look)).await,
         }
     }
 
@@ -118,8 +118,8 @@ impl<T: Perishable + Clone + Serialize + DeserializeOwned> Shelf<T> {
     /// When the shelf cannot be reached. The record may be gone then.
     pub async fn take(&self, digest: &Digest, now: Timestamp) -> Result<Option<T>, StoreError> {
         match &self.0 {
-            Place::InProcess(shelf) => Ok(shelf.take(digest, now)),
-            Place::InRedis(shelf) => Box::pin(shelf.take(digest, now)).await,
+            Place::InProcess(records) => Ok(records.take(digest, now)),
+            Place::InRedis(records) => Box::pin(records.take(digest, now)).await,
         }
     }
 
@@ -135,8 +135,8 @@ impl<T: Perishable + Clone + Serialize + DeserializeOwned> Shelf<T> {
         step: impl Fn(T) -> Result<T, E>,
     ) -> Result<Option<Result<T, E>>, StoreError> {
         match &self.0 {
-            Place::InProcess(shelf) => Ok(shelf.change(digest, now, step)),
-            Place::InRedis(shelf) => Box::pin(shelf.change(digest, now, step)).await,
+            Place::InProcess(records) => Ok(records.change(digest, now, step)),
+            Place::InRedis(records) => Box::pin(records.change(digest, now, step)).await,
         }
     }
 
@@ -146,8 +146,8 @@ impl<T: Perishable + Clone + Serialize + DeserializeOwned> Shelf<T> {
     /// When the shelf cannot be reached.
     pub async fn watch(&self, digest: &Digest, now: Timestamp) -> Result<Option<Changes>, StoreError> {
         match &self.0 {
-            Place::InProcess(shelf) => Ok(shelf.watch(digest, now)),
-            Place::InRedis(shelf) => Box::pin(shelf.watch(digest, now)).await,
+            Place::InProcess(records) => Ok(records.watch(digest, now)),
+            Place::InRedis(records) => Box::pin(records.watch(digest, now)).await,
         }
     }
 }

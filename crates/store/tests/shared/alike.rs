@@ -52,7 +52,7 @@ async fn answers(desk: &Desk, run: u64, asks: &[Ask]) -> Vec<String> {
                 format!("{:?}", desk.leases.change(&name(record), time, prolong).await)
             }
             Ask::Refuse(record) => {
-                format!("{:?}", desk.leases.change(&name(record), time, |lease| Err::<Lease, _>(lease)).await)
+                format!("{:?}", desk.leases.change(&name(record), time, Err::<Lease, _>).await)
             }
             Ask::Watch(record) => format!("{:?}", desk.leases.watch(&name(record), time).await.map(|it| it.is_some())),
             Ask::Wind(by) => {

@@ -34,11 +34,10 @@ async fn one_node_puts_changes_and_takes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_change_is_lost() {
     let server = Server::start(&[]);
-    let nodes = [node(&server.url()), node(&server.url())];
+    let (a, b) = (&node(&server.url()), &node(&server.url()));
     let name = Digest::of(&[b"counter"]);
-    assert!(nodes.iter().next().unwrap().leases.put(name, lease(b""), at(0)).await.unwrap());
+    assert!(a.leases.put(name, lease(b""), at(0)).await.unwrap());
     let more = |lease: Lease| Ok::<_, ()>(Lease { until: at(lease.until.millis() + 1), ..lease });
-    let [a, b] = &nodes;
     let count = async |node: &crate::server::Desk| {
         for _ in 0..ROUNDS {
             node.leases.change(&name, at(0), more).await.unwrap().unwrap().unwrap();

@@ -2,7 +2,6 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -30,10 +29,6 @@ impl Server {
         let mut server = Self { child: None, directory: tempfile::tempdir().unwrap(), port: free_port(), arguments };
         server.begin();
         server
-    }
-
-    pub(crate) fn directory(&self) -> &Path {
-        self.directory.path()
     }
 
     /// Starts it again, empty, after it was killed.

@@ -14,14 +14,15 @@ pub(super) struct Address {
     pub(super) kind: Kind,
     /// For messages: who is asked, without who asks.
     shown: String,
-    /// Authorities to trust; without them, those of this machine.
+    /// Authorities to trust, in PEM; without them, those of this machine.
     roots: Option<Vec<u8>>,
 }
 
 pub(super) enum Kind {
     Single(ConnectionInfo),
     Sentinel {
-        sentinels: Vec<ConnectionInfo>,
+        /// Most Sentinels want no password; those that do get the master's.
+        sentinels: Vec<[ConnectionInfo; 2]>,
         /// What the Sentinels call it.
         name: String,
         /// How to speak to it, wherever it is.
@@ -56,7 +57,8 @@ impl Address {
                     return Err(BadAddress("the master's name is missing: redis-sentinel://host:port,host:port/NAME"));
                 }
                 let ported = |host: &str| if has_port(host) { host.to_owned() } else { format!("{host}:26379") };
-                let sentinels = hosts.split(',').map(|host| server("", &ported(host), ""));
+                let sentinels = hosts.split(',').map(ported);
+                let sentinels = sentinels.map(|host| Ok([server("", &host, "")?, server(user, &host, "")?]));
                 let master = server(user, host, database)?;
                 Kind::Sentinel { sentinels: sentinels.collect::<Result<_, _>>()?, name: name.to_owned(), master }
             }
@@ -123,8 +125,9 @@ mod tests {
         let Kind::Sentinel { sentinels, name, master } = parse("redis-sentinel://:secret@a:1,b/main/2") else {
             unreachable!("Sentinels are asked")
         };
-        let sentinels: Vec<_> = sentinels.iter().map(told).collect();
-        assert_eq!(sentinels, [("a:1".into(), None, None, 0), ("b:26379".into(), None, None, 0)]);
+        let (plain, known): (Vec<_>, Vec<_>) = sentinels.iter().map(|[a, b]| (told(a), told(b))).unzip();
+        assert_eq!(plain, [("a:1".into(), None, None, 0), ("b:26379".into(), None, None, 0)]);
+        assert_eq!(known, [("a:1".into(), None, Some("secret"), 0), ("b:26379".into(), None, Some("secret"), 0)]);
         assert_eq!(
             (name.as_str(), told(&elsewhere(&master, "c".into(), 9))),
             ("main", ("c:9".into(), None, Some("secret"), 2))

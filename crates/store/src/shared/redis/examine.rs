@@ -6,9 +6,8 @@ use deskpass_core::Timestamp;
 use redis::{FromRedisValue, cmd};
 use tokio::time::timeout;
 
-use super::address::Address;
 use super::link::{connection, server};
-use super::server::{Redis, roots};
+use super::server::Redis;
 use crate::StoreError;
 
 /// Whoever looks for a fault has more patience than somebody who signs in.
@@ -33,7 +32,7 @@ pub struct RedisExam {
 /// When it cannot be reached or does not let us in.
 pub async fn examine_redis(at: &Redis) -> Result<RedisExam, StoreError> {
     let failed = |error: redis::RedisError| StoreError::shared(error.to_string());
-    let address = Address::parse(&at.url, roots(at)?).map_err(|error| StoreError::shared(error.to_string()))?;
+    let address = at.address()?;
     let asked = timeout(PATIENCE, async {
         let mut wire = connection(&server(&address, 0).await?).await?;
         let about: String = cmd("INFO").arg("server").query_async(&mut wire).await?;

@@ -211,7 +211,15 @@ pub(super) async fn server(address: &Address, turn: usize) -> RedisResult<Client
     }
 }
 
-async fn ask(address: &Address, sentinel: &ConnectionInfo, name: &str) -> RedisResult<(String, u16)> {
+/// What a Sentinel says, asked without a password and then with one.
+async fn ask(address: &Address, [plain, known]: &[ConnectionInfo; 2], name: &str) -> RedisResult<(String, u16)> {
+    match ask_as(address, plain, name).await {
+        Err(error) if !error.is_io_error() => ask_as(address, known, name).await,
+        told => told,
+    }
+}
+
+async fn ask_as(address: &Address, sentinel: &ConnectionInfo, name: &str) -> RedisResult<(String, u16)> {
     let mut wire = connection(&address.client(sentinel.clone())?).await?;
     cmd("SENTINEL").arg("get-master-addr-by-name").arg(name).query_async(&mut wire).await
 }

@@ -5,8 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use deskpass_core::Entropy;
 use redis::{Cmd, cmd};
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use tokio::task::JoinSet;
 
 use super::address::Address;
@@ -32,6 +37,16 @@ pub struct Redis {
     pub ca_file: Option<PathBuf>,
 }
 
+impl Redis {
+    /// Where it is and whom to trust there. Also chooses how to do cryptography, which connections need.
+    pub(super) fn address(&self) -> Result<Address, StoreError> {
+        // Fails only when one was chosen before, and there is only this one.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let roots = self.ca_file.as_deref().map(authorities).transpose()?;
+        Address::parse(&self.url, roots).map_err(|error| StoreError::shared(error.to_string()))
+    }
+}
+
 impl fmt::Debug for Redis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Redis").field("prefix", &self.prefix).finish_non_exhaustive()
@@ -53,10 +68,9 @@ pub(in crate::shared) struct Server {
 
 impl Server {
     pub(in crate::shared) fn start(settings: Redis) -> Result<Self, StoreError> {
-        let entropy = Entropy::system();
-        let address =
-            Address::parse(&settings.url, roots(&settings)?).map_err(|error| StoreError::shared(error.to_string()))?;
-        let (prefix, address) = (format!("{}:1:", settings.prefix), Arc::new(address));
+        let address = settings.address()?;
+        let (Redis { prefix, key, .. }, entropy) = (settings, Entropy::system());
+        let (prefix, address) = (prefix + ":1:", Arc::new(address));
         let (link, watchers) = (Link::new(Arc::clone(&address)), Arc::<Watchers>::default());
         let node = entropy.bytes().map_err(|error| StoreError::shared(error.to_string()))?;
         let (channel, bus) = (format!("{prefix}bus"), Bus::new());
@@ -72,7 +86,7 @@ impl Server {
         tasks.spawn(link.clone().keep(greeting(&prefix)));
         tasks.spawn(messenger.clone().speak());
         tasks.spawn(messenger.listen());
-        Ok(Self { prefix, channel, link, seal: Seal::new(&settings.key, entropy), watchers, bus, _tasks: tasks })
+        Ok(Self { prefix, channel, link, seal: Seal::new(&key, entropy), watchers, bus, _tasks: tasks })
     }
 
     pub(in crate::shared) async fn probe(&self) -> Result<(), StoreError> {
@@ -95,13 +109,21 @@ fn greeting(prefix: &str) -> Cmd {
     set
 }
 
-/// The certificates of whom to trust besides; and the one way to do cryptography is chosen.
-pub(super) fn roots(settings: &Redis) -> Result<Option<Vec<u8>>, StoreError> {
-    // Fails only when one was chosen before, and there is only this one.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    settings.ca_file.as_deref().map(read).transpose()
-}
-
-fn read(file: &Path) -> Result<Vec<u8>, StoreError> {
-    std::fs::read(file).map_err(|error| StoreError::shared(format!("{}: {error}", file.display())))
+/// The authorities of this machine and those in a file, in PEM.
+fn authorities(file: &Path) -> Result<Vec<u8>, StoreError> {
+    let unusable = |why: &dyn fmt::Display| StoreError::shared(format!("{}: {why}", file.display()));
+    let mut pem = std::fs::read(file).map_err(|error| unusable(&error))?;
+    let certificates = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
+    if certificates.map_err(|error| unusable(&error))?.is_empty() {
+        return Err(unusable(&"there is no certificate in it"));
+    }
+    let mut known = RootCertStore::empty();
+    for native in rustls_native_certs::load_native_certs().certs {
+        // One that cannot be used would make Redis' client refuse all of them.
+        if known.add(native.clone()).is_ok() {
+            let text = STANDARD.encode(&native);
+            pem.extend(format!("\n-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n").bytes());
+        }
+    }
+    Ok(pem)
 }
