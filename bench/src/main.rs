@@ -44,7 +44,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
     max_term_width = 100
 )]
 #[command(
-    after_help = "Example: see that everything works, in a minute\n  cargo build --release -p deskpass -p deskpass-bench\n  ./target/release/deskpass-bench --quick"
+    after_help = "Example: see that everything works, in two minutes\n  cargo build --release -p deskpass -p deskpass-bench\n  ./target/release/deskpass-bench --quick"
 )]
 struct Cli {
     /// Few rounds and few sessions, to see that it works; leaves bench/RESULTS.md as it is.
