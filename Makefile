@@ -26,6 +26,7 @@ lint: ## Check format, lints, documentation and dependencies
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items
 	./tools/deny
 
-bench: ## Measure speed and memory beside a bare handler and bare SQLite; writes bench/RESULTS.md
+bench: ## Measure speed and memory beside the least that could do the same; writes bench/RESULTS.md; installs PostgreSQL and Redis when missing
+	./tools/services
 	cargo build --release -p deskpass -p deskpass-bench
 	./target/release/deskpass-bench

@@ -18,6 +18,9 @@ use crate::stats::{Cost, Round, nanoseconds, now};
 /// Sign-ins that share a commit: as many as wait at the service when every connection has one under way.
 const GROUP: usize = CONNECTIONS;
 
+/// Where everybody signs in from.
+pub(crate) const ADDRESS: &str = "127.0.0.1";
+
 /// A store that only this thread writes to.
 #[derive(Debug)]
 pub(crate) struct Commits {
@@ -80,15 +83,41 @@ impl<'a> Statements<'a> {
 
     /// Writes what the service writes for one sign-in.
     fn sign_in(&mut self, rng: &mut Rng, at: Timestamp) -> Result<(), Failed> {
-        const ADDRESS: &str = "127.0.0.1";
-        let (id, role) = (seed::employee(rng.below(BOUND)), Role::User.id());
-        let (method, source) = (LoginMethod::Bind.name(), LoginSource::H5.name());
-        let (began, ends) = (at.millis(), (at + LIFETIME).millis());
-        let event = format!("{began:012x}{:020x}", rng.next());
-        self.session.execute(params![digest(rng), CORP, id, role, method, source, began, ends])?;
+        let SignIn { digest, id, role, method, source, began, ends, event } = SignIn::drawn(rng, at);
+        self.session.execute(params![digest, CORP, id, role, method, source, began, ends])?;
         self.employee.execute(params![CORP, id, began, ADDRESS])?;
         self.log.execute(params![event, began, CORP, id, role, method, source, ADDRESS, AGENT])?;
         Ok(())
+    }
+}
+
+/// What is written for one sign-in.
+#[derive(Debug)]
+pub(crate) struct SignIn {
+    pub(crate) digest: String,
+    pub(crate) id: String,
+    pub(crate) role: i64,
+    pub(crate) method: &'static str,
+    pub(crate) source: &'static str,
+    pub(crate) began: i64,
+    pub(crate) ends: i64,
+    pub(crate) event: String,
+}
+
+impl SignIn {
+    /// Somebody, with a new token.
+    pub(crate) fn drawn(rng: &mut Rng, at: Timestamp) -> Self {
+        let (began, ends) = (at.millis(), (at + LIFETIME).millis());
+        Self {
+            digest: digest(rng),
+            id: seed::employee(rng.below(BOUND)),
+            role: Role::User.id(),
+            method: LoginMethod::Bind.name(),
+            source: LoginSource::H5.name(),
+            began,
+            ends,
+            event: format!("{began:012x}{:020x}", rng.next()),
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! The load: many connections, each with one request under way.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -40,23 +39,24 @@ impl Load {
     }
 
     /// Asks for as long as a round takes, over and over from the first request when it came to the last.
-    pub(crate) async fn round(&self, server: &Server, length: Duration) -> Result<Round, Failed> {
-        let connections = connect(server.address).await?;
-        let (before, own, start) = (server.cpu()?, cpu("self")?, now());
+    /// Several servers share the connections and count as one.
+    pub(crate) async fn round(&self, servers: &[&Server], length: Duration) -> Result<Round, Failed> {
+        let connections = connect(servers).await?;
+        let (before, own, start) = (used_by(servers)?, cpu("self")?, now());
         let end = Some(start + length);
         let mut clients: JoinSet<_> = connections.into_iter().map(|to| client(to, self.clone(), end)).collect();
         let mut all = Tally::default();
         while let Some(tally) = clients.join_next().await {
             all.add(tally??);
         }
-        let (elapsed, spent) = (start.elapsed(), server.cpu()?.saturating_sub(before));
+        let (elapsed, spent) = (start.elapsed(), used_by(servers)?.saturating_sub(before));
         let cost = Cost { elapsed, cpu: spent, own: cpu("self")?.saturating_sub(own) };
         Ok(Round::of(all.latencies.len(), cost, all.checked()?))
     }
 
     /// Makes every request once.
     pub(crate) async fn all(&self, server: &Server, what: &str, progress: &Progress) -> Result<(), Failed> {
-        let connections = connect(server.address).await?;
+        let connections = connect(&[server]).await?;
         let mut clients: JoinSet<_> = connections.into_iter().map(|to| client(to, self.clone(), None)).collect();
         let mut all = Tally::default();
         let of = self.requests.len();
@@ -74,12 +74,17 @@ impl Load {
     }
 }
 
-async fn connect(address: SocketAddr) -> Result<Vec<Connection>, Failed> {
+async fn connect(servers: &[&Server]) -> Result<Vec<Connection>, Failed> {
     let mut connections = Vec::with_capacity(CONNECTIONS);
-    for _ in 0..CONNECTIONS {
-        connections.push(Connection::open(address).await?);
+    for server in servers.iter().cycle().take(CONNECTIONS) {
+        connections.push(Connection::open(server.address).await?);
     }
     Ok(connections)
+}
+
+/// Processor time that all of them have used so far.
+fn used_by(servers: &[&Server]) -> Result<Duration, Failed> {
+    servers.iter().map(|server| server.cpu()).sum()
 }
 
 /// Asks until `end`, or without one until every request was made.

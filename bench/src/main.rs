@@ -6,7 +6,9 @@ mod connection;
 mod duel;
 mod failed;
 mod load;
+mod page;
 mod plan;
+mod postgres;
 mod progress;
 mod report;
 mod requests;
@@ -15,6 +17,7 @@ mod run;
 mod scan;
 mod seed;
 mod server;
+mod servers;
 mod stats;
 mod yard;
 
@@ -23,7 +26,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::failed::Failed;
-use crate::plan::Plan;
+use crate::plan::{Group, Plan};
 use crate::report::Report;
 
 // As in deskpass, since the handler it is held against lives in this binary.
@@ -32,16 +35,20 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Measures deskpass and writes the figures to bench/RESULTS.md.
 ///
-/// It needs some seven minutes, 1 GiB of memory and 2 GiB of disk; what it puts there it removes again. A target that is
-/// missed is reported, and is no error.
+/// It needs some fifteen minutes, 1 GiB of memory and 2 GiB of disk; what it puts there it removes again. PostgreSQL and Redis
+/// it starts itself; tools/services installs them. A target that is missed is reported, and is no error.
 #[derive(Debug, Parser)]
-#[command(disable_help_subcommand = true, override_usage = "deskpass-bench [--quick]", max_term_width = 100)]
 #[command(
-    after_help = "Example: see that everything works, in a minute\n  cargo build --release -p deskpass -p deskpass-bench\n  ./target/release/deskpass-bench --quick"
+    disable_help_subcommand = true,
+    override_usage = "deskpass-bench [--quick] [embedded | scaled-out]",
+    max_term_width = 100
+)]
+#[command(
+    after_help = "Example: see that everything works, in two minutes\n  cargo build --release -p deskpass -p deskpass-bench\n  ./target/release/deskpass-bench --quick"
 )]
 struct Cli {
     /// Few rounds and few sessions, to see that it works; leaves bench/RESULTS.md as it is.
-    #[arg(long)]
+    #[arg(long, global = true)]
     quick: bool,
     #[command(subcommand)]
     part: Option<Part>,
@@ -49,16 +56,24 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Part {
+    /// Only what one node does on its own; the rest of bench/RESULTS.md stays as it is.
+    Embedded,
+    /// Only what nodes do on PostgreSQL and Redis; the rest of bench/RESULTS.md stays as it is.
+    ScaledOut,
     /// The handler that deskpass is held against, in a process of its own.
     #[command(hide = true)]
     Bare,
 }
 
+const RESULTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.part {
         Some(Part::Bare) => bare::serve(),
-        None => bench(cli.quick),
+        Some(Part::Embedded) => bench(cli.quick, &[Group::Embedded]),
+        Some(Part::ScaledOut) => bench(cli.quick, &[Group::ScaledOut]),
+        None => bench(cli.quick, &Group::ALL),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -69,25 +84,30 @@ fn main() -> ExitCode {
     }
 }
 
-fn bench(quick: bool) -> Result<(), Failed> {
+fn bench(quick: bool, groups: &[Group]) -> Result<(), Failed> {
     if cfg!(debug_assertions) && !quick {
         return Err("a debug build measures nothing worth keeping; run it with --release, or with --quick".into());
     }
     let plan = if quick { Plan::quick() } else { Plan::full() };
     // One thread: the generator shares the machine with what it measures, and must take little of it.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let text = runtime.block_on(until_interrupted(&plan))?.markdown();
-    print!("{text}");
-    if !quick {
-        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md"), text)?;
+    let mut reports = Vec::new();
+    for group in groups {
+        reports.push(runtime.block_on(until_interrupted(&plan, *group))?);
+        if !quick {
+            // After each group, so that what one has found is not lost with the next.
+            let before = std::fs::read_to_string(RESULTS).unwrap_or_default();
+            std::fs::write(RESULTS, page::with(&reports, &before))?;
+        }
     }
+    print!("{}", page::with(&reports, ""));
     Ok(())
 }
 
-/// Runs the plan. Leaving by way of an error takes the servers and their data along.
-async fn until_interrupted(plan: &Plan) -> Result<Report, Failed> {
+/// Measures one group. Leaving by way of an error takes the servers and their data along.
+async fn until_interrupted(plan: &Plan, group: Group) -> Result<Report, Failed> {
     tokio::select! {
-        report = run::run(plan) => report,
+        report = run::run(plan, group) => report,
         _ = tokio::signal::ctrl_c() => Err("interrupted".into()),
     }
 }

@@ -2,6 +2,34 @@
 
 use std::time::Duration;
 
+/// What is measured together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// One node that has everything in it.
+    Embedded,
+    /// Nodes that share PostgreSQL and Redis.
+    ScaledOut,
+}
+
+impl Group {
+    pub(crate) const ALL: [Self; 2] = [Self::Embedded, Self::ScaledOut];
+
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Embedded => "One node, everything embedded",
+            Self::ScaledOut => "PostgreSQL and Redis",
+        }
+    }
+
+    /// Steps that its run tells about.
+    pub(crate) const fn steps(self) -> usize {
+        match self {
+            Self::Embedded => 18,
+            Self::ScaledOut => 19,
+        }
+    }
+}
+
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
@@ -11,12 +39,16 @@ pub(crate) struct Plan {
     pub(crate) round: Duration,
     pub(crate) small: Size,
     pub(crate) large: Size,
+    /// Live sessions on PostgreSQL.
+    pub(crate) shared: usize,
     /// How often the service is started to time it.
     pub(crate) starts: usize,
     /// QR codes that wait to be scanned.
     pub(crate) waiting: usize,
     /// How often somebody signs in by QR code to time it.
     pub(crate) scans: usize,
+    /// How often somebody signs out to time it, with Redis and without.
+    pub(crate) logouts: usize,
 }
 
 /// How many live sessions there are, and the throughput promised with them, beside a bare handler.
@@ -34,6 +66,10 @@ pub(crate) const BOUND: usize = 1_000;
 pub(crate) const SIGN_IN_RATIO: f64 = 0.5;
 /// Promised throughput of a look at a waiting ticket, beside a bare handler.
 pub(crate) const STATUS_RATIO: f64 = 0.8;
+/// Promised throughput of verify on a node that shares its data, beside a bare handler.
+pub(crate) const SHARED_RATIO: f64 = 0.8;
+/// Promised time until a logout counts on every node, in seconds.
+pub(crate) const LOGOUT_SECONDS: f64 = 1.0;
 /// Promised time to start, in seconds.
 pub(crate) const START_SECONDS: f64 = 2.0;
 /// Promised memory of a cached session, in bytes.
@@ -51,6 +87,8 @@ impl Plan {
             // Looking at them must be over before they are, three minutes after they were asked for.
             waiting: 10_000,
             scans: 500,
+            shared: 100_000,
+            logouts: 1_000,
         }
     }
 
@@ -64,6 +102,8 @@ impl Plan {
             small: Size { sessions: 2_000, ..full.small },
             large: Size { sessions: 20_000, ..full.large },
             scans: 100,
+            shared: 10_000,
+            logouts: 40,
             ..full
         }
     }

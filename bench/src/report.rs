@@ -1,15 +1,17 @@
-//! The figures as a page of Markdown.
+//! The figures of one group, as a section of Markdown.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::duel::{Duel, middle};
+use crate::plan::Group;
 use crate::progress::grouped;
 use crate::stats::Round;
 
 /// What a run found.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Report {
+    pub(crate) group: Group,
     /// What was measured: the service's own word.
     pub(crate) version: String,
     /// When the run began, in UTC.
@@ -21,9 +23,10 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// A page without figures.
-    pub(crate) fn new(date: String, quick: bool) -> Self {
-        Self { date, quick, ..Self::default() }
+    /// A section without figures.
+    pub(crate) fn new(group: Group, date: String, quick: bool) -> Self {
+        let (version, took) = (String::new(), Duration::ZERO);
+        Self { group, version, date, took, quick, duels: Vec::new(), rows: Vec::new() }
     }
 
     /// Puts a duel into both tables.
@@ -60,10 +63,10 @@ impl Report {
         self.rows.push(format!("| {} |", cells.join(" | ")));
     }
 
-    /// The whole page.
+    /// Its table, its costs and what there is to say about them.
     pub(crate) fn markdown(&self) -> String {
         let cores = std::thread::available_parallelism().map_or(0, usize::from);
-        let mut text = String::from("# What was measured\n\n");
+        let mut text = String::new();
         let (date, seconds, version) = (&self.date, self.took.as_secs(), &self.version);
         let _ = writeln!(text, "{date}, {cores} cores, {seconds} s in all; {version}.\n");
         if self.quick {
@@ -80,22 +83,17 @@ impl Report {
             let (ours, theirs) = (times(&duel.ours), times(&duel.theirs));
             let _ = writeln!(text, "| {name} | {ours} | {theirs} | {low:.2} – {high:.2} |");
         }
-        text + NOTES
+        text + "\n" + notes(self.group)
     }
 }
 
-const NOTES: &str = "
-Both sides take turns, round by round, on one machine that the load generator shares (one thread, 64 connections).
-Figures are medians of the rounds, a ratio is that of the medians. *CPU each* is the processor time of the measured process
-for one request; *generator* is how much of a core the benchmark itself used: near 100 % it holds both sides back, and the
-times tell more than the ratio. The bare handler reads the same request and answers the same bytes, without looking anything
-up. SQLite alone writes the rows of 64 sign-ins in one commit; its latencies are those of a commit.
-
-The service draws every QR code anew, the bare handler sends one that was drawn before: that ratio is the price of a picture.
-*QR codes of one core* is how many fit into a second of the service's processor time. The phone's confirm is timed one
-sign-in at a time, through the simulated platform, from before the request is sent until the event has been read, and so
-with the commit of the session in between.
-";
+/// What must be known to read a group's figures.
+const fn notes(group: Group) -> &'static str {
+    match group {
+        Group::Embedded => include_str!("report/embedded.md"),
+        Group::ScaledOut => include_str!("report/scaled_out.md"),
+    }
+}
 
 fn times(rounds: &[Round]) -> String {
     let time = |figure: fn(&Round) -> f64| duration(middle(rounds, figure));

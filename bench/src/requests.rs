@@ -45,6 +45,11 @@ impl Words {
         self.bytes.len() / self.width.max(1)
     }
 
+    /// The word at a place, as text.
+    pub(crate) fn text(&self, at: usize) -> Option<&str> {
+        std::str::from_utf8(self.get(at)?).ok()
+    }
+
     fn get(&self, at: usize) -> Option<&[u8]> {
         let start = at * self.width;
         self.bytes.get(start..start + self.width)
@@ -72,6 +77,12 @@ impl Requests {
     pub(crate) fn me(tokens: Words) -> Self {
         let before = head("GET", "/api/auth/me") + "Authorization: Bearer ";
         Self { before: before.into(), after: b"\r\n\r\n".into(), words: tokens, expect: b"\"code\":0" }
+    }
+
+    pub(crate) fn logout(tokens: Words) -> Self {
+        let before = head("POST", "/api/auth/logout") + "Authorization: Bearer ";
+        let after = b"\r\nContent-Length: 0\r\n\r\n".into();
+        Self { before: before.into(), after, words: tokens, expect: b"\"success\":true" }
     }
 
     pub(crate) fn status(tickets: Words) -> Self {
@@ -147,6 +158,10 @@ mod tests {
         assert!(requests.write(1, &mut bytes) && bytes.ends_with(b"Content-Length: 15\r\n\r\n{\"token\":\"def\"}"));
         assert!(Requests::me(words()).write(0, &mut bytes) && bytes.ends_with(b"Authorization: Bearer abc\r\n\r\n"));
         assert!(!requests.write(2, &mut bytes));
+        assert!(
+            Requests::logout(words()).write(1, &mut bytes) && bytes.starts_with(b"POST /api/auth/logout HTTP/1.1\r\n")
+        );
+        assert!(bytes.ends_with(b"Authorization: Bearer def\r\nContent-Length: 0\r\n\r\n"));
         assert!(Requests::status(words()).write(1, &mut bytes));
         assert!(
             bytes.starts_with(b"GET /api/auth/scan/status?ticket=def HTTP/1.1\r\n") && bytes.ends_with(b"\r\n\r\n")

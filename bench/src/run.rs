@@ -1,6 +1,8 @@
 //! The order of a run.
 
+mod logout;
 mod qr;
+mod scaled_out;
 
 use std::sync::Arc;
 
@@ -10,7 +12,7 @@ use crate::connection::Connection;
 use crate::duel::Duel;
 use crate::failed::Failed;
 use crate::load::Load;
-use crate::plan::{BOUND, Plan, SESSION_BYTES, SESSIONS_EACH, SIGN_IN_RATIO, START_SECONDS, Size};
+use crate::plan::{BOUND, Group, Plan, SESSION_BYTES, SESSIONS_EACH, SIGN_IN_RATIO, START_SECONDS};
 use crate::progress::{Progress, grouped};
 use crate::report::Report;
 use crate::requests::{Requests, Words, get};
@@ -19,11 +21,10 @@ use crate::server::Server;
 use crate::stats::{float, median, now};
 use crate::yard::Yard;
 
-/// Steps that a run tells about.
-const STEPS: usize = 18;
-
 /// Draws made in advance: more than a run of rounds uses up.
 const DRAWS: usize = 1 << 20;
+
+const FILL: &str = "verify every session once, so that the cache has seen it";
 
 /// What stands beside the service wherever it is asked something.
 const BARE: &str = "bare axum handler";
@@ -38,23 +39,30 @@ struct Run<'a> {
     report: Report,
 }
 
-/// Measures everything.
-pub(crate) async fn run(plan: &Plan) -> Result<Report, Failed> {
+/// Measures everything of a group.
+pub(crate) async fn run(plan: &Plan, group: Group) -> Result<Report, Failed> {
     let start = now();
     let began = jiff::Timestamp::from_millisecond(seed::now().millis())?;
     let date = began.strftime("%Y-%m-%d %H:%M UTC").to_string();
-    let report = Report::new(date, plan.quick);
-    let mut run = Run { plan, yard: Yard::open()?, progress: Progress::new(STEPS), report };
-    run.small().await?;
-    run.large().await?;
-    run.worst().await?;
-    run.sign_ins().await?;
-    run.qr().await?;
+    let report = Report::new(group, date, plan.quick);
+    let mut run = Run { plan, yard: Yard::open()?, progress: Progress::new(group.steps()), report };
+    match group {
+        Group::Embedded => run.embedded().await?,
+        Group::ScaledOut => run.scaled_out().await?,
+    }
     run.report.took = start.elapsed();
     Ok(run.report)
 }
 
 impl Run<'_> {
+    async fn embedded(&mut self) -> Result<(), Failed> {
+        self.small().await?;
+        self.large().await?;
+        self.worst().await?;
+        self.sign_ins().await?;
+        self.qr().await
+    }
+
     async fn small(&mut self) -> Result<(), Failed> {
         let size = self.plan.small;
         let layout = Layout { employees: size.sessions / SESSIONS_EACH, sessions: size.sessions };
@@ -62,7 +70,7 @@ impl Run<'_> {
         let server = Server::deskpass(&self.yard, &store.directory)?;
         self.report.version = version(&server).await?;
         self.fill(&server, &store.tokens).await?;
-        self.checks(size, &server, &store.tokens).await?;
+        self.checks([Some(size.ratio); 2], &server, &store.tokens).await?;
         server.stop()
     }
 
@@ -75,7 +83,7 @@ impl Run<'_> {
         let bytes = self.memory(&server, &store.tokens, "memory of a cached session, 10 of each employee").await?;
         let target = Some((&*format!("{SESSION_BYTES} B"), bytes.each <= SESSION_BYTES));
         self.report.figure(&bytes.name, &bytes.seen, &format!("{:.0} B", bytes.each), target);
-        self.checks(size, &server, &store.tokens).await?;
+        self.checks([Some(size.ratio); 2], &server, &store.tokens).await?;
         server.stop()
     }
 
@@ -120,28 +128,32 @@ impl Run<'_> {
 
     /// Lets the service see every session once.
     async fn fill(&mut self, server: &Server, tokens: &Words) -> Result<(), Failed> {
-        self.progress.step("verify every session once, so that the cache has seen it");
+        self.progress.step(FILL);
+        self.show(server, tokens).await
+    }
+
+    async fn show(&self, server: &Server, tokens: &Words) -> Result<(), Failed> {
         let load = Load::new(Arc::new(Requests::verify(tokens.clone())));
         load.all(server, "session", &self.progress).await
     }
 
-    /// Holds the two checks that everything else makes against a bare handler.
-    async fn checks(&mut self, size: Size, server: &Server, tokens: &Words) -> Result<(), Failed> {
-        let sessions = grouped(size.sessions);
+    /// Holds the two checks that everything else makes, verify and me, against a bare handler.
+    async fn checks(&mut self, targets: [Option<f64>; 2], server: &Server, tokens: &Words) -> Result<(), Failed> {
+        let sessions = grouped(tokens.len());
         let drawn = tokens.drawn(DRAWS);
         let (verify, me) = (Arc::new(Requests::verify(drawn.clone())), Arc::new(Requests::me(drawn)));
         let (verified, told) = (template(server, &verify).await?.0, template(server, &me).await?.0);
         let bare = Server::bare(&self.yard, &Answers { verify: verified, me: told, ..Answers::default() })?;
-        for (name, requests) in [("verify", verify), ("me", me)] {
+        for ((name, requests), target) in [("verify", verify), ("me", me)].into_iter().zip(targets) {
             same_size(server, &bare, &requests, DIGITS).await?;
-            let duel = Duel::new(format!("{name}, {sessions} live sessions"), BARE, Some(size.ratio));
+            let duel = Duel::new(format!("{name}, {sessions} live sessions"), BARE, target);
             let duel = self.against(duel, server, &bare, requests).await?;
             self.report.duel(duel);
         }
         bare.stop()
     }
 
-    /// Lets the service and the bare handler answer the same requests.
+    /// Lets both sides answer the same requests.
     async fn against(
         &self,
         duel: Duel,
@@ -149,9 +161,19 @@ impl Run<'_> {
         bare: &Server,
         requests: Arc<Requests>,
     ) -> Result<Duel, Failed> {
-        let (ours, theirs) = (Load::new(Arc::clone(&requests)), Load::new(requests));
-        let length = self.plan.round;
-        let (ours, theirs) = (async || ours.round(server, length).await, async || theirs.round(bare, length).await);
+        self.between(duel, &[server], &[bare], requests).await
+    }
+
+    /// Lets both sides answer the same requests, each with all its servers.
+    async fn between(
+        &self,
+        duel: Duel,
+        ours: &[&Server],
+        theirs: &[&Server],
+        requests: Arc<Requests>,
+    ) -> Result<Duel, Failed> {
+        let (our, their, length) = (Load::new(Arc::clone(&requests)), Load::new(requests), self.plan.round);
+        let (ours, theirs) = (async || our.round(ours, length).await, async || their.round(theirs, length).await);
         duel.fight(self.plan, &self.progress, ours, theirs).await
     }
 
@@ -163,7 +185,7 @@ impl Run<'_> {
         let load = Load::new(Arc::new(Requests::bind(seed::employees(BOUND).drawn(DRAWS))));
         let mut commits = Commits::open(&theirs.directory)?;
         let (plan, duel) = (self.plan, Duel::new("sign-ins (bind)".into(), "SQLite alone", Some(SIGN_IN_RATIO)));
-        let (ours, theirs) = (async || load.round(&server, plan.round).await, async || commits.round(plan.round));
+        let (ours, theirs) = (async || load.round(&[&server], plan.round).await, async || commits.round(plan.round));
         self.report.duel(duel.fight(plan, &self.progress, ours, theirs).await?);
         server.stop()
     }

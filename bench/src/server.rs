@@ -9,8 +9,14 @@ use std::time::Duration;
 
 use crate::bare::Answers;
 use crate::failed::Failed;
+use crate::servers::Desk;
 use crate::stats::now;
 use crate::yard::Yard;
+
+/// Connections to PostgreSQL that a node has.
+pub(crate) const NODE_CONNECTIONS: usize = 10;
+
+const SERVE: [&str; 4] = ["serve", "--dev", "--listen", "127.0.0.1:0"];
 
 /// A server that is ready.
 #[derive(Debug)]
@@ -26,14 +32,23 @@ pub(crate) struct Server {
 impl Server {
     /// The service, with its store in `data`.
     pub(crate) fn deskpass(yard: &Yard, data: &Path) -> Result<Self, Failed> {
-        let mut command = Command::new(&yard.deskpass);
-        command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(data);
+        let mut command = yard.command(&yard.deskpass);
+        command.args(SERVE).arg("--data").arg(data);
         Self::start(yard, command, b"").map_err(|failed| failed.during("deskpass did not start"))
+    }
+
+    /// The service as a node of a desk, with these settings besides.
+    pub(crate) fn node(yard: &Yard, desk: &Desk, settings: &[(&str, &str)]) -> Result<Self, Failed> {
+        let mut command = yard.command(&yard.deskpass);
+        command.args(SERVE).env("DESKPASS_STORE__URL", &desk.store).env("DESKPASS_SHARED__URL", &desk.shared);
+        command.env("DESKPASS_STORE__CONNECTIONS", NODE_CONNECTIONS.to_string());
+        command.env("DESKPASS_SHARED__PREFIX", desk.name).envs(settings.iter().copied());
+        Self::start(yard, command, b"").map_err(|failed| failed.during("a node did not start"))
     }
 
     /// The bare handler, giving these answers.
     pub(crate) fn bare(yard: &Yard, answers: &Answers) -> Result<Self, Failed> {
-        let mut command = Command::new(&yard.bench);
+        let mut command = yard.command(&yard.bench);
         command.arg("bare");
         let line = serde_json::to_string(answers)? + "\n";
         Self::start(yard, command, line.as_bytes()).map_err(|failed| failed.during("the bare handler did not start"))
@@ -41,8 +56,6 @@ impl Server {
 
     fn start(yard: &Yard, mut command: Command, input: &[u8]) -> Result<Self, Failed> {
         let log = OpenOptions::new().create(true).append(true).open(yard.log())?;
-        // No settings but those given: neither from the environment nor from a file that lies about.
-        command.env_clear().current_dir(yard.path());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
         let start = now();
         let mut process = Process(command.spawn()?);
@@ -96,7 +109,7 @@ impl Drop for Process {
 }
 
 /// The last lines of a log, where whoever did not start says why.
-fn end_of(log: &Path) -> String {
+pub(crate) fn end_of(log: &Path) -> String {
     let text = fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<_> = text.lines().collect();
     lines.get(lines.len().saturating_sub(10)..).unwrap_or_default().join("\n")

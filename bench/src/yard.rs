@@ -1,6 +1,9 @@
 //! Where a run keeps its things: the binaries it starts and the directory it fills.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use tempfile::TempDir;
 
@@ -26,13 +29,22 @@ impl Yard {
             return Err(format!("there is no {missing}; build it first: cargo build --release -p deskpass").into());
         }
         let target = bench.parent().and_then(Path::parent).ok_or("the benchmark is not in a target directory")?;
-        let directory = tempfile::Builder::new().prefix("bench-").tempdir_in(target)?;
+        // PostgreSQL may run as somebody else, who must find the way to its own directory.
+        let open = Permissions::from_mode(0o755);
+        let directory = tempfile::Builder::new().prefix("bench-").permissions(open).tempdir_in(target)?;
         Ok(Self { deskpass, bench, directory })
     }
 
     /// Where the servers work, and so find no settings file.
     pub(crate) fn path(&self) -> &Path {
         self.directory.path()
+    }
+
+    /// A program with no settings but those given: neither from the environment nor from a file that lies about.
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().current_dir(self.path());
+        command
     }
 
     /// Where a store of this layout goes.

@@ -1,0 +1,61 @@
+//! The page that the figures stand on: one section for each group, replaced when that group is measured again.
+
+use crate::plan::Group;
+use crate::report::Report;
+
+const HEAD: &str = "# What was measured
+
+Both sides take turns, round by round, on one machine that the load generator shares (one thread, 64 connections).
+Figures are medians of the rounds, a ratio is that of the medians. *CPU each* is the processor time of the measured process
+for one request; *generator* is how much of a core the benchmark itself used: near 100 % it holds both sides back, and the
+times tell more than the ratio. The bare handler reads the same request and answers the same bytes, without looking anything
+up.
+";
+
+/// The page with these reports on it; groups that none of them is about stay as they are on the page `before`.
+pub(crate) fn with(reports: &[Report], before: &str) -> String {
+    let section = |group| match reports.iter().find(|report| report.group == group) {
+        Some(report) => Some(report.markdown()),
+        None => kept(before, group).map(str::to_owned),
+    };
+    let sections =
+        Group::ALL.into_iter().filter_map(|group| Some(format!("\n{}\n{}\n", heading(group), section(group)?.trim())));
+    HEAD.to_owned() + &sections.collect::<String>()
+}
+
+fn heading(group: Group) -> String {
+    format!("## {}\n", group.title())
+}
+
+/// What a page has under the heading of a group.
+fn kept(page: &str, group: Group) -> Option<&str> {
+    let (_, section) = page.split_once(&heading(group))?;
+    section.split("\n## ").next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(group: Group, version: &str) -> Report {
+        let mut report = Report::new(group, "today".into(), false);
+        version.clone_into(&mut report.version);
+        report
+    }
+
+    #[test]
+    fn a_group_that_was_not_measured_stays() {
+        let both = with(&[report(Group::ScaledOut, "version-1 two"), report(Group::Embedded, "version-1 one")], "");
+        assert!(both.find("version-1 one") < both.find("version-1 two") && both.contains("version-1 one"), "{both}");
+        let next = with(&[report(Group::ScaledOut, "version-2 two")], &both);
+        assert_eq!(next, both.replace("version-1 two", "version-2 two"));
+        let next = with(&[report(Group::Embedded, "version-2 one")], &next);
+        assert_eq!(next, both.replace("version-1", "version-2"));
+    }
+
+    #[test]
+    fn a_group_that_never_was_measured_has_no_section() {
+        let page = with(&[report(Group::Embedded, "one")], "# Something else\n");
+        assert!(page.contains(Group::Embedded.title()) && !page.contains(Group::ScaledOut.title()), "{page}");
+    }
+}

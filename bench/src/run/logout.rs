@@ -1,0 +1,129 @@
+//! How soon a logout on one node counts on another.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use super::Run;
+use crate::connection::Connection;
+use crate::failed::Failed;
+use crate::plan::LOGOUT_SECONDS;
+use crate::progress::grouped;
+use crate::report::duration;
+use crate::requests::{Requests, Words};
+use crate::rng::Rng;
+use crate::server::Server;
+use crate::stats::{nanoseconds, now, share};
+
+/// Logouts under way at once.
+const LANES: usize = 4;
+/// Milliseconds within which a logout comes at random. What nodes do at intervals would otherwise set the pace, and every
+/// logout come just after they have looked.
+const APART: usize = 250;
+/// How long the other node is asked without a pause.
+const CLOSELY: Duration = Duration::from_millis(5);
+/// The pause between two questions after that.
+const PAUSE: Duration = Duration::from_millis(1);
+/// A logout that has not reached the other node by then never will.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Run<'_> {
+    /// Times logouts on the first node until the second refuses, with as many tokens as the plan says from `start` on.
+    pub(super) async fn logouts(
+        &mut self,
+        when: &str,
+        nodes: [&Server; 2],
+        tokens: &Words,
+        start: usize,
+    ) -> Result<(), Failed> {
+        let count = self.plan.logouts;
+        self.progress
+            .step(format_args!("sign out on one node until the other knows, {when}, {} times", grouped(count)));
+        let addresses = nodes.map(|node| node.address);
+        let asks =
+            Arc::new(Asks { logout: Requests::logout(tokens.clone()), verify: Requests::verify(tokens.clone()) });
+        let lanes = (0..LANES).map(|lane| {
+            let mine = (start..start + count).skip(lane).step_by(LANES);
+            Lane { addresses, asks: Arc::clone(&asks), rng: Rng::seeded(u64::try_from(start + lane + 1).unwrap_or(1)) }
+                .run(mine)
+        });
+        let (mut busy, mut times): (JoinSet<_>, _) = (lanes.collect(), Vec::with_capacity(count));
+        while let Some(lane) = busy.join_next().await {
+            times.extend(lane??);
+        }
+        self.progress.at("logout", times.len(), count);
+        times.sort_unstable();
+        let [median, p99, most] = [50, 99, 100].map(|percent| share(&times, percent));
+        let figure = format!("{}, p99 {}, at most {}", duration(median), duration(p99), duration(most));
+        let target = Some((&*format!("{LOGOUT_SECONDS} s"), most <= LOGOUT_SECONDS));
+        let name = format!("logout on one node until another refuses, {when}");
+        self.report.figure(&name, &format!("median of {}", grouped(count)), &figure, target);
+        Ok(())
+    }
+}
+
+struct Asks {
+    logout: Requests,
+    verify: Requests,
+}
+
+/// Logouts one after the other.
+struct Lane {
+    addresses: [SocketAddr; 2],
+    asks: Arc<Asks>,
+    rng: Rng,
+}
+
+impl Lane {
+    async fn run(mut self, tokens: impl Iterator<Item = usize>) -> Result<Vec<u32>, Failed> {
+        let [here, there] = self.addresses;
+        let (mut here, mut there) = (Connection::open(here).await?, Connection::open(there).await?);
+        let mut times = Vec::new();
+        for token in tokens {
+            sleep(Duration::from_millis(u64::try_from(self.rng.below(APART))?)).await;
+            times.push(nanoseconds(self.logout(token, &mut here, &mut there).await?));
+        }
+        Ok(times)
+    }
+
+    async fn logout(&self, token: usize, here: &mut Connection, there: &mut Connection) -> Result<Duration, Failed> {
+        let Asks { logout, verify } = &*self.asks;
+        if !is_valid(verify, token, there).await? {
+            return Err("a token was refused before its logout".into());
+        }
+        let mut request = Vec::new();
+        logout.write(token, &mut request);
+        let answer = here.exchange(&request).await?;
+        if !logout.accepts(answer) {
+            return Err(format!("a logout failed:\n{}", answer.text()).into());
+        }
+        let answered = now();
+        while is_valid(verify, token, there).await? {
+            let waited = answered.elapsed();
+            if waited > PATIENCE {
+                return Err(format!("a token is still valid {PATIENCE:?} after its logout").into());
+            }
+            if waited > CLOSELY {
+                sleep(PAUSE).await;
+            }
+        }
+        Ok(answered.elapsed())
+    }
+}
+
+/// Whether a node takes a token for valid. Anything but yes or no is an error.
+async fn is_valid(verify: &Requests, token: usize, node: &mut Connection) -> Result<bool, Failed> {
+    let mut request = Vec::new();
+    if !verify.write(token, &mut request) {
+        return Err("there are not so many tokens".into());
+    }
+    let answer = node.exchange(&request).await?;
+    match verify.accepts(answer) {
+        false if answer.is_ok() && answer.has(b"\"valid\":false") => Ok(false),
+        false => Err(format!("neither valid nor refused:\n{}", answer.text()).into()),
+        true => Ok(true),
+    }
+}
