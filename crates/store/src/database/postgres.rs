@@ -27,7 +27,7 @@ use crate::cache::{Cache, Change, Trust};
 use crate::{Cause, StoreError};
 use connection::State;
 use journal::Reader;
-use pool::{Failure, Pool};
+use pool::{Failure, Pool, Use};
 use server::Server;
 
 /// A database server that several nodes share.
@@ -83,7 +83,7 @@ impl Shared {
         &self,
         query: impl Fn(&Sql) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.pool.run(move |sql| query(sql).map_err(Failure::Undone)).await
+        self.pool.run(Use::Read, move |sql| query(sql).map_err(Failure::Undone)).await
     }
 
     pub(super) async fn write<T: Send + 'static>(
@@ -91,7 +91,7 @@ impl Shared {
         work: impl Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (cache, changed) = (Arc::clone(&self.cache), Arc::clone(&self.changed));
-        self.pool.run(move |sql| transact(sql, &work, &cache, &changed)).await
+        self.pool.run(Use::Write, move |sql| transact(sql, &work, &cache, &changed)).await
     }
 
     /// Fires after this node has changed something that others should hear of.

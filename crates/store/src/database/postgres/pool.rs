@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::connection::{Connection, State};
@@ -35,33 +35,59 @@ pub(super) struct Pool(Arc<Inner>);
 struct Inner {
     server: Server,
     idle: Mutex<Vec<Connection>>,
-    permits: Arc<Semaphore>,
+    /// For every use.
+    all: Arc<Semaphore>,
+    /// For writes, besides. Fewer: whoever waits for rows that somebody holds must leave something to those who only read.
+    writes: Arc<Semaphore>,
+}
+
+/// What a connection is wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    Read,
+    Write,
 }
 
 impl Pool {
     pub(super) fn new(server: Server, connections: usize) -> Self {
-        let permits = Arc::new(Semaphore::new(connections.max(1)));
-        Self(Arc::new(Inner { server, idle: Mutex::default(), permits }))
+        let all = connections.max(1);
+        let writes = all - all / 4;
+        let (all, writes) = (Arc::new(Semaphore::new(all)), Arc::new(Semaphore::new(writes)));
+        Self(Arc::new(Inner { server, idle: Mutex::default(), all, writes }))
     }
 
     /// Does a piece of work on a connection of its own. It runs to its end even when the caller stops waiting, and may be
     /// begun again where nothing of it remains.
     pub(super) async fn run<T: Send + 'static>(
         &self,
+        wanted_for: Use,
         work: impl Fn(&Sql) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StoreError> {
         let deadline = Instant::now() + PATIENCE;
         let busy = |_| StoreError::new(Cause::Overloaded, "every connection to the database is busy");
         let late = |_| StoreError::new(Cause::Unavailable, "the database did not answer in time");
         let ended = |error: &dyn std::error::Error| StoreError::new(Cause::Unavailable, error.to_string());
-        let permit = timeout(TURN, Arc::clone(&self.0.permits).acquire_owned()).await.map_err(busy)?;
-        let (permit, pool) = (permit.map_err(|error| ended(&error))?, Arc::clone(&self.0));
+        let permits = timeout(TURN, self.turn(wanted_for)).await.map_err(busy)?;
+        let (permits, pool) = (permits.map_err(|error| ended(&error))?, Arc::clone(&self.0));
         let job = tokio::task::spawn_blocking(move || {
             // Held until the work is done, also when nobody waits for it any more.
-            let _permit = permit;
+            let _permits = permits;
             pool.attempt(deadline, &work)
         });
         timeout_at(deadline + GRACE, job).await.map_err(late)?.map_err(|error| ended(&error))?
+    }
+}
+
+impl Pool {
+    async fn turn(
+        &self,
+        wanted_for: Use,
+    ) -> Result<(Option<OwnedSemaphorePermit>, OwnedSemaphorePermit), AcquireError> {
+        let write = match wanted_for {
+            Use::Read => None,
+            Use::Write => Some(Arc::clone(&self.0.writes).acquire_owned().await?),
+        };
+        Ok((write, Arc::clone(&self.0.all).acquire_owned().await?))
     }
 }
 
