@@ -112,3 +112,45 @@ fn trust(extra: Option<&Path>) -> Result<ClientConfig, OpenError> {
 fn deepest(error: &dyn std::error::Error) -> String {
     std::iter::successors(Some(error), |error| error.source()).last().map_or_else(String::new, ToString::to_string)
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    fn server(url: &str) -> Server {
+        Server::new(&Postgres { url: url.to_owned(), connections: 1, ca_file: None }).unwrap()
+    }
+
+    #[test]
+    fn over_a_network_only_encrypted_unless_said_otherwise() {
+        for (url, mode) in [
+            ("postgres://desk:secret@db.example.com/desk", SslMode::Require),
+            ("postgres://desk:secret@10.0.0.5/desk", SslMode::Require),
+            ("postgres://desk@127.0.0.1,db.example.com/desk", SslMode::Require),
+            ("postgres://desk:secret@db.example.com/desk?sslmode=disable", SslMode::Disable),
+            ("postgres://desk:secret@db.example.com/desk?sslmode=prefer", SslMode::Prefer),
+            ("postgres://desk@127.0.0.1/desk", SslMode::Disable),
+            ("postgres://desk@[::1]/desk", SslMode::Disable),
+            ("postgres://desk@localhost/desk", SslMode::Disable),
+            ("postgres:///desk?host=/run/postgresql", SslMode::Disable),
+            ("postgres://desk@localhost/desk?sslmode=require", SslMode::Require),
+        ] {
+            assert_eq!(server(url).config.get_ssl_mode(), mode, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_server_is_told_without_its_password() {
+        let told = server("postgres://desk:secret@db.example.com:6432/help?sslmode=require");
+        assert_eq!(told.to_string(), "PostgreSQL at db.example.com:6432, database help");
+        assert!(!format!("{told:?}").contains("secret"));
+        let refused = Server::new(&Postgres {
+            url: "postgres://desk:secret@db/x?nonsense=1".to_owned(),
+            connections: 1,
+            ca_file: None,
+        });
+        let told = refused.unwrap_err().to_string();
+        assert!(told.contains("store.url") && !told.contains("secret"), "{told}");
+    }
+}
