@@ -1,36 +1,33 @@
-//! Where the database server is, and how far it is trusted.
+//! Where the database server is, and how it is spoken to.
 
 use std::fmt;
-use std::path::Path;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::ClientConfig;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
-use rustls_platform_verifier::Verifier;
+use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::{Client, Config, Error};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::Postgres;
-use crate::OpenError;
+use crate::{OpenError, tls};
 
 /// How long one address may take to answer; there may be several.
 const CONNECT: Duration = Duration::from_secs(1);
 
-/// The server of this desk.
+/// Where the database server is.
 #[derive(Clone)]
-pub(super) struct Server {
+pub(super) struct Address {
     config: Config,
     tls: MakeRustlsConnect,
 }
 
-impl Server {
+impl Address {
     pub(super) fn new(settings: &Postgres) -> Result<Self, OpenError> {
         let mut config: Config = settings.url.parse().map_err(|error: Error| {
             // The parser names the option and the reason, never the password.
-            OpenError::Url { key: "store.url", why: deepest(&error) }
+            OpenError::Url(deepest(&error))
         })?;
         // After a failover the one that takes writes is the one to talk to.
         config.target_session_attrs(TargetSessionAttrs::ReadWrite).connect_timeout(CONNECT);
@@ -38,7 +35,7 @@ impl Server {
         if config.get_application_name().is_none() {
             config.application_name("deskpass");
         }
-        if !settings.url.contains("sslmode=") {
+        if !says_how(&settings.url) {
             // Over a network only encrypted, unless the operator says otherwise.
             config.ssl_mode(if is_near(&config) { SslMode::Disable } else { SslMode::Require });
         } else if !is_near(&config) && config.get_ssl_mode() != SslMode::Require {
@@ -46,8 +43,13 @@ impl Server {
                 "the connection to PostgreSQL need not be encrypted: store.url does not say sslmode=require"
             );
         }
-        let tls = MakeRustlsConnect::new(trust(settings.ca_file.as_deref())?);
-        Ok(Self { config, tls })
+        let mut trusted = RootCertStore::empty();
+        trusted.add_parsable_certificates(tls::authorities(settings.ca_file.as_deref())?);
+        let client = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| OpenError::Url(error.to_string()))?;
+        let client = client.with_root_certificates(trusted).with_no_client_auth();
+        Ok(Self { config, tls: MakeRustlsConnect::new(client) })
     }
 
     /// The same server, also where it takes no writes: for whoever wants to know why.
@@ -64,14 +66,14 @@ impl Server {
     }
 }
 
-impl fmt::Debug for Server {
+impl fmt::Debug for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
 /// The part of the address that is nobody's secret.
-impl fmt::Display for Server {
+impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hosts = self.config.get_hosts().iter().map(|host| match host {
             Host::Tcp(name) => name.clone(),
@@ -85,28 +87,24 @@ impl fmt::Display for Server {
     }
 }
 
+/// Whether the address itself says whether to encrypt.
+fn says_how(url: &str) -> bool {
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    query.split('&').any(|pair| pair.starts_with("sslmode="))
+}
+
 /// Whether nothing that is said leaves the machine.
 fn is_near(config: &Config) -> bool {
     let near = |host: &Host| match host {
         Host::Unix(_) => true,
-        Host::Tcp(name) => {
-            name == "localhost" || name.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback())
-        }
+        Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|address: IpAddr| address.is_loopback()),
     };
-    config.get_hosts().iter().all(near)
-}
-
-/// Trusts whom this machine trusts, and whoever is named besides.
-fn trust(extra: Option<&Path>) -> Result<ClientConfig, OpenError> {
-    let wrong = |why: String| OpenError::Authority { why };
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let named = extra.map(CertificateDer::pem_file_iter).transpose().map_err(|error| wrong(error.to_string()))?;
-    let named = named.into_iter().flatten().collect::<Result<Vec<_>, _>>().map_err(|error| wrong(error.to_string()))?;
-    let verifier = Verifier::new_with_extra_roots(named, Arc::clone(&provider));
-    let verifier = verifier.map_err(|error| wrong(error.to_string()))?;
-    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let builder = builder.map_err(|error| wrong(error.to_string()))?;
-    Ok(builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
+    // Where numbers are given, names are only for show.
+    let (hosts, numbers) = (config.get_hosts(), config.get_hostaddrs());
+    match numbers {
+        [] => !hosts.is_empty() && hosts.iter().all(near),
+        numbers => numbers.iter().all(IpAddr::is_loopback),
+    }
 }
 
 fn deepest(error: &dyn std::error::Error) -> String {
@@ -118,8 +116,8 @@ fn deepest(error: &dyn std::error::Error) -> String {
 mod tests {
     use super::*;
 
-    fn server(url: &str) -> Server {
-        Server::new(&Postgres { url: url.to_owned(), connections: 1, ca_file: None }).unwrap()
+    fn address(url: &str) -> Address {
+        Address::new(&Postgres { url: url.to_owned(), connections: 1, ca_file: None }).unwrap()
     }
 
     #[test]
@@ -134,18 +132,22 @@ mod tests {
             ("postgres://desk@[::1]/desk", SslMode::Disable),
             ("postgres://desk@localhost/desk", SslMode::Disable),
             ("postgres:///desk?host=/run/postgresql", SslMode::Disable),
+            ("postgres:///desk?hostaddr=10.0.0.5", SslMode::Require),
+            ("postgres://desk@localhost/desk?hostaddr=10.0.0.5", SslMode::Require),
+            ("postgres://desk@db.example.com/desk?hostaddr=127.0.0.1", SslMode::Disable),
+            ("postgres://desk:sslmode=disable@db.example.com/desk", SslMode::Require),
             ("postgres://desk@localhost/desk?sslmode=require", SslMode::Require),
         ] {
-            assert_eq!(server(url).config.get_ssl_mode(), mode, "{url}");
+            assert_eq!(address(url).config.get_ssl_mode(), mode, "{url}");
         }
     }
 
     #[test]
     fn a_server_is_told_without_its_password() {
-        let told = server("postgres://desk:secret@db.example.com:6432/help?sslmode=require");
+        let told = address("postgres://desk:secret@db.example.com:6432/help?sslmode=require");
         assert_eq!(told.to_string(), "PostgreSQL at db.example.com:6432, database help");
         assert!(!format!("{told:?}").contains("secret"));
-        let refused = Server::new(&Postgres {
+        let refused = Address::new(&Postgres {
             url: "postgres://desk:secret@db/x?nonsense=1".to_owned(),
             connections: 1,
             ca_file: None,
