@@ -25,7 +25,6 @@ mod envelope;
 mod faults;
 mod migrations;
 mod model;
-mod nodes;
 mod outages;
 mod pages;
 mod platform;

@@ -29,6 +29,11 @@ fn encrypt(place: &Place, key: &str, certificate: &str) {
     }
     place.query("ALTER SYSTEM SET ssl = on");
     place.query("SELECT pg_reload_conf()");
+    // The server hears of it in its own time.
+    let began = std::time::Instant::now();
+    while place.query("SHOW ssl") != ["on"] {
+        assert!(began.elapsed() < std::time::Duration::from_secs(10));
+    }
 }
 
 fn required(place: &Place) -> Place {
