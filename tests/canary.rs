@@ -32,7 +32,8 @@ impl Scene {
         command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(self.directory.path());
         with_settings(&mut command, self.pair.iter().flat_map(|(_, place)| place.settings()));
         with_settings(&mut command, [("log.level", "trace"), ("log.format", format)]);
-        command.stderr(Stdio::from(self.log.reopen().unwrap()));
+        let log = std::fs::OpenOptions::new().append(true).open(self.log.path()).unwrap();
+        command.stderr(Stdio::from(log));
         Process::spawn(command)
     }
 
@@ -268,7 +269,8 @@ fn the_passwords_of_the_pair_stay_secret() {
             command.current_dir(directory.path()).args(arguments).arg("--dev");
             with_settings(&mut command, place.settings().into_iter().chain([("log.level", "trace")]));
             let output = command.output().unwrap();
-            let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+            let text =
+                format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
             assert_eq!(output.status.success(), is_fine, "{arguments:?} {text}");
             assert!(!text.contains("canary"), "{arguments:?} told a password:\n{text}");
         }
