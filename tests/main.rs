@@ -38,4 +38,5 @@ mod redirects;
 mod rolling;
 mod routes;
 mod server;
+mod tls;
 mod verify_file;

@@ -268,9 +268,9 @@ async fn without_postgres_nothing_is_valid_and_all_heals_alone() {
         ended.push(token);
         // Every other time it does not stop but stand still, which is harder to notice.
         if cycle % 2 == 0 {
-            cluster.servers.stop_postgres()
+            cluster.servers.stop_postgres();
         } else {
-            cluster.servers.pause_postgres()
+            cluster.servers.pause_postgres();
         }
         // What was read a moment ago may be believed for a moment.
         sleep(LAG).await;
@@ -279,9 +279,9 @@ async fn without_postgres_nothing_is_valid_and_all_heals_alone() {
             soon(HEALED, "not ready", async || client.get("/api/ready", &[]).await.status == 503).await;
         }
         if cycle % 2 == 0 {
-            cluster.servers.start_postgres()
+            cluster.servers.start_postgres();
         } else {
-            cluster.servers.resume_postgres()
+            cluster.servers.resume_postgres();
         }
         for client in &mut clients {
             soon(HEALED, "ready again", async || client.get("/api/ready", &[]).await.status == 200).await;
