@@ -18,6 +18,7 @@ mod cli;
 mod cli_copy;
 mod cli_doctor;
 mod cli_link;
+mod cli_pair;
 mod cli_simulate;
 mod cluster;
 mod durability;
