@@ -109,7 +109,7 @@ fn transact<T>(
     cache: &Cache,
     changed: &Notify,
 ) -> Result<T, Failure> {
-    connection.batch("BEGIN").map_err(Failure::Undone)?;
+    connection.begin();
     let (done, mut touched) = match prepared(connection, work) {
         Ok(prepared) => prepared,
         Err(error) => {
@@ -118,7 +118,7 @@ fn transact<T>(
             return Err(Failure::Undone(error));
         }
     };
-    let committed = connection.batch("COMMIT").map_err(Failure::Unknown);
+    let committed = connection.commit().map_err(Failure::Unknown);
     // Of a new session nobody else knows, and this node must not either: somebody may have ended it by now, and this node
     // have heard of that.
     touched.retain(|change| !matches!(change, Change::Born(..)));

@@ -10,6 +10,7 @@ use std::fmt;
 use std::pin::pin;
 
 use bytes::BytesMut;
+use futures_util::future::join;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
@@ -81,6 +82,8 @@ pub(crate) struct Connection {
     statements: RefCell<HashMap<String, Statement>>,
     deadline: Cell<Instant>,
     state: Cell<State>,
+    /// Whether a transaction is to be begun with whatever is asked next.
+    opening: Cell<bool>,
 }
 
 impl Connection {
@@ -95,8 +98,14 @@ impl Connection {
             drop(tokio::spawn(driver));
             Ok::<_, StoreError>(client)
         })?;
-        let (statements, state) = (RefCell::default(), Cell::new(State::Well));
-        let connection = Self { runtime: Some(runtime), client, statements, deadline: Cell::new(deadline), state };
+        let connection = Self {
+            runtime: Some(runtime),
+            client,
+            statements: RefCell::default(),
+            deadline: Cell::new(deadline),
+            state: Cell::new(State::Well),
+            opening: Cell::new(false),
+        };
         connection.batch(SESSION)?;
         Ok(connection)
     }
@@ -105,7 +114,19 @@ impl Connection {
     pub(super) fn lend(&self, deadline: Instant) -> Sql<'_> {
         self.deadline.set(deadline);
         self.state.set(State::Well);
+        self.opening.set(false);
         Sql::Postgres(self)
+    }
+
+    /// Begins a transaction together with whatever is asked next, so that nobody waits for it alone.
+    pub(super) fn begin(&self) {
+        self.opening.set(true);
+    }
+
+    /// Ends the transaction, so that it counts.
+    pub(super) fn commit(&self) -> Result<(), StoreError> {
+        // Nothing was asked, so there is none.
+        if self.opening.take() { Ok(()) } else { self.batch("COMMIT") }
     }
 
     /// How it has come through what it was lent for.
@@ -170,7 +191,16 @@ impl Connection {
     fn wait<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
         let stopped = || StoreError::unavailable(&"the connection was closed");
         let runtime = self.runtime.as_ref().ok_or_else(stopped)?;
-        match runtime.block_on(async { timeout_at(self.deadline.get(), answer).await }) {
+        let opening = self.opening.take();
+        let asked = async {
+            if !opening {
+                return answer.await;
+            }
+            // In this order: what is polled first is sent first.
+            let (began, answer) = join(self.client.batch_execute("BEGIN"), answer).await;
+            began.and(answer)
+        };
+        match runtime.block_on(async { timeout_at(self.deadline.get(), asked).await }) {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => {
                 self.state.set(State::after(&error));
