@@ -224,11 +224,19 @@ on_nodes! {
             client.sign_in("user01").await;
         }
         one.clock.wind(Duration::from_hours(17));
-        let (here, there) = tokio::join!(one.auth().sweep_in_turn(), other.auth().sweep_in_turn());
-        let mut swept = [here.unwrap(), there.unwrap()];
-        swept.sort_unstable();
-        assert_eq!(swept, [0, 3]);
+        let swept = one.auth().sweep_in_turn().await.unwrap();
+        assert_eq!(swept, 3);
         assert_eq!(one.query("SELECT count(*) FROM session"), ["0"]);
+        // It has done it for both.
+        let now = one.clock.now();
+        for node in [&one, &other] {
+            assert!(!node.auth().store.takes_broom(now, now + Duration::from_secs(50)).await.unwrap());
+        }
+        let now = now + Duration::from_mins(1);
+        let (here, there) = (&one.auth().store, &other.auth().store);
+        let until = now + Duration::from_secs(50);
+        let (here, there) = tokio::join!(here.takes_broom(now, until), there.takes_broom(now, until));
+        assert_ne!(here.unwrap(), there.unwrap(), "one of two");
     }
 
     async fn what_administrators_change_on_one_node_counts_on_another() {

@@ -241,6 +241,28 @@ async fn without_redis_sessions_go_on_and_new_codes_wait() {
     }
 }
 
+/// Connections that died while nobody used them are nobody's trouble.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_restart_of_postgres_the_first_call_succeeds_too() {
+    let servers = Servers::private();
+    let place = servers.place();
+    let node = Process::node(&place, &[]);
+    let mut client = Client::connect(&node.address).await;
+    let token = client.sign_in("admin01").await;
+    let mut all = JoinSet::new();
+    for _ in 0..8 {
+        let address = node.address.clone();
+        all.spawn(async move { Client::connect(&address).await.sign_in("user01").await });
+    }
+    all.join_all().await;
+    servers.stop_postgres();
+    servers.start_postgres();
+    for _ in 0..20 {
+        client.switch(&token, "agent").await.data();
+        client.me(&token).await.data();
+    }
+}
+
 /// Calls of every kind while PostgreSQL is away: each ends in time, with a fault or with an answer that was true a moment ago.
 async fn while_it_is_away(client: &mut Client, live: &str, ended: &[String]) {
     let calls = [

@@ -11,9 +11,9 @@ use super::connection::{Connection, State};
 use crate::{Cause, StoreError};
 
 /// How long anybody waits for the database, all in all.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_millis(2_200);
 /// How long of it for a connection that is free.
-const TURN: Duration = Duration::from_secs(1);
+const TURN: Duration = Duration::from_millis(1_500);
 /// How much later than that whoever waits gives up, though the thread has not said so.
 const GRACE: Duration = Duration::from_millis(200);
 /// How often a piece of work is begun again.
