@@ -96,8 +96,9 @@ pub(super) static KEYS: &[Key] = &[
         "Where PostgreSQL is, for several nodes on the same data; one node does well without it, on the \
          embedded database in data. Goes together with shared.url: both or neither. Of a user and password, \
          the characters @ : / ? # % and blanks are percent-encoded: p@ss is written p%40ss. Keep a password \
-         out of files that others read: DESKPASS_STORE__URL_FILE names one of its own. sslmode=require \
-         behind a ? insists on encryption.",
+         out of files that others read: DESKPASS_STORE__URL_FILE names one of its own. Over a network \
+         TLS is required, with a certificate that this machine or tls.ca_file trusts, unless sslmode=prefer or \
+         sslmode=disable behind a ? says otherwise; on loopback and sockets none is used unless sslmode=require does.",
     ),
     key(
         "store.connections",
@@ -112,7 +113,8 @@ pub(super) static KEYS: &[Key] = &[
         Optional { development: None, example: "redis://redis.example.com:6379" },
         "Where Redis or Valkey is: it holds what nodes share and may be lost, such as sign-ins under way. Goes \
          together with store.url: both or neither. Percent-encoding as there. A password without a user \
-         follows a colon: redis://:PASSWORD@redis.example.com.",
+         follows a colon: redis://:PASSWORD@redis.example.com. rediss:// is the same over TLS; also \
+         redis-sentinel://HOST:PORT,HOST:PORT/MASTER and redis-cluster://HOST:PORT,HOST:PORT, and each with rediss.",
     ),
     key(
         "shared.prefix",
