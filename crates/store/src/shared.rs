@@ -1,6 +1,7 @@
 //! What may be lost: sign-ins under way, flows, codes seen. Whoever loses one tries again.
 
 mod in_process;
+mod limits;
 mod redis;
 mod shelf;
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use self::redis::{InRedis, Server};
 use crate::StoreError;
 
+pub use self::limits::{Counted, Limits};
 pub use self::redis::{Bus, Redis, RedisExam, examine_redis};
 pub use shelf::{Changes, Perishable, Shelf};
 
@@ -42,6 +44,8 @@ pub struct Shared<Progress> {
     pub tokens: Shelf<PlatformToken>,
     /// Who is at something that only one node should do at a time.
     pub leases: Shelf<Lease>,
+    /// Who has asked how often.
+    pub limits: Limits,
     /// What all shelves have in common when they are not in this process.
     server: Option<Arc<Server>>,
 }
@@ -65,6 +69,7 @@ impl<Progress> Shared<Progress> {
             codes: Shelf::in_process(RECORDS),
             tokens: Shelf::in_process(RECORDS),
             leases: Shelf::in_process(RECORDS),
+            limits: Limits::new(None),
             server: None,
         }
     }
@@ -86,6 +91,7 @@ impl<Progress> Shared<Progress> {
             codes: Shelf::in_redis(InRedis::new(at(), "code", RECORDS)),
             tokens: Shelf::in_redis(InRedis::new(at(), "token", RECORDS)),
             leases: Shelf::in_redis(InRedis::new(at(), "lease", RECORDS)),
+            limits: Limits::new(Some(at())),
             server: Some(server),
         })
     }
