@@ -4,7 +4,64 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::harness::{Client, PRODUCTION, Process, binary, cookies, fragment, location, request};
+use crate::harness::{
+    Client, PASSWORDS, PRODUCTION, Place, Process, Servers, Stage, binary, cookies, fragment, location, request,
+    with_settings,
+};
+
+/// A service that tells its log everything, with nobody else on its store.
+struct Scene {
+    directory: tempfile::TempDir,
+    log: tempfile::NamedTempFile,
+    /// Where things are kept, by servers of its own.
+    pair: Option<(Servers, Place)>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let pair = (Stage::current() == Stage::ScaledOut).then(|| {
+            let servers = Servers::locked();
+            let place = servers.place();
+            (servers, place)
+        });
+        Self { directory: tempfile::tempdir().unwrap(), log: tempfile::NamedTempFile::new().unwrap(), pair }
+    }
+
+    fn serve(&self, format: &str) -> Process {
+        let mut command = binary();
+        command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(self.directory.path());
+        with_settings(&mut command, self.pair.iter().flat_map(|(_, place)| place.settings()));
+        with_settings(&mut command, [("log.level", "trace"), ("log.format", format)]);
+        let log = std::fs::OpenOptions::new().append(true).open(self.log.path()).unwrap();
+        command.stderr(Stdio::from(log));
+        Process::spawn(command)
+    }
+
+    /// All that was written to the log, which has no password in it.
+    fn log(&self) -> String {
+        let log = std::fs::read_to_string(self.log.path()).unwrap();
+        assert!(!log.contains("canary"), "the log has a password");
+        log
+    }
+
+    /// Everything that is kept anywhere.
+    fn kept(&self) -> Vec<Vec<u8>> {
+        let paths = std::fs::read_dir(self.directory.path()).unwrap().map(|entry| entry.unwrap().path());
+        let files = paths.filter(|path| path.is_file()).map(|path| std::fs::read(path).unwrap());
+        let rows = self.pair.iter().flat_map(|(_, place)| place.rows()).map(String::into_bytes);
+        files.chain(rows).chain(self.shared()).collect()
+    }
+
+    /// Everything in Redis, names and all.
+    fn shared(&self) -> Vec<Vec<u8>> {
+        let records = self.pair.iter().flat_map(|(_, place)| place.records());
+        records.flat_map(|(key, value)| [key.into_bytes(), value]).collect()
+    }
+}
+
+fn is_in(needle: &str, things: &[Vec<u8>]) -> bool {
+    things.iter().any(|thing| thing.windows(needle.len()).any(|window| window == needle.as_bytes()))
+}
 
 /// Everything a client can do wrong with a token in its hand; returns every answer but the ones that hand the token over.
 async fn misuse(client: &mut Client, token: &str) -> Vec<String> {
@@ -31,35 +88,24 @@ async fn misuse(client: &mut Client, token: &str) -> Vec<String> {
     out
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_token_reaches_no_log_no_error_no_figure_and_no_file() {
-    let directory = tempfile::tempdir().unwrap();
-    for format in ["json", "text"] {
-        let mut command = binary();
-        command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(directory.path());
-        command.env("DESKPASS_LOG__LEVEL", "trace").env("DESKPASS_LOG__FORMAT", format);
-        let log = tempfile::NamedTempFile::new().unwrap();
-        command.stderr(Stdio::from(log.reopen().unwrap()));
-        let process = Process::spawn(command);
-        let mut client = Client::connect(&process.address).await;
-        let token = client.sign_in("admin01").await;
-        let random = &token[4..47];
-        // A role asked for is named in the refusal, so that people see what they mistyped; nothing else is repeated.
-        let answers = misuse(&mut client, &token).await;
-        let repeated: Vec<_> = answers.iter().filter(|answer| answer.contains(random)).collect();
-        assert_eq!(repeated.len(), 1, "{repeated:?}");
-        assert!(repeated[0].contains("role_not_held"));
-        process.kill();
-        let log = std::fs::read_to_string(log.path()).unwrap();
-        assert!(log.contains("answered") && log.contains("signed in"), "the log is silent: this test looks at nothing");
-        assert!(!log.contains(random), "the log has the token");
-        for entry in std::fs::read_dir(directory.path()).unwrap() {
-            let path = entry.unwrap().path();
-            if !path.is_file() {
-                continue;
-            }
-            let bytes = std::fs::read(&path).unwrap();
-            assert!(!bytes.windows(random.len()).any(|window| window == random.as_bytes()), "{path:?} has the token");
+on_every_store! {
+    async fn a_token_reaches_no_log_no_error_no_figure_and_no_file() {
+        let scene = Scene::new();
+        for format in ["json", "text"] {
+            let process = scene.serve(format);
+            let mut client = Client::connect(&process.address).await;
+            let token = client.sign_in("admin01").await;
+            let random = &token[4..47];
+            // A role asked for is named in the refusal, so that people see what they mistyped; nothing else is repeated.
+            let answers = misuse(&mut client, &token).await;
+            let repeated: Vec<_> = answers.iter().filter(|answer| answer.contains(random)).collect();
+            assert_eq!(repeated.len(), 1, "{repeated:?}");
+            assert!(repeated[0].contains("role_not_held"));
+            process.kill();
+            let log = scene.log();
+            assert!(log.contains("answered") && log.contains("signed in"), "the log is silent: this test looks at nothing");
+            assert!(!log.contains(random), "the log has the token");
+            assert!(!is_in(random, &scene.kept()), "the token is kept somewhere");
         }
     }
 }
@@ -71,10 +117,8 @@ fn settings_that_are_secret_stay_so() {
     let production = |arguments: &[&str]| {
         let mut command = binary();
         command.current_dir(directory.path()).args(arguments);
-        for (key, value) in PRODUCTION {
-            command.env(format!("DESKPASS_{}", key.to_uppercase().replace('.', "__")), value);
-        }
-        command.env("DESKPASS_LOG__LEVEL", "trace");
+        with_settings(&mut command, PRODUCTION);
+        with_settings(&mut command, [("log.level", "trace")]);
         command
     };
     for arguments in [
@@ -142,40 +186,93 @@ async fn sign_in_every_way(client: &mut Client, address: &str) -> Vec<String> {
     ]
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_on_the_way_through_the_platform_reaches_log_figure_or_file() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut command = binary();
-    command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(directory.path());
-    command.env("DESKPASS_LOG__LEVEL", "trace").env("DESKPASS_LOG__FORMAT", "json");
-    let log = tempfile::NamedTempFile::new().unwrap();
-    command.stderr(Stdio::from(log.reopen().unwrap()));
-    let process = Process::spawn(command);
-    let mut client = Client::connect(&process.address).await;
-    let secrets = sign_in_every_way(&mut client, &process.address).await;
-    let figures = client.get("/metrics", &[]).await.body;
-    process.kill();
-    let log = std::fs::read_to_string(log.path()).unwrap();
-    assert!(
-        log.contains("signed in") && log.contains("a sign-in failed"),
-        "the log is silent: this test looks at nothing"
-    );
-    assert!(figures.contains("deskpass_platform_sign_ins_refused_total{why=\"platform_unavailable\"} 3"), "{figures}");
-    let files: Vec<_> = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
-    let files: Vec<_> = files.iter().filter(|path| path.is_file()).map(|path| std::fs::read(path).unwrap()).collect();
-    for secret in secrets {
-        // Our own kinds begin with a prefix that the log may name.
-        let random = secret.get(4..47).unwrap_or(&secret);
-        assert!(random.len() >= 20, "{secret}");
-        for text in [&log, &figures] {
-            let at = text.find(random).map(|at| &text[at.saturating_sub(300)..at]);
-            assert_eq!(at, None, "{secret} is told");
-        }
+on_every_store! {
+    async fn nothing_on_the_way_through_the_platform_reaches_log_figure_or_file() {
+        let scene = Scene::new();
+        let process = scene.serve("json");
+        let mut client = Client::connect(&process.address).await;
+        let secrets = sign_in_every_way(&mut client, &process.address).await;
+        let figures = client.get("/metrics", &[]).await.body;
+        process.kill();
+        let log = scene.log();
         assert!(
-            !files.iter().any(|file| file.windows(random.len()).any(|window| window == random.as_bytes())),
-            "{secret} is on disk"
+            log.contains("signed in") && log.contains("a sign-in failed"),
+            "the log is silent: this test looks at nothing"
         );
+        assert!(figures.contains("deskpass_platform_sign_ins_refused_total{why=\"platform_unavailable\"} 3"), "{figures}");
+        let kept = scene.kept();
+        for secret in secrets {
+            // Our own kinds begin with a prefix that the log may name.
+            let random = secret.get(4..47).unwrap_or(&secret);
+            assert!(random.len() >= 20, "{secret}");
+            for text in [&log, &figures] {
+                let at = text.find(random).map(|at| &text[at.saturating_sub(300)..at]);
+                assert_eq!(at, None, "{secret} is told");
+            }
+            assert!(!is_in(random, &kept), "{secret} is kept somewhere");
+        }
+        // What the platform is asked with is in the address of the question, which nobody may write down.
+        assert!(!log.contains("corpsecret") && !log.contains("access_token="), "an address of the platform's is told");
     }
-    // What the platform is asked with is in the address of the question, which nobody may write down.
-    assert!(!log.contains("corpsecret") && !log.contains("access_token="), "an address of the platform's is told");
+}
+
+/// What lies in Redis says nothing of anybody to whoever reads it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn redis_holds_nothing_that_can_be_read() {
+    let scene = Stage::ScaledOut.run(async { Scene::new() }).await;
+    let process = scene.serve("json");
+    let mut client = Client::connect(&process.address).await;
+    sign_in_every_way(&mut client, &process.address).await;
+    let waiting = client.qrcode().await;
+    client.scan_as(&waiting, "agent01").await;
+    let shared = scene.shared();
+    assert!(shared.len() >= 10, "{} names and records: this test looks at nothing", shared.len());
+    // Long enough not to be there by chance.
+    let words = [
+        ["user01", "agent01", "partner01", "wwpartner"],
+        ["wwdeskpass", "Uma User", "Arno", "Sales"],
+        ["127.0.0.1", "phone", "http", "auth_login"],
+        ["dpt_", "dpa_", "dps_", "dpf_"],
+        ["scanned", "waiting", "employee", "expires"],
+    ];
+    for word in words.concat() {
+        assert!(!is_in(word, &shared), "{word} can be read");
+    }
+}
+
+/// The passwords of the pair, with servers that know them, with servers that do not, and with nobody there.
+#[test]
+fn the_passwords_of_the_pair_stay_secret() {
+    let servers = Servers::locked();
+    let place = servers.place();
+    let wrong = Place {
+        store: place.store.replace("canary-store", "canary-wrong"),
+        shared: place.shared.replace("canary-shared", "canary-wrong"),
+        ..place.clone()
+    };
+    let nowhere = Place {
+        store: format!("postgres://desk:{}@127.0.0.1:1/desk", PASSWORDS[0].replace('@', "%40")),
+        shared: format!("redis://:{}@127.0.0.1:1", PASSWORDS[1].replace('@', "%40")),
+        ..place.clone()
+    };
+    let directory = tempfile::tempdir().unwrap();
+    for (place, works) in [(&place, true), (&wrong, false), (&nowhere, false)] {
+        for (arguments, is_fine) in [
+            (&["config", "show"][..], true),
+            (&["config", "check"], true),
+            (&["migrate"], works),
+            (&["employee", "list"], works),
+            (&["doctor"], false),
+            (&["serve", "--listen", "nonsense"], false),
+        ] {
+            let mut command = binary();
+            command.current_dir(directory.path()).args(arguments).arg("--dev");
+            with_settings(&mut command, place.settings().into_iter().chain([("log.level", "trace")]));
+            let output = command.output().unwrap();
+            let text =
+                format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+            assert_eq!(output.status.success(), is_fine, "{arguments:?} {text}");
+            assert!(!text.contains("canary"), "{arguments:?} told a password:\n{text}");
+        }
+    }
 }

@@ -1,8 +1,9 @@
-//! `deskpass copy`: what it refuses before it touches anything.
+//! `deskpass copy`: what it carries over, and what it refuses before it touches anything.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use crate::harness::binary;
+use crate::harness::{Client, PRODUCTION, Place, Process, Servers, binary, cookies, query, with_settings};
 
 /// Copies in development mode; returns whether it succeeded, and all it wrote, which never includes a password.
 fn copy(directory: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> (bool, String) {
@@ -59,4 +60,173 @@ fn a_target_that_is_not_there_is_told_without_its_password() {
     let (success, text) = copy(directory.path(), &["--from", "sqlite:data", "--to", NOWHERE], &[]);
     assert!(!success && text.contains("cannot use postgres://desk:***@127.0.0.1:1/desk: "), "{text}");
     assert!(text.contains("deskpass doctor"), "{text}");
+}
+
+const TABLES: [&str; 8] =
+    ["employee", "user_role", "agent", "link", "session", "denied_token", "bind_proof", "login_log"];
+
+/// Tokens of a desk that was in use and has stopped.
+struct Lived {
+    good: String,
+    by_phone: String,
+    signed_out: String,
+    shut_out: String,
+}
+
+/// Has a desk in `data` see something of everything.
+async fn live(data: &Path) -> Lived {
+    let process = Process::serve(data, &[]);
+    let mut client = Client::connect(&process.address).await;
+    let (good, signed_out) = (client.sign_in("admin01").await, client.sign_in("admin01").await);
+    client.switch(&good, "agent").await.data();
+    client.logout(&signed_out).await.data();
+    let shut_out = client.sign_in("security01").await;
+    let code = client.qrcode().await;
+    let confirm = client.scan_as(&code, "user01").await;
+    client.decide("confirm", &confirm).await.data();
+    let by_phone = client.scan_status(code["ticket"].as_str().unwrap()).await["token"].as_str().unwrap().to_owned();
+    let (link, _) = client.set_out(&format!("http://{}/h5/", process.address)).await;
+    let back = client.authorize(&link, "wwpartner/partner01").await;
+    assert!(cookies(&client.come_back(&back, "").await).contains("dpb_"));
+    for arguments in [
+        &["employee", "disable", "security01"][..],
+        &["employee", "add", "zhangsan", "--name", "张三 | O'Neil \\ \t", "--role", "user"],
+        &["link", "approve", "wwpartner/partner01", "user01"],
+    ] {
+        let output = binary().args(arguments).args(["--dev", "--data"]).arg(data).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+    assert_eq!(process.terminate().0, Some(0));
+    Lived { good, by_phone, signed_out, shut_out }
+}
+
+/// Every row of a table, in no order in particular.
+fn sorted(mut rows: Vec<String>) -> Vec<String> {
+    rows.sort_unstable();
+    rows
+}
+
+fn is_empty(place: &Place) -> bool {
+    TABLES.iter().all(|table| place.query(&format!("SELECT count(*) FROM {table}")) == ["0"])
+}
+
+fn to_sqlite(directory: &Path, sql: &str) {
+    rusqlite::Connection::open(directory.join("data/deskpass.db")).unwrap().execute_batch(sql).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everything_is_carried_over_and_whoever_was_signed_in_still_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let lived = live(&directory.path().join("data")).await;
+    let place = Servers::shared().place();
+    let (success, text) = copy(directory.path(), &["--from", "sqlite:data", "--to", &place.store], &[]);
+    assert!(success && text.contains(" of 8 table(s) in "), "{text}");
+    for table in TABLES {
+        let rows = query(&directory.path().join("data/deskpass.db"), &format!("SELECT * FROM {table}"));
+        assert!(!rows.is_empty(), "{table} is empty: this test looks at nothing");
+        let told = text.lines().any(|line| line.split_whitespace().eq([table, &*rows.len().to_string()]));
+        assert!(told, "{table} {} is not in\n{text}", rows.len());
+        assert_eq!(sorted(rows), sorted(place.query(&format!("SELECT * FROM {table}"))), "{table}");
+    }
+    let node = Process::node(&place, &[]);
+    let mut client = Client::connect(&node.address).await;
+    assert_eq!(client.verify(&lived.good).await["current_role"], "agent");
+    assert_eq!(client.verify(&lived.by_phone).await["employee_id"], "user01");
+    assert_eq!(client.me(&lived.signed_out).await.refused(401, 1001).reason(), "signed_out");
+    assert_eq!(client.me(&lived.shut_out).await.refused(401, 1001).reason(), "disabled");
+    client.logout(&lived.good).await.data();
+    let (success, text) = copy(directory.path(), &["--from", "sqlite:data", "--to", &place.store], &[]);
+    assert!(
+        !success && text.contains("has data in it (employee: ") && text.contains("name an empty database"),
+        "{text}"
+    );
+    assert!(!client.is_valid(&lived.good).await, "what was there is as it was");
+}
+
+#[test]
+fn a_source_in_use_and_data_of_the_other_mode_are_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = Servers::shared().place();
+    let process = Process::serve(&directory.path().join("data"), &[]);
+    let arguments = ["--from", "sqlite:data", "--to", &*place.store];
+    let (success, text) = copy(directory.path(), &arguments, &[]);
+    assert!(!success && text.contains("a service runs on data; stop it first"), "{text}");
+    process.terminate();
+    let output = binary().current_dir(directory.path()).arg("copy").args(arguments).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && text.contains("development mode"), "{text}");
+    assert!(place.rows().is_empty(), "nothing was made");
+    let mut made = binary();
+    made.current_dir(directory.path()).args(["migrate"]);
+    with_settings(&mut made, PRODUCTION.into_iter().chain(place.settings()));
+    assert!(made.output().unwrap().status.success());
+    let (success, text) = copy(directory.path(), &arguments, &[]);
+    assert!(!success && text.contains("was made in production") && text.contains("name another database"), "{text}");
+    assert!(is_empty(&place));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_that_breaks_off_leaves_nothing_behind_and_can_be_run_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let lived = live(&directory.path().join("data")).await;
+    let place = Servers::shared().place();
+    let arguments = ["--from", "sqlite:data", "--to", &*place.store];
+    // PostgreSQL keeps no text with such a character in it.
+    to_sqlite(directory.path(), "UPDATE login_log SET user_agent = 'a' || char(0) || 'b' WHERE event = 'logout'");
+    let (success, text) = copy(directory.path(), &arguments, &[]);
+    assert!(!success && text.contains("broke off in login_log") && text.contains("nothing of it is there"), "{text}");
+    assert!(is_empty(&place));
+    to_sqlite(directory.path(), "UPDATE login_log SET user_agent = 'ab' WHERE event = 'logout'");
+    assert!(copy(directory.path(), &arguments, &[]).0);
+    let node = Process::node(&place, &[]);
+    assert!(Client::connect(&node.address).await.is_valid(&lived.good).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_stops_in_the_middle_has_nothing_of_the_copy() {
+    let directory = tempfile::tempdir().unwrap();
+    live(&directory.path().join("data")).await;
+    let servers = Servers::private();
+    let place = servers.place();
+    let mut migrate = binary();
+    migrate.current_dir(directory.path()).args(["migrate", "--dev"]);
+    with_settings(&mut migrate, place.settings());
+    assert!(migrate.output().unwrap().status.success());
+    place.query("DELETE FROM user_role");
+    place.query("DELETE FROM agent");
+    place.query("DELETE FROM employee");
+    // The copy comes as far as here, and waits.
+    let held = place.hold("BEGIN; LOCK TABLE bind_proof IN EXCLUSIVE MODE").await;
+    let (path, store) = (directory.path().to_owned(), place.store.clone());
+    let copying = std::thread::spawn(move || copy(&path, &["--from", "sqlite:data", "--to", &store], &[]));
+    let waits =
+        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'COPY bind_proof%'";
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while place.query(waits) != ["1"] {
+        assert!(Instant::now() < deadline && !copying.is_finished(), "the copy does not wait");
+    }
+    servers.stop_postgres();
+    let (success, text) = copying.join().unwrap();
+    assert!(!success && text.contains("broke off in bind_proof") && text.contains("can be run again"), "{text}");
+    drop(held);
+    servers.start_postgres();
+    assert!(is_empty(&place));
+    assert!(copy(directory.path(), &["--from", "sqlite:data", "--to", &place.store], &[]).0);
+}
+
+#[test]
+fn fifty_thousand_sessions_take_seconds_and_the_way_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    Process::serve(&directory.path().join("data"), &[]).terminate();
+    to_sqlite(
+        directory.path(),
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)
+            INSERT INTO session SELECT printf('%043d', i), 'wwdeskpass', 'user01', 3, 'dev', 'h5', i, i, 0, NULL FROM n",
+    );
+    let place = Servers::shared().place();
+    let started = Instant::now();
+    let (success, text) = copy(directory.path(), &["--from", "sqlite:data", "--to", &place.store], &[]);
+    assert!(success && text.contains("\nemployee: 0 of 6\n"), "{text}");
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    assert_eq!(place.query("SELECT count(*), sum(expires_at) FROM session"), ["50000|1250025000"]);
 }

@@ -1,5 +1,6 @@
 //! `deskpass doctor`: against a platform that can be made ill.
 
+mod pair;
 mod patient;
 
 use std::io::{Read as _, Write as _};

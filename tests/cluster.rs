@@ -1,10 +1,22 @@
 //! Two nodes of one cluster: what one begins the other goes on with, and of two that come at once on both, one is second.
 
+use std::time::{Duration, Instant};
+
 use deskpass_core::Role;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::harness::{Client, Platform, Stage, TestDesk, fragment, location, target};
+use crate::harness::{Client, Platform, Process, Servers, Stage, TestDesk, fragment, location, target};
+
+/// Runs tests whose desks are nodes.
+macro_rules! on_nodes {
+    ($(async fn $name:ident() $body:block)*) => {$(
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $name() {
+            Stage::ScaledOut.run(Box::pin(async $body)).await;
+        }
+    )*};
+}
 
 /// Two production nodes and the platform they talk to.
 struct Pair {
@@ -25,22 +37,22 @@ impl Pair {
     }
 }
 
-/// Where the platform sends somebody who opens a link.
-async fn authorized(platform: &mut Client, link: &str, who: &str) -> String {
-    platform.authorize(link, who).await
-}
-
 /// A phone scans a code and lands on a node.
 async fn scanned(platform: &mut Client, node: &mut Client, qrcode: &Value, who: &str) -> String {
-    let back = authorized(platform, qrcode["qrcode_url"].as_str().unwrap(), who).await;
+    let back = platform.authorize(qrcode["qrcode_url"].as_str().unwrap(), who).await;
     fragment(location(&node.get(&target(&back), &[("user-agent", "phone")]).await), "confirm")
 }
 
 /// Asks again and again until something is so, for the second that another node may take to hear of it.
 async fn soon(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
-    let began = std::time::Instant::now();
-    while !is_so().await {
-        assert!(began.elapsed() < std::time::Duration::from_secs(1), "{what}: another node has not heard of it");
+    let began = Instant::now();
+    loop {
+        // The node decides after this, so what it says then counts from here.
+        let asked = began.elapsed();
+        if is_so().await {
+            return;
+        }
+        assert!(asked < Duration::from_secs(1), "{what}: another node has not heard of it");
     }
 }
 
@@ -49,239 +61,206 @@ fn one_of(statuses: [u16; 2]) -> bool {
     matches!(statuses, [200, 409] | [409, 200])
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_code_shown_by_one_node_is_scanned_on_another_and_collected_on_either() {
-    Stage::ScaledOut
-        .run(async {
-            let pair = Pair::start().await;
-            pair.nodes[0].add("user01", Role::User).await;
-            let [mut one, mut other] = pair.clients().await;
-            let mut platform = pair.platform.client().await;
-            for round in 0..20 {
-                let qrcode = one.qrcode().await;
-                let ticket = qrcode["ticket"].as_str().unwrap();
-                let mut watching = pair.nodes[round % 2].client().await;
-                watching
-                    .start(
-                        format!("GET /api/auth/scan/events?ticket={ticket} HTTP/1.1\r\nhost: desk\r\n\r\n").as_bytes(),
-                    )
-                    .await;
-                watching.read_until("waiting").await;
-                assert_eq!(other.scan_status(ticket).await["status"], "waiting");
-                let confirm = scanned(&mut platform, &mut other, &qrcode, "user01").await;
-                watching.read_until("scanned").await;
-                assert_eq!(one.scan_status(ticket).await["status"], "scanned");
-                one.decide("confirm", &confirm).await.data();
-                watching.read_until("confirmed").await;
-                let collected = other.scan_status(ticket).await;
-                assert_eq!(collected["status"], "confirmed");
-                let token = collected["token"].as_str().unwrap();
-                assert!(one.is_valid(token).await && other.is_valid(token).await);
-            }
-        })
-        .await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_nodes_that_confirm_one_ticket_one_is_second() {
-    Stage::ScaledOut
-        .run(async {
-            let pair = Pair::start().await;
-            pair.nodes[0].add("user01", Role::User).await;
-            let [mut one, mut other] = pair.clients().await;
-            let mut platform = pair.platform.client().await;
-            for _ in 0..500 {
-                let qrcode = one.qrcode().await;
-                let confirm = scanned(&mut platform, &mut other, &qrcode, "user01").await;
-                let (here, there) = tokio::join!(one.decide("confirm", &confirm), other.decide("confirm", &confirm));
-                assert!(one_of([here.status, there.status]), "{here:?} {there:?}");
-            }
-            assert_eq!(pair.nodes[0].query("SELECT count(*) FROM login_log WHERE event = 'sign_in'"), ["500"]);
-        })
-        .await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_phones_that_scan_one_code_on_two_nodes_one_is_second() {
-    Stage::ScaledOut
-        .run(async {
-            let pair = Pair::start().await;
-            let [mut one, mut other] = pair.clients().await;
-            let mut platform = pair.platform.client().await;
-            for _ in 0..300 {
-                let qrcode = one.qrcode().await;
-                let link = qrcode["qrcode_url"].as_str().unwrap();
-                let (here, there) =
-                    (authorized(&mut platform, link, "user01").await, authorized(&mut platform, link, "agent01").await);
-                let (here, there) = (target(&here), target(&there));
-                let (here, there) = tokio::join!(one.get(&here, &[]), other.get(&there, &[]));
-                let claimed = [&here, &there].map(|answer| location(answer).contains("#confirm="));
-                assert!(claimed[0] != claimed[1], "{here:?} {there:?}");
-            }
-        })
-        .await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_code_on_two_nodes_signs_in_once() {
-    Stage::ScaledOut
-        .run(async {
-            let pair = Pair::start().await;
-            let [mut one, mut other] = pair.clients().await;
-            let mut platform = pair.platform.client().await;
-            for _ in 0..300 {
-                let (link, cookies) = one.set_out("https://desk.example.com/h5/").await;
-                let back = authorized(&mut platform, &link, "user01").await;
-                // The platform's client loads the page twice, and the balancer sends it to both.
-                let (here, there) = tokio::join!(one.come_back(&back, &cookies), other.come_back(&back, &cookies));
-                assert_eq!(fragment(location(&here), "ticket"), fragment(location(&there), "ticket"));
-            }
-            assert_eq!(pair.nodes[0].query("SELECT count(*) FROM login_log"), ["300"]);
-            for _ in 0..200 {
-                let (link, cookies) = one.set_out("https://desk.example.com/h5/").await;
-                let back = authorized(&mut platform, &link, "user01").await;
-                let (here, there) = tokio::join!(one.come_back(&back, &cookies), other.come_back(&back, ""));
-                let in_with = [&here, &there].map(|answer| {
-                    let at = location(answer);
-                    at.contains("ticket=") || at.contains("pending=") || at.contains("/continue/")
-                });
-                assert!(in_with[0] != in_with[1], "one code, two browsers: {here:?} {there:?}");
-            }
-        })
-        .await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_switch_on_one_node_never_revives_what_a_logout_on_another_ended() {
-    Stage::ScaledOut
-        .run(async {
-            let one = TestDesk::start().await;
-            let other = one.second().await;
-            let mut workers = JoinSet::new();
-            for _ in 0..3 {
-                let mut clients = [one.client().await, other.client().await];
-                workers.spawn(async move {
-                    let mut won = 0;
-                    for round in 0..700 {
-                        clients.swap(0, 1);
-                        let [here, there] = &mut clients;
-                        let token = here.sign_in("admin01").await;
-                        if round % 3 == 0 {
-                            assert!(there.is_valid(&token).await);
-                        }
-                        let (switched, ended) = tokio::join!(here.switch(&token, "agent"), there.logout(&token));
-                        ended.data();
-                        assert!(switched.status == 200 || switched.code() == 1001, "{switched:?}");
-                        won += usize::from(switched.status != 200);
-                        assert!(!there.is_valid(&token).await, "a signed-out token came back to life");
-                        assert_eq!(here.logout(&token).await.refused(401, 1001).reason(), "signed_out");
-                        assert!(!here.is_valid(&token).await);
-                    }
-                    won
-                });
-            }
-            let won: usize = workers.join_all().await.into_iter().sum();
-            assert!(won > 0, "the logout never came first: this test races nothing");
-            assert_eq!(one.query("SELECT count(*) FROM session"), ["0"]);
-        })
-        .await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_binds_with_one_proof_on_two_nodes_one_succeeds() {
-    Stage::ScaledOut
-        .run(async {
-            let pair = Pair::start().await;
-            let [mut one, mut other] = pair.clients().await;
-            let mut platform = pair.platform.client().await;
-            for employee in ["user01", "user02"] {
-                pair.nodes[0].add(employee, Role::User).await;
-            }
-            let identity = deskpass_core::EmployeeKey::from_parts("wwpartner", "partner01");
-            for round in 0..500 {
-                pair.nodes[0].auth().remove_link(identity.clone()).await.unwrap();
-                pair.nodes[0].auth().approve_link(identity.clone(), pair.nodes[0].key("user01")).await.unwrap();
-                let (link, cookies) = one.set_out("https://desk.example.com/h5/").await;
-                let back = authorized(&mut platform, &link, "wwpartner/partner01").await;
-                let proof = fragment(location(&one.come_back(&back, &cookies).await), "bind_ticket");
-                let ask = json!({ "employee_id": "user01", "bind_ticket": proof });
-                let (here, there) =
-                    tokio::join!(one.post("/api/auth/bind", &[], &ask), other.post("/api/auth/bind", &[], &ask));
-                let mut statuses = [here.status, there.status];
-                statuses.sort_unstable();
-                assert_eq!(statuses, [200, 403], "round {round}: {here:?} {there:?}");
-            }
-            assert_eq!(pair.nodes[0].query("SELECT count(*) FROM login_log WHERE login_method = 'bind'"), ["500"]);
-        })
-        .await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_platform_is_asked_for_one_token_by_all() {
-    Stage::ScaledOut
-        .run(async {
-            let pair = Pair::start().await;
-            let mut platform = pair.platform.client().await;
-            let mut one = pair.nodes[0].client().await;
-            let mut ways = Vec::new();
-            for _ in 0..200 {
-                let (link, cookies) = one.set_out("https://desk.example.com/h5/").await;
-                ways.push((authorized(&mut platform, &link, "user01").await, cookies));
-            }
-            let mut all = JoinSet::new();
-            for (at, (back, cookies)) in ways.into_iter().enumerate() {
-                let mut client = pair.nodes[at % 2].client().await;
-                all.spawn(async move { location(&client.come_back(&back, &cookies).await).contains("ticket=") });
-            }
-            assert!(all.join_all().await.into_iter().all(|signed_in| signed_in));
-            assert_eq!(platform.calls("gettoken").await, 1);
-        })
-        .await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_node_sweeps_for_all() {
-    Stage::ScaledOut
-        .run(async {
-            let one = TestDesk::start().await;
-            let other = one.second().await;
-            let mut client = one.client().await;
-            for _ in 0..3 {
-                client.sign_in("user01").await;
-            }
-            one.clock.wind(std::time::Duration::from_hours(17));
-            let (here, there) = tokio::join!(one.auth().sweep_in_turn(), other.auth().sweep_in_turn());
-            let mut swept = [here.unwrap(), there.unwrap()];
-            swept.sort_unstable();
-            assert_eq!(swept, [0, 3]);
-            assert_eq!(one.query("SELECT count(*) FROM session"), ["0"]);
-        })
-        .await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_administrators_change_on_one_node_counts_on_another() {
-    Stage::ScaledOut
-        .run(async {
-            let one = TestDesk::start().await;
-            let other = one.second().await;
-            let mut client = other.client().await;
-            for _ in 0..20 {
-                let token = client.sign_in("agent01").await;
-                assert!(client.is_valid(&token).await);
-                one.auth().revoke(one.key("agent01"), "agent").await.unwrap();
-                soon("a role taken away", async || !client.is_valid(&token).await).await;
-                one.auth().grant(one.key("agent01"), "agent").await.unwrap();
-                soon("a role given back", async || client.is_valid(&token).await).await;
-                one.auth().disable(one.key("agent01")).await.unwrap();
-                soon("shut out", async || client.me(&token).await.status == 401).await;
-                assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "disabled");
-                one.auth().enable(one.key("agent01")).await.unwrap();
-                soon("let in", async || {
-                    client.post("/api/dev/login", &[], &json!({ "employee_id": "agent01" })).await.status == 200
-                })
+on_nodes! {
+    async fn a_code_shown_by_one_node_is_scanned_on_another_and_collected_on_either() {
+        let pair = Pair::start().await;
+        pair.nodes[0].add("user01", Role::User).await;
+        let [mut one, mut other] = pair.clients().await;
+        let mut platform = pair.platform.client().await;
+        for round in 0..20 {
+            let qrcode = one.qrcode().await;
+            let ticket = qrcode["ticket"].as_str().unwrap();
+            let mut watching = pair.nodes[round % 2].client().await;
+            watching
+                .start(
+                    format!("GET /api/auth/scan/events?ticket={ticket} HTTP/1.1\r\nhost: desk\r\n\r\n").as_bytes(),
+                )
                 .await;
-            }
-        })
-        .await;
+            watching.read_until("waiting").await;
+            assert_eq!(other.scan_status(ticket).await["status"], "waiting");
+            let confirm = scanned(&mut platform, &mut other, &qrcode, "user01").await;
+            watching.read_until("scanned").await;
+            assert_eq!(one.scan_status(ticket).await["status"], "scanned");
+            one.decide("confirm", &confirm).await.data();
+            watching.read_until("confirmed").await;
+            let collected = other.scan_status(ticket).await;
+            assert_eq!(collected["status"], "confirmed");
+            let token = collected["token"].as_str().unwrap();
+            assert!(one.is_valid(token).await && other.is_valid(token).await);
+        }
+    }
+
+    async fn of_two_nodes_that_confirm_one_ticket_one_is_second() {
+        let pair = Pair::start().await;
+        pair.nodes[0].add("user01", Role::User).await;
+        let [mut one, mut other] = pair.clients().await;
+        let mut platform = pair.platform.client().await;
+        for _ in 0..500 {
+            let qrcode = one.qrcode().await;
+            let confirm = scanned(&mut platform, &mut other, &qrcode, "user01").await;
+            let (here, there) = tokio::join!(one.decide("confirm", &confirm), other.decide("confirm", &confirm));
+            assert!(one_of([here.status, there.status]), "{here:?} {there:?}");
+        }
+        assert_eq!(pair.nodes[0].query("SELECT count(*) FROM login_log WHERE event = 'sign_in'"), ["500"]);
+    }
+
+    async fn of_two_phones_that_scan_one_code_on_two_nodes_one_is_second() {
+        let pair = Pair::start().await;
+        let [mut one, mut other] = pair.clients().await;
+        let mut platform = pair.platform.client().await;
+        for _ in 0..300 {
+            let qrcode = one.qrcode().await;
+            let link = qrcode["qrcode_url"].as_str().unwrap();
+            let (here, there) =
+                (platform.authorize(link, "user01").await, platform.authorize(link, "agent01").await);
+            let (here, there) = (target(&here), target(&there));
+            let (here, there) = tokio::join!(one.get(&here, &[]), other.get(&there, &[]));
+            let claimed = [&here, &there].map(|answer| location(answer).contains("#confirm="));
+            assert!(claimed[0] != claimed[1], "{here:?} {there:?}");
+        }
+    }
+
+    async fn one_code_on_two_nodes_signs_in_once() {
+        let pair = Pair::start().await;
+        let [mut one, mut other] = pair.clients().await;
+        let mut platform = pair.platform.client().await;
+        for _ in 0..300 {
+            let (link, cookies) = one.set_out("https://desk.example.com/h5/").await;
+            let back = platform.authorize(&link, "user01").await;
+            // The platform's client loads the page twice, and the balancer sends it to both.
+            let (here, there) = tokio::join!(one.come_back(&back, &cookies), other.come_back(&back, &cookies));
+            assert_eq!(fragment(location(&here), "ticket"), fragment(location(&there), "ticket"));
+        }
+        assert_eq!(pair.nodes[0].query("SELECT count(*) FROM login_log"), ["300"]);
+        for _ in 0..200 {
+            let (link, cookies) = one.set_out("https://desk.example.com/h5/").await;
+            let back = platform.authorize(&link, "user01").await;
+            let (here, there) = tokio::join!(one.come_back(&back, &cookies), other.come_back(&back, ""));
+            let in_with = [&here, &there].map(|answer| {
+                let at = location(answer);
+                at.contains("ticket=") || at.contains("pending=") || at.contains("/continue/")
+            });
+            assert!(in_with[0] != in_with[1], "one code, two browsers: {here:?} {there:?}");
+        }
+    }
+
+    async fn a_switch_on_one_node_never_revives_what_a_logout_on_another_ended() {
+        let one = TestDesk::start().await;
+        let other = one.second().await;
+        let mut workers = JoinSet::new();
+        for _ in 0..3 {
+            let mut clients = [one.client().await, other.client().await];
+            workers.spawn(async move {
+                let mut won = 0;
+                for round in 0..700 {
+                    clients.swap(0, 1);
+                    let [here, there] = &mut clients;
+                    let token = here.sign_in("admin01").await;
+                    if round % 3 == 0 {
+                        assert!(there.is_valid(&token).await);
+                    }
+                    let (switched, ended) = tokio::join!(here.switch(&token, "agent"), there.logout(&token));
+                    ended.data();
+                    assert!(switched.status == 200 || switched.code() == 1001, "{switched:?}");
+                    won += usize::from(switched.status != 200);
+                    assert!(!there.is_valid(&token).await, "a signed-out token came back to life");
+                    assert_eq!(here.logout(&token).await.refused(401, 1001).reason(), "signed_out");
+                    assert!(!here.is_valid(&token).await);
+                }
+                won
+            });
+        }
+        let won: usize = workers.join_all().await.into_iter().sum();
+        assert!(won > 0, "the logout never came first: this test races nothing");
+        assert_eq!(one.query("SELECT count(*) FROM session"), ["0"]);
+    }
+
+    async fn of_two_binds_with_one_proof_on_two_nodes_one_succeeds() {
+        let pair = Pair::start().await;
+        let [mut one, mut other] = pair.clients().await;
+        let mut platform = pair.platform.client().await;
+        for employee in ["user01", "user02"] {
+            pair.nodes[0].add(employee, Role::User).await;
+        }
+        let identity = deskpass_core::EmployeeKey::from_parts("wwpartner", "partner01");
+        for round in 0..500 {
+            pair.nodes[0].auth().remove_link(identity.clone()).await.unwrap();
+            pair.nodes[0].auth().approve_link(identity.clone(), pair.nodes[0].key("user01")).await.unwrap();
+            let (link, cookies) = one.set_out("https://desk.example.com/h5/").await;
+            let back = platform.authorize(&link, "wwpartner/partner01").await;
+            let proof = fragment(location(&one.come_back(&back, &cookies).await), "bind_ticket");
+            let ask = json!({ "employee_id": "user01", "bind_ticket": proof });
+            let (here, there) =
+                tokio::join!(one.post("/api/auth/bind", &[], &ask), other.post("/api/auth/bind", &[], &ask));
+            let mut statuses = [here.status, there.status];
+            statuses.sort_unstable();
+            assert_eq!(statuses, [200, 403], "round {round}: {here:?} {there:?}");
+        }
+        assert_eq!(pair.nodes[0].query("SELECT count(*) FROM login_log WHERE login_method = 'bind'"), ["500"]);
+    }
+
+    async fn the_platform_is_asked_for_one_token_by_all() {
+        let pair = Pair::start().await;
+        let mut platform = pair.platform.client().await;
+        let mut one = pair.nodes[0].client().await;
+        let mut ways = Vec::new();
+        for _ in 0..200 {
+            let (link, cookies) = one.set_out("https://desk.example.com/h5/").await;
+            ways.push((platform.authorize(&link, "user01").await, cookies));
+        }
+        let mut all = JoinSet::new();
+        for (at, (back, cookies)) in ways.into_iter().enumerate() {
+            let mut client = pair.nodes[at % 2].client().await;
+            all.spawn(async move { location(&client.come_back(&back, &cookies).await).contains("ticket=") });
+        }
+        assert!(all.join_all().await.into_iter().all(|signed_in| signed_in));
+        assert_eq!(platform.calls("gettoken").await, 1);
+    }
+
+    async fn one_node_sweeps_for_all() {
+        let one = TestDesk::start().await;
+        let other = one.second().await;
+        let mut client = one.client().await;
+        for _ in 0..3 {
+            client.sign_in("user01").await;
+        }
+        one.clock.wind(Duration::from_hours(17));
+        let (here, there) = tokio::join!(one.auth().sweep_in_turn(), other.auth().sweep_in_turn());
+        let mut swept = [here.unwrap(), there.unwrap()];
+        swept.sort_unstable();
+        assert_eq!(swept, [0, 3]);
+        assert_eq!(one.query("SELECT count(*) FROM session"), ["0"]);
+    }
+
+    async fn what_administrators_change_on_one_node_counts_on_another() {
+        let one = TestDesk::start().await;
+        let other = one.second().await;
+        let mut client = other.client().await;
+        for _ in 0..20 {
+            let token = client.sign_in("agent01").await;
+            assert!(client.is_valid(&token).await);
+            one.auth().revoke(one.key("agent01"), "agent").await.unwrap();
+            soon("a role taken away", async || !client.is_valid(&token).await).await;
+            one.auth().grant(one.key("agent01"), "agent").await.unwrap();
+            soon("a role given back", async || client.is_valid(&token).await).await;
+            one.auth().disable(one.key("agent01")).await.unwrap();
+            soon("shut out", async || client.me(&token).await.status == 401).await;
+            assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "disabled");
+            one.auth().enable(one.key("agent01")).await.unwrap();
+            soon("let in", async || {
+                client.post("/api/dev/login", &[], &json!({ "employee_id": "agent01" })).await.status == 200
+            })
+            .await;
+        }
+    }
+
+    async fn what_needs_a_platform_runs_as_a_process_too() {
+        let platform = Platform::start("desk.example.com").await;
+        let pairs = platform.pairs();
+        let pairs: Vec<_> = pairs.iter().map(|(key, value)| (*key, &**value)).collect();
+        let place = Servers::shared().place();
+        let node = Process::production_node(&place, &pairs);
+        assert_eq!(Client::connect(&node.address).await.get("/api/ready", &[]).await.data()["mode"], "production");
+        assert_eq!(place.query("SELECT count(*) FROM employee"), ["0"]);
+    }
 }

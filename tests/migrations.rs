@@ -58,9 +58,9 @@ async fn a_user_without_the_right_to_make_tables_runs_a_node_once_they_are_there
         "CREATE ROLE {schema} LOGIN; GRANT USAGE ON SCHEMA {schema} TO {schema};
          GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {schema}"
     ));
-    let (scheme, rest) = place.store.split_once("://").unwrap();
+    let (_, rest) = place.store.split_once("://").unwrap();
     let host = rest.split_once('@').map_or(rest, |(_, host)| host);
-    let humble = Place { store: format!("{scheme}://{schema}@{host}"), ..place.clone() };
+    let humble = Place { store: format!("postgres://{schema}@{host}"), ..place.clone() };
     let node = Process::node(&humble, &[]);
     let mut client = Client::connect(&node.address).await;
     let token = client.sign_in("admin01").await;

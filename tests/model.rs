@@ -9,7 +9,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::harness::{Client, TestDesk};
+use crate::harness::{Client, Stage, TestDesk};
 
 const PEOPLE: [&str; 4] = ["admin01", "agent01", "user01", "norole01"];
 const ROLES: [&str; 5] = ["admin", "agent", "user", "supervisor", "security"];
@@ -206,23 +206,34 @@ fn runtime() -> tokio::runtime::Runtime {
 mod a_history_goes_as_the_model_says {
     use super::*;
 
-    #[test]
-    fn embedded() {
+    async fn compare(history: &[Step]) {
+        let (mut desk, mut model) = (TestDesk::start().await, Model::new());
+        for step in history {
+            desk = take(step, &mut model, desk).await;
+        }
+        for at in 0..model.tokens.len() {
+            on_token(&Step::Verify(at), at, &mut model, &mut desk.client().await).await;
+        }
+    }
+
+    fn on(stage: Stage, cases: u32) {
         let runtime = runtime();
         let histories = proptest::collection::vec(step(), 1..60);
-        let ran = runner(48).run(&histories, |history| {
-            runtime.block_on(async {
-                let (mut desk, mut model) = (TestDesk::start().await, Model::new());
-                for step in &history {
-                    desk = take(step, &mut model, desk).await;
-                }
-                for at in 0..model.tokens.len() {
-                    on_token(&Step::Verify(at), at, &mut model, &mut desk.client().await).await;
-                }
-            });
+        let ran = runner(cases).run(&histories, |history| {
+            runtime.block_on(stage.run(compare(&history)));
             Ok(())
         });
         ran.unwrap();
+    }
+
+    #[test]
+    fn embedded() {
+        on(Stage::Embedded, 48);
+    }
+
+    #[test]
+    fn scaled_out() {
+        on(Stage::ScaledOut, 24);
     }
 }
 
@@ -265,24 +276,35 @@ mod histories_side_by_side_do_not_disturb_each_other {
         }
     }
 
-    #[test]
-    fn embedded() {
+    async fn side_by_side(histories: Vec<Vec<Step>>) {
+        let desk = std::sync::Arc::new(TestDesk::start().await);
+        let mut lives = JoinSet::new();
+        for (person, history) in histories.into_iter().enumerate() {
+            let desk = std::sync::Arc::clone(&desk);
+            lives.spawn(async move { live(&desk, person, history).await });
+        }
+        while let Some(life) = lives.join_next().await {
+            life.unwrap();
+        }
+    }
+
+    fn on(stage: Stage, cases: u32) {
         let runtime = runtime();
         let histories = proptest::collection::vec(proptest::collection::vec(step(), 20..60), PEOPLE.len());
-        let ran = runner(24).run(&histories, |histories| {
-            runtime.block_on(async {
-                let desk = std::sync::Arc::new(TestDesk::start().await);
-                let mut lives = JoinSet::new();
-                for (person, history) in histories.into_iter().enumerate() {
-                    let desk = std::sync::Arc::clone(&desk);
-                    lives.spawn(async move { live(&desk, person, history).await });
-                }
-                while let Some(life) = lives.join_next().await {
-                    life.unwrap();
-                }
-            });
+        let ran = runner(cases).run(&histories, |histories| {
+            runtime.block_on(stage.run(side_by_side(histories)));
             Ok(())
         });
         ran.unwrap();
+    }
+
+    #[test]
+    fn embedded() {
+        on(Stage::Embedded, 24);
+    }
+
+    #[test]
+    fn scaled_out() {
+        on(Stage::ScaledOut, 12);
     }
 }

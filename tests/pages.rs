@@ -6,12 +6,15 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-use crate::harness::{Browser, Driver, Options, Process};
+use crate::harness::{Browser, Driver, Options, Process, Servers, Stage};
 
-/// A service in a process of its own, with a directory of its own.
+/// A service in a process of its own, with a directory or a place of its own.
 fn service() -> (tempfile::TempDir, Process) {
     let directory = tempfile::tempdir().unwrap();
-    let process = Process::serve(directory.path(), &[]);
+    let process = match Stage::current() {
+        Stage::Embedded => Process::serve(directory.path(), &[]),
+        Stage::ScaledOut => Process::node(&Servers::shared().place(), &[]),
+    };
     (directory, process)
 }
 
@@ -28,49 +31,50 @@ async fn nothing_was_blocked(browser: &Browser) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_browser_shows_the_code_a_phone_confirms_and_the_browser_is_signed_in() {
-    let (_directory, service) = service();
-    let driver = Driver::start();
-    let desktop = driver.browser(Options::default()).await;
-    let phone = driver.browser(Options { phone: true, ..Options::default() }).await;
-    desktop.goto(&format!("http://{}/itagent/", service.address)).await;
-    desktop.wait_for("#welcome[data-state=waiting]").await;
-    picture(&desktop, "sign-in").await;
-    let link = desktop.script("return document.querySelector('#simulated').href", &[]).await;
+on_every_store! {
+    async fn a_browser_shows_the_code_a_phone_confirms_and_the_browser_is_signed_in() {
+        let (_directory, service) = service();
+        let driver = Driver::start();
+        let desktop = driver.browser(Options::default()).await;
+        let phone = driver.browser(Options { phone: true, ..Options::default() }).await;
+        desktop.goto(&format!("http://{}/itagent/", service.address)).await;
+        desktop.wait_for("#welcome[data-state=waiting]").await;
+        picture(&desktop, "sign-in").await;
+        let link = desktop.script("return document.querySelector('#simulated').href", &[]).await;
 
-    phone.goto(link.as_str().unwrap()).await;
-    picture(&phone, "simulated-phone").await;
-    phone.script("[...document.querySelectorAll('a')].find(a => a.textContent.includes('agent01')).click()", &[]).await;
-    phone.wait_for("body[data-view=ask] #confirm").await;
-    assert!(phone.text("#ask-title").await.contains("Arno Agent"));
-    assert!(phone.text("#browser").await.contains("Chrome"));
-    assert_eq!(phone.script("return location.hash", &[]).await, "");
-    picture(&phone, "confirm").await;
-    phone.reload().await;
-    phone.wait_for("body[data-view=ask] #confirm").await;
-    desktop.wait_for("#welcome[data-state=scanned]").await;
-    assert!(desktop.text("#state").await.contains("Arno Agent"));
-    picture(&desktop, "scanned").await;
+        phone.goto(link.as_str().unwrap()).await;
+        picture(&phone, "simulated-phone").await;
+        phone.script("[...document.querySelectorAll('a')].find(a => a.textContent.includes('agent01')).click()", &[]).await;
+        phone.wait_for("body[data-view=ask] #confirm").await;
+        assert!(phone.text("#ask-title").await.contains("Arno Agent"));
+        assert!(phone.text("#browser").await.contains("Chrome"));
+        assert_eq!(phone.script("return location.hash", &[]).await, "");
+        picture(&phone, "confirm").await;
+        phone.reload().await;
+        phone.wait_for("body[data-view=ask] #confirm").await;
+        desktop.wait_for("#welcome[data-state=scanned]").await;
+        assert!(desktop.text("#state").await.contains("Arno Agent"));
+        picture(&desktop, "scanned").await;
 
-    phone.click("#confirm").await;
-    phone.wait_for("body[data-view=outcome]").await;
-    desktop.wait_for("body[data-view=account]").await;
-    assert_eq!(desktop.text("#name").await, "Arno Agent");
-    let token = desktop.script("return sessionStorage.getItem('deskpass.token')", &[]).await;
-    assert!(token.as_str().unwrap().starts_with("dpa_"));
-    let me = desktop
-        .script(
-            "return fetch('/api/auth/me', {headers: {authorization: 'Bearer ' + arguments[0]}}).then(r => r.json())",
-            &[token],
-        )
-        .await;
-    assert_eq!((&me["data"]["employee_id"], &me["data"]["login_source"]), (&json!("agent01"), &json!("itagent")));
+        phone.click("#confirm").await;
+        phone.wait_for("body[data-view=outcome]").await;
+        desktop.wait_for("body[data-view=account]").await;
+        assert_eq!(desktop.text("#name").await, "Arno Agent");
+        let token = desktop.script("return sessionStorage.getItem('deskpass.token')", &[]).await;
+        assert!(token.as_str().unwrap().starts_with("dpa_"));
+        let me = desktop
+            .script(
+                "return fetch('/api/auth/me', {headers: {authorization: 'Bearer ' + arguments[0]}}).then(r => r.json())",
+                &[token],
+            )
+            .await;
+        assert_eq!((&me["data"]["employee_id"], &me["data"]["login_source"]), (&json!("agent01"), &json!("itagent")));
 
-    desktop.click("#sign-out").await;
-    desktop.wait_for("#welcome[data-state=waiting]").await;
-    nothing_was_blocked(&desktop).await;
-    nothing_was_blocked(&phone).await;
+        desktop.click("#sign-out").await;
+        desktop.wait_for("#welcome[data-state=waiting]").await;
+        nothing_was_blocked(&desktop).await;
+        nothing_was_blocked(&phone).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

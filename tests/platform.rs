@@ -148,54 +148,53 @@ on_every_store! {
     }
 }
 
-/// A thousand people come back at once and nobody has a token for the platform yet.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_herd_on_a_cold_start_fetches_one_token() {
-    let mut given = settings(&[("development.enabled", "true")]);
-    given.server.max_connections = 4_000;
-    given.server.max_connections_per_address = 4_000;
-    let desk = TestDesk::with(given).await;
-    let page = format!("http://{}/h5/", desk.address);
-    let mut client = desk.client().await;
-    let mut ready = Vec::new();
-    for _ in 0..1_000 {
-        let (link, cookies) = client.set_out(&page).await;
-        ready.push((client.authorize(&link, "user01").await, cookies));
-    }
-    let mut herd = JoinSet::new();
-    for (back, cookies) in ready {
+on_every_store! {
+    /// A thousand people come back at once and nobody has a token for the platform yet.
+    async fn a_herd_on_a_cold_start_fetches_one_token() {
+        let mut given = settings(&[("development.enabled", "true")]);
+        given.server.max_connections = 4_000;
+        given.server.max_connections_per_address = 4_000;
+        let desk = TestDesk::with(given).await;
+        let page = format!("http://{}/h5/", desk.address);
         let mut client = desk.client().await;
-        herd.spawn(async move { location(&client.come_back(&back, &cookies).await).to_owned() });
+        let mut ready = Vec::new();
+        for _ in 0..1_000 {
+            let (link, cookies) = client.set_out(&page).await;
+            ready.push((client.authorize(&link, "user01").await, cookies));
+        }
+        let mut herd = JoinSet::new();
+        for (back, cookies) in ready {
+            let mut client = desk.client().await;
+            herd.spawn(async move { location(&client.come_back(&back, &cookies).await).to_owned() });
+        }
+        for landed in herd.join_all().await {
+            assert!(landed.contains("#ticket="), "{landed}");
+        }
+        assert_eq!(client.calls("gettoken").await, 1);
+        assert_eq!(client.calls("auth/getuserinfo").await, 1_000);
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1000"]);
     }
-    for landed in herd.join_all().await {
-        assert!(landed.contains("#ticket="), "{landed}");
-    }
-    assert_eq!(client.calls("gettoken").await, 1);
-    assert_eq!(client.calls("auth/getuserinfo").await, 1_000);
-    assert_eq!(desk.query("SELECT count(*) FROM session"), ["1000"]);
-}
 
-/// The platform takes its time: whoever comes back is told within five seconds, and nobody else waits at all.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_slow_platform_is_not_waited_for_and_holds_up_nobody_else() {
-    let desk = TestDesk::start().await;
-    let page = format!("http://{}/h5/", desk.address);
-    let mut client = desk.client().await;
-    let token = client.sign_in("agent01").await;
-    assert!(land(&mut client, &page).await.contains("#ticket="));
-    client.fault(&json!({ "api": "auth/getuserinfo", "delay_ms": 60_000, "times": 0, "body": "{}" })).await;
-    let mut slow = desk.client().await;
-    let started = Instant::now();
-    let waiting = tokio::spawn(async move { land(&mut slow, &page).await });
-    let mut answers = 0;
-    while !waiting.is_finished() {
-        assert!(client.is_valid(&token).await);
-        answers += 1;
+    /// The platform takes its time: whoever comes back is told within five seconds, and nobody else waits at all.
+    async fn a_slow_platform_is_not_waited_for_and_holds_up_nobody_else(desk) {
+        let page = format!("http://{}/h5/", desk.address);
+        let mut client = desk.client().await;
+        let token = client.sign_in("agent01").await;
+        assert!(land(&mut client, &page).await.contains("#ticket="));
+        client.fault(&json!({ "api": "auth/getuserinfo", "delay_ms": 60_000, "times": 0, "body": "{}" })).await;
+        let mut slow = desk.client().await;
+        let started = Instant::now();
+        let waiting = tokio::spawn(async move { land(&mut slow, &page).await });
+        let mut answers = 0;
+        while !waiting.is_finished() {
+            assert!(client.is_valid(&token).await);
+            answers += 1;
+        }
+        assert!(answers > 100, "verify was held up: {answers}");
+        assert_eq!(fragment(&waiting.await.unwrap(), "error"), "platform_unavailable");
+        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+        assert_eq!(client.me(&token).await.status, 200);
     }
-    assert!(answers > 100, "verify was held up: {answers}");
-    assert_eq!(fragment(&waiting.await.unwrap(), "error"), "platform_unavailable");
-    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
-    assert_eq!(client.me(&token).await.status, 200);
 }
 
 /// What a platform can send that has no end.
@@ -249,51 +248,49 @@ async fn endless(kind: Endless) -> String {
     address
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn answers_without_an_end_are_broken_off() {
-    for kind in [Endless::Huge, Endless::Drip, Endless::Silence] {
-        let api = format!("http://{}", endless(kind).await);
-        let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("platform.api_url", &api)])).await;
-        let mut client = desk.client().await;
+on_every_store! {
+    async fn answers_without_an_end_are_broken_off() {
+        for kind in [Endless::Huge, Endless::Drip, Endless::Silence] {
+            let api = format!("http://{}", endless(kind).await);
+            let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("platform.api_url", &api)])).await;
+            let mut client = desk.client().await;
+            let started = Instant::now();
+            let landed = land(&mut client, &format!("http://{}/h5/", desk.address)).await;
+            assert_eq!(fragment(&landed, "error"), "platform_unavailable", "{kind:?}");
+            assert!(started.elapsed() < Duration::from_secs(5), "{kind:?}: {:?}", started.elapsed());
+            assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+        }
+    }
+
+    /// Two loads of the same page while the platform does not answer: both are told at the same time, and it is asked once.
+    async fn loads_that_wait_together_fail_together(desk) {
+        let mut clients = [desk.client().await, desk.client().await, desk.client().await];
+        let (link, flow) = clients[0].set_out(&format!("http://{}/h5/", desk.address)).await;
+        let back = clients[0].authorize(&link, "user01").await;
+        clients[0].fault(&json!({ "api": "auth/getuserinfo", "delay_ms": 60_000, "times": 1, "body": "{}" })).await;
+        let [one, two, three] = &mut clients;
         let started = Instant::now();
+        let all = tokio::join!(one.come_back(&back, &flow), two.come_back(&back, &flow), three.come_back(&back, &flow));
+        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+        for answer in [all.0, all.1, all.2] {
+            assert_eq!(fragment(location(&answer), "error"), "platform_unavailable");
+        }
+        assert_eq!(one.calls("auth/getuserinfo").await, 1);
+        // Whoever comes later may try again.
+        assert!(location(&one.come_back(&back, &flow).await).contains("#ticket="));
+    }
+
+    /// The platform is gone altogether.
+    async fn without_a_platform_the_desk_serves_who_is_signed_in() {
+        let desk =
+            TestDesk::with(settings(&[("development.enabled", "true"), ("platform.api_url", "http://127.0.0.1:1")])).await;
+        let mut client = desk.client().await;
+        let token = client.sign_in("agent01").await;
         let landed = land(&mut client, &format!("http://{}/h5/", desk.address)).await;
-        assert_eq!(fragment(&landed, "error"), "platform_unavailable", "{kind:?}");
-        assert!(started.elapsed() < Duration::from_secs(5), "{kind:?}: {:?}", started.elapsed());
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+        assert_eq!(fragment(&landed, "error"), "platform_unavailable");
+        assert!(client.is_valid(&token).await);
+        client.qrcode().await;
+        client.logout(&token).await.data();
+        assert_eq!(client.get("/api/ready", &[]).await.data()["ready"], true);
     }
-}
-
-/// Two loads of the same page while the platform does not answer: both are told at the same time, and it is asked once.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn loads_that_wait_together_fail_together() {
-    let desk = TestDesk::start().await;
-    let mut clients = [desk.client().await, desk.client().await, desk.client().await];
-    let (link, flow) = clients[0].set_out(&format!("http://{}/h5/", desk.address)).await;
-    let back = clients[0].authorize(&link, "user01").await;
-    clients[0].fault(&json!({ "api": "auth/getuserinfo", "delay_ms": 60_000, "times": 1, "body": "{}" })).await;
-    let [one, two, three] = &mut clients;
-    let started = Instant::now();
-    let all = tokio::join!(one.come_back(&back, &flow), two.come_back(&back, &flow), three.come_back(&back, &flow));
-    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
-    for answer in [all.0, all.1, all.2] {
-        assert_eq!(fragment(location(&answer), "error"), "platform_unavailable");
-    }
-    assert_eq!(one.calls("auth/getuserinfo").await, 1);
-    // Whoever comes later may try again.
-    assert!(location(&one.come_back(&back, &flow).await).contains("#ticket="));
-}
-
-/// The platform is gone altogether.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_a_platform_the_desk_serves_who_is_signed_in() {
-    let desk =
-        TestDesk::with(settings(&[("development.enabled", "true"), ("platform.api_url", "http://127.0.0.1:1")])).await;
-    let mut client = desk.client().await;
-    let token = client.sign_in("agent01").await;
-    let landed = land(&mut client, &format!("http://{}/h5/", desk.address)).await;
-    assert_eq!(fragment(&landed, "error"), "platform_unavailable");
-    assert!(client.is_valid(&token).await);
-    client.qrcode().await;
-    client.logout(&token).await.data();
-    assert_eq!(client.get("/api/ready", &[]).await.data()["ready"], true);
 }

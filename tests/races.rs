@@ -3,9 +3,9 @@
 use deskpass_core::Role;
 use tokio::task::JoinSet;
 
-use crate::harness::{Client, TestDesk, fragment, location, settings};
+use crate::harness::{Client, Stage, TestDesk, fragment, location, settings};
 
-/// Rounds for each cache size.
+/// Rounds for each cache size, and fewer on the second store.
 const ROUNDS: usize = 1_500;
 
 /// One round: two switches, a logout and a verify at once on one token. Returns how often the logout won over a switch.
@@ -25,12 +25,12 @@ async fn round(clients: &mut [Client; 4], token: &str) -> bool {
 }
 
 async fn many_rounds(desk: &TestDesk) {
-    let mut workers = JoinSet::new();
+    let (mut workers, rounds) = (JoinSet::new(), Stage::current().rounds(ROUNDS));
     for _ in 0..3 {
         let mut clients = [desk.client().await, desk.client().await, desk.client().await, desk.client().await];
         workers.spawn(async move {
             let mut won = 0;
-            for _ in 0..ROUNDS / 3 {
+            for _ in 0..rounds / 3 {
                 let token = clients[0].sign_in("admin01").await;
                 won += usize::from(round(&mut clients, &token).await);
             }
@@ -121,15 +121,16 @@ on_every_store! {
     }
 }
 
-/// With room for hardly anything, the cache forgets and fills all the time.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_switch_never_revives_what_a_logout_ended_with_a_starved_cache() {
-    let mut tiny = settings(&[("development.enabled", "true")]);
-    tiny.session.cache_entries = 2;
-    many_rounds(&TestDesk::with(tiny).await).await;
+on_every_store! {
+    /// With room for hardly anything, the cache forgets and fills all the time.
+    async fn a_switch_never_revives_what_a_logout_ended_with_a_starved_cache() {
+        let mut tiny = settings(&[("development.enabled", "true")]);
+        tiny.session.cache_entries = 2;
+        many_rounds(&TestDesk::with(tiny).await).await;
+    }
 }
 
-/// How many sign-ins each of the races below runs.
+/// How many sign-ins each of the races below runs, and fewer on the second store.
 const SIGN_INS: usize = 1_000;
 
 on_every_store! {
@@ -137,7 +138,7 @@ on_every_store! {
     async fn of_two_scanners_one_decides_and_of_two_yeses_one_counts(desk) {
         let mut clients = [desk.client().await, desk.client().await];
         let mut won = [0, 0];
-        for round in 0..SIGN_INS {
+        for round in 0..Stage::current().rounds(SIGN_INS) {
             let code = clients[0].qrcode().await;
             let (link, ticket) = (code["qrcode_url"].as_str().unwrap(), code["ticket"].as_str().unwrap());
             let backs = [clients[0].authorize(link, "user01").await, clients[1].authorize(link, "agent01").await];
@@ -163,7 +164,7 @@ on_every_store! {
     async fn a_yes_and_a_no_at_once_are_one_or_the_other(desk) {
         let mut clients = [desk.client().await, desk.client().await];
         let (mut yes, mut no) = (0, 0);
-        for _ in 0..SIGN_INS {
+        for _ in 0..Stage::current().rounds(SIGN_INS) {
             let code = clients[0].qrcode().await;
             let confirm = clients[0].scan_as(&code, "user01").await;
             let [one, two] = &mut clients;
@@ -182,7 +183,7 @@ on_every_store! {
         let mut clients = [desk.client().await, desk.client().await];
         let page = format!("http://{}/h5/", desk.address);
         let mut won = [0, 0];
-        for round in 0..SIGN_INS {
+        for round in 0..Stage::current().rounds(SIGN_INS) {
             let flows = [clients[0].set_out(&page).await, clients[1].set_out(&page).await];
             let back = clients[0].authorize(&flows[0].0, "user01").await;
             let [one, two] = &mut clients;

@@ -175,59 +175,58 @@ async fn accepted(client: &mut Client, address: &str) -> bool {
     false
 }
 
-#[tokio::test]
-async fn no_hostile_address_is_accepted_in_production() {
-    let desk = TestDesk::production().await;
-    let mut client = desk.client().await;
-    let all = hostile();
-    assert!(all.len() >= 300, "only {}", all.len());
-    for address in &all {
-        desk.clock.wind(Duration::from_secs(1));
-        assert!(!accepted(&mut client, address).await, "{address:?}");
+on_every_store! {
+    async fn no_hostile_address_is_accepted_in_production() {
+        let desk = TestDesk::production().await;
+        let mut client = desk.client().await;
+        let all = hostile();
+        assert!(all.len() >= 300, "only {}", all.len());
+        for address in &all {
+            desk.clock.wind(Duration::from_secs(1));
+            assert!(!accepted(&mut client, address).await, "{address:?}");
+        }
     }
-}
 
-#[tokio::test]
-async fn the_pages_of_the_clients_and_the_callback_are() {
-    let desk = TestDesk::production().await;
-    let mut client = desk.client().await;
-    for path in [
-        "/h5/",
-        "/itadmin/",
-        "/itagent/",
-        "/h5/index.html",
-        "/itagent/a/b-c_d.e~f",
-        "/h5/?a=b&c=d",
-        "/api/auth/oauth2/callback",
-    ] {
-        assert!(accepted(&mut client, &format!("https://{HOST}{path}")).await, "{path}");
+    async fn the_pages_of_the_clients_and_the_callback_are() {
+        let desk = TestDesk::production().await;
+        let mut client = desk.client().await;
+        for path in [
+            "/h5/",
+            "/itadmin/",
+            "/itagent/",
+            "/h5/index.html",
+            "/itagent/a/b-c_d.e~f",
+            "/h5/?a=b&c=d",
+            "/api/auth/oauth2/callback",
+        ] {
+            assert!(accepted(&mut client, &format!("https://{HOST}{path}")).await, "{path}");
+        }
     }
-}
 
-#[tokio::test]
-async fn listed_origins_count_exactly_as_they_are_listed() {
-    let mut given = PRODUCTION.to_vec();
-    given.extend([
-        ("redirect_origins", "https://m.example.com:8443,https://other.example.com"),
-        ("server.settle", "0s"),
-    ]);
-    let desk = TestDesk::with(settings(&given)).await;
-    let mut client = desk.client().await;
-    for address in
-        ["https://m.example.com:8443/h5/", "https://other.example.com/itadmin/", "https://desk.example.com/h5/"]
-    {
-        assert!(accepted(&mut client, address).await, "{address}");
-    }
-    for address in [
-        "https://m.example.com/h5/",
-        "https://m.example.com:8444/h5/",
-        "http://m.example.com:8443/h5/",
-        "https://other.example.com/",
-        "https://other.example.com:443/h5/",
-        "https://other.example.com/api/auth/oauth2/callback",
-        "https://x.other.example.com/h5/",
-    ] {
-        assert!(!accepted(&mut client, address).await, "{address}");
+    async fn listed_origins_count_exactly_as_they_are_listed() {
+        let mut given = PRODUCTION.to_vec();
+        given.extend([
+            ("redirect_origins", "https://m.example.com:8443,https://other.example.com"),
+            ("server.settle", "0s"),
+        ]);
+        let desk = TestDesk::with(settings(&given)).await;
+        let mut client = desk.client().await;
+        for address in
+            ["https://m.example.com:8443/h5/", "https://other.example.com/itadmin/", "https://desk.example.com/h5/"]
+        {
+            assert!(accepted(&mut client, address).await, "{address}");
+        }
+        for address in [
+            "https://m.example.com/h5/",
+            "https://m.example.com:8444/h5/",
+            "http://m.example.com:8443/h5/",
+            "https://other.example.com/",
+            "https://other.example.com:443/h5/",
+            "https://other.example.com/api/auth/oauth2/callback",
+            "https://x.other.example.com/h5/",
+        ] {
+            assert!(!accepted(&mut client, address).await, "{address}");
+        }
     }
 }
 

@@ -10,74 +10,69 @@ fn ask(route: &Route, headers: &[(&str, &str)]) -> Vec<u8> {
     request(route.method.as_str(), route.path, &[headers, &[json]].concat(), b"{}")
 }
 
-#[tokio::test]
-async fn without_a_token_only_open_routes_answer() {
-    let desk = TestDesk::start().await;
-    let mut client = desk.client().await;
-    for route in routes() {
-        let answer = client.send(&ask(&route, &[])).await;
-        match route.who {
-            Who::Holder | Who::Caller => assert_eq!(answer.refused(401, 1001).reason(), "missing"),
-            Who::Anyone | Who::Developer | Who::Operator => assert_ne!(answer.status, 401, "{route:?}"),
-        }
-    }
-}
-
-#[tokio::test]
-async fn with_the_active_role_taken_away_only_holders_routes_answer() {
-    for route in routes().into_iter().filter(|route| matches!(route.who, Who::Holder | Who::Caller)) {
-        let desk = TestDesk::start().await;
+on_every_store! {
+    async fn without_a_token_only_open_routes_answer(desk) {
         let mut client = desk.client().await;
-        let bearer = format!("Bearer {}", client.sign_in("agent01").await);
-        desk.auth().revoke(desk.key("agent01"), "agent").await.unwrap();
-        let answer = client.send(&ask(&route, &[("authorization", &bearer)])).await;
-        let suspended = answer.code() == 1003 && answer.reason() == "role_taken_away";
-        assert_eq!(suspended, route.who == Who::Caller, "{route:?} {answer:?}");
-    }
-}
-
-#[tokio::test]
-async fn in_production_developers_routes_do_not_answer_and_operators_need_their_network() {
-    let desk = TestDesk::production().await;
-    let mut client = desk.client().await;
-    for route in routes() {
-        let answer = client.send(&ask(&route, &[("x-forwarded-for", "203.0.113.5")])).await;
-        match route.who {
-            Who::Developer => drop(answer.refused(403, 1018)),
-            Who::Operator => drop(answer.refused(403, 1003)),
-            Who::Anyone | Who::Holder | Who::Caller => assert_ne!(answer.status, 500, "{route:?}"),
-        }
-    }
-}
-
-#[tokio::test]
-async fn every_route_below_api_answers_in_the_envelope_whatever_the_method() {
-    let desk = TestDesk::start().await;
-    let mut client = desk.client().await;
-    for route in routes().into_iter().filter(|route| route.path.starts_with("/api")) {
-        for method in ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"] {
-            let answer = client.send(&request(method, route.path, &[], b"")).await;
-            // Browsers come to the callback, and browsers are sent on.
-            match (route.path, method) {
-                ("/api/auth/oauth2/callback", "GET") => assert_eq!(answer.status, 303),
-                _ => assert_shape(&answer),
+        for route in routes() {
+            let answer = client.send(&ask(&route, &[])).await;
+            match route.who {
+                Who::Holder | Who::Caller => assert_eq!(answer.refused(401, 1001).reason(), "missing"),
+                Who::Anyone | Who::Developer | Who::Operator => assert_ne!(answer.status, 401, "{route:?}"),
             }
         }
     }
-}
 
-/// Whoever only looks leaves no traces: HEAD, and a browser that guesses where somebody might go.
-#[tokio::test]
-async fn what_leaves_traces_is_not_asked_in_passing() {
-    let traces: Vec<_> = routes().into_iter().filter(|route| route.leaves_traces).map(|route| route.path).collect();
-    let expected = ["qrcode", "scan/status", "scan/events", "oauth2/url", "oauth2/callback"];
-    assert_eq!(traces, expected.map(|path| format!("/api/auth/{path}")));
-    let desk = TestDesk::start().await;
-    for path in traces {
+    async fn with_the_active_role_taken_away_only_holders_routes_answer() {
+        for route in routes().into_iter().filter(|route| matches!(route.who, Who::Holder | Who::Caller)) {
+            let desk = TestDesk::start().await;
+            let mut client = desk.client().await;
+            let bearer = format!("Bearer {}", client.sign_in("agent01").await);
+            desk.auth().revoke(desk.key("agent01"), "agent").await.unwrap();
+            let answer = client.send(&ask(&route, &[("authorization", &bearer)])).await;
+            let suspended = answer.code() == 1003 && answer.reason() == "role_taken_away";
+            assert_eq!(suspended, route.who == Who::Caller, "{route:?} {answer:?}");
+        }
+    }
+
+    async fn in_production_developers_routes_do_not_answer_and_operators_need_their_network() {
+        let desk = TestDesk::production().await;
         let mut client = desk.client().await;
-        client.start(&request("HEAD", path, &[], b"")).await;
-        assert!(client.read_until("\r\n\r\n").await.starts_with("HTTP/1.1 405"), "{path}");
-        desk.client().await.get(path, &[("sec-purpose", "prefetch")]).await.refused(400, 1002);
+        for route in routes() {
+            let answer = client.send(&ask(&route, &[("x-forwarded-for", "203.0.113.5")])).await;
+            match route.who {
+                Who::Developer => drop(answer.refused(403, 1018)),
+                Who::Operator => drop(answer.refused(403, 1003)),
+                Who::Anyone | Who::Holder | Who::Caller => assert_ne!(answer.status, 500, "{route:?}"),
+            }
+        }
+    }
+
+    async fn every_route_below_api_answers_in_the_envelope_whatever_the_method(desk) {
+        let mut client = desk.client().await;
+        for route in routes().into_iter().filter(|route| route.path.starts_with("/api")) {
+            for method in ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"] {
+                let answer = client.send(&request(method, route.path, &[], b"")).await;
+                // Browsers come to the callback, and browsers are sent on.
+                match (route.path, method) {
+                    ("/api/auth/oauth2/callback", "GET") => assert_eq!(answer.status, 303),
+                    _ => assert_shape(&answer),
+                }
+            }
+        }
+    }
+
+    /// Whoever only looks leaves no traces: HEAD, and a browser that guesses where somebody might go.
+    async fn what_leaves_traces_is_not_asked_in_passing() {
+        let traces: Vec<_> = routes().into_iter().filter(|route| route.leaves_traces).map(|route| route.path).collect();
+        let expected = ["qrcode", "scan/status", "scan/events", "oauth2/url", "oauth2/callback"];
+        assert_eq!(traces, expected.map(|path| format!("/api/auth/{path}")));
+        let desk = TestDesk::start().await;
+        for path in traces {
+            let mut client = desk.client().await;
+            client.start(&request("HEAD", path, &[], b"")).await;
+            assert!(client.read_until("\r\n\r\n").await.starts_with("HTTP/1.1 405"), "{path}");
+            desk.client().await.get(path, &[("sec-purpose", "prefetch")]).await.refused(400, 1002);
+        }
     }
 }
 

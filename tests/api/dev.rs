@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{PRODUCTION, TestDesk, request};
+use crate::harness::{PRODUCTION, Stage, TestDesk, request};
 
 on_every_store! {
     async fn login_signs_anyone_in_with_any_role_they_hold(desk) {
@@ -46,47 +46,48 @@ on_every_store! {
     }
 }
 
-#[tokio::test]
-async fn in_production_every_method_and_path_is_1018() {
-    let desk = TestDesk::production().await;
-    let mut client = desk.client().await;
-    let tails = [
-        "",
-        "/",
-        "/login",
-        "/login/",
-        "/users",
-        "/health",
-        "/anything",
-        "/login/../users",
-        "/%6cogin",
-        "/LOGIN",
-        "//login",
-        "/login?x=1",
-    ];
-    for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"] {
-        for tail in tails {
-            let answer = client
-                .send(&request(method, &format!("/api/dev{tail}"), &[("content-type", "application/json")], b"{}"))
-                .await;
-            answer.refused(403, 1018);
+on_every_store! {
+    async fn in_production_every_method_and_path_is_1018() {
+        let desk = TestDesk::production().await;
+        let mut client = desk.client().await;
+        let tails = [
+            "",
+            "/",
+            "/login",
+            "/login/",
+            "/users",
+            "/health",
+            "/anything",
+            "/login/../users",
+            "/%6cogin",
+            "/LOGIN",
+            "//login",
+            "/login?x=1",
+        ];
+        for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"] {
+            for tail in tails {
+                let answer = client
+                    .send(&request(method, &format!("/api/dev{tail}"), &[("content-type", "application/json")], b"{}"))
+                    .await;
+                answer.refused(403, 1018);
+            }
+        }
+        // What only looks like it is simply not there.
+        for path in ["/api/development", "/api/devs/login", "/API/dev/login", "/api//dev/login", "/api/%64ev/login"] {
+            client.get(path, &[]).await.refused(404, 1004);
         }
     }
-    // What only looks like it is simply not there.
-    for path in ["/api/development", "/api/devs/login", "/API/dev/login", "/api//dev/login", "/api/%64ev/login"] {
-        client.get(path, &[]).await.refused(404, 1004);
-    }
-}
 
-#[tokio::test]
-async fn data_of_development_mode_does_not_open_in_production_nor_the_other_way_round() {
-    let mut desk = TestDesk::start().await;
-    desk.client().await.sign_in("admin01").await;
-    desk.stop().await;
-    let why = desk.reopen_error(&PRODUCTION).await;
-    assert!(why.contains("development mode") && why.contains("--data"), "{why}");
-    let mut desk = TestDesk::production().await;
-    desk.stop().await;
-    let why = desk.reopen_error(&[("development.enabled", "true")]).await;
-    assert!(why.contains("production") && why.contains("--data"), "{why}");
+    async fn data_of_development_mode_does_not_open_in_production_nor_the_other_way_round() {
+        let elsewhere = if Stage::current() == Stage::Embedded { "--data" } else { "store.url" };
+        let mut desk = TestDesk::start().await;
+        desk.client().await.sign_in("admin01").await;
+        desk.stop().await;
+        let why = desk.reopen_error(&PRODUCTION).await;
+        assert!(why.contains("development mode") && why.contains(elsewhere), "{why}");
+        let mut desk = TestDesk::production().await;
+        desk.stop().await;
+        let why = desk.reopen_error(&[("development.enabled", "true")]).await;
+        assert!(why.contains("production") && why.contains(elsewhere), "{why}");
+    }
 }

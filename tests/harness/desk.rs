@@ -171,11 +171,39 @@ impl TestDesk {
         self.home.place.as_ref().expect("an embedded desk is alone")
     }
 
+    /// Keeps the desk's database from taking anything until it is let go; reading goes on.
+    pub(crate) async fn hold_writes(&self) -> Held {
+        let Some(place) = &self.home.place else {
+            let connection = rusqlite::Connection::open(self.database()).unwrap();
+            connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+            return Held::File(connection);
+        };
+        let lock = "BEGIN; LOCK TABLE employee, session, login_log IN SHARE ROW EXCLUSIVE MODE";
+        Held::Server(place.hold(lock).await)
+    }
+
     /// What a query finds in the desk's database, each row's columns joined by `|`.
     pub(crate) fn query(&self, sql: &str) -> Vec<String> {
         match &self.home.place {
             Some(place) => place.query(sql),
             None => query(&self.database(), sql),
+        }
+    }
+}
+
+/// A database that takes nothing.
+#[derive(Debug)]
+pub(crate) enum Held {
+    File(rusqlite::Connection),
+    Server(tokio_postgres::Client),
+}
+
+impl Held {
+    /// Returns once it takes things again.
+    pub(crate) async fn let_go(self) {
+        match self {
+            Self::File(connection) => connection.execute_batch("ROLLBACK").unwrap(),
+            Self::Server(client) => client.batch_execute("ROLLBACK").await.unwrap(),
         }
     }
 }

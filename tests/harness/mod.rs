@@ -15,9 +15,9 @@ pub(crate) use client::{Client, Response, request};
 pub(crate) use desk::{PRODUCTION, TestDesk, query, settings};
 pub(crate) use phone::{Platform, cookies, encoded, fragment, location, target};
 pub(crate) use place::Place;
-pub(crate) use process::{Process, binary};
+pub(crate) use process::{Process, binary, with_settings};
 pub(crate) use proxy::{Proxy, free_address};
-pub(crate) use servers::Servers;
+pub(crate) use servers::{PASSWORDS, Servers};
 pub(crate) use stage::Stage;
 
 /// Runs a test on every store, under a name that says which. It gets a desk in development mode, or starts its own.

@@ -31,6 +31,24 @@ impl Place {
         client
     }
 
+    /// Every row of every table, as text.
+    pub(crate) fn rows(&self) -> Vec<String> {
+        let tables = self.query("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()");
+        tables.iter().flat_map(|table| run_sql(&self.store, &format!("SELECT t::text FROM {table} t"))).collect()
+    }
+
+    /// Every name under the prefix in Redis, and what lies there.
+    pub(crate) fn records(&self) -> Vec<(String, Vec<u8>)> {
+        let mut redis = redis::Client::open(&*self.shared).unwrap().get_connection().unwrap();
+        let keys: Vec<String> = redis::cmd("KEYS").arg(format!("{}*", self.prefix)).query(&mut redis).unwrap();
+        let mut value = |key: &str| -> Vec<u8> {
+            let plain = redis::cmd("GET").arg(key).query::<Option<Vec<u8>>>(&mut redis);
+            let whatever_else = |_| redis::cmd("DUMP").arg(key).query(&mut redis).unwrap();
+            plain.unwrap_or_else(whatever_else).unwrap_or_default()
+        };
+        keys.into_iter().map(|key| (key.clone(), value(&key))).collect()
+    }
+
     /// Host and port of PostgreSQL.
     pub(crate) fn postgres_address(&self) -> String {
         let url = Url::parse(&self.store).unwrap();

@@ -21,10 +21,16 @@ pub(crate) fn binary() -> Command {
 fn node_at(place: &Place, more: &[(&str, &str)]) -> Command {
     let mut command = binary();
     command.arg("serve").current_dir(std::env::temp_dir());
-    for (key, value) in [("listen", "127.0.0.1:0")].into_iter().chain(place.settings()).chain(more.iter().copied()) {
+    let given = [("listen", "127.0.0.1:0")].into_iter().chain(place.settings()).chain(more.iter().copied());
+    with_settings(&mut command, given);
+    command
+}
+
+/// Hands settings to a command through its environment.
+pub(crate) fn with_settings<'a>(command: &mut Command, given: impl IntoIterator<Item = (&'a str, &'a str)>) {
+    for (key, value) in given {
         command.env(format!("DESKPASS_{}", key.to_uppercase().replace('.', "__")), value);
     }
-    command
 }
 
 /// A running service.

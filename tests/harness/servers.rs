@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use super::place::{Place, run_sql};
 
-/// How long a server may take for a command that is not about data.
-const ANSWER: Duration = Duration::from_secs(10);
+/// Of PostgreSQL and of Redis, where they want one.
+pub(crate) const PASSWORDS: [&str; 2] = ["canary-store@password", "canary-shared@password"];
 
 static SHARED: OnceLock<Servers> = OnceLock::new();
 static STARTED: AtomicUsize = AtomicUsize::new(0);
@@ -87,6 +87,31 @@ impl Servers {
         Self { keeper: Mutex::new(keeper), postgres, redis }
     }
 
+    /// Servers that want the passwords in [`PASSWORDS`] from everybody.
+    pub(crate) fn locked() -> Self {
+        let servers = Self::private();
+        let hba = run_sql(&servers.postgres, "SHOW hba_file").remove(0);
+        run_sql(&servers.postgres, &format!("ALTER ROLE postgres PASSWORD '{}'", PASSWORDS[0]));
+        run_sql(&servers.postgres, &format!("COPY (SELECT 'host all all 127.0.0.1/32 scram-sha-256') TO '{hba}'"));
+        run_sql(&servers.postgres, "SELECT pg_reload_conf()");
+        servers.tell_redis(&["CONFIG", "SET", "requirepass", PASSWORDS[1]]);
+        let [store, shared] = PASSWORDS.map(|password| password.replace('@', "%40"));
+        let postgres = servers.postgres.replacen("//postgres@", &format!("//postgres:{store}@"), 1);
+        let redis = servers.redis.replacen("//", &format!("//:{shared}@"), 1);
+        Self { keeper: servers.keeper, postgres, redis }
+    }
+
+    /// Has Redis do something.
+    pub(crate) fn tell_redis(&self, words: &[&str]) {
+        let mut redis = redis::Client::open(&*self.redis).unwrap().get_connection().unwrap();
+        redis::cmd(words[0]).arg(&words[1..]).query::<redis::Value>(&mut redis).unwrap();
+    }
+
+    /// Has PostgreSQL do something, outside of every place.
+    pub(crate) fn tell_postgres(&self, sql: &str) {
+        run_sql(&self.postgres, sql);
+    }
+
     /// A schema and a prefix that nobody else uses.
     pub(crate) fn place(&self) -> Place {
         let name = format!("t_{}", PLACES.fetch_add(1, Ordering::Relaxed));
@@ -116,12 +141,7 @@ impl Servers {
 
     /// Makes it forget everything.
     pub(crate) fn flush_redis(&self) {
-        let mut redis = TcpStream::connect(self.redis.strip_prefix("redis://").unwrap()).unwrap();
-        redis.set_read_timeout(Some(ANSWER)).unwrap();
-        redis.write_all(b"FLUSHALL\r\n").unwrap();
-        let mut answer = [0; 5];
-        redis.read_exact(&mut answer).unwrap();
-        assert_eq!(&answer, b"+OK\r\n");
+        self.tell_redis(&["FLUSHALL"]);
     }
 
     /// An immediate stop, as if the machine had crashed.

@@ -1,6 +1,6 @@
 //! The desk as the HTTP floor sees it: the flows below, and what this deployment is.
 
-mod nodes;
+pub(crate) mod nodes;
 pub(crate) mod platform;
 mod vault;
 
@@ -47,7 +47,7 @@ pub struct Inner {
     pub(crate) watching: Tally,
     draining: watch::Sender<bool>,
     /// Ends with the desk.
-    _in_step: JoinSet<()>,
+    _in_step: Option<JoinSet<()>>,
 }
 
 /// Why the desk could not be opened.
@@ -131,7 +131,7 @@ impl Desk {
     async fn with(settings: Settings, store: Store, clock: Clock) -> Result<Self, StartError> {
         let (policy, entropy) = (policy(&settings)?, Entropy::system());
         let shared = Arc::new(nodes::open_shared(&settings).map_err(StartError::Shared)?);
-        let in_step = nodes::keep_in_step(&store, &shared);
+        let in_step = shared.bus().map(|bus| store.keep_in_step(bus));
         let node = entropy.bytes().map_err(Error::from)?;
         let vault = vault::Common::new(Arc::clone(&shared), clock.clone(), &settings, node);
         let platform = platform::client_with(&settings, clock.clone(), Arc::new(vault))?;

@@ -97,7 +97,7 @@ impl Metrics {
             (route.limit != Limit::Free).then(|| recorder.register_counter(&key, &metadata))
         };
         let (limited, handle) = (table.iter().map(limited).collect(), recorder.handle());
-        Self { limited, handle, routes, cached_sessions, under_way, platform, shared, in_step, turned_away, refused }
+        Self { handle, routes, cached_sessions, under_way, platform, shared, in_step, turned_away, limited, refused }
     }
 
     /// Counts an answer under its row of the table.

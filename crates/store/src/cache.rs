@@ -1,6 +1,6 @@
 //! Sessions and people seen lately, so that the hot path reads no SQL.
 //!
-//! Entries appear in two ways: the writer thread puts in what it has just committed, or a reader fills a gap. A reader
+//! Entries appear in two ways: an only writer puts in what it has just committed, or a reader fills a gap. A reader
 //! that read before a commit must not put back what the commit took away; it holds a placeholder while it reads, and
 //! forgetting a key removes the placeholder, so that the late fill goes nowhere.
 //!
@@ -10,6 +10,8 @@
 //! Where other nodes change the same data, what is kept here counts only while it is proven that this node has heard of
 //! every change.
 
+mod proof;
+
 use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +20,7 @@ use std::sync::{Arc, OnceLock};
 use deskpass_core::{Digest, EmployeeKey, Person, Roles, Session};
 use quick_cache::sync;
 
-use crate::database::Proof;
+pub(crate) use proof::Proof;
 
 /// A person as the store knows them, with a place to keep what was made from them.
 #[derive(Debug)]
@@ -90,41 +92,30 @@ pub(crate) enum Change {
     Person(EmployeeKey),
 }
 
-/// When what is in the cache can be believed.
-#[derive(Debug)]
-pub(crate) enum Trust {
-    /// Always: nobody else changes the data.
-    Always,
-    /// While it is proven that every change was heard of.
-    While(Arc<Proof>),
-}
-
 pub(crate) struct Cache {
     pub(crate) sessions: sync::Cache<Digest, Arc<Standing>>,
     pub(crate) people: sync::Cache<EmployeeKey, Arc<Member>>,
     epoch: AtomicU64,
-    trust: Trust,
+    proof: Proof,
 }
 
 impl Cache {
-    /// The cache of the only process that changes the data.
-    pub(crate) fn new(entries: usize) -> Self {
-        Self::trusted(entries, Trust::Always)
-    }
-
-    pub(crate) fn trusted(entries: usize, trust: Trust) -> Self {
+    /// A cache that is believed while `proof` holds.
+    pub(crate) fn new(entries: usize, proof: Proof) -> Self {
         // The cache is made of shards that fill unevenly; without some room to spare a few entries would never fit.
         let entries = entries.saturating_add(entries / 16);
         let (sessions, people) = (sync::Cache::new(entries), sync::Cache::new(entries));
-        Self { sessions, people, epoch: AtomicU64::new(0), trust }
+        Self { sessions, people, epoch: AtomicU64::new(0), proof }
     }
 
     /// Whether what is in here can be believed.
     pub(crate) fn is_right(&self) -> bool {
-        match &self.trust {
-            Trust::Always => true,
-            Trust::While(proof) => proof.holds(),
-        }
+        self.proof.holds()
+    }
+
+    /// What shows that it can.
+    pub(crate) fn proof(&self) -> &Proof {
+        &self.proof
     }
 
     /// Forgets everything, and whatever is being read right now.
@@ -138,11 +129,9 @@ impl Cache {
         Epoch(self.epoch.load(Ordering::Acquire))
     }
 
-    /// Takes over what was committed, in the order it was committed.
+    /// Takes over what was committed. A session that was born counts only where nobody else can have ended it since.
     pub(crate) fn apply(&self, change: Change) {
         match change {
-            // Somebody else may have ended it already, and this node have heard of that.
-            Change::Born(..) if !matches!(self.trust, Trust::Always) => {}
             Change::Born(digest, session) => {
                 let epoch = self.epoch();
                 // Whoever signs in was looked up a moment ago; otherwise the first use fills the gap.

@@ -16,13 +16,13 @@ use tokio::sync::Notify;
 
 pub use copy::{Copied, CopyError, Progress, copy};
 pub use migrate::newest_version;
-pub(crate) use postgres::Proof;
 pub use postgres::{Postgres, PostgresExam, examine_postgres};
 pub(crate) use sql::{Row, Sql, Value};
 pub(crate) use tx::Tx;
 
 use crate::StoreError;
 use crate::cache::Cache;
+use crate::tls::BadAuthority;
 
 /// Where the data is.
 #[derive(Clone, Debug)]
@@ -63,20 +63,12 @@ pub enum OpenError {
         /// What it said, or why it could not be asked.
         error: StoreError,
     },
-    /// An address cannot be read.
-    #[error("{key} cannot be used: {why}")]
-    Url {
-        /// The setting.
-        key: &'static str,
-        /// What is wrong with it, without secrets.
-        why: String,
-    },
+    /// The address of the server cannot be read.
+    #[error("store.url cannot be used: {0}")]
+    Url(String),
     /// The certificates of whom to trust cannot be used.
-    #[error("the authorities to trust cannot be read: {why}; check tls.ca_file")]
-    Authority {
-        /// What is wrong with them.
-        why: String,
-    },
+    #[error(transparent)]
+    Authority(#[from] BadAuthority),
     /// The database is gone, though there was one.
     #[error("{} is missing or empty, though this directory had a database; restore it from a backup, or choose another directory with --data", .0.display())]
     Lost(PathBuf),
@@ -134,26 +126,21 @@ fn advised(error: &StoreError) -> String {
 #[derive(Debug)]
 pub(crate) enum Database {
     Sqlite(sqlite::Sqlite),
-    Postgres(postgres::Shared),
+    Postgres(postgres::Pooled),
 }
 
 impl Database {
-    /// Opens the database and brings its tables up to date; also returns the cache that goes with it.
+    /// Opens the database and brings its tables up to date.
     pub(crate) async fn open(
         location: Location,
         mode: Mode,
-        cache_entries: usize,
+        cache: Arc<Cache>,
         now: Timestamp,
-    ) -> Result<(Self, Arc<Cache>), OpenError> {
+    ) -> Result<Self, OpenError> {
         match location {
-            Location::Embedded(directory) => {
-                let cache = Arc::new(Cache::new(cache_entries));
-                let database = sqlite::Sqlite::open(&directory, mode, Arc::clone(&cache), now)?;
-                Ok((Self::Sqlite(database), cache))
-            }
+            Location::Embedded(directory) => Ok(Self::Sqlite(sqlite::Sqlite::open(&directory, mode, cache, now)?)),
             Location::Postgres(settings) => {
-                let (database, cache) = postgres::Shared::open(&settings, mode, cache_entries, now).await?;
-                Ok((Self::Postgres(database), cache))
+                Ok(Self::Postgres(postgres::Pooled::open(&settings, mode, cache, now).await?))
             }
         }
     }
@@ -161,7 +148,7 @@ impl Database {
     /// Runs `query` on a connection that sees everything committed so far. It may run more than once.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
-        query: impl Fn(&Sql) -> Result<T, StoreError> + Send + 'static,
+        query: impl Fn(&Sql<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         match self {
             Self::Sqlite(database) => database.read(query).await,
@@ -199,9 +186,9 @@ impl Database {
 }
 
 /// Removes from the journal what everyone has read; returns how much went.
-pub(crate) fn sweep_journal(sql: &Sql) -> Result<usize, StoreError> {
+pub(crate) fn sweep_journal(sql: &Sql<'_>) -> Result<usize, StoreError> {
     match sql {
         Sql::Sqlite(_) => Ok(0),
-        Sql::Postgres(_) => postgres::sweep(sql),
+        Sql::Postgres(connection) => postgres::sweep(connection),
     }
 }

@@ -201,7 +201,7 @@ const WELCOME: &str = "INSERT INTO employee (corp_id, employee_key, employee_id,
 const GRANT: &str = "INSERT INTO user_role (corp_id, employee_key, role_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
 const REVOKE: &str = "DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
 
-pub(crate) fn find(sql: &Sql, key: &EmployeeKey) -> Result<Option<Listed>, StoreError> {
+pub(crate) fn find(sql: &Sql<'_>, key: &EmployeeKey) -> Result<Option<Listed>, StoreError> {
     let text = format!("{COLUMNS} WHERE e.corp_id = $1 AND e.employee_key = $2");
     Ok(gather(sql.rows(&text, &args![key.corp(), key.id()], listed)?).into_iter().next())
 }

@@ -54,6 +54,14 @@ impl StoreError {
         Self { cause, detail: detail.into(), remedy: None }
     }
 
+    pub(crate) fn unavailable(why: &dyn std::fmt::Display) -> Self {
+        Self::new(Cause::Unavailable, why.to_string())
+    }
+
+    pub(crate) fn late() -> Self {
+        Self::unavailable(&"the database did not answer in time")
+    }
+
     pub(crate) fn damaged(what: &str) -> Self {
         Self { remedy: Some(Remedy::Restore), ..Self::new(Cause::Damaged, what) }
     }

@@ -12,13 +12,15 @@ mod links;
 mod login_log;
 mod sessions;
 mod shared;
+mod sweep;
+mod tls;
 
 use std::sync::Arc;
 
 use deskpass_core::Timestamp;
-use tokio::sync::Notify;
+use tokio::task::JoinSet;
 
-use crate::cache::Cache;
+use crate::cache::{Cache, Proof};
 use crate::database::Database;
 
 pub use cache::{Member, Standing};
@@ -35,6 +37,7 @@ pub use shared::{
     Bus, Changes, Code, Counted, Flow, Held, Lease, Limits, Perishable, PlatformToken, Pointer, Redis, RedisExam,
     Shared, Shelf, examine_redis,
 };
+pub use tls::BadAuthority;
 
 /// The store of one desk. Clones share it.
 #[derive(Clone, Debug)]
@@ -50,19 +53,35 @@ impl Store {
     /// # Errors
     /// When it is in use or cannot be used, or the data is damaged, newer than this program, or made in the other mode.
     pub async fn open(location: Location, mode: Mode, cache_entries: usize, now: Timestamp) -> Result<Self, OpenError> {
-        let (database, cache) = Database::open(location, mode, cache_entries, now).await?;
+        let proof = match location {
+            Location::Embedded(_) => Proof::always(),
+            Location::Postgres(_) => Proof::none_yet(),
+        };
+        let cache = Arc::new(Cache::new(cache_entries, proof));
+        let database = Database::open(location, mode, Arc::clone(&cache), now).await?;
         Ok(Self { database: Arc::new(database), cache })
     }
 
-    /// Fires after this node has changed something that others should hear of, where there are others.
+    /// Tells other nodes at once that there is something to hear of, and listens when they do, for as long as what this
+    /// returns is kept. Nothing depends on it but how soon: everyone looks a moment later all the same.
     #[must_use]
-    pub fn changed(&self) -> Option<&Arc<Notify>> {
-        self.database.changed()
-    }
-
-    /// Takes notice at once of what others have changed. They would be heard of a moment later without it.
-    pub fn catch_up(&self) {
-        self.database.catch_up();
+    pub fn keep_in_step(&self, bus: &Bus) -> JoinSet<()> {
+        let mut tasks = JoinSet::new();
+        let Some(changed) = self.database.changed().map(Arc::clone) else { return tasks };
+        let (speaking, hearing, database) = (bus.clone(), bus.clone(), Arc::clone(&self.database));
+        tasks.spawn(async move {
+            loop {
+                changed.notified().await;
+                speaking.nudge();
+            }
+        });
+        tasks.spawn(async move {
+            loop {
+                hearing.nudged().notified().await;
+                database.catch_up();
+            }
+        });
+        tasks
     }
 
     /// Whether the store takes writes right now: it writes, so a full disk shows.

@@ -133,7 +133,7 @@ pub(crate) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, St
 }
 
 /// Whether an identity may act as `target`.
-pub(crate) fn stands(sql: &Sql, identity: &EmployeeKey, target: &EmployeeKey) -> Result<bool, StoreError> {
+pub(crate) fn stands(sql: &Sql<'_>, identity: &EmployeeKey, target: &EmployeeKey) -> Result<bool, StoreError> {
     let text = "SELECT 1 FROM link WHERE corp_id = $1 AND user_id = $2 AND target_corp_id = $3 AND target_key = $4";
     let values = args![identity.corp(), identity.id(), target.corp(), target.id()];
     Ok(sql.first(text, &values, |row| row.int(0))?.is_some())
@@ -141,7 +141,7 @@ pub(crate) fn stands(sql: &Sql, identity: &EmployeeKey, target: &EmployeeKey) ->
 
 /// Whose proof it is, when it is good for acting as `target`: they are the target, or there is a link for this very pair.
 pub(crate) fn permitted(
-    sql: &Sql,
+    sql: &Sql<'_>,
     digest: Digest,
     target: &EmployeeKey,
     now: Timestamp,

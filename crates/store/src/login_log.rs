@@ -2,7 +2,7 @@
 
 use deskpass_core::{EmployeeKey, LoginMethod, LoginSource, Role, Timestamp, Visitor};
 
-use crate::database::{Row, Tx};
+use crate::database::Tx;
 use crate::{Store, StoreError};
 
 /// What happened.
@@ -82,6 +82,6 @@ impl Store {
     pub async fn newest_moment(&self) -> Result<Option<Timestamp>, StoreError> {
         let newest = "SELECT MAX(at) FROM (SELECT at FROM (SELECT at FROM login_log ORDER BY id DESC LIMIT 1) AS newest
             UNION ALL SELECT at FROM probe) AS moments";
-        self.database.read(move |sql| sql.first(newest, &[], |row: &Row<'_>| row.moment(0))).await
+        self.database.read(move |sql| sql.first(newest, &[], |row| row.moment(0))).await
     }
 }

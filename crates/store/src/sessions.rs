@@ -7,8 +7,8 @@ use std::sync::Arc;
 use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, Role, Session, Timestamp};
 
 use crate::cache::{Change, Epoch};
-use crate::database::{Row, Sql, Tx, sweep_journal};
-use crate::{LogEntry, Member, Standing, Store, StoreError, directory, links};
+use crate::database::{Row, Sql, Tx};
+use crate::{LogEntry, Member, Standing, Store, StoreError, directory};
 
 pub use begin::{Beginning, Birth, Grounds};
 
@@ -82,7 +82,7 @@ impl Store {
     /// What the database says, past the cache.
     async fn look_up(&self, digest: Digest) -> Result<Found, StoreError> {
         let epoch = self.cache.epoch();
-        let read = move |sql: &Sql| match find(sql, digest)? {
+        let read = move |sql: &Sql<'_>| match find(sql, digest)? {
             Read::Session(session) => Ok((directory::find(sql, &session.employee)?, Read::Session(session))),
             other => Ok((None, other)),
         };
@@ -169,42 +169,6 @@ impl Store {
         }
         done
     }
-
-    /// Whether it is on this node to sweep, until `until`: one of all nodes does it for all.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn takes_broom(&self, now: Timestamp, until: Timestamp) -> Result<bool, StoreError> {
-        let text = "UPDATE chore SET until = $2 WHERE name = 'sweep' AND until <= $1";
-        self.database.write(move |tx| Ok(tx.execute(text, &args![now, until])? == 1)).await
-    }
-
-    /// Removes up to `batch` sessions that ended before `ended`, and as many deny-list entries and proofs whose time is over;
-    /// returns how many went. Small batches share the writer with sign-ins without holding them up.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn sweep(&self, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize, StoreError> {
-        self.database
-            .write(move |tx| {
-                let expired = tx.rows(
-                    "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE expires_at <= $1 LIMIT $2)
-                     RETURNING digest",
-                    &args![ended, batch],
-                    |row| row.digest(0),
-                )?;
-                let forgiven = tx.execute(
-                    "DELETE FROM denied_token WHERE digest IN (SELECT digest FROM denied_token WHERE until <= $1 LIMIT $2)",
-                    &args![now, batch],
-                )?;
-                let gone = expired.len() + forgiven + links::sweep(tx, now, batch)? + sweep_journal(tx)?;
-                for digest in expired {
-                    tx.touch(Change::Session(digest));
-                }
-                Ok(gone)
-            })
-            .await
-    }
 }
 
 /// Ends every session of an employee.
@@ -227,7 +191,7 @@ fn deny(tx: &mut Tx<'_>, digest: Digest, why: Ended, until: Timestamp) -> Result
     Ok(())
 }
 
-fn find(sql: &Sql, digest: Digest) -> Result<Read, StoreError> {
+fn find(sql: &Sql<'_>, digest: Digest) -> Result<Read, StoreError> {
     let text = "SELECT corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at, proven,
         lent_role_id FROM session WHERE digest = $1";
     if let Some(session) = sql.first(text, &args![digest], session)? {

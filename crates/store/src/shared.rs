@@ -11,7 +11,7 @@ use std::sync::Arc;
 use deskpass_core::{Digest, Identified, LoginSource, SignIn, Stage, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use self::redis::{InRedis, Server};
+use self::redis::Server;
 use crate::StoreError;
 
 pub use self::limits::{Counted, Limits};
@@ -50,28 +50,11 @@ pub struct Shared<Progress> {
     server: Option<Arc<Server>>,
 }
 
-impl<Progress> Default for Shared<Progress> {
-    fn default() -> Self {
-        Self::in_process()
-    }
-}
-
 impl<Progress> Shared<Progress> {
     /// For a single node: everything is in this process.
     #[must_use]
     pub fn in_process() -> Self {
-        Self {
-            sign_ins: Shelf::in_process(SIGN_INS),
-            scan_ids: Shelf::in_process(SIGN_INS),
-            claims: Shelf::in_process(SIGN_INS),
-            flows: Shelf::in_process(RECORDS),
-            pending: Shelf::in_process(RECORDS),
-            codes: Shelf::in_process(RECORDS),
-            tokens: Shelf::in_process(RECORDS),
-            leases: Shelf::in_process(RECORDS),
-            limits: Limits::new(None),
-            server: None,
-        }
+        Self::at(None)
     }
 
     /// For several nodes: everything is in a Redis, which need not answer yet. To be called where tasks can be started;
@@ -80,20 +63,22 @@ impl<Progress> Shared<Progress> {
     /// # Errors
     /// When the settings make no sense.
     pub fn redis(settings: Redis) -> Result<Self, StoreError> {
-        let server = Arc::new(Server::start(settings)?);
-        let at = || Arc::clone(&server);
-        Ok(Self {
-            sign_ins: Shelf::in_redis(InRedis::new(at(), "sign_in", SIGN_INS)),
-            scan_ids: Shelf::in_redis(InRedis::new(at(), "scan_id", SIGN_INS)),
-            claims: Shelf::in_redis(InRedis::new(at(), "claim", SIGN_INS)),
-            flows: Shelf::in_redis(InRedis::new(at(), "flow", RECORDS)),
-            pending: Shelf::in_redis(InRedis::new(at(), "pending", RECORDS)),
-            codes: Shelf::in_redis(InRedis::new(at(), "code", RECORDS)),
-            tokens: Shelf::in_redis(InRedis::new(at(), "token", RECORDS)),
-            leases: Shelf::in_redis(InRedis::new(at(), "lease", RECORDS)),
-            limits: Limits::new(Some(at())),
-            server: Some(server),
-        })
+        Server::start(settings).map(|server| Self::at(Some(Arc::new(server))))
+    }
+
+    fn at(server: Option<Arc<Server>>) -> Self {
+        Self {
+            sign_ins: Shelf::new(server.as_ref(), "sign_in", SIGN_INS),
+            scan_ids: Shelf::new(server.as_ref(), "scan_id", SIGN_INS),
+            claims: Shelf::new(server.as_ref(), "claim", SIGN_INS),
+            flows: Shelf::new(server.as_ref(), "flow", RECORDS),
+            pending: Shelf::new(server.as_ref(), "pending", RECORDS),
+            codes: Shelf::new(server.as_ref(), "code", RECORDS),
+            tokens: Shelf::new(server.as_ref(), "token", RECORDS),
+            leases: Shelf::new(server.as_ref(), "lease", RECORDS),
+            limits: Limits::new(server.clone()),
+            server,
+        }
     }
 
     /// Whether records can be kept right now.

@@ -70,46 +70,46 @@ on_every_store! {
     }
 }
 
-#[tokio::test]
-async fn in_production_is_refused_alike_for_everyone() {
-    let desk = TestDesk::production().await;
-    desk.auth().seed_dev_users().await.unwrap();
-    let mut client = desk.client().await;
-    let mut answers = Vec::new();
-    for employee in ["admin01", "agent01", "norole01", "nobody", "ADMIN01"] {
-        for corp in [json!(null), json!("wwdeskpass"), json!("wwother")] {
-            let ask = json!({ "employee_id": employee, "corp_id": corp });
-            let answer = client.post("/api/auth/bind", &[("x-request-id", "same")], &ask).await;
-            answers.push((answer.status, answer.code(), answer.body));
+on_every_store! {
+    async fn in_production_is_refused_alike_for_everyone() {
+        let desk = TestDesk::production().await;
+        desk.auth().seed_dev_users().await.unwrap();
+        let mut client = desk.client().await;
+        let mut answers = Vec::new();
+        for employee in ["admin01", "agent01", "norole01", "nobody", "ADMIN01"] {
+            for corp in [json!(null), json!("wwdeskpass"), json!("wwother")] {
+                let ask = json!({ "employee_id": employee, "corp_id": corp });
+                let answer = client.post("/api/auth/bind", &[("x-request-id", "same")], &ask).await;
+                answers.push((answer.status, answer.code(), answer.body));
+            }
         }
+        answers.dedup();
+        assert_eq!(answers.len(), 1, "{answers:?}");
+        assert_eq!((answers[0].0, answers[0].1), (403, 1003));
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
     }
-    answers.dedup();
-    assert_eq!(answers.len(), 1, "{answers:?}");
-    assert_eq!((answers[0].0, answers[0].1), (403, 1003));
-    assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
-}
 
-#[tokio::test]
-async fn open_in_production_serves_its_networks_and_never_an_administrator() {
-    let mut given = PRODUCTION.to_vec();
-    given.extend([("bind.mode", "open"), ("bind.networks", "198.51.100.0/24"), ("trusted_proxies", "127.0.0.1")]);
-    let desk = TestDesk::with(settings(&given)).await;
-    desk.auth().seed_dev_users().await.unwrap();
-    let mut client = desk.client().await;
-    let ask = json!({ "employee_id": "admin01" });
-    client.post("/api/auth/bind", &[], &ask).await.refused(403, 1003);
-    client.post("/api/auth/bind", &[("x-forwarded-for", "198.51.100.7, 203.0.113.1")], &ask).await.refused(403, 1003);
-    let inside = [("x-forwarded-for", "198.51.100.7")];
-    let login = client.post("/api/auth/bind", &inside, &ask).await.data();
-    assert_eq!((&login["roles"], &login["current_role"]), (&json!(["agent", "user"]), &json!("agent")));
-    let token = login["token"].as_str().unwrap().to_owned();
-    client.switch(&token, "admin").await.refused(403, 1003);
-    assert_eq!(client.verify(&token).await["roles"], json!(["agent", "user"]));
-    // Closing the door does not promote whoever came in by it.
-    let desk = desk.restart_with(settings(&PRODUCTION)).await;
-    let mut client = desk.client().await;
-    client.switch(&token, "admin").await.refused(403, 1003);
-    assert_eq!(client.verify(&token).await["roles"], json!(["agent", "user"]));
+    async fn open_in_production_serves_its_networks_and_never_an_administrator() {
+        let mut given = PRODUCTION.to_vec();
+        given.extend([("bind.mode", "open"), ("bind.networks", "198.51.100.0/24"), ("trusted_proxies", "127.0.0.1")]);
+        let desk = TestDesk::with(settings(&given)).await;
+        desk.auth().seed_dev_users().await.unwrap();
+        let mut client = desk.client().await;
+        let ask = json!({ "employee_id": "admin01" });
+        client.post("/api/auth/bind", &[], &ask).await.refused(403, 1003);
+        client.post("/api/auth/bind", &[("x-forwarded-for", "198.51.100.7, 203.0.113.1")], &ask).await.refused(403, 1003);
+        let inside = [("x-forwarded-for", "198.51.100.7")];
+        let login = client.post("/api/auth/bind", &inside, &ask).await.data();
+        assert_eq!((&login["roles"], &login["current_role"]), (&json!(["agent", "user"]), &json!("agent")));
+        let token = login["token"].as_str().unwrap().to_owned();
+        client.switch(&token, "admin").await.refused(403, 1003);
+        assert_eq!(client.verify(&token).await["roles"], json!(["agent", "user"]));
+        // Closing the door does not promote whoever came in by it.
+        let desk = desk.restart_with(settings(&PRODUCTION)).await;
+        let mut client = desk.client().await;
+        client.switch(&token, "admin").await.refused(403, 1003);
+        assert_eq!(client.verify(&token).await["roles"], json!(["agent", "user"]));
+    }
 }
 
 /// A desk in production that talks to a platform, with some people.
@@ -142,93 +142,92 @@ async fn bind(client: &mut Client, employee: &str, proof: &str) -> Response {
     client.post("/api/auth/bind", &[("x-request-id", "same")], &ask).await
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_proof_and_an_approved_link_sign_in_as_the_employee_and_from_then_on_directly() {
-    let (desk, platform) = proving().await;
-    let mut client = desk.client().await;
-    desk.auth().approve_link(partner(&desk), desk.key("admin01")).await.unwrap();
-    let arrived = arrive(&desk, &platform).await;
-    assert!(location(&arrived).starts_with("https://desk.example.com/h5/#bind_ticket=dpb_"), "{arrived:?}");
-    let set = arrived.header("set-cookie").unwrap();
-    assert!(
-        set.starts_with("__Host-deskpass_bind=dpb_")
-            && set.ends_with("; Path=/; Max-Age=300; HttpOnly; SameSite=Lax; Secure"),
-        "{set}"
-    );
-    assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
-    // By the cookie, as a browser would.
-    let answer =
-        client.post("/api/auth/bind", &[("cookie", &cookies(&arrived))], &json!({ "employee_id": "admin01" })).await;
-    let login = answer.data();
-    assert_eq!(
-        (&login["employee_id"], &login["login_method"], &login["current_role"]),
-        (&json!("admin01"), &json!("bind"), &json!("admin"))
-    );
-    assert!(answer.header("set-cookie").unwrap().contains("deskpass_bind=; Path=/; Max-Age=0"));
-    assert_eq!(client.verify(login["token"].as_str().unwrap()).await["roles"], json!(["admin", "agent", "user"]));
-    // Next time the platform's word is enough.
-    let landed = arrive(&desk, &platform).await;
-    assert!(location(&landed).starts_with("https://desk.example.com/h5/#ticket="), "{landed:?}");
-    let log = desk.query("SELECT employee_key, login_method FROM login_log ORDER BY rowid");
-    assert_eq!(log, ["admin01|bind", "admin01|oauth2"]);
-    // Until it is taken back.
-    assert!(desk.auth().remove_link(partner(&desk)).await.unwrap());
-    assert!(location(&arrive(&desk, &platform).await).contains("#bind_ticket="));
-}
+on_every_store! {
+    async fn a_proof_and_an_approved_link_sign_in_as_the_employee_and_from_then_on_directly() {
+        let (desk, platform) = proving().await;
+        let mut client = desk.client().await;
+        desk.auth().approve_link(partner(&desk), desk.key("admin01")).await.unwrap();
+        let arrived = arrive(&desk, &platform).await;
+        assert!(location(&arrived).starts_with("https://desk.example.com/h5/#bind_ticket=dpb_"), "{arrived:?}");
+        let set = arrived.header("set-cookie").unwrap();
+        assert!(
+            set.starts_with("__Host-deskpass_bind=dpb_")
+                && set.ends_with("; Path=/; Max-Age=300; HttpOnly; SameSite=Lax; Secure"),
+            "{set}"
+        );
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+        // By the cookie, as a browser would.
+        let answer =
+            client.post("/api/auth/bind", &[("cookie", &cookies(&arrived))], &json!({ "employee_id": "admin01" })).await;
+        let login = answer.data();
+        assert_eq!(
+            (&login["employee_id"], &login["login_method"], &login["current_role"]),
+            (&json!("admin01"), &json!("bind"), &json!("admin"))
+        );
+        assert!(answer.header("set-cookie").unwrap().contains("deskpass_bind=; Path=/; Max-Age=0"));
+        assert_eq!(client.verify(login["token"].as_str().unwrap()).await["roles"], json!(["admin", "agent", "user"]));
+        // Next time the platform's word is enough.
+        let landed = arrive(&desk, &platform).await;
+        assert!(location(&landed).starts_with("https://desk.example.com/h5/#ticket="), "{landed:?}");
+        let log = desk.query("SELECT employee_key, login_method FROM login_log ORDER BY rowid");
+        assert_eq!(log, ["admin01|bind", "admin01|oauth2"]);
+        // Until it is taken back.
+        assert!(desk.auth().remove_link(partner(&desk)).await.unwrap());
+        assert!(location(&arrive(&desk, &platform).await).contains("#bind_ticket="));
+    }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_other_proof_and_every_other_employee_gets_one_and_the_same_refusal() {
-    let (desk, platform) = proving().await;
-    let mut client = desk.client().await;
-    desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
-    desk.auth().disable(desk.key("security01")).await.unwrap();
-    let mut refusals = Vec::new();
-    for employee in ["admin01", "nobody", "partner01", "norole01", "security01"] {
-        let proof = proof(&desk, &platform).await;
-        refusals.push(bind(&mut client, employee, &proof).await);
+    async fn every_other_proof_and_every_other_employee_gets_one_and_the_same_refusal() {
+        let (desk, platform) = proving().await;
+        let mut client = desk.client().await;
+        desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+        desk.auth().disable(desk.key("security01")).await.unwrap();
+        let mut refusals = Vec::new();
+        for employee in ["admin01", "nobody", "partner01", "norole01", "security01"] {
+            let proof = proof(&desk, &platform).await;
+            refusals.push(bind(&mut client, employee, &proof).await);
+        }
+        // Not even whoever may act as somebody learns that they were shut out.
+        desk.auth().approve_link(partner(&desk), desk.key("security01")).await.unwrap();
+        let shut_out = proof(&desk, &platform).await;
+        refusals.push(bind(&mut client, "security01", &shut_out).await);
+        desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+        for proof in ["", "x", "dpb_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"] {
+            refusals.push(bind(&mut client, "user01", proof).await);
+        }
+        let (late, used) = (proof(&desk, &platform).await, proof(&desk, &platform).await);
+        bind(&mut client, "user01", &used).await.data();
+        refusals.push(bind(&mut client, "user01", &used).await);
+        desk.clock.wind(std::time::Duration::from_mins(5));
+        refusals.push(bind(&mut client, "user01", &late).await);
+        // Tried on one employee after the other, a proof is soon worth nothing.
+        desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+        let tired = proof(&desk, &platform).await;
+        for _ in 0..5 {
+            refusals.push(bind(&mut client, "admin01", &tired).await);
+        }
+        refusals.push(bind(&mut client, "user01", &tired).await);
+        let bodies: std::collections::HashSet<_> =
+            refusals.iter().map(|refusal| (refusal.status, refusal.body.clone())).collect();
+        assert_eq!(bodies.len(), 1, "{bodies:?}");
+        refusals[0].refused(403, 1003);
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
     }
-    // Not even whoever may act as somebody learns that they were shut out.
-    desk.auth().approve_link(partner(&desk), desk.key("security01")).await.unwrap();
-    let shut_out = proof(&desk, &platform).await;
-    refusals.push(bind(&mut client, "security01", &shut_out).await);
-    desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
-    for proof in ["", "x", "dpb_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"] {
-        refusals.push(bind(&mut client, "user01", proof).await);
-    }
-    let (late, used) = (proof(&desk, &platform).await, proof(&desk, &platform).await);
-    bind(&mut client, "user01", &used).await.data();
-    refusals.push(bind(&mut client, "user01", &used).await);
-    desk.clock.wind(std::time::Duration::from_mins(5));
-    refusals.push(bind(&mut client, "user01", &late).await);
-    // Tried on one employee after the other, a proof is soon worth nothing.
-    desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
-    let tired = proof(&desk, &platform).await;
-    for _ in 0..5 {
-        refusals.push(bind(&mut client, "admin01", &tired).await);
-    }
-    refusals.push(bind(&mut client, "user01", &tired).await);
-    let bodies: std::collections::HashSet<_> =
-        refusals.iter().map(|refusal| (refusal.status, refusal.body.clone())).collect();
-    assert_eq!(bodies.len(), 1, "{bodies:?}");
-    refusals[0].refused(403, 1003);
-    assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
-}
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_many_binds_with_one_proof_one_succeeds() {
-    let (desk, platform) = proving().await;
-    desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
-    for round in 1..=100 {
-        desk.clock.wind(std::time::Duration::from_mins(1));
-        let proof = proof_of(&desk, &platform).await;
-        let mut clients = [desk.client().await, desk.client().await, desk.client().await];
-        let [one, two, three] = &mut clients;
-        let (first, second, third) =
-            tokio::join!(bind(one, "user01", &proof), bind(two, "user01", &proof), bind(three, "user01", &proof));
-        let mut statuses = [first.status, second.status, third.status];
-        statuses.sort_unstable();
-        assert_eq!(statuses, [200, 403, 403]);
-        assert_eq!(desk.query("SELECT count(*) FROM login_log"), [round.to_string()]);
+    async fn of_many_binds_with_one_proof_one_succeeds() {
+        let (desk, platform) = proving().await;
+        desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+        for round in 1..=100 {
+            desk.clock.wind(std::time::Duration::from_mins(1));
+            let proof = proof_of(&desk, &platform).await;
+            let mut clients = [desk.client().await, desk.client().await, desk.client().await];
+            let [one, two, three] = &mut clients;
+            let (first, second, third) =
+                tokio::join!(bind(one, "user01", &proof), bind(two, "user01", &proof), bind(three, "user01", &proof));
+            let mut statuses = [first.status, second.status, third.status];
+            statuses.sort_unstable();
+            assert_eq!(statuses, [200, 403, 403]);
+            assert_eq!(desk.query("SELECT count(*) FROM login_log"), [round.to_string()]);
+        }
     }
 }
 
@@ -238,49 +237,48 @@ async fn proof_of(desk: &TestDesk, platform: &Platform) -> String {
     proof(desk, platform).await
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn somebody_who_was_entered_with_their_own_identity_needs_no_link() {
-    let (desk, platform) = proving().await;
-    let ticket = proof(&desk, &platform).await;
-    desk.auth().add_employee(entered(&desk)).await.unwrap();
-    let mut client = desk.client().await;
-    let ask = json!({ "employee_id": "partner01", "corp_id": "wwpartner", "bind_ticket": ticket });
-    let login = client.post("/api/auth/bind", &[], &ask).await.data();
-    assert_eq!((&login["corp_id"], &login["roles"]), (&json!("wwpartner"), &json!(["user"])));
-    assert!(location(&arrive(&desk, &platform).await).contains("#ticket="));
-}
+on_every_store! {
+    async fn somebody_who_was_entered_with_their_own_identity_needs_no_link() {
+        let (desk, platform) = proving().await;
+        let ticket = proof(&desk, &platform).await;
+        desk.auth().add_employee(entered(&desk)).await.unwrap();
+        let mut client = desk.client().await;
+        let ask = json!({ "employee_id": "partner01", "corp_id": "wwpartner", "bind_ticket": ticket });
+        let login = client.post("/api/auth/bind", &[], &ask).await.data();
+        assert_eq!((&login["corp_id"], &login["roles"]), (&json!("wwpartner"), &json!(["user"])));
+        assert!(location(&arrive(&desk, &platform).await).contains("#ticket="));
+    }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_proof_that_is_swept_out_is_gone_and_one_that_counts_survives_a_restart() {
-    let (desk, platform) = proving().await;
-    desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
-    let proof = proof(&desk, &platform).await;
-    desk.auth().sweep().await.unwrap();
-    let desk = desk.restart().await;
-    bind(&mut desk.client().await, "user01", &proof).await.data();
-    desk.clock.wind(std::time::Duration::from_mins(5));
-    desk.auth().sweep().await.unwrap();
-    assert_eq!(desk.query("SELECT count(*) FROM bind_proof"), ["0"]);
-}
+    async fn a_proof_that_is_swept_out_is_gone_and_one_that_counts_survives_a_restart() {
+        let (desk, platform) = proving().await;
+        desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+        let proof = proof(&desk, &platform).await;
+        desk.auth().sweep().await.unwrap();
+        let desk = desk.restart().await;
+        bind(&mut desk.client().await, "user01", &proof).await.data();
+        desk.clock.wind(std::time::Duration::from_mins(5));
+        desk.auth().sweep().await.unwrap();
+        assert_eq!(desk.query("SELECT count(*) FROM bind_proof"), ["0"]);
+    }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn with_bind_off_a_proof_opens_nothing_and_a_stranger_who_scans_leaves_the_code_waiting() {
-    let (desk, platform) = TestDesk::production_with_platform(&[("bind.mode", "off")]).await;
-    desk.auth().seed_dev_users().await.unwrap();
-    desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
-    assert_eq!(fragment(location(&arrive(&desk, &platform).await), "error"), "not_a_member");
-    let desk = desk.restart_with(platform.settings(&[])).await;
-    let proof = proof(&desk, &platform).await;
-    let desk = desk.restart_with(platform.settings(&[("bind.mode", "off")])).await;
-    bind(&mut desk.client().await, "user01", &proof).await.refused(403, 1003);
-    let desk = desk.restart_with(platform.settings(&[])).await;
-    let mut client = desk.client().await;
-    let code = client.qrcode().await;
-    let back = platform.client().await.authorize(code["qrcode_url"].as_str().unwrap(), "wwpartner/partner01").await;
-    let landed = client.come_back(&back, "").await;
-    assert!(location(&landed).starts_with("https://desk.example.com/h5/#bind_ticket="), "{landed:?}");
-    assert_eq!(fragment(location(&landed), "scanned"), "1");
-    assert_eq!(client.scan_status(code["ticket"].as_str().unwrap()).await["status"], "waiting");
+    async fn with_bind_off_a_proof_opens_nothing_and_a_stranger_who_scans_leaves_the_code_waiting() {
+        let (desk, platform) = TestDesk::production_with_platform(&[("bind.mode", "off")]).await;
+        desk.auth().seed_dev_users().await.unwrap();
+        desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+        assert_eq!(fragment(location(&arrive(&desk, &platform).await), "error"), "not_a_member");
+        let desk = desk.restart_with(platform.settings(&[])).await;
+        let proof = proof(&desk, &platform).await;
+        let desk = desk.restart_with(platform.settings(&[("bind.mode", "off")])).await;
+        bind(&mut desk.client().await, "user01", &proof).await.refused(403, 1003);
+        let desk = desk.restart_with(platform.settings(&[])).await;
+        let mut client = desk.client().await;
+        let code = client.qrcode().await;
+        let back = platform.client().await.authorize(code["qrcode_url"].as_str().unwrap(), "wwpartner/partner01").await;
+        let landed = client.come_back(&back, "").await;
+        assert!(location(&landed).starts_with("https://desk.example.com/h5/#bind_ticket="), "{landed:?}");
+        assert_eq!(fragment(location(&landed), "scanned"), "1");
+        assert_eq!(client.scan_status(code["ticket"].as_str().unwrap()).await["status"], "waiting");
+    }
 }
 
 /// A person of the partner, entered here under their own identity.
@@ -290,42 +288,42 @@ fn entered(desk: &TestDesk) -> deskpass_core::Person {
     deskpass_core::Person { key: partner(desk), employee_id, name, department, avatar, roles, disabled: false }
 }
 
-/// A link that is taken back counts no more, also for whoever was about to say yes.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_link_that_is_taken_back_stops_sign_ins_under_way() {
-    let (desk, platform) = proving().await;
-    let (mut client, mut phone) = (desk.client().await, platform.client().await);
-    desk.auth().approve_link(partner(&desk), desk.key("admin01")).await.unwrap();
-    let ticket = proof(&desk, &platform).await;
-    bind(&mut client, "admin01", &ticket).await.data();
-    let code = client.qrcode().await;
-    let back = phone.authorize(code["qrcode_url"].as_str().unwrap(), "wwpartner/partner01").await;
-    let confirm = fragment(location(&client.come_back(&back, "").await), "confirm");
-    let (link, _) = client.set_out("https://desk.example.com/h5/").await;
-    let back = phone.authorize(&link, "wwpartner/partner01").await;
-    let pending = json!({ "continue": fragment(location(&client.come_back(&back, "").await), "continue") });
-    // Pointed elsewhere is taken back, too.
-    desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
-    client.decide("confirm", &confirm).await.refused(403, 1003);
-    client.post("/api/auth/oauth2/continue", &[], &pending).await.refused(403, 1003);
-    assert_eq!(client.scan_status(code["ticket"].as_str().unwrap()).await["status"], "expired");
-    assert_eq!(desk.query("SELECT login_method FROM session"), ["bind"]);
-}
+on_every_store! {
+    /// A link that is taken back counts no more, also for whoever was about to say yes.
+    async fn a_link_that_is_taken_back_stops_sign_ins_under_way() {
+        let (desk, platform) = proving().await;
+        let (mut client, mut phone) = (desk.client().await, platform.client().await);
+        desk.auth().approve_link(partner(&desk), desk.key("admin01")).await.unwrap();
+        let ticket = proof(&desk, &platform).await;
+        bind(&mut client, "admin01", &ticket).await.data();
+        let code = client.qrcode().await;
+        let back = phone.authorize(code["qrcode_url"].as_str().unwrap(), "wwpartner/partner01").await;
+        let confirm = fragment(location(&client.come_back(&back, "").await), "confirm");
+        let (link, _) = client.set_out("https://desk.example.com/h5/").await;
+        let back = phone.authorize(&link, "wwpartner/partner01").await;
+        let pending = json!({ "continue": fragment(location(&client.come_back(&back, "").await), "continue") });
+        // Pointed elsewhere is taken back, too.
+        desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+        client.decide("confirm", &confirm).await.refused(403, 1003);
+        client.post("/api/auth/oauth2/continue", &[], &pending).await.refused(403, 1003);
+        assert_eq!(client.scan_status(code["ticket"].as_str().unwrap()).await["status"], "expired");
+        assert_eq!(desk.query("SELECT login_method FROM session"), ["bind"]);
+    }
 
-/// Binding as oneself says nothing about acting as somebody else.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_link_is_in_use_only_once_it_was_used() {
-    let (desk, platform) = proving().await;
-    let mut client = desk.client().await;
-    desk.auth().add_employee(entered(&desk)).await.unwrap();
-    desk.auth().approve_link(partner(&desk), desk.key("admin01")).await.unwrap();
-    // Approved to act as somebody: they are asked as whom, though they are somebody here already.
-    let ticket = proof(&desk, &platform).await;
-    let own = json!({ "employee_id": "partner01", "corp_id": "wwpartner", "bind_ticket": ticket });
-    assert_eq!(client.post("/api/auth/bind", &[], &own).await.data()["corp_id"], "wwpartner");
-    assert_eq!(desk.query("SELECT bound_at FROM link"), ["-"]);
-    let ticket = proof(&desk, &platform).await;
-    assert_eq!(bind(&mut client, "admin01", &ticket).await.data()["employee_id"], "admin01");
-    assert!(location(&arrive(&desk, &platform).await).contains("#ticket="));
-    assert_eq!(desk.query("SELECT employee_key FROM session ORDER BY rowid DESC LIMIT 1"), ["admin01"]);
+    /// Binding as oneself says nothing about acting as somebody else.
+    async fn a_link_is_in_use_only_once_it_was_used() {
+        let (desk, platform) = proving().await;
+        let mut client = desk.client().await;
+        desk.auth().add_employee(entered(&desk)).await.unwrap();
+        desk.auth().approve_link(partner(&desk), desk.key("admin01")).await.unwrap();
+        // Approved to act as somebody: they are asked as whom, though they are somebody here already.
+        let ticket = proof(&desk, &platform).await;
+        let own = json!({ "employee_id": "partner01", "corp_id": "wwpartner", "bind_ticket": ticket });
+        assert_eq!(client.post("/api/auth/bind", &[], &own).await.data()["corp_id"], "wwpartner");
+        assert_eq!(desk.query("SELECT bound_at FROM link"), ["-"]);
+        let ticket = proof(&desk, &platform).await;
+        assert_eq!(bind(&mut client, "admin01", &ticket).await.data()["employee_id"], "admin01");
+        assert!(location(&arrive(&desk, &platform).await).contains("#ticket="));
+        assert_eq!(desk.query("SELECT employee_key FROM session ORDER BY rowid DESC LIMIT 1"), ["admin01"]);
+    }
 }

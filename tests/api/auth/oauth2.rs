@@ -288,78 +288,73 @@ on_every_store! {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn in_production_it_goes_the_same_way_with_strict_cookies() {
-    let (desk, platform) = TestDesk::production_with_platform(&[]).await;
-    let (mut client, mut phone) = (desk.client().await, platform.client().await);
-    let page = "https://desk.example.com/h5/";
-    let (link, flow) = client.set_out(page).await;
-    assert!(flow.starts_with("__Host-deskpass_flow=dpf_"), "{flow}");
-    let back = phone.authorize(&link, "user01").await;
-    let answer = client.come_back(&back, &flow).await;
-    assert!(location(&answer).starts_with(&format!("{page}#ticket=")), "{answer:?}");
-    assert_eq!(trade(&mut client, location(&answer), &flow).await["employee_id"], "user01");
-    assert_eq!(desk.query("SELECT employee_key, name, department FROM employee"), ["user01|Uma User|Sales"]);
-    assert_eq!(cookies(&answer), "");
-    // A development cookie of the same name is nothing here.
-    let (link, flow) = client.set_out(page).await;
-    let back = phone.authorize(&link, "user01").await;
-    assert!(location(&client.come_back(&back, &flow.replace("__Host-", "")).await).contains("/continue/#"));
-}
+on_every_store! {
+    async fn in_production_it_goes_the_same_way_with_strict_cookies() {
+        let (desk, platform) = TestDesk::production_with_platform(&[]).await;
+        let (mut client, mut phone) = (desk.client().await, platform.client().await);
+        let page = "https://desk.example.com/h5/";
+        let (link, flow) = client.set_out(page).await;
+        assert!(flow.starts_with("__Host-deskpass_flow=dpf_"), "{flow}");
+        let back = phone.authorize(&link, "user01").await;
+        let answer = client.come_back(&back, &flow).await;
+        assert!(location(&answer).starts_with(&format!("{page}#ticket=")), "{answer:?}");
+        assert_eq!(trade(&mut client, location(&answer), &flow).await["employee_id"], "user01");
+        assert_eq!(desk.query("SELECT employee_key, name, department FROM employee"), ["user01|Uma User|Sales"]);
+        assert_eq!(cookies(&answer), "");
+        // A development cookie of the same name is nothing here.
+        let (link, flow) = client.set_out(page).await;
+        let back = phone.authorize(&link, "user01").await;
+        assert!(location(&client.come_back(&back, &flow.replace("__Host-", "")).await).contains("/continue/#"));
+    }
 
-/// The store fails after the platform has used the code up: whoever comes again is let in all the same.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_store_that_fails_for_a_moment_costs_nobody_their_code() {
-    let desk = TestDesk::start().await;
-    let mut client = desk.client().await;
-    let (link, flow) = client.set_out(&format!("http://{}/h5/", desk.address)).await;
-    let back = client.authorize(&link, "user01").await;
-    let other = client.authorize(&link, "agent01").await;
-    let pending = fragment(location(&client.come_back(&other, "").await), "continue");
-    let lock = rusqlite::Connection::open(desk.database()).unwrap();
-    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let mut second = desk.client().await;
-    let ask = json!({ "continue": pending });
-    let (first, continued) =
-        tokio::join!(client.come_back(&back, &flow), second.post("/api/auth/oauth2/continue", &[], &ask));
-    assert_eq!(
-        (fragment(location(&first), "error"), fragment(location(&first), "code")),
-        ("internal".into(), "1005".into())
-    );
-    continued.refused(503, 1005);
-    lock.execute_batch("ROLLBACK").unwrap();
-    assert!(location(&client.come_back(&back, &flow).await).contains("/h5/#ticket="));
-    client.post("/api/auth/oauth2/continue", &[], &ask).await.data();
-    assert_eq!(client.calls("auth/getuserinfo").await, 2);
-    assert_eq!(desk.query("SELECT employee_key FROM session ORDER BY employee_key"), ["agent01", "user01"]);
-}
+    /// The store fails after the platform has used the code up: whoever comes again is let in all the same.
+    async fn a_store_that_fails_for_a_moment_costs_nobody_their_code(desk) {
+        let mut client = desk.client().await;
+        let (link, flow) = client.set_out(&format!("http://{}/h5/", desk.address)).await;
+        let back = client.authorize(&link, "user01").await;
+        let other = client.authorize(&link, "agent01").await;
+        let pending = fragment(location(&client.come_back(&other, "").await), "continue");
+        let held = desk.hold_writes().await;
+        let mut second = desk.client().await;
+        let ask = json!({ "continue": pending });
+        let (first, continued) =
+            tokio::join!(client.come_back(&back, &flow), second.post("/api/auth/oauth2/continue", &[], &ask));
+        assert_eq!(
+            (fragment(location(&first), "error"), fragment(location(&first), "code")),
+            ("internal".into(), "1005".into())
+        );
+        continued.refused(503, 1005);
+        held.let_go().await;
+        assert!(location(&client.come_back(&back, &flow).await).contains("/h5/#ticket="));
+        client.post("/api/auth/oauth2/continue", &[], &ask).await.data();
+        assert_eq!(client.calls("auth/getuserinfo").await, 2);
+        assert_eq!(desk.query("SELECT employee_key FROM session ORDER BY employee_key"), ["agent01", "user01"]);
+    }
 
-#[tokio::test]
-async fn without_an_agent_id_the_link_has_none_and_there_is_no_web_link() {
-    let desk = TestDesk::production().await;
-    let mut client = desk.client().await;
-    let page = encoded("https://desk.example.com/h5/");
-    let url = client.get(&format!("/api/auth/oauth2/url?redirect_uri={page}"), &[]).await.data();
-    assert!(!url["authorize_url"].as_str().unwrap().contains("agentid"));
-    let web = client.get(&format!("/api/auth/oauth2/url?redirect_uri={page}&mode=web"), &[]).await;
-    assert!(web.refused(400, 1002).json()["data"]["fields"]["mode"].as_str().unwrap().contains("platform.agent_id"));
-}
+    async fn without_an_agent_id_the_link_has_none_and_there_is_no_web_link() {
+        let desk = TestDesk::production().await;
+        let mut client = desk.client().await;
+        let page = encoded("https://desk.example.com/h5/");
+        let url = client.get(&format!("/api/auth/oauth2/url?redirect_uri={page}"), &[]).await.data();
+        assert!(!url["authorize_url"].as_str().unwrap().contains("agentid"));
+        let web = client.get(&format!("/api/auth/oauth2/url?redirect_uri={page}&mode=web"), &[]).await;
+        assert!(web.refused(400, 1002).json()["data"]["fields"]["mode"].as_str().unwrap().contains("platform.agent_id"));
+    }
 
-/// The browser gives up while the platform is slow, as some do, and loads the page again.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_load_that_was_broken_off_is_finished_for_the_next_one() {
-    let desk = TestDesk::start().await;
-    let (mut client, mut first) = (desk.client().await, desk.client().await);
-    let (link, flow) = client.set_out(&format!("http://{}/h5/", desk.address)).await;
-    let back = client.authorize(&link, "user01").await;
-    client.fault(&json!({ "api": "auth/getuserinfo", "delay_ms": 300, "http_status": 200, "body": r#"{"errcode":0,"userid":"user01"}"# })).await;
-    let query = Url::parse(&back).unwrap().query().unwrap().to_owned();
-    first.start(&request("GET", &format!("/api/auth/oauth2/callback?{query}"), &[("cookie", &flow)], b"")).await;
-    // Only once the platform was asked is it broken off in the middle.
-    while client.calls("auth/getuserinfo").await == 0 {}
-    drop(first);
-    let answer = client.come_back(&back, &flow).await;
-    assert!(location(&answer).contains("#ticket="), "{answer:?}");
-    assert_eq!(client.calls("auth/getuserinfo").await, 1);
-    assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+    /// The browser gives up while the platform is slow, as some do, and loads the page again.
+    async fn a_load_that_was_broken_off_is_finished_for_the_next_one(desk) {
+        let (mut client, mut first) = (desk.client().await, desk.client().await);
+        let (link, flow) = client.set_out(&format!("http://{}/h5/", desk.address)).await;
+        let back = client.authorize(&link, "user01").await;
+        client.fault(&json!({ "api": "auth/getuserinfo", "delay_ms": 300, "http_status": 200, "body": r#"{"errcode":0,"userid":"user01"}"# })).await;
+        let query = Url::parse(&back).unwrap().query().unwrap().to_owned();
+        first.start(&request("GET", &format!("/api/auth/oauth2/callback?{query}"), &[("cookie", &flow)], b"")).await;
+        // Only once the platform was asked is it broken off in the middle.
+        while client.calls("auth/getuserinfo").await == 0 {}
+        drop(first);
+        let answer = client.come_back(&back, &flow).await;
+        assert!(location(&answer).contains("#ticket="), "{answer:?}");
+        assert_eq!(client.calls("auth/getuserinfo").await, 1);
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+    }
 }

@@ -98,15 +98,16 @@ on_every_store! {
     }
 }
 
-#[tokio::test]
-async fn in_production_the_cookie_is_for_this_host_alone_and_encrypted_ways() {
-    let desk = TestDesk::production().await;
-    let answer = desk.client().await.get("/api/auth/qrcode", &[("sec-fetch-site", "same-origin")]).await;
-    let set = answer.header("set-cookie").unwrap();
-    assert!(set.starts_with("__Host-deskpass_browser=dpw_") && set.ends_with("; SameSite=Lax; Secure"), "{set}");
-    let link = answer.data()["qrcode_url"].as_str().unwrap().to_owned();
-    assert!(link.starts_with("https://open.weixin.qq.com/connect/oauth2/authorize?appid=wwdeskpass&redirect_uri=https%3A%2F%2Fdesk.example.com%2Fapi%2Fauth%2Foauth2%2Fcallback%3Fsid%3Ddps_"), "{link}");
-    assert!(link.ends_with("&response_type=code&scope=snsapi_base&state=auth_login#wechat_redirect"), "{link}");
+on_every_store! {
+    async fn in_production_the_cookie_is_for_this_host_alone_and_encrypted_ways() {
+        let desk = TestDesk::production().await;
+        let answer = desk.client().await.get("/api/auth/qrcode", &[("sec-fetch-site", "same-origin")]).await;
+        let set = answer.header("set-cookie").unwrap();
+        assert!(set.starts_with("__Host-deskpass_browser=dpw_") && set.ends_with("; SameSite=Lax; Secure"), "{set}");
+        let link = answer.data()["qrcode_url"].as_str().unwrap().to_owned();
+        assert!(link.starts_with("https://open.weixin.qq.com/connect/oauth2/authorize?appid=wwdeskpass&redirect_uri=https%3A%2F%2Fdesk.example.com%2Fapi%2Fauth%2Foauth2%2Fcallback%3Fsid%3Ddps_"), "{link}");
+        assert!(link.ends_with("&response_type=code&scope=snsapi_base&state=auth_login#wechat_redirect"), "{link}");
+    }
 }
 
 /// A flood of codes ends at the room there is, and takes nothing from whoever is about to confirm.

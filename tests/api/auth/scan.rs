@@ -234,15 +234,16 @@ on_every_store! {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_watches_does_not_hold_up_a_stop() {
-    let mut desk = TestDesk::start().await;
-    let (mut client, mut watching) = (desk.client().await, desk.client().await);
-    let code = client.qrcode().await;
-    watching.start(&request("GET", &format!("/api/auth/scan/events?ticket={}", ticket(&code)), &[], b"")).await;
-    watching.read_until("waiting").await;
-    drop(client);
-    tokio::time::timeout(Duration::from_secs(10), desk.stop()).await.expect("stopped before the drain time");
+on_every_store! {
+    async fn whoever_watches_does_not_hold_up_a_stop() {
+        let mut desk = TestDesk::start().await;
+        let (mut client, mut watching) = (desk.client().await, desk.client().await);
+        let code = client.qrcode().await;
+        watching.start(&request("GET", &format!("/api/auth/scan/events?ticket={}", ticket(&code)), &[], b"")).await;
+        watching.read_until("waiting").await;
+        drop(client);
+        tokio::time::timeout(Duration::from_secs(10), desk.stop()).await.expect("stopped before the drain time");
+    }
 }
 
 /// A connection that tells events may be silent for longer than an idle one.
@@ -301,59 +302,55 @@ async fn watching_takes_at_most_half_of_the_connections() {
     late.read_until("scanned").await;
 }
 
-/// The store fails for a moment: whoever said yes may say so again, also at the last moment.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_yes_that_the_store_did_not_take_may_be_said_again() {
-    let desk = TestDesk::start().await;
-    let mut client = desk.client().await;
-    let code = client.qrcode().await;
-    let confirm = client.scan_as(&code, "user01").await;
-    desk.clock.wind(Duration::from_millis(179_999));
-    let lock = rusqlite::Connection::open(desk.database()).unwrap();
-    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
-    client.decide("confirm", &confirm).await.refused(503, 1005);
-    lock.execute_batch("ROLLBACK").unwrap();
-    desk.clock.wind(Duration::from_secs(20));
-    assert_eq!(client.scan_status(ticket(&code)).await["status"], "scanned");
-    client.decide("confirm", &confirm).await.data();
-    assert_eq!(client.scan_status(ticket(&code)).await["status"], "confirmed");
-    assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
-}
-
-/// The phone's connection breaks right after it said yes: whoever waits is signed in all the same.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_yes_counts_also_when_the_phone_does_not_wait_for_the_answer() {
-    let desk = TestDesk::start().await;
-    let mut client = desk.client().await;
-    let mut unheard = 0;
-    for _ in 0..100 {
-        let (code, mut phone) = (client.qrcode().await, desk.client().await);
+on_every_store! {
+    /// The store fails for a moment: whoever said yes may say so again, also at the last moment.
+    async fn a_yes_that_the_store_did_not_take_may_be_said_again(desk) {
+        let mut client = desk.client().await;
+        let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "user01").await;
-        let body = json!({ "confirm": confirm }).to_string();
-        let json = [("content-type", "application/json")];
-        phone.start(&request("POST", "/api/auth/scan/confirm", &json, body.as_bytes())).await;
-        drop(phone);
-        // Either it was heard, and then it counts, or it was not, and then it can be said again.
-        let again = client.decide("confirm", &confirm).await;
-        assert!(again.status == 200 || again.code() == 1019, "{again:?}");
-        unheard += usize::from(again.status == 200);
-        let mut looks = 0;
-        while client.scan_status(ticket(&code)).await["status"] != "confirmed" {
-            looks += 1;
-            assert!(looks < 10_000, "stuck between yes and signed in");
-        }
+        desk.clock.wind(Duration::from_millis(179_999));
+        let held = desk.hold_writes().await;
+        client.decide("confirm", &confirm).await.refused(503, 1005);
+        held.let_go().await;
+        desk.clock.wind(Duration::from_secs(20));
+        assert_eq!(client.scan_status(ticket(&code)).await["status"], "scanned");
+        client.decide("confirm", &confirm).await.data();
+        assert_eq!(client.scan_status(ticket(&code)).await["status"], "confirmed");
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
     }
-    assert_ne!(unheard, 100, "nobody was heard: this test looks at nothing");
-}
 
-#[tokio::test]
-async fn without_a_default_role_nobody_gets_one() {
-    let desk =
-        TestDesk::with(crate::harness::settings(&[("development.enabled", "true"), ("default_role", "none")])).await;
-    let mut client = desk.client().await;
-    let code = client.qrcode().await;
-    let confirm = client.scan_as(&code, "norole01").await;
-    assert_eq!(client.decide("confirm", &confirm).await.refused(403, 1003).reason(), "no_role");
-    assert_eq!(client.scan_status(ticket(&code)).await["status"], "expired");
-    sign_in(&mut client, "user01").await;
+    /// The phone's connection breaks right after it said yes: whoever waits is signed in all the same.
+    async fn a_yes_counts_also_when_the_phone_does_not_wait_for_the_answer(desk) {
+        let mut client = desk.client().await;
+        let mut unheard = 0;
+        for _ in 0..100 {
+            let (code, mut phone) = (client.qrcode().await, desk.client().await);
+            let confirm = client.scan_as(&code, "user01").await;
+            let body = json!({ "confirm": confirm }).to_string();
+            let json = [("content-type", "application/json")];
+            phone.start(&request("POST", "/api/auth/scan/confirm", &json, body.as_bytes())).await;
+            drop(phone);
+            // Either it was heard, and then it counts, or it was not, and then it can be said again.
+            let again = client.decide("confirm", &confirm).await;
+            assert!(again.status == 200 || again.code() == 1019, "{again:?}");
+            unheard += usize::from(again.status == 200);
+            let mut looks = 0;
+            while client.scan_status(ticket(&code)).await["status"] != "confirmed" {
+                looks += 1;
+                assert!(looks < 10_000, "stuck between yes and signed in");
+            }
+        }
+        assert_ne!(unheard, 100, "nobody was heard: this test looks at nothing");
+    }
+
+    async fn without_a_default_role_nobody_gets_one() {
+        let desk =
+            TestDesk::with(crate::harness::settings(&[("development.enabled", "true"), ("default_role", "none")])).await;
+        let mut client = desk.client().await;
+        let code = client.qrcode().await;
+        let confirm = client.scan_as(&code, "norole01").await;
+        assert_eq!(client.decide("confirm", &confirm).await.refused(403, 1003).reason(), "no_role");
+        assert_eq!(client.scan_status(ticket(&code)).await["status"], "expired");
+        sign_in(&mut client, "user01").await;
+    }
 }

@@ -30,30 +30,30 @@ on_every_store! {
     }
 }
 
-#[tokio::test]
-async fn beyond_the_limit_the_oldest_ends() {
-    let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("session.max_per_employee", "3")])).await;
-    let mut client = desk.client().await;
-    let other = client.sign_in("agent01").await;
-    let mut tokens = Vec::new();
-    for _ in 0..5 {
-        tokens.push(client.sign_in("user01").await);
-        desk.clock.wind(Duration::from_secs(1));
+on_every_store! {
+    async fn beyond_the_limit_the_oldest_ends() {
+        let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("session.max_per_employee", "3")])).await;
+        let mut client = desk.client().await;
+        let other = client.sign_in("agent01").await;
+        let mut tokens = Vec::new();
+        for _ in 0..5 {
+            tokens.push(client.sign_in("user01").await);
+            desk.clock.wind(Duration::from_secs(1));
+        }
+        for (at, token) in tokens.iter().enumerate() {
+            assert_eq!(client.is_valid(token).await, at >= 2);
+        }
+        assert_eq!(client.me(&tokens[0]).await.refused(401, 1001).reason(), "kicked");
+        assert!(client.is_valid(&other).await);
     }
-    for (at, token) in tokens.iter().enumerate() {
-        assert_eq!(client.is_valid(token).await, at >= 2);
-    }
-    assert_eq!(client.me(&tokens[0]).await.refused(401, 1001).reason(), "kicked");
-    assert!(client.is_valid(&other).await);
-}
 
-#[tokio::test]
-async fn the_newest_stays_also_when_all_come_at_once() {
-    let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("session.max_per_employee", "1")])).await;
-    let mut client = desk.client().await;
-    for _ in 0..20 {
-        let token = client.sign_in("user01").await;
-        assert!(client.is_valid(&token).await);
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+    async fn the_newest_stays_also_when_all_come_at_once() {
+        let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("session.max_per_employee", "1")])).await;
+        let mut client = desk.client().await;
+        for _ in 0..20 {
+            let token = client.sign_in("user01").await;
+            assert!(client.is_valid(&token).await);
+            assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+        }
     }
 }

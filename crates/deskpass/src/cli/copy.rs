@@ -109,14 +109,13 @@ fn refusal(error: &CopyError, from: &Path, to: &impl fmt::Display) -> String {
         CopyError::Source(OpenError::InUse(_)) => {
             format!("a service runs on {from}; stop it first: what it wrote during the copy would be lost")
         }
-        CopyError::Source(error) => error.to_string(),
         CopyError::Target(OpenError::Mode { found, .. }) => {
             format!("{to} was made in {found}, and data stays in its mode; name another database")
         }
         CopyError::Target(OpenError::Server { error, .. }) => {
             format!("cannot use {to}: {error}; `deskpass doctor` looks for the cause")
         }
-        CopyError::Target(error) => error.to_string(),
+        CopyError::Source(error) | CopyError::Target(error) => error.to_string(),
         CopyError::NotEmpty { table, rows } => format!(
             "{to} has data in it ({table}: {rows}), which is never mixed with other data; name an empty database, or make \
              this one empty"

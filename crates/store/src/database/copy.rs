@@ -6,10 +6,10 @@ use std::sync::Arc;
 use deskpass_core::Timestamp;
 
 use super::postgres::{self, Column};
-use super::sqlite::Sqlite;
-use super::{Mode, OpenError, Postgres, Sql, Value};
+use super::sqlite::{self, Sqlite};
+use super::{Mode, OpenError, Postgres, Value};
 use crate::StoreError;
-use crate::cache::Cache;
+use crate::cache::{Cache, Proof};
 
 /// What is carried over, in an order in which nothing refers to what is not there yet. The rest is made anew by whoever
 /// opens the target, or is about the database itself.
@@ -77,19 +77,23 @@ pub async fn copy(
     mut progress: impl FnMut(Progress) + Send + 'static,
 ) -> Result<Copied, CopyError> {
     // Held until the end, so that nothing changes behind our back.
-    let source = Sqlite::open(from, mode, Arc::new(Cache::new(1)), now).map_err(CopyError::Source)?;
+    let source = Sqlite::open(from, mode, Arc::new(Cache::new(1, Proof::always())), now).map_err(CopyError::Source)?;
     let unreadable = |error| OpenError::Database { path: from.join("deskpass.db"), error };
-    let reader = Sql::Sqlite(source.reader().map_err(unreadable).map_err(CopyError::Source)?);
-    let work = move |target: &Sql| carry_all(&reader, target, &mut progress);
+    let reader = source.reader().map_err(unreadable).map_err(CopyError::Source)?;
+    let work = move |target: &postgres::Connection| carry_all(&reader, target, &mut progress);
     postgres::on_one_connection(to, mode, now, work).await.map_err(CopyError::Target)?
 }
 
-fn carry_all(source: &Sql, target: &Sql, progress: &mut impl FnMut(Progress)) -> Result<Copied, CopyError> {
+fn carry_all(
+    source: &sqlite::Connection,
+    target: &postgres::Connection,
+    progress: &mut impl FnMut(Progress),
+) -> Result<Copied, CopyError> {
     let broken = |table| move |error| CopyError::Broken { table, error };
     lock(target).map_err(broken("all tables"))?;
     for table in TABLES {
-        let count = target.first(&format!("SELECT COUNT(*) FROM {table}"), &[], |row| row.int(0));
-        let rows = count.map_err(broken(table))?.map_or(0, i64::unsigned_abs);
+        let count = target.rows(&format!("SELECT COUNT(*) FROM {table}"), &[], |row| row.int(0));
+        let rows = count.map_err(broken(table))?.iter().map(|count| count.unsigned_abs()).sum();
         if rows > 0 {
             return Err(CopyError::NotEmpty { table, rows });
         }
@@ -103,44 +107,43 @@ fn carry_all(source: &Sql, target: &Sql, progress: &mut impl FnMut(Progress)) ->
 }
 
 /// Nobody signs in meanwhile, and whoever looks sees the target empty until all is there.
-fn lock(target: &Sql) -> Result<(), StoreError> {
+fn lock(target: &postgres::Connection) -> Result<(), StoreError> {
     target.batch("BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0")?;
     target.batch("LOCK TABLE employee, session, denied_token, login_log IN SHARE ROW EXCLUSIVE MODE")
 }
 
 /// The newest time on record goes along, for the clock not to start before it.
-fn finish(source: &Sql, target: &Sql) -> Result<(), StoreError> {
+fn finish(source: &sqlite::Connection, target: &postgres::Connection) -> Result<(), StoreError> {
     let newest = source.first("SELECT at FROM probe", &[], |row| row.moment(0))?;
     target.execute("UPDATE probe SET at = CASE WHEN at > $1 THEN at ELSE $1 END", &args![newest])?;
     target.batch("COMMIT")
 }
 
 fn carry(
-    source: &Sql,
-    target: &Sql,
+    source: &sqlite::Connection,
+    target: &postgres::Connection,
     table: &'static str,
     progress: &mut impl FnMut(Progress),
 ) -> Result<u64, StoreError> {
     let columns = columns(source, table)?;
     let names: Vec<_> = columns.iter().map(|column| &*column.name).collect();
-    let text = format!("SELECT rowid, {} FROM {table} WHERE rowid > $1 ORDER BY rowid LIMIT $2", names.join(", "));
+    let text = format!("SELECT {}, rowid FROM {table} WHERE rowid > $1 ORDER BY rowid LIMIT $2", names.join(", "));
     let count = source.first(&format!("SELECT COUNT(*) FROM {table}"), &[], |row| row.int(0))?;
     let mut carried = Progress { table, rows: 0, of: count.map_or(0, i64::unsigned_abs) };
     let mut after = i64::MIN;
     loop {
         progress(carried);
-        let rows = source.rows(&text, &args![after, ROWS], |row| {
-            let values = (1..=columns.len()).map(|column| row.value(column)).collect::<Result<Vec<_>, _>>()?;
-            Ok((row.int(0)?, values))
-        })?;
-        let Some((last, _)) = rows.last() else { return Ok(carried.rows) };
+        let mut rows = source.values(&text, &args![after, ROWS])?;
+        let Some(Value::Int(last)) = rows.last().and_then(|row| row.last()) else { return Ok(carried.rows) };
         after = *last;
-        let rows: Vec<Vec<Value<'_>>> = rows.into_iter().map(|(_, values)| values).collect();
+        for row in &mut rows {
+            row.pop();
+        }
         carried.rows += target.append(table, &columns, &rows)?;
     }
 }
 
-fn columns(source: &Sql, table: &str) -> Result<Vec<Column>, StoreError> {
+fn columns(source: &sqlite::Connection, table: &str) -> Result<Vec<Column>, StoreError> {
     let text = "SELECT name, type FROM pragma_table_info($1) ORDER BY cid";
     source.rows(text, &args![table], |row| Ok(Column { name: row.text(0)?, is_text: row.text(1)? == "TEXT" }))
 }
@@ -153,10 +156,10 @@ mod tests {
     #[test]
     fn no_table_is_forgotten() {
         let directory = tempfile::tempdir().unwrap();
-        let cache = Arc::new(Cache::new(1));
+        let cache = Arc::new(Cache::new(1, Proof::always()));
         let source = Sqlite::open(directory.path(), Mode::Production, cache, Timestamp::from_millis(0)).unwrap();
         let tables = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name";
-        let found = Sql::Sqlite(source.reader().unwrap()).rows(tables, &[], |row| row.text(0)).unwrap();
+        let found = source.reader().unwrap().rows(tables, &[], |row| row.text(0)).unwrap();
         // About the database itself, the same in every one, or about to be over.
         let left = ["chore", "desk", "journal", "migration", "probe", "role"];
         let mut known: Vec<_> = TABLES.into_iter().chain(left).collect();

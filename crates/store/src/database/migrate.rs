@@ -4,7 +4,7 @@ use std::fmt;
 
 use deskpass_core::Timestamp;
 
-use super::{Mode, OpenError, Row, Sql};
+use super::{Mode, OpenError, Sql};
 use crate::StoreError;
 
 /// The migrations, oldest first. A landed one is never edited. A node of the version before goes on working while they
@@ -35,20 +35,25 @@ impl From<StoreError> for MigrateError {
 
 impl MigrateError {
     /// As told to whoever opens the data at `place`, with what to do when it is not what they wanted.
-    pub(super) fn at(self, place: impl fmt::Display, instead: &'static str) -> OpenError {
+    pub(super) fn at(
+        self,
+        place: impl fmt::Display,
+        instead: &'static str,
+        failed: impl FnOnce(StoreError) -> OpenError,
+    ) -> OpenError {
         match self {
             Self::Newer { found, known } => OpenError::Newer { found, known },
             Self::Mode { found, wanted } => {
                 OpenError::Mode { place: place.to_string(), found, wanted: wanted.name(), instead }
             }
-            Self::Store(error) => OpenError::Server { server: place.to_string(), error },
+            Self::Store(error) => failed(error),
         }
     }
 }
 
 /// Brings the tables up to date, unless the data is of another mode: then it stays as it is. Of several who try at once,
 /// one does it and the others find it done.
-pub(super) fn run(sql: &Sql, mode: Mode, now: Timestamp) -> Result<(), MigrateError> {
+pub(super) fn run(sql: &Sql<'_>, mode: Mode, now: Timestamp) -> Result<(), MigrateError> {
     let known = newest_version();
     // Nothing to do is the usual case, and takes no more than permission to read.
     if found(sql)? == known {
@@ -64,7 +69,7 @@ pub(super) fn run(sql: &Sql, mode: Mode, now: Timestamp) -> Result<(), MigrateEr
 }
 
 /// Begins a transaction that nobody else who migrates is in at the same time.
-fn begin(sql: &Sql) -> Result<(), StoreError> {
+fn begin(sql: &Sql<'_>) -> Result<(), StoreError> {
     match sql {
         Sql::Sqlite(_) => sql.batch("BEGIN IMMEDIATE"),
         // A change to a table waits until nobody uses it, and whoever comes after that waits behind it: rather give up
@@ -77,7 +82,7 @@ fn begin(sql: &Sql) -> Result<(), StoreError> {
     }
 }
 
-fn migrate(sql: &Sql, mode: Mode, now: Timestamp, known: i64) -> Result<(), MigrateError> {
+fn migrate(sql: &Sql<'_>, mode: Mode, now: Timestamp, known: i64) -> Result<(), MigrateError> {
     sql.batch("CREATE TABLE IF NOT EXISTS migration (id BIGINT NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)")?;
     let found = version(sql)?;
     if found > known {
@@ -97,26 +102,26 @@ fn migrate(sql: &Sql, mode: Mode, now: Timestamp, known: i64) -> Result<(), Migr
 }
 
 /// The version of the tables; 0 when there are none.
-pub(super) fn found(sql: &Sql) -> Result<i64, StoreError> {
+pub(super) fn found(sql: &Sql<'_>) -> Result<i64, StoreError> {
     if is_there(sql)? { version(sql) } else { Ok(0) }
 }
 
 /// Whether the data was ever brought to any version.
-fn is_there(sql: &Sql) -> Result<bool, StoreError> {
+fn is_there(sql: &Sql<'_>) -> Result<bool, StoreError> {
     let text = match sql {
         Sql::Sqlite(_) => "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'migration'",
         Sql::Postgres(_) => "SELECT 1 WHERE to_regclass('migration') IS NOT NULL",
     };
-    Ok(sql.first(text, &[], |row: &Row<'_>| row.int(0))?.is_some())
+    Ok(sql.first(text, &[], |row| row.int(0))?.is_some())
 }
 
-fn version(sql: &Sql) -> Result<i64, StoreError> {
-    Ok(sql.first("SELECT COALESCE(MAX(id), 0) FROM migration", &[], |row: &Row<'_>| row.int(0))?.unwrap_or(0))
+fn version(sql: &Sql<'_>) -> Result<i64, StoreError> {
+    Ok(sql.first("SELECT COALESCE(MAX(id), 0) FROM migration", &[], |row| row.int(0))?.unwrap_or(0))
 }
 
 /// Refuses data that was made in the other mode.
-fn check(sql: &Sql, wanted: Mode) -> Result<(), MigrateError> {
-    let found = sql.first("SELECT mode FROM desk", &[], |row: &Row<'_>| row.text(0))?;
+fn check(sql: &Sql<'_>, wanted: Mode) -> Result<(), MigrateError> {
+    let found = sql.first("SELECT mode FROM desk", &[], |row| row.text(0))?;
     let found = found.ok_or_else(|| StoreError::damaged("the data does not say what it is for"))?;
     if found == wanted.name() { Ok(()) } else { Err(MigrateError::Mode { found, wanted }) }
 }

@@ -1,10 +1,10 @@
 //! PostgreSQL: shared by several nodes, each with a few connections and one that follows what the others change.
 
+mod address;
 mod connection;
 mod examine;
 mod journal;
 mod pool;
-mod server;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -18,17 +18,16 @@ use tokio::time::Instant;
 pub(crate) use connection::Connection;
 pub(super) use connection::{Column, is_null, number};
 pub use examine::{PostgresExam, examine_postgres};
-pub(crate) use journal::Proof;
 pub(super) use journal::sweep;
 
-use super::migrate::{self, MigrateError};
+use super::migrate;
 use super::{Mode, OpenError, Sql, Tx};
-use crate::cache::{Cache, Change, Trust};
-use crate::{Cause, StoreError};
+use crate::StoreError;
+use crate::cache::{Cache, Change};
+use address::Address;
 use connection::State;
 use journal::Reader;
 use pool::{Failure, Pool, Use};
-use server::Server;
 
 /// A database server that several nodes share.
 #[derive(Clone)]
@@ -48,7 +47,7 @@ impl fmt::Debug for Postgres {
 }
 
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct Pooled {
     pool: Pool,
     cache: Arc<Cache>,
     reader: Reader,
@@ -63,27 +62,25 @@ const BETWEEN: Duration = Duration::from_millis(500);
 /// How long migrations and copies may take, waiting for other nodes that migrate included.
 const LONG: Duration = Duration::from_hours(10);
 
-impl Shared {
+impl Pooled {
     pub(super) async fn open(
         settings: &Postgres,
         mode: Mode,
-        cache_entries: usize,
+        cache: Arc<Cache>,
         now: Timestamp,
-    ) -> Result<(Self, Arc<Cache>), OpenError> {
-        let server = Server::new(settings)?;
-        migrated(server.clone(), mode, now).await?;
-        let proof = journal::proof();
-        let cache = Arc::new(Cache::trusted(cache_entries, Trust::While(Arc::clone(&proof))));
-        let reader = Reader::start(server.clone(), Arc::clone(&cache), proof);
-        let pool = Pool::new(server, settings.connections);
-        Ok((Self { pool, cache: Arc::clone(&cache), reader, changed: Arc::default() }, cache))
+    ) -> Result<Self, OpenError> {
+        let address = Address::new(settings)?;
+        migrated(address.clone(), mode, now).await?;
+        let reader = Reader::start(address.clone(), Arc::clone(&cache));
+        let pool = Pool::new(address, settings.connections);
+        Ok(Self { pool, cache, reader, changed: Arc::default() })
     }
 
     pub(super) async fn read<T: Send + 'static>(
         &self,
-        query: impl Fn(&Sql) -> Result<T, StoreError> + Send + 'static,
+        query: impl Fn(&Sql<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.pool.run(Use::Read, move |sql| query(sql).map_err(Failure::Undone)).await
+        self.pool.run(Use::Read, move |connection| query(&Sql::Postgres(connection)).map_err(Failure::Undone)).await
     }
 
     pub(super) async fn write<T: Send + 'static>(
@@ -91,7 +88,7 @@ impl Shared {
         work: impl Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (cache, changed) = (Arc::clone(&self.cache), Arc::clone(&self.changed));
-        self.pool.run(Use::Write, move |sql| transact(sql, &work, &cache, &changed)).await
+        self.pool.run(Use::Write, move |connection| transact(connection, &work, &cache, &changed)).await
     }
 
     /// Fires after this node has changed something that others should hear of.
@@ -107,68 +104,70 @@ impl Shared {
 
 /// Does a piece of work in a transaction.
 fn transact<T>(
-    sql: &Sql,
+    connection: &Connection,
     work: &impl Fn(&mut Tx<'_>) -> Result<T, StoreError>,
     cache: &Cache,
     changed: &Notify,
 ) -> Result<T, Failure> {
-    sql.batch("BEGIN").map_err(Failure::Undone)?;
-    let (done, touched) = match prepared(sql, work) {
+    connection.batch("BEGIN").map_err(Failure::Undone)?;
+    let (done, mut touched) = match prepared(connection, work) {
         Ok(prepared) => prepared,
         Err(error) => {
             // A connection on which this fails is of no more use, and the server rolls back.
-            let _ = sql.batch("ROLLBACK");
+            let _ = connection.batch("ROLLBACK");
             return Err(Failure::Undone(error));
         }
     };
-    let committed = sql.batch("COMMIT").map_err(Failure::Unknown);
-    // Also where nobody knows whether it was committed: forgetting is always right.
-    let heard_of = touched.iter().any(|change| !matches!(change, Change::Born(..)));
-    for change in touched {
-        cache.apply(change);
-    }
-    if heard_of {
+    let committed = connection.batch("COMMIT").map_err(Failure::Unknown);
+    // Of a new session nobody else knows, and this node must not either: somebody may have ended it by now, and this node
+    // have heard of that.
+    touched.retain(|change| !matches!(change, Change::Born(..)));
+    if !touched.is_empty() {
         changed.notify_one();
+    }
+    for change in touched {
+        // Also where nobody knows whether it was committed: forgetting is always right.
+        cache.apply(change);
     }
     committed.map(|()| done)
 }
 
 /// Everything of a transaction but its commit.
 fn prepared<T>(
-    sql: &Sql,
+    connection: &Connection,
     work: &impl Fn(&mut Tx<'_>) -> Result<T, StoreError>,
 ) -> Result<(T, Vec<Change>), StoreError> {
-    let mut tx = Tx::new(sql);
+    let mut tx = Tx::new(Sql::Postgres(connection));
     let done = work(&mut tx)?;
     let changes = tx.into_changes();
-    journal::write(sql, &changes)?;
+    journal::write(connection, &changes)?;
     // After a failed statement a commit would undo everything and not say so.
-    if matches!(sql, Sql::Postgres(connection) if connection.state() != State::Well) {
-        return Err(StoreError::new(Cause::Unavailable, "a statement of the transaction failed"));
+    if connection.state() == State::Well {
+        Ok((done, changes))
+    } else {
+        Err(StoreError::unavailable(&"a statement of the transaction failed"))
     }
-    Ok((done, changes))
 }
 
 /// Brings the tables up to date; returns once they are.
-async fn migrated(server: Server, mode: Mode, now: Timestamp) -> Result<(), OpenError> {
-    let name = server.to_string();
-    let outcome = on(server, move |sql| patiently(sql, || migrate::run(sql, mode, now))).await;
-    let failed = |error: StoreError| OpenError::Server { server: name.clone(), error };
-    outcome.map_err(failed)?.map_err(|error| match error {
-        MigrateError::Store(error) => failed(error),
-        error => error.at(&name, "choose another database with store.url"),
-    })
+async fn migrated(address: Address, mode: Mode, now: Timestamp) -> Result<(), OpenError> {
+    let server = address.to_string();
+    let failed = |error| OpenError::Server { server: server.clone(), error };
+    let outcome =
+        on(address, move |connection| patiently(connection, || migrate::run(&Sql::Postgres(connection), mode, now)));
+    let instead = "choose another database with store.url";
+    outcome.await.map_err(failed)?.map_err(|error| error.at(&server, instead, failed))
 }
 
 /// Tries again where somebody else was using what is to be changed.
-fn patiently<T>(sql: &Sql, attempt: impl Fn() -> T) -> T {
+fn patiently<T>(connection: &Connection, attempt: impl Fn() -> T) -> T {
     let mut outcome = attempt();
     for _ in 1..MIGRATIONS {
-        match sql {
-            Sql::Postgres(connection) if connection.state() == State::Conflict => connection.forgive(),
-            _ => break,
+        if connection.state() != State::Conflict {
+            break;
         }
         std::thread::sleep(BETWEEN);
+        connection.lend(Instant::now() + LONG);
         outcome = attempt();
     }
     outcome
@@ -179,18 +178,22 @@ pub(super) async fn on_one_connection<T: Send + 'static>(
     settings: &Postgres,
     mode: Mode,
     now: Timestamp,
-    work: impl FnOnce(&Sql) -> T + Send + 'static,
+    work: impl FnOnce(&Connection) -> T + Send + 'static,
 ) -> Result<T, OpenError> {
-    let server = Server::new(settings)?;
-    migrated(server.clone(), mode, now).await?;
-    let name = server.to_string();
-    on(server, work).await.map_err(|error| OpenError::Server { server: name, error })
+    let address = Address::new(settings)?;
+    migrated(address.clone(), mode, now).await?;
+    let server = address.to_string();
+    on(address, work).await.map_err(|error| OpenError::Server { server, error })
 }
 
-async fn on<T: Send + 'static>(server: Server, work: impl FnOnce(&Sql) -> T + Send + 'static) -> Result<T, StoreError> {
+async fn on<T: Send + 'static>(
+    address: Address,
+    work: impl FnOnce(&Connection) -> T + Send + 'static,
+) -> Result<T, StoreError> {
     let job = tokio::task::spawn_blocking(move || {
-        let connection = Connection::open(&server, Instant::now() + CONNECT)?;
-        Ok(connection.lend(Instant::now() + LONG, work).0)
+        let connection = Connection::open(&address, Instant::now() + CONNECT)?;
+        connection.lend(Instant::now() + LONG);
+        Ok(work(&connection))
     });
-    job.await.map_err(|error| StoreError::new(Cause::Unavailable, error.to_string()))?
+    job.await.map_err(|error| StoreError::unavailable(&error))?
 }

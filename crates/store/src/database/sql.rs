@@ -3,6 +3,7 @@
 //! The house dialect is what SQLite and PostgreSQL both understand: TEXT and BIGINT, `$1` placeholders, times as
 //! milliseconds.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 use deskpass_core::{Digest, Role, Timestamp};
@@ -14,15 +15,14 @@ use crate::StoreError;
 /// A value for a placeholder.
 #[derive(Clone, Debug)]
 pub(crate) enum Value<'a> {
-    Text(&'a str),
-    Owned(String),
+    Text(Cow<'a, str>),
     Int(i64),
     Null,
 }
 
 impl<'a> From<&'a str> for Value<'a> {
     fn from(text: &'a str) -> Self {
-        Self::Text(text)
+        Self::Text(Cow::Borrowed(text))
     }
 }
 
@@ -58,13 +58,13 @@ impl From<Role> for Value<'_> {
 
 impl From<Digest> for Value<'_> {
     fn from(digest: Digest) -> Self {
-        Self::Owned(digest.to_text())
+        Self::Text(Cow::Owned(digest.to_text()))
     }
 }
 
 impl From<IpAddr> for Value<'_> {
     fn from(address: IpAddr) -> Self {
-        Self::Owned(address.to_string())
+        Self::Text(Cow::Owned(address.to_string()))
     }
 }
 
@@ -112,17 +112,6 @@ impl Row<'_> {
         }
     }
 
-    /// The value of a column that holds whatever it holds.
-    pub(super) fn value(&self, column: usize) -> Result<Value<'static>, StoreError> {
-        let Self::Sqlite(row) = self else { return Err(StoreError::damaged("only the embedded database is copied")) };
-        match row.get_ref(column)? {
-            ValueRef::Null => Ok(Value::Null),
-            ValueRef::Integer(number) => Ok(Value::Int(number)),
-            ValueRef::Text(text) => Ok(Value::Owned(String::from_utf8_lossy(text).into_owned())),
-            ValueRef::Real(_) | ValueRef::Blob(_) => Err(StoreError::damaged("a value of a kind nobody writes")),
-        }
-    }
-
     pub(crate) fn moment(&self, column: usize) -> Result<Timestamp, StoreError> {
         self.int(column).map(Timestamp::from_millis)
     }
@@ -136,14 +125,14 @@ impl Row<'_> {
     }
 }
 
-/// A connection to the database.
-#[derive(Debug)]
-pub(crate) enum Sql {
-    Sqlite(sqlite::Connection),
-    Postgres(Box<postgres::Connection>),
+/// A connection to either database, lent to whoever runs statements on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sql<'a> {
+    Sqlite(&'a sqlite::Connection),
+    Postgres(&'a postgres::Connection),
 }
 
-impl Sql {
+impl Sql<'_> {
     /// Runs a statement and returns how many rows it changed.
     pub(super) fn execute(&self, text: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
         match self {
@@ -157,24 +146,6 @@ impl Sql {
         match self {
             Self::Sqlite(connection) => connection.batch(text),
             Self::Postgres(connection) => connection.batch(text),
-        }
-    }
-
-    /// Whether the database has ended the open transaction by itself. The embedded one does when the disk fails it.
-    pub(super) fn is_outside_transaction(&self) -> bool {
-        matches!(self, Self::Sqlite(connection) if connection.is_outside_transaction())
-    }
-
-    /// Adds many rows at once; returns how many. Only a server takes them so.
-    pub(super) fn append(
-        &self,
-        table: &str,
-        columns: &[postgres::Column],
-        rows: &[Vec<Value<'_>>],
-    ) -> Result<u64, StoreError> {
-        match self {
-            Self::Sqlite(_) => Err(StoreError::damaged("nothing is copied to the embedded database")),
-            Self::Postgres(connection) => connection.append(table, columns, rows),
         }
     }
 

@@ -14,7 +14,7 @@ use deskpass_core::Timestamp;
 
 pub(crate) use connection::Connection;
 
-use super::migrate::{self, MigrateError};
+use super::migrate;
 use super::{Mode, OpenError, Sql, Tx};
 use crate::StoreError;
 use crate::cache::Cache;
@@ -43,13 +43,12 @@ impl Sqlite {
         warn_if_others_may(directory, "700");
         warn_if_others_may(&path, "600");
         let broken = |error: StoreError| OpenError::Database { path: path.clone(), error };
-        let sql = Sql::Sqlite(Connection::open_writer(&path).map_err(broken)?);
-        migrate::run(&sql, mode, now).map_err(|error| match error {
-            MigrateError::Store(error) => broken(error),
-            error => error.at(directory.display(), "choose another directory with --data"),
-        })?;
+        let connection = Connection::open_writer(&path).map_err(broken)?;
+        let instead = "choose another directory with --data";
+        let migrated = migrate::run(&Sql::Sqlite(&connection), mode, now);
+        migrated.map_err(|error| error.at(directory.display(), instead, broken))?;
         lock.mark().map_err(refused)?;
-        let writer = Writer::start(sql, cache).map_err(broken)?;
+        let writer = Writer::start(connection, cache).map_err(broken)?;
         Ok(Self { readers: Readers::new(path), writer, _lock: lock })
     }
 
@@ -60,7 +59,7 @@ impl Sqlite {
 
     pub(super) async fn read<T: Send + 'static>(
         &self,
-        query: impl Fn(&Sql) -> Result<T, StoreError> + Send + 'static,
+        query: impl Fn(&Sql<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.readers.read(query).await
     }
@@ -90,9 +89,15 @@ fn warn_if_others_may(path: &Path, wanted: &str) {
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use super::*;
+    use crate::cache::Proof;
 
     fn refusal(directory: &Path) -> String {
-        let opened = Sqlite::open(directory, Mode::Production, Arc::new(Cache::new(10)), Timestamp::from_millis(0));
+        let opened = Sqlite::open(
+            directory,
+            Mode::Production,
+            Arc::new(Cache::new(10, Proof::always())),
+            Timestamp::from_millis(0),
+        );
         opened.map(drop).unwrap_err().to_string()
     }
 

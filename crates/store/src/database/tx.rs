@@ -8,12 +8,12 @@ use crate::cache::Change;
 
 /// A transaction under way. What it changed is told to the cache once it is committed.
 pub(crate) struct Tx<'a> {
-    sql: &'a Sql,
+    sql: Sql<'a>,
     changes: Vec<Change>,
 }
 
 impl<'a> Tx<'a> {
-    pub(super) fn new(sql: &'a Sql) -> Self {
+    pub(super) fn new(sql: Sql<'a>) -> Self {
         Self { sql, changes: Vec::new() }
     }
 
@@ -33,9 +33,9 @@ impl<'a> Tx<'a> {
     }
 }
 
-impl Deref for Tx<'_> {
-    type Target = Sql;
-    fn deref(&self) -> &Sql {
-        self.sql
+impl<'a> Deref for Tx<'a> {
+    type Target = Sql<'a>;
+    fn deref(&self) -> &Sql<'a> {
+        &self.sql
     }
 }

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
 
 use super::in_process::InProcess;
-use super::redis::{InRedis, Watched};
+use super::redis::{InRedis, Server, Watched};
 use crate::StoreError;
 
 /// A record that is good for a while.
@@ -60,13 +60,12 @@ impl Changes {
 }
 
 impl<T> Shelf<T> {
-    /// A shelf in this process, with room for this many records.
-    pub(super) fn in_process(room: usize) -> Self {
-        Self(Place::InProcess(InProcess::new(room)))
-    }
-
-    pub(super) fn in_redis(records: InRedis<T>) -> Self {
-        Self(Place::InRedis(records))
+    /// A shelf with room for this many records in this process, or in a Redis, where its name tells it from others.
+    pub(super) fn new(server: Option<&Arc<Server>>, name: &'static str, room: usize) -> Self {
+        Self(match server {
+            None => Place::InProcess(InProcess::new(room)),
+            Some(server) => Place::InRedis(InRedis::new(Arc::clone(server), name, room)),
+        })
     }
 
     /// How many records this node began, gone ones that nobody has swept included.

@@ -115,5 +115,5 @@ pub(crate) async fn works(node: &Desk, within: Duration) {
 
 /// What a call ended in, and that it did not take long.
 pub(crate) async fn in_time<T>(call: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
-    tokio::time::timeout(Duration::from_millis(600), call).await.expect("it takes at most half a second")
+    tokio::time::timeout(Duration::from_millis(2_500), call).await.expect("nobody waits longer, whatever is broken")
 }

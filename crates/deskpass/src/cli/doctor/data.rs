@@ -124,8 +124,8 @@ fn why(error: &OpenError) -> Said {
         OpenError::Server { server, error } => {
             (format!("{server} cannot be used: {error}"), format!("无法使用 {server}：{error}"))
         }
-        OpenError::Url { key, why } => (format!("{key} cannot be used: {why}"), format!("{key} 无法使用：{why}")),
-        OpenError::Authority { why } => {
+        OpenError::Url(why) => (format!("store.url cannot be used: {why}"), format!("store.url 无法使用：{why}")),
+        OpenError::Authority(why) => {
             (format!("the authorities to trust cannot be read: {why}"), format!("无法读取受信任的证书：{why}"))
         }
         OpenError::Newer { found, known } => (
@@ -153,11 +153,11 @@ fn mend(error: &OpenError) -> Said {
             "choose another directory with --data or another database with store.url, or the other mode: with or without --dev",
             "请用 --data 指定其他目录或用 store.url 指定其他数据库，或切换模式（加上或去掉 --dev）",
         ),
-        OpenError::Server { .. } | OpenError::Url { .. } => said(
+        OpenError::Server { .. } | OpenError::Url(_) => said(
             "check store.url, and that the server runs and lets this user in",
             "请检查 store.url，并确认数据库服务器正在运行且允许该用户登录",
         ),
-        OpenError::Authority { .. } => said("check tls.ca_file", "请检查 tls.ca_file"),
+        OpenError::Authority(_) => said("check tls.ca_file", "请检查 tls.ca_file"),
         OpenError::Newer { .. } => said("use the newer deskpass that wrote it", "请使用写入该数据的新版 deskpass"),
     }
 }

@@ -17,9 +17,9 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Error, Statement};
 
-use super::Server;
+use super::address::Address;
+use crate::StoreError;
 use crate::database::{Row, Sql, Value};
-use crate::{Cause, StoreError};
 
 /// What every session is told. A statement that takes longer than anybody waits, or a transaction whose node has stopped
 /// answering, must not keep others from their rows.
@@ -85,12 +85,12 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// A new connection. Blocks, so it belongs on a thread of its own.
-    pub(super) fn open(server: &Server, deadline: Instant) -> Result<Self, StoreError> {
-        let failed = |error: std::io::Error| StoreError::new(Cause::Unavailable, error.to_string());
+    pub(super) fn open(address: &Address, deadline: Instant) -> Result<Self, StoreError> {
+        let failed = |error: std::io::Error| StoreError::unavailable(&error);
         let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let client = runtime.block_on(async {
-            let connected = timeout_at(deadline, server.connect()).await;
-            let (client, driver) = connected.map_err(|_| late())??;
+            let connected = timeout_at(deadline, address.connect()).await;
+            let (client, driver) = connected.map_err(|_| StoreError::late())??;
             // Turned by whoever waits for an answer on this runtime.
             drop(tokio::spawn(driver));
             Ok::<_, StoreError>(client)
@@ -101,26 +101,16 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Lends the connection for a piece of work that is to be done by `deadline`.
-    pub(super) fn lend<T>(self, deadline: Instant, work: impl FnOnce(&Sql) -> T) -> (T, Self) {
+    /// Makes it ready for a piece of work that is to be done by `deadline`.
+    pub(super) fn lend(&self, deadline: Instant) -> Sql<'_> {
         self.deadline.set(deadline);
         self.state.set(State::Well);
-        let sql = Sql::Postgres(Box::new(self));
-        let done = work(&sql);
-        match sql {
-            Sql::Postgres(connection) => (done, *connection),
-            Sql::Sqlite(_) => unreachable!("it was put there a moment ago"),
-        }
+        Sql::Postgres(self)
     }
 
     /// How it has come through what it was lent for.
     pub(super) fn state(&self) -> State {
         self.state.get()
-    }
-
-    /// Forgets how it has come through so far.
-    pub(super) fn forgive(&self) {
-        self.state.set(State::Well);
     }
 
     pub(in crate::database) fn execute(&self, text: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
@@ -178,7 +168,7 @@ impl Connection {
     }
 
     fn wait<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
-        let stopped = || StoreError::new(Cause::Unavailable, "the connection was closed");
+        let stopped = || StoreError::unavailable(&"the connection was closed");
         let runtime = self.runtime.as_ref().ok_or_else(stopped)?;
         match runtime.block_on(async { timeout_at(self.deadline.get(), answer).await }) {
             Ok(Ok(answer)) => Ok(answer),
@@ -189,7 +179,7 @@ impl Connection {
             Err(_) => {
                 // The answer may still come, to whoever asks next.
                 self.state.set(State::Broken);
-                Err(late())
+                Err(StoreError::late())
             }
         }
     }
@@ -209,15 +199,10 @@ impl fmt::Debug for Connection {
     }
 }
 
-fn late() -> StoreError {
-    StoreError::new(Cause::Unavailable, "the database did not answer in time")
-}
-
 impl ToSql for Value<'_> {
     fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
         match self {
             Value::Text(text) => text.to_sql(kind, out),
-            Value::Owned(text) => text.as_str().to_sql(kind, out),
             // A placeholder beside a plain number is taken for a small one.
             Value::Int(number) if *kind == Type::INT4 => i32::try_from(*number)?.to_sql(kind, out),
             Value::Int(number) => number.to_sql(kind, out),

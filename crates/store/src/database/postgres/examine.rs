@@ -2,10 +2,10 @@
 
 use deskpass_core::Timestamp;
 
-use super::server::Server;
+use super::address::Address;
 use super::{Postgres, on};
-use crate::database::{Row, Sql, migrate};
-use crate::{Cause, StoreError};
+use crate::StoreError;
+use crate::database::{Sql, migrate};
 
 /// What PostgreSQL says about itself.
 #[derive(Clone, Debug)]
@@ -29,20 +29,28 @@ pub struct PostgresExam {
 /// # Errors
 /// When it cannot be reached or does not let us in.
 pub async fn examine_postgres(at: &Postgres) -> Result<PostgresExam, StoreError> {
-    let server = Server::new(at).map_err(|error| StoreError::new(Cause::Unavailable, error.to_string()))?;
-    on(server.even_if_it_only_reads(), examine).await?
+    let address = Address::new(at).map_err(|error| StoreError::unavailable(&error))?;
+    let examined = on(address.clone(), |connection| examine(&Sql::Postgres(connection))).await;
+    match examined {
+        Ok(exam) => exam,
+        // Perhaps there is one, and it takes no writes.
+        Err(error) => {
+            let standby = address.even_if_it_only_reads();
+            on(standby, |connection| examine(&Sql::Postgres(connection))).await.map_err(|_| error)?
+        }
+    }
 }
 
-fn examine(sql: &Sql) -> Result<PostgresExam, StoreError> {
+fn examine(sql: &Sql<'_>) -> Result<PostgresExam, StoreError> {
     let text = "SELECT current_setting('server_version_num')::bigint,
         CASE WHEN pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' THEN 1 ELSE 0 END,
         (SELECT COUNT(*) FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl),
         (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
     let (known, tables) = (migrate::newest_version(), migrate::found(sql)?);
-    let exam = sql.first(text, &[], |row: &Row<'_>| {
+    let exam = sql.first(text, &[], |row| {
         let version = u32::try_from(row.int(0)?).unwrap_or_default();
         let (read_only, encrypted, now) = (row.int(1)? == 1, row.int(2)? == 1, row.moment(3)?);
         Ok(PostgresExam { version, read_only, encrypted, tables, known, now })
     })?;
-    exam.ok_or_else(|| StoreError::damaged("the server says nothing about itself"))
+    exam.ok_or_else(|| StoreError::unavailable(&"the server says nothing about itself"))
 }

@@ -8,8 +8,8 @@
 //! Transactions do not become visible in the order of their numbers. So each reading notes the oldest transaction that was
 //! still under way, and the next one begins there: what it reads twice is forgotten twice, which does no harm.
 
+use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use deskpass_core::{Digest, EmployeeKey};
@@ -18,15 +18,13 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::Row;
 
-use super::server::Server;
+use super::address::Address;
+use super::connection::Connection;
 use crate::StoreError;
 use crate::cache::{Cache, Change};
-use crate::database::Sql;
 
 /// How often the journal is read when nobody says that there is something.
 const OFTEN: Duration = Duration::from_millis(250);
-/// How long after a reading began its word counts. Together with the time to give an answer, less than a second.
-const COUNTS: Duration = Duration::from_millis(900);
 /// How long a reading may take: beyond it its word would not count for long.
 const PATIENCE: Duration = Duration::from_millis(700);
 /// How long to wait after a failure.
@@ -47,7 +45,7 @@ const SWEEP: &str = "DELETE FROM journal WHERE at < (extract(epoch FROM clock_ti
 const GAP: i64 = 60_000;
 
 /// Writes what a transaction changed.
-pub(super) fn write(sql: &Sql, changes: &[Change]) -> Result<(), StoreError> {
+pub(super) fn write(connection: &Connection, changes: &[Change]) -> Result<(), StoreError> {
     for change in changes {
         let values = match change {
             // Nobody else can know of it yet.
@@ -55,38 +53,14 @@ pub(super) fn write(sql: &Sql, changes: &[Change]) -> Result<(), StoreError> {
             Change::Session(digest) => args![*digest, None::<&str>, None::<&str>],
             Change::Person(key) => args![None::<&str>, key.corp(), key.id()],
         };
-        sql.execute(WRITE, &values)?;
+        connection.execute(WRITE, &values)?;
     }
     Ok(())
 }
 
 /// Removes what every node has read.
-pub(in crate::database) fn sweep(sql: &Sql) -> Result<usize, StoreError> {
-    sql.execute(SWEEP, &[])
-}
-
-/// Proof that the cache knows of every change up to a moment ago.
-#[derive(Debug)]
-pub(crate) struct Proof {
-    start: Instant,
-    /// Milliseconds after `start`; nothing is proven at the start.
-    until: AtomicU64,
-}
-
-impl Proof {
-    fn new() -> Self {
-        Self { start: Instant::now(), until: AtomicU64::new(0) }
-    }
-
-    /// Whether the cache can be believed.
-    pub(crate) fn holds(&self) -> bool {
-        self.start.elapsed() < Duration::from_millis(self.until.load(Ordering::Acquire))
-    }
-
-    fn extend(&self, read_at: Instant) {
-        let until = (read_at + COUNTS).duration_since(self.start);
-        self.until.store(u64::try_from(until.as_millis()).unwrap_or(0), Ordering::Release);
-    }
+pub(in crate::database) fn sweep(connection: &Connection) -> Result<usize, StoreError> {
+    connection.execute(SWEEP, &[])
 }
 
 /// Reads the journal for as long as it lives.
@@ -97,10 +71,10 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn start(server: Server, cache: Arc<Cache>, proof: Arc<Proof>) -> Self {
+    pub(super) fn start(address: Address, cache: Arc<Cache>) -> Self {
         let look = Arc::<Notify>::default();
-        let task = tokio::spawn(follow(server, cache, proof, Arc::clone(&look)));
-        Self { look, task }
+        let follower = Follower { address, cache, look: Arc::clone(&look), well: true };
+        Self { look, task: tokio::spawn(follower.follow()) }
     }
 
     /// Has the journal read at once.
@@ -115,58 +89,56 @@ impl Drop for Reader {
     }
 }
 
-/// A proof for a cache whose journal is about to be read.
-pub(super) fn proof() -> Arc<Proof> {
-    Arc::new(Proof::new())
+struct Follower {
+    address: Address,
+    cache: Arc<Cache>,
+    look: Arc<Notify>,
+    well: bool,
 }
 
-async fn follow(server: Server, cache: Arc<Cache>, proof: Arc<Proof>, look: Arc<Notify>) {
-    let mut well = true;
-    loop {
-        match read_on(&server, &cache, &proof, &look, &mut well).await {
-            Ok(never) => match never {},
-            Err(error) if well => {
+impl Follower {
+    async fn follow(mut self) {
+        loop {
+            let Err(error) = self.read_on().await;
+            if self.well {
                 tracing::warn!(%error, "the journal cannot be read; sessions are looked up in the database");
-                well = false;
+                self.well = false;
             }
-            Err(_) => {}
+            sleep(REST).await;
         }
-        sleep(REST).await;
     }
-}
 
-/// Reads the journal on one connection until that fails.
-async fn read_on(
-    server: &Server,
-    cache: &Cache,
-    proof: &Proof,
-    look: &Notify,
-    well: &mut bool,
-) -> Result<std::convert::Infallible, StoreError> {
-    let (client, driver) = within(server.connect()).await?;
-    let _driver = Driver(tokio::spawn(async { drop(driver.await) }));
-    let statement = within(client.prepare(READ)).await?;
-    let mut last: Option<Mark> = None;
-    loop {
-        let read_at = Instant::now();
-        let since = last.map_or(i64::MAX, |mark| mark.since);
-        let mark = take_over(&within(client.query(&statement, &[&since])).await?, cache)?;
-        match last {
-            // This process may have stood still for so long that what it missed was swept out.
-            Some(last) if mark.at - last.at > GAP => return Err(StoreError::damaged("a gap in the journal")),
-            Some(_) => {}
-            // The server may be another one than before, with other numbers: what was known of it is worth nothing.
-            None => cache.clear(),
+    /// Reads the journal on one connection until that fails.
+    async fn read_on(&mut self) -> Result<Infallible, StoreError> {
+        let (client, driver) = within(self.address.connect()).await?;
+        let _driver = Driver(tokio::spawn(async { drop(driver.await) }));
+        let statement = within(client.prepare(READ)).await?;
+        let mut last: Option<Mark> = None;
+        loop {
+            let began = Instant::now();
+            let since = last.map_or(i64::MAX, |mark| mark.since);
+            let mark = take_over(&within(client.query(&statement, &[&since])).await?, &self.cache)?;
+            match last {
+                // This process may have stood still for so long that what it missed was swept out.
+                Some(last) if mark.at - last.at > GAP => return Err(StoreError::unavailable(&"a gap in the journal")),
+                Some(_) => {}
+                // The server may be another one than before, with other numbers: what was known of it is worth nothing.
+                None => self.cache.clear(),
+            }
+            last = Some(mark);
+            self.cache.proof().extend(began);
+            self.is_well();
+            tokio::select! {
+                () = sleep(OFTEN) => {}
+                () = self.look.notified() => {}
+            }
         }
-        last = Some(mark);
-        proof.extend(read_at);
-        if !*well {
+    }
+
+    fn is_well(&mut self) {
+        if !self.well {
             tracing::info!("the journal can be read again");
-            *well = true;
-        }
-        tokio::select! {
-            () = sleep(OFTEN) => {}
-            () = look.notified() => {}
+            self.well = true;
         }
     }
 }
@@ -197,8 +169,7 @@ fn take_over(rows: &[Row], cache: &Cache) -> Result<Mark, StoreError> {
 }
 
 async fn within<T>(answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, StoreError> {
-    let late = |_| StoreError::new(crate::Cause::Unavailable, "the database did not answer in time");
-    Ok(timeout(PATIENCE, answer).await.map_err(late)??)
+    Ok(timeout(PATIENCE, answer).await.map_err(|_| StoreError::late())??)
 }
 
 /// Ends the connection with whoever reads on it.

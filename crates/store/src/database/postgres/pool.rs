@@ -6,9 +6,8 @@ use std::time::Duration;
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::address::Address;
 use super::connection::{Connection, State};
-use super::server::Server;
-use crate::database::Sql;
 use crate::{Cause, StoreError};
 
 /// How long anybody waits for the database, all in all.
@@ -33,7 +32,7 @@ pub(super) struct Pool(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    server: Server,
+    address: Address,
     idle: Mutex<Vec<Connection>>,
     /// For every use.
     all: Arc<Semaphore>,
@@ -49,11 +48,10 @@ pub(super) enum Use {
 }
 
 impl Pool {
-    pub(super) fn new(server: Server, connections: usize) -> Self {
-        let all = connections.max(1);
-        let writes = all - all / 4;
+    pub(super) fn new(address: Address, connections: usize) -> Self {
+        let (all, writes) = shares(connections);
         let (all, writes) = (Arc::new(Semaphore::new(all)), Arc::new(Semaphore::new(writes)));
-        Self(Arc::new(Inner { server, idle: Mutex::default(), all, writes }))
+        Self(Arc::new(Inner { address, idle: Mutex::default(), all, writes }))
     }
 
     /// Does a piece of work on a connection of its own. It runs to its end even when the caller stops waiting, and may be
@@ -61,24 +59,21 @@ impl Pool {
     pub(super) async fn run<T: Send + 'static>(
         &self,
         wanted_for: Use,
-        work: impl Fn(&Sql) -> Result<T, Failure> + Send + 'static,
+        work: impl Fn(&Connection) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StoreError> {
         let deadline = Instant::now() + PATIENCE;
         let busy = |_| StoreError::new(Cause::Overloaded, "every connection to the database is busy");
-        let late = |_| StoreError::new(Cause::Unavailable, "the database did not answer in time");
-        let ended = |error: &dyn std::error::Error| StoreError::new(Cause::Unavailable, error.to_string());
         let permits = timeout(TURN, self.turn(wanted_for)).await.map_err(busy)?;
-        let (permits, pool) = (permits.map_err(|error| ended(&error))?, Arc::clone(&self.0));
+        let (permits, pool) = (permits.map_err(|error| StoreError::unavailable(&error))?, Arc::clone(&self.0));
         let job = tokio::task::spawn_blocking(move || {
             // Held until the work is done, also when nobody waits for it any more.
             let _permits = permits;
             pool.attempt(deadline, &work)
         });
-        timeout_at(deadline + GRACE, job).await.map_err(late)?.map_err(|error| ended(&error))?
+        let done = timeout_at(deadline + GRACE, job).await.map_err(|_| StoreError::late())?;
+        done.map_err(|error| StoreError::unavailable(&error))?
     }
-}
 
-impl Pool {
     async fn turn(
         &self,
         wanted_for: Use,
@@ -91,15 +86,26 @@ impl Pool {
     }
 }
 
+/// How many connections there may be, and how many of them for writes: at least one is left to whoever only reads.
+fn shares(connections: usize) -> (usize, usize) {
+    let all = connections.max(2);
+    (all, all - (all / 4).max(1))
+}
+
 impl Inner {
-    fn attempt<T>(&self, deadline: Instant, work: &impl Fn(&Sql) -> Result<T, Failure>) -> Result<T, StoreError> {
+    fn attempt<T>(
+        &self,
+        deadline: Instant,
+        work: &impl Fn(&Connection) -> Result<T, Failure>,
+    ) -> Result<T, StoreError> {
         let mut tries = 0;
         loop {
             tries += 1;
             let idle = self.idle().pop();
             let reused = idle.is_some();
-            let connection = idle.map_or_else(|| Connection::open(&self.server, deadline), Ok)?;
-            let (outcome, connection) = connection.lend(deadline, work);
+            let connection = idle.map_or_else(|| Connection::open(&self.address, deadline), Ok)?;
+            connection.lend(deadline);
+            let outcome = work(&connection);
             let state = connection.state();
             match state {
                 // The others are most likely no better.
@@ -117,5 +123,17 @@ impl Inner {
 
     fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shares;
+
+    #[test]
+    fn writes_leave_something_to_whoever_reads() {
+        for (connections, shared) in [(0, (2, 1)), (2, (2, 1)), (3, (3, 2)), (4, (4, 3)), (10, (10, 8))] {
+            assert_eq!(shares(connections), shared);
+        }
     }
 }

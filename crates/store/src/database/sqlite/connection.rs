@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::types::ValueRef;
 use rusqlite::{OpenFlags, Statement};
 
 use crate::StoreError;
@@ -60,6 +61,21 @@ impl Connection {
         Ok(all)
     }
 
+    /// All rows of a query as they are.
+    pub(in crate::database) fn values(
+        &self,
+        text: &str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Vec<Value<'static>>>, StoreError> {
+        let mut statement = self.0.prepare_cached(text)?;
+        bind(&mut statement, values)?;
+        let (columns, mut rows, mut all) = (statement.column_count(), statement.raw_query(), Vec::new());
+        while let Some(row) = rows.next()? {
+            all.push((0..columns).map(|column| value(row, column)).collect::<Result<_, _>>()?);
+        }
+        Ok(all)
+    }
+
     pub(in crate::database) fn first<T>(
         &self,
         text: &str,
@@ -70,6 +86,16 @@ impl Connection {
         bind(&mut statement, values)?;
         let mut rows = statement.raw_query();
         rows.next()?.map(|row| read(&Row::Sqlite(row))).transpose()
+    }
+}
+
+/// The value of a column that holds whatever it holds.
+fn value(row: &rusqlite::Row<'_>, column: usize) -> Result<Value<'static>, StoreError> {
+    match row.get_ref(column)? {
+        ValueRef::Null => Ok(Value::Null),
+        ValueRef::Integer(number) => Ok(Value::Int(number)),
+        ValueRef::Text(text) => Ok(Value::Text(String::from_utf8_lossy(text).into_owned().into())),
+        ValueRef::Real(_) | ValueRef::Blob(_) => Err(StoreError::damaged("a value of a kind nobody writes")),
     }
 }
 
@@ -85,8 +111,7 @@ fn bind(statement: &mut Statement<'_>, values: &[Value<'_>]) -> Result<(), Store
         let number = statement.parameter_name(index).and_then(|name| name.strip_prefix('$')?.parse::<usize>().ok());
         let value = number.and_then(|number| values.get(number.checked_sub(1)?));
         match value.ok_or_else(|| StoreError::damaged("a placeholder without a value"))? {
-            Value::Text(text) => statement.raw_bind_parameter(index, text)?,
-            Value::Owned(text) => statement.raw_bind_parameter(index, text)?,
+            Value::Text(text) => statement.raw_bind_parameter(index, &**text)?,
             Value::Int(number) => statement.raw_bind_parameter(index, number)?,
             Value::Null => statement.raw_bind_parameter(index, rusqlite::types::Null)?,
         }

@@ -15,7 +15,7 @@ const CONNECTIONS: usize = 4;
 #[derive(Debug)]
 pub(super) struct Readers {
     path: PathBuf,
-    idle: Arc<Mutex<Vec<Sql>>>,
+    idle: Arc<Mutex<Vec<Connection>>>,
     permits: Arc<Semaphore>,
 }
 
@@ -30,7 +30,7 @@ impl Readers {
 
     pub(super) async fn read<T: Send + 'static>(
         &self,
-        query: impl FnOnce(&Sql) -> Result<T, StoreError> + Send + 'static,
+        query: impl FnOnce(&Sql<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let failed = |error: &dyn std::error::Error| StoreError::new(Cause::Unavailable, error.to_string());
         let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|error| failed(&error))?;
@@ -39,10 +39,10 @@ impl Readers {
             // Held until the reading is done, also when nobody waits for it any more.
             let _permit = permit;
             let free = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let sql = free.map_or_else(|| Connection::open_reader(&path).map(Sql::Sqlite), Ok)?;
-            let answer = query(&sql)?;
+            let connection = free.map_or_else(|| Connection::open_reader(&path), Ok)?;
+            let answer = query(&Sql::Sqlite(&connection))?;
             // Only a connection that worked goes back; the next reader opens a new one in place of a broken one.
-            idle.lock().unwrap_or_else(PoisonError::into_inner).push(sql);
+            idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
             Ok(answer)
         };
         tokio::task::spawn_blocking(work).await.map_err(|error| failed(&error))?

@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
 
+use super::Connection;
 use crate::cache::{Cache, Change};
 use crate::database::{Sql, Tx};
 use crate::{Cause, StoreError};
@@ -61,10 +62,10 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(sql: Sql, cache: Arc<Cache>) -> Result<Self, StoreError> {
+    pub(super) fn start(connection: Connection, cache: Arc<Cache>) -> Result<Self, StoreError> {
         let (queue, jobs) = sync_channel(QUEUE);
         let thread = std::thread::Builder::new().name("store-writer".into());
-        let thread = thread.spawn(move || serve(&sql, &jobs, &cache));
+        let thread = thread.spawn(move || serve(&connection, &jobs, &cache));
         let thread = thread.map_err(|error| StoreError::new(Cause::Unavailable, error.to_string()))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
@@ -94,7 +95,7 @@ impl Drop for Writer {
     }
 }
 
-fn serve(sql: &Sql, jobs: &Receiver<Box<dyn Job>>, cache: &Cache) {
+fn serve(sql: &Connection, jobs: &Receiver<Box<dyn Job>>, cache: &Cache) {
     while let Ok(first) = jobs.recv() {
         let group: Vec<_> = std::iter::once(first).chain(jobs.try_iter().take(GROUP - 1)).collect();
         commit(sql, group, cache);
@@ -102,7 +103,7 @@ fn serve(sql: &Sql, jobs: &Receiver<Box<dyn Job>>, cache: &Cache) {
 }
 
 /// Runs a group in one transaction and answers everyone after the commit, never before.
-fn commit(sql: &Sql, group: Vec<Box<dyn Job>>, cache: &Cache) {
+fn commit(sql: &Connection, group: Vec<Box<dyn Job>>, cache: &Cache) {
     let mut outcomes = Vec::with_capacity(group.len());
     let committed = run_all(sql, group, &mut outcomes).and_then(|()| sql.batch("COMMIT"));
     if let Err(error) = &committed {
@@ -120,7 +121,7 @@ fn commit(sql: &Sql, group: Vec<Box<dyn Job>>, cache: &Cache) {
 type Outcome = (Box<dyn Job>, Result<Vec<Change>, StoreError>);
 
 /// Fails when the transaction as a whole is lost; a job that fails alone is rolled back alone.
-fn run_all(sql: &Sql, group: Vec<Box<dyn Job>>, outcomes: &mut Vec<Outcome>) -> Result<(), StoreError> {
+fn run_all(sql: &Connection, group: Vec<Box<dyn Job>>, outcomes: &mut Vec<Outcome>) -> Result<(), StoreError> {
     let mut lost = sql.batch("BEGIN IMMEDIATE");
     for mut job in group {
         let outcome = match &lost {
@@ -138,9 +139,9 @@ fn run_all(sql: &Sql, group: Vec<Box<dyn Job>>, outcomes: &mut Vec<Outcome>) -> 
     lost
 }
 
-fn run_one(sql: &Sql, job: &mut dyn Job) -> Result<Vec<Change>, StoreError> {
+fn run_one(sql: &Connection, job: &mut dyn Job) -> Result<Vec<Change>, StoreError> {
     sql.execute("SAVEPOINT job", &[])?;
-    let mut tx = Tx::new(sql);
+    let mut tx = Tx::new(Sql::Sqlite(sql));
     let outcome = job.run(&mut tx).and_then(|()| sql.execute("RELEASE job", &[]));
     if outcome.is_err() && !sql.is_outside_transaction() && sql.batch("ROLLBACK TO job; RELEASE job").is_err() {
         // Half a job must never be committed: rather lose the group, which was told nothing yet.
@@ -161,8 +162,8 @@ mod tests {
     use std::pin::Pin;
     use std::task::Poll;
 
-    use super::super::Connection;
     use super::*;
+    use crate::cache::Proof;
 
     struct Desk {
         writer: Writer,
@@ -174,14 +175,18 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("test.db");
         std::fs::write(&path, "").unwrap();
-        let sql = Sql::Sqlite(Connection::open_writer(&path).unwrap());
+        let sql = Connection::open_writer(&path).unwrap();
         sql.batch("CREATE TABLE number (n BIGINT NOT NULL PRIMARY KEY)").unwrap();
-        Desk { writer: Writer::start(sql, Arc::new(Cache::new(10))).unwrap(), path, _directory: directory }
+        Desk {
+            writer: Writer::start(sql, Arc::new(Cache::new(10, Proof::always()))).unwrap(),
+            path,
+            _directory: directory,
+        }
     }
 
     impl Desk {
         fn numbers(&self) -> Vec<i64> {
-            let sql = Sql::Sqlite(Connection::open_reader(&self.path).unwrap());
+            let sql = Connection::open_reader(&self.path).unwrap();
             sql.rows("SELECT n FROM number ORDER BY n", &[], |row| row.int(0)).unwrap()
         }
     }
@@ -243,7 +248,7 @@ mod tests {
         release.send(()).unwrap();
         drop((first, queued));
         drop(writer);
-        let sql = Sql::Sqlite(Connection::open_reader(&path).unwrap());
+        let sql = Connection::open_reader(&path).unwrap();
         let count = sql.first("SELECT count(*) FROM number", &[], |row| row.int(0)).unwrap();
         assert_eq!(count, Some(i64::try_from(accepted + 1).unwrap()));
     }

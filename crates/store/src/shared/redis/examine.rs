@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use deskpass_core::Timestamp;
-use redis::{FromRedisValue, cmd};
+use redis::cmd;
 use tokio::time::timeout;
 
 use super::link::{connection, server};
 use super::server::Redis;
-use crate::StoreError;
+use crate::{StoreError, tls};
 
 /// Whoever looks for a fault has more patience than somebody who signs in.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -32,14 +32,15 @@ pub struct RedisExam {
 /// When it cannot be reached or does not let us in.
 pub async fn examine_redis(at: &Redis) -> Result<RedisExam, StoreError> {
     let failed = |error: redis::RedisError| StoreError::shared(error.to_string());
-    let address = at.address()?;
+    tls::choose_cryptography();
+    let address = at.resolve()?;
     let asked = timeout(PATIENCE, async {
         let mut wire = connection(&server(&address, 0).await?).await?;
         let about: String = cmd("INFO").arg("server").query_async(&mut wire).await?;
         // Managed servers often keep their settings to themselves.
         let policy: Option<Vec<String>> =
             cmd("CONFIG").arg("GET").arg("maxmemory-policy").query_async(&mut wire).await.ok();
-        let (seconds, micros): (i64, i64) = told(cmd("TIME").query_async(&mut wire).await?)?;
+        let (seconds, micros): (i64, i64) = cmd("TIME").query_async(&mut wire).await?;
         let version = about.lines().find_map(|line| line.strip_prefix("redis_version:")).unwrap_or_default();
         Ok(RedisExam {
             version: version.trim().to_owned(),
@@ -49,10 +50,4 @@ pub async fn examine_redis(at: &Redis) -> Result<RedisExam, StoreError> {
         })
     });
     asked.await.map_err(|_| StoreError::shared("it did not answer in time"))?.map_err(failed)
-}
-
-/// Numbers that come as text.
-fn told(pair: (String, String)) -> redis::RedisResult<(i64, i64)> {
-    let number = |text: String| i64::from_redis_value(redis::Value::BulkString(text.into_bytes()));
-    Ok((number(pair.0)?, number(pair.1)?))
 }

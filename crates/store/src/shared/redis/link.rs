@@ -18,7 +18,7 @@ use super::address::{Address, Kind, elsewhere};
 use crate::StoreError;
 
 /// How long whoever asks for something waits for all of it.
-const DEADLINE: Duration = Duration::from_millis(500);
+const DEADLINE: Duration = Duration::from_secs(1);
 /// How long one attempt to connect may take. Nobody waits for more than the first of them.
 pub(super) const ATTEMPT: Duration = Duration::from_secs(1);
 /// How long a Sentinel may take to answer.

@@ -1,17 +1,12 @@
 //! What all shelves in one Redis have in common.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use deskpass_core::{Digest, Entropy};
 use redis::{Cmd, cmd};
-use rustls::RootCertStore;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
 use tokio::task::JoinSet;
 
 use super::address::Address;
@@ -19,7 +14,7 @@ use super::bus::{Bus, Messenger};
 use super::link::Link;
 use super::seal::Seal;
 use super::watchers::Watchers;
-use crate::StoreError;
+use crate::{StoreError, tls};
 
 /// How long what a probe writes is kept.
 const PROBE: Duration = Duration::from_secs(1);
@@ -38,12 +33,12 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// Where it is and whom to trust there. Also chooses how to do cryptography, which connections need.
-    pub(super) fn address(&self) -> Result<Address, StoreError> {
-        // Fails only when one was chosen before, and there is only this one.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let roots = self.ca_file.as_deref().map(authorities).transpose()?;
-        Address::parse(&self.url, roots).map_err(|error| StoreError::shared(error.to_string()))
+    /// Where it is, and whom to believe to be it.
+    pub(super) fn resolve(&self) -> Result<Address, StoreError> {
+        let trusted = self.ca_file.as_deref().map(|file| tls::authorities(Some(file))).transpose();
+        let trusted = trusted.map_err(|error| StoreError::shared(error.to_string()))?;
+        let trusted = trusted.map(|certificates| tls::pem(&certificates));
+        Address::parse(&self.url, trusted).map_err(|error| StoreError::shared(error.to_string()))
     }
 }
 
@@ -70,7 +65,8 @@ pub(in crate::shared) struct Server {
 
 impl Server {
     pub(in crate::shared) fn start(settings: Redis) -> Result<Self, StoreError> {
-        let address = settings.address()?;
+        tls::choose_cryptography();
+        let address = settings.resolve()?;
         let (Redis { prefix, key, .. }, entropy) = (settings, Entropy::system());
         let (prefix, address) = (prefix + ":1:", Arc::new(address));
         let (link, watchers) = (Link::new(Arc::clone(&address)), Arc::<Watchers>::default());
@@ -110,23 +106,4 @@ fn greeting(prefix: &str) -> Cmd {
     let mut set = cmd("SET");
     set.arg(format!("{prefix}probe")).arg("").arg("PX").arg(u64::try_from(PROBE.as_millis()).unwrap_or_default());
     set
-}
-
-/// The authorities of this machine and those in a file, in PEM.
-fn authorities(file: &Path) -> Result<Vec<u8>, StoreError> {
-    let unusable = |why: &dyn fmt::Display| StoreError::shared(format!("{}: {why}", file.display()));
-    let mut pem = std::fs::read(file).map_err(|error| unusable(&error))?;
-    let certificates = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
-    if certificates.map_err(|error| unusable(&error))?.is_empty() {
-        return Err(unusable(&"there is no certificate in it"));
-    }
-    let mut known = RootCertStore::empty();
-    for native in rustls_native_certs::load_native_certs().certs {
-        // One that cannot be used would make Redis' client refuse all of them.
-        if known.add(native.clone()).is_ok() {
-            let text = STANDARD.encode(&native);
-            pem.extend(format!("\n-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n").bytes());
-        }
-    }
-    Ok(pem)
 }

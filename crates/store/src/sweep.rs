@@ -1,0 +1,45 @@
+//! What is over goes, a little at a time, and one node does it for all.
+
+use deskpass_core::Timestamp;
+
+use crate::cache::Change;
+use crate::database::sweep_journal;
+use crate::{Store, StoreError, links};
+
+impl Store {
+    /// Whether it is on this node to sweep, until `until`: one of all nodes does it for all.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn takes_broom(&self, now: Timestamp, until: Timestamp) -> Result<bool, StoreError> {
+        let text = "UPDATE chore SET until = $2 WHERE name = 'sweep' AND until <= $1";
+        self.database.write(move |tx| Ok(tx.execute(text, &args![now, until])? == 1)).await
+    }
+
+    /// Removes up to `batch` sessions that ended before `ended`, and as many deny-list entries and proofs whose time is over;
+    /// returns how many went. Small batches share the writer with sign-ins without holding them up.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn sweep(&self, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize, StoreError> {
+        self.database
+            .write(move |tx| {
+                let expired = tx.rows(
+                    "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE expires_at <= $1 LIMIT $2)
+                     RETURNING digest",
+                    &args![ended, batch],
+                    |row| row.digest(0),
+                )?;
+                let forgiven = tx.execute(
+                    "DELETE FROM denied_token WHERE digest IN (SELECT digest FROM denied_token WHERE until <= $1 LIMIT $2)",
+                    &args![now, batch],
+                )?;
+                let gone = expired.len() + forgiven + links::sweep(tx, now, batch)? + sweep_journal(tx)?;
+                for digest in expired {
+                    tx.touch(Change::Session(digest));
+                }
+                Ok(gone)
+            })
+            .await
+    }
+}

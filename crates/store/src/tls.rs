@@ -1,0 +1,45 @@
+//! Whom to believe to be PostgreSQL or Redis.
+
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+
+/// The certificates in a file cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("tls.ca_file cannot be used: {0}")]
+pub struct BadAuthority(String);
+
+/// The authorities of this machine, and whoever is named besides.
+pub(crate) fn authorities(named: Option<&Path>) -> Result<Vec<CertificateDer<'static>>, BadAuthority> {
+    let mut trusted = named.map(read).transpose()?.unwrap_or_default();
+    let mut known = RootCertStore::empty();
+    // One that cannot be used would make some clients refuse all of them.
+    let native = rustls_native_certs::load_native_certs().certs;
+    trusted.extend(native.into_iter().filter(|certificate| known.add(certificate.clone()).is_ok()));
+    Ok(trusted)
+}
+
+fn read(file: &Path) -> Result<Vec<CertificateDer<'static>>, BadAuthority> {
+    let unusable = |why: &dyn std::fmt::Display| BadAuthority(format!("{}: {why}", file.display()));
+    let certificates = CertificateDer::pem_file_iter(file).map_err(|error| unusable(&error))?;
+    let certificates = certificates.collect::<Result<Vec<_>, _>>().map_err(|error| unusable(&error))?;
+    if certificates.is_empty() { Err(unusable(&"there is no certificate in it")) } else { Ok(certificates) }
+}
+
+/// Certificates as text, for clients that take no other form.
+pub(crate) fn pem(certificates: &[CertificateDer<'_>]) -> Vec<u8> {
+    let text = certificates.iter().map(|certificate| {
+        format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", STANDARD.encode(certificate))
+    });
+    text.collect::<String>().into_bytes()
+}
+
+/// Makes sure that there is one way to do cryptography for clients that look for it here.
+pub(crate) fn choose_cryptography() {
+    // Fails only when one was chosen before, and there is only this one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}

@@ -1,0 +1,75 @@
+//! The way to PostgreSQL is encrypted and its other end proven, or there is no way.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::harness::{Client, Place, Process, Servers, binary};
+
+/// A certificate for this machine, signed by itself.
+fn certificate(directory: &Path) -> (String, String) {
+    let at = |name: &str| directory.join(name).display().to_string();
+    let (key, certificate) = (at("key.pem"), at("certificate.pem"));
+    let mut openssl = Command::new("openssl");
+    openssl.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]);
+    openssl.args(["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]);
+    openssl.args(["-addext", "basicConstraints=critical,CA:FALSE", "-keyout", &key, "-out", &certificate]);
+    assert!(openssl.stderr(Stdio::null()).status().unwrap().success());
+    (key, certificate)
+}
+
+/// Has PostgreSQL speak TLS from now on.
+fn encrypt(place: &Place, key: &str, certificate: &str) {
+    for (name, file) in [("key", key), ("crt", certificate)] {
+        let text = std::fs::read_to_string(file).unwrap();
+        // The server writes its own files, so that they are its own.
+        place.query(&format!(
+            "COPY (SELECT regexp_split_to_table('{}', E'\\n')) TO PROGRAM 'umask 077; cat > server.{name}'",
+            text.trim()
+        ));
+    }
+    place.query("ALTER SYSTEM SET ssl = on");
+    place.query("SELECT pg_reload_conf()");
+    // The server hears of it in its own time.
+    let began = std::time::Instant::now();
+    while place.query("SHOW ssl") != ["on"] {
+        assert!(began.elapsed() < std::time::Duration::from_secs(10));
+    }
+}
+
+fn required(place: &Place) -> Place {
+    Place { store: format!("{}&sslmode=require", place.store), ..place.clone() }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn postgres_is_believed_only_with_a_certificate_of_somebody_trusted() {
+    let (servers, directory) = (Servers::private(), tempfile::tempdir().unwrap());
+    let place = servers.place();
+    let refusal = |place: &Place, more: &[(&str, &str)]| {
+        let mut command = binary();
+        command.args(["migrate", "--dev"]).current_dir(std::env::temp_dir());
+        for (key, value) in place.settings().iter().chain(more) {
+            command.env(format!("DESKPASS_{}", key.to_uppercase().replace('.', "__")), value);
+        }
+        let output = command.output().unwrap();
+        assert!(!output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let told = refusal(&required(&place), &[]);
+    assert!(told.contains("TLS") || told.contains("does not support"), "{told}");
+
+    let (key, authority) = certificate(directory.path());
+    encrypt(&place, &key, &authority);
+    let told = refusal(&required(&place), &[]);
+    assert!(told.contains("certificate"), "{told}");
+    let told = refusal(&required(&place), &[("tls.ca_file", "/nowhere/at.all")]);
+    assert!(told.contains("tls.ca_file"), "{told}");
+
+    let node = Process::node(&required(&place), &[("tls.ca_file", &authority)]);
+    let mut client = Client::connect(&node.address).await;
+    let token = client.sign_in("admin01").await;
+    assert!(client.is_valid(&token).await);
+    let plain = "SELECT count(*) FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid)
+        WHERE a.application_name = 'deskpass' AND NOT s.ssl";
+    assert_eq!(place.query(plain), ["0"]);
+    assert_ne!(place.query(&plain.replace("NOT s.ssl", "s.ssl")), ["0"]);
+}
