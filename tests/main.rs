@@ -24,6 +24,7 @@ mod cluster;
 mod durability;
 mod envelope;
 mod faults;
+mod limits;
 mod migrations;
 mod model;
 mod outages;

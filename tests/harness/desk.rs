@@ -84,6 +84,11 @@ impl TestDesk {
         Self::open(settings, Home::at(Stage::current().place()), new_clock()).await
     }
 
+    /// A desk with these settings in a place that others may share.
+    pub(crate) async fn at(place: &Place, settings: Settings) -> Self {
+        Self::open(settings, Home::at(Some(place.clone())), new_clock()).await
+    }
+
     /// Another node of the same cluster, with the same settings and the same clock. An embedded desk is alone.
     pub(crate) async fn second(&self) -> Self {
         let home = Home::at(Some(self.place().clone()));

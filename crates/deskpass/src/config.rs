@@ -20,6 +20,7 @@ mod network;
 mod origin;
 mod problem;
 mod public_url;
+mod rate;
 mod raw;
 mod resolved;
 mod rules;
@@ -43,8 +44,8 @@ pub use resolved::{Resolved, resolve};
 pub use secret::{EncryptionKey, SecretText};
 pub use secret_url::SecretUrl;
 pub use settings::{
-    Bind, BindMode, DefaultRole, Language, Log, LogFormat, LogLevel, Platform, Server, Session, Settings, Shared,
-    Store, Tls,
+    Bind, BindMode, DefaultRole, Language, Limits, Log, LogFormat, LogLevel, Platform, Server, Session, Settings,
+    Shared, Store, Tls,
 };
 pub use sources::{Override, Sources};
 

@@ -13,6 +13,7 @@ mod fields;
 mod health;
 mod landing;
 mod language;
+mod limit;
 mod oauth;
 mod page;
 mod picture;
@@ -34,6 +35,7 @@ use hyper::Method;
 pub(crate) use answer::{Answerer, Window};
 pub(crate) use health::Readiness;
 pub(crate) use landing::WORDS;
+pub use limit::Limit;
 
 /// Who may call a route. The handler's extractors enforce it; tests hold the two against each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +60,8 @@ pub struct Route {
     pub path: &'static str,
     /// Who may call it.
     pub who: Who,
+    /// How often.
+    pub limit: Limit,
     /// What went wrong when it fails unexpectedly, in English and Chinese.
     pub phrase: [&'static str; 2],
     /// Whether asking changes something, even by GET: then nobody may ask in passing, by HEAD or ahead of time.
@@ -70,13 +74,14 @@ impl Route {
         method: Method,
         path: &'static str,
         who: Who,
+        limit: Limit,
         phrase: [&'static str; 2],
         handler: H,
     ) -> Self {
         let handler = Box::new(move |request, window| -> BoxFuture<'static, Response> {
             Box::pin(handler.clone().call(request, window))
         });
-        Self { method, path, who, phrase, leaves_traces: false, handler }
+        Self { method, path, who, limit, phrase, leaves_traces: false, handler }
     }
 
     fn leaving_traces(self) -> Self {
@@ -94,44 +99,45 @@ impl fmt::Debug for Route {
 #[must_use]
 #[rustfmt::skip]
 pub fn routes() -> Vec<Route> {
+    use Limit::{Bind, Free, OauthUrl, QrCode, ScanStatus, SignIn, Verify};
     use Who::{Anyone, Caller, Developer, Holder, Operator};
     const GET: Method = Method::GET;
     const POST: Method = Method::POST;
     let mut table = vec![
-        Route::new(GET,  "/api/auth/qrcode",      Anyone,    ["QR code failed", "二维码生成失败"],           qr::qrcode).leaving_traces(),
-        Route::new(GET,  "/api/auth/scan/status", Anyone,    ["Scan status failed", "扫码状态查询失败"],     qr::status).leaving_traces(),
-        Route::new(GET,  "/api/auth/scan/events", Anyone,    ["Scan events failed", "扫码事件推送失败"],     qr::events).leaving_traces(),
-        Route::new(POST, "/api/auth/scan/request", Anyone,   ["Reading the scan failed", "读取扫码请求失败"], qr::request),
-        Route::new(POST, "/api/auth/scan/confirm", Anyone,   ["Confirming failed", "确认登录失败"],          qr::confirm),
-        Route::new(POST, "/api/auth/scan/cancel", Anyone,    ["Cancelling failed", "取消登录失败"],          qr::cancel),
-        Route::new(GET,  "/api/auth/oauth2/url",  Anyone,    ["Authorization address failed", "生成授权地址失败"], oauth::url).leaving_traces(),
-        Route::new(GET,  redirect::CALLBACK,      Anyone,    ["Sign-in failed", "登录失败"],                 oauth::callback).leaving_traces(),
-        Route::new(POST, "/api/auth/oauth2/pending", Anyone, ["Reading the sign-in failed", "读取登录请求失败"], oauth::pending),
-        Route::new(POST, "/api/auth/oauth2/continue", Anyone, ["Sign-in failed", "登录失败"],                oauth::proceed),
-        Route::new(POST, "/api/auth/verify",      Anyone,    ["Token verification failed", "令牌校验失败"],  session::verify),
-        Route::new(POST, "/api/auth/logout",      Holder,    ["Logout failed", "退出登录失败"],              session::logout),
-        Route::new(GET,  "/api/auth/me",          Caller,    ["Reading the current user failed", "获取当前用户失败"], session::me),
-        Route::new(POST, "/api/auth/switch-role", Holder,    ["Role switch failed", "切换角色失败"],         session::switch_role),
-        Route::new(POST, "/api/auth/bind",        Anyone,    ["Binding failed", "绑定失败"],                 bind::bind),
-        Route::new(GET,  "/api/dev/health",       Developer, ["Development health failed", "开发健康检查失败"], dev::health),
-        Route::new(GET,  "/api/dev/users",        Developer, ["Listing development users failed", "获取开发用户失败"], dev::users),
-        Route::new(POST, "/api/dev/login",        Developer, ["Development login failed", "开发登录失败"],   dev::login),
-        Route::new(GET,  "/api/ready",            Anyone,    ["Not ready", "服务未就绪"],                    health::ready),
-        Route::new(GET,  "/api/version",          Anyone,    ["Reading the version failed", "获取版本失败"], health::version),
-        Route::new(GET,  "/version",              Anyone,    ["Reading the version failed", "获取版本失败"], health::version),
-        Route::new(GET,  "/healthz",              Anyone,    ["Not alive", "服务异常"],                      health::alive),
-        Route::new(GET,  "/metrics",              Operator,  ["Reading metrics failed", "获取指标失败"],     health::metrics),
-        Route::new(GET,  "/WW_verify_{file}",     Anyone,    ["Reading the file failed", "读取文件失败"],    page::verify_file),
+        Route::new(GET,  "/api/auth/qrcode",          Anyone,    QrCode,     ["QR code failed", "二维码生成失败"],                  qr::qrcode).leaving_traces(),
+        Route::new(GET,  "/api/auth/scan/status",     Anyone,    ScanStatus, ["Scan status failed", "扫码状态查询失败"],            qr::status).leaving_traces(),
+        Route::new(GET,  "/api/auth/scan/events",     Anyone,    ScanStatus, ["Scan events failed", "扫码事件推送失败"],            qr::events).leaving_traces(),
+        Route::new(POST, "/api/auth/scan/request",    Anyone,    SignIn,     ["Reading the scan failed", "读取扫码请求失败"],       qr::request),
+        Route::new(POST, "/api/auth/scan/confirm",    Anyone,    SignIn,     ["Confirming failed", "确认登录失败"],                 qr::confirm),
+        Route::new(POST, "/api/auth/scan/cancel",     Anyone,    SignIn,     ["Cancelling failed", "取消登录失败"],                 qr::cancel),
+        Route::new(GET,  "/api/auth/oauth2/url",      Anyone,    OauthUrl,   ["Authorization address failed", "生成授权地址失败"],  oauth::url).leaving_traces(),
+        Route::new(GET,  redirect::CALLBACK,          Anyone,    SignIn,     ["Sign-in failed", "登录失败"],                        oauth::callback).leaving_traces(),
+        Route::new(POST, "/api/auth/oauth2/pending",  Anyone,    SignIn,     ["Reading the sign-in failed", "读取登录请求失败"],    oauth::pending),
+        Route::new(POST, "/api/auth/oauth2/continue", Anyone,    SignIn,     ["Sign-in failed", "登录失败"],                        oauth::proceed),
+        Route::new(POST, "/api/auth/verify",          Anyone,    Verify,     ["Token verification failed", "令牌校验失败"],         session::verify),
+        Route::new(POST, "/api/auth/logout",          Holder,    Free,       ["Logout failed", "退出登录失败"],                     session::logout),
+        Route::new(GET,  "/api/auth/me",              Caller,    Free,       ["Reading the current user failed", "获取当前用户失败"], session::me),
+        Route::new(POST, "/api/auth/switch-role",     Holder,    Free,       ["Role switch failed", "切换角色失败"],                session::switch_role),
+        Route::new(POST, "/api/auth/bind",            Anyone,    Bind,       ["Binding failed", "绑定失败"],                        bind::bind),
+        Route::new(GET,  "/api/dev/health",           Developer, Free,       ["Development health failed", "开发健康检查失败"],     dev::health),
+        Route::new(GET,  "/api/dev/users",            Developer, Free,       ["Listing development users failed", "获取开发用户失败"], dev::users),
+        Route::new(POST, "/api/dev/login",            Developer, Free,       ["Development login failed", "开发登录失败"],          dev::login),
+        Route::new(GET,  "/api/ready",                Anyone,    Free,       ["Not ready", "服务未就绪"],                           health::ready),
+        Route::new(GET,  "/api/version",              Anyone,    Free,       ["Reading the version failed", "获取版本失败"],        health::version),
+        Route::new(GET,  "/version",                  Anyone,    Free,       ["Reading the version failed", "获取版本失败"],        health::version),
+        Route::new(GET,  "/healthz",                  Anyone,    Free,       ["Not alive", "服务异常"],                             health::alive),
+        Route::new(GET,  "/metrics",                  Operator,  Free,       ["Reading metrics failed", "获取指标失败"],            health::metrics),
+        Route::new(GET,  "/WW_verify_{file}",         Anyone,    Free,       ["Reading the file failed", "读取文件失败"],           page::verify_file),
     ];
     for path in ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/", "/assets/{file}"] {
-        table.push(Route::new(GET, path, Anyone, ["Reading the page failed", "读取页面失败"], page::page));
+        table.push(Route::new(GET, path, Anyone, Free, ["Reading the page failed", "读取页面失败"], page::page));
     }
     for path in ["/h5", "/itagent", "/itadmin"] {
-        table.push(Route::new(GET, path, Anyone, ["Reading the page failed", "读取页面失败"], page::slash));
+        table.push(Route::new(GET, path, Anyone, Free, ["Reading the page failed", "读取页面失败"], page::slash));
     }
     for path in ["/sim", "/sim/", "/sim/{*rest}"] {
         for method in [GET, POST, Method::PUT, Method::DELETE] {
-            table.push(Route::new(method, path, Developer, ["The simulated platform failed", "模拟平台失败"], sim::answer));
+            table.push(Route::new(method, path, Developer, Free, ["The simulated platform failed", "模拟平台失败"], sim::answer));
         }
     }
     table

@@ -12,7 +12,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::Desk;
 use crate::config::{Log, LogFormat};
-use crate::http::{WORDS, routes};
+use crate::http::{Limit, Route, WORDS, routes};
 
 /// Starts writing logs to standard error, until the guard is dropped. When nobody reads them they are lost, and the service
 /// goes on: a stuck pipe must not stop sign-ins.
@@ -42,6 +42,8 @@ pub(crate) struct Metrics {
     shared: Gauge,
     in_step: Gauge,
     turned_away: Counter,
+    /// By the row of the route table, where it has a limit.
+    limited: Vec<Option<Counter>>,
     refused: [(&'static str, Counter); WORDS.len()],
 }
 
@@ -90,8 +92,12 @@ impl Metrics {
             let key = Key::from_parts("deskpass_platform_sign_ins_refused_total", labels);
             (word, recorder.register_counter(&key, &metadata))
         });
-        let handle = recorder.handle();
-        Self { handle, routes, cached_sessions, under_way, platform, shared, in_step, turned_away, refused }
+        let limited = |route: &Route| {
+            let key = Key::from_parts("deskpass_limited_total", vec![Label::new("route", route.path)]);
+            (route.limit != Limit::Free).then(|| recorder.register_counter(&key, &metadata))
+        };
+        let (limited, handle) = (table.iter().map(limited).collect(), recorder.handle());
+        Self { handle, routes, cached_sessions, under_way, platform, shared, in_step, turned_away, limited, refused }
     }
 
     /// Counts an answer under its row of the table.
@@ -109,6 +115,13 @@ impl Metrics {
     /// Counts a connection that was closed because its address has too many.
     pub(crate) fn turned_away(&self) {
         self.turned_away.increment(1);
+    }
+
+    /// Counts a request that came too early for its row of the table.
+    pub(crate) fn limited(&self, row: usize) {
+        if let Some(Some(counter)) = self.limited.get(row) {
+            counter.increment(1);
+        }
     }
 
     /// Counts somebody who came back from the platform and was not let in.

@@ -34,8 +34,8 @@ pub use links::Link;
 pub use login_log::{Event, LogEntry};
 pub use sessions::{Beginning, Birth, Ended, Found, Grounds};
 pub use shared::{
-    Bus, Changes, Code, Flow, Held, Lease, Perishable, PlatformToken, Pointer, Redis, RedisExam, Shared, Shelf,
-    examine_redis,
+    Bus, Changes, Code, Counted, Flow, Held, Lease, Limits, Perishable, PlatformToken, Pointer, Redis, RedisExam,
+    Shared, Shelf, examine_redis,
 };
 pub use tls::BadAuthority;
 

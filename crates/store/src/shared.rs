@@ -1,6 +1,7 @@
 //! What may be lost: sign-ins under way, flows, codes seen. Whoever loses one tries again.
 
 mod in_process;
+mod limits;
 mod redis;
 mod shelf;
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use self::redis::Server;
 use crate::StoreError;
 
+pub use self::limits::{Counted, Limits};
 pub use self::redis::{Bus, Redis, RedisExam, examine_redis};
 pub use shelf::{Changes, Perishable, Shelf};
 
@@ -42,6 +44,8 @@ pub struct Shared<Progress> {
     pub tokens: Shelf<PlatformToken>,
     /// Who is at something that only one node should do at a time.
     pub leases: Shelf<Lease>,
+    /// Who has asked how often.
+    pub limits: Limits,
     /// What all shelves have in common when they are not in this process.
     server: Option<Arc<Server>>,
 }
@@ -72,6 +76,7 @@ impl<Progress> Shared<Progress> {
             codes: Shelf::new(server.as_ref(), "code", RECORDS),
             tokens: Shelf::new(server.as_ref(), "token", RECORDS),
             leases: Shelf::new(server.as_ref(), "lease", RECORDS),
+            limits: Limits::new(server.clone()),
             server,
         }
     }

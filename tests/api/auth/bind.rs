@@ -217,6 +217,7 @@ on_every_store! {
         let (desk, platform) = proving().await;
         desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
         for round in 1..=100 {
+            desk.clock.wind(std::time::Duration::from_mins(1));
             let proof = proof_of(&desk, &platform).await;
             let mut clients = [desk.client().await, desk.client().await, desk.client().await];
             let [one, two, three] = &mut clients;

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use super::problem::{ConfigError, Problem};
 use super::resolved::Resolved;
 use super::rules;
-use super::settings::{Bind, BindChoice, Log, Platform, Server, Session, Settings, Shared, Store, Tls};
+use super::settings::{Bind, BindChoice, Limits, Log, Platform, Server, Session, Settings, Shared, Store, Tls};
 
 impl Resolved {
     /// Judges the settings as a whole.
@@ -52,6 +52,7 @@ fn settings(resolved: &Resolved) -> Option<Settings> {
         platform: platform(resolved)?,
         session: session(resolved)?,
         bind: bind(resolved)?,
+        limits: limits(resolved)?,
         server: server(resolved)?,
         log: Log { level: resolved.get("log.level")?, format: resolved.get("log.format")? },
     })
@@ -82,6 +83,18 @@ fn bind(resolved: &Resolved) -> Option<Bind> {
     let development = resolved.get("development.enabled")?;
     let choice: BindChoice = resolved.get("bind.mode")?;
     Some(Bind { mode: choice.resolve(development), networks: resolved.get("bind.networks")? })
+}
+
+fn limits(resolved: &Resolved) -> Option<Limits> {
+    Some(Limits {
+        enabled: resolved.get("limits.enabled")?,
+        qrcode: resolved.get("limits.qrcode")?,
+        oauth_url: resolved.get("limits.oauth_url")?,
+        sign_in: resolved.get("limits.sign_in")?,
+        scan_status: resolved.get("limits.scan_status")?,
+        bind: resolved.get("limits.bind")?,
+        verify: resolved.get("limits.verify")?,
+    })
 }
 
 fn server(resolved: &Resolved) -> Option<Server> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::raw::{Raw, quoted};
 use super::secret::{EncryptionKey, SecretText};
 use super::value::Value;
-use super::{duration, network, public_url, shared_url, size, store_url, web_url};
+use super::{duration, network, public_url, rate, shared_url, size, store_url, web_url};
 
 const NETWORKS: &str = "networks such as \"10.0.0.0/8\" or \"2001:db8::7\" \
                         (a list in the file, separated by commas in the environment)";
@@ -29,6 +29,7 @@ pub(super) enum Kind {
     EncryptionKey,
     StoreUrl,
     SharedUrl,
+    Rate,
     Count {
         min: usize,
         max: usize,
@@ -70,6 +71,7 @@ impl Kind {
                  \"redis-sentinel://:PASSWORD@one:26379,two:26379/MASTER\" or \
                  \"redis-cluster://:PASSWORD@one:6379,two:6379\"; rediss encrypts"
             }
+            Self::Rate => rate::EXPECTED,
             Self::Identifier(example) => {
                 return format!(r#"1 to 64 letters, digits, "_" or "-", such as "{example}""#);
             }
@@ -104,6 +106,7 @@ impl Kind {
             Self::EncryptionKey => EncryptionKey::parse(raw.text()?).map(Value::EncryptionKey),
             Self::StoreUrl => store_url::parse(raw.text()?).map(Value::Url),
             Self::SharedUrl => shared_url::parse(raw.text()?).map(Value::Url),
+            Self::Rate => rate::parse(raw.text()?).map(Value::Rate),
             Self::Count { min, max } => count(raw.integer()?, *min, *max),
             Self::Duration { min, max } => duration_within(raw.text()?, *min, *max),
             Self::Size { min, max } => size_within(raw, *min, *max),

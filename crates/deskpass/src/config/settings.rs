@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use deskpass_core::Rate;
 use ipnet::IpNet;
 
 use super::choice::choice;
@@ -45,6 +46,8 @@ pub struct Settings {
     pub session: Session,
     /// Binding identities of connected corporations.
     pub bind: Bind,
+    /// How often clients may ask.
+    pub limits: Limits,
     /// Limits and patience of the HTTP server.
     pub server: Server,
     /// What is logged, and how.
@@ -155,6 +158,25 @@ pub enum BindMode {
     Open,
     /// It is refused.
     Off,
+}
+
+/// How often clients may ask; `None` is as often as they like.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Whether any of it counts.
+    pub enabled: bool,
+    /// QR codes, by address.
+    pub qrcode: Option<Rate>,
+    /// Addresses to go to the platform with, by address.
+    pub oauth_url: Option<Rate>,
+    /// The steps of a sign-in after that, together, by address.
+    pub sign_in: Option<Rate>,
+    /// Looks at a sign-in, by ticket.
+    pub scan_status: Option<Rate>,
+    /// Binding, by address.
+    pub bind: Option<Rate>,
+    /// Tokens that are not good, by address.
+    pub verify: Option<Rate>,
 }
 
 /// Limits and patience of the HTTP server.

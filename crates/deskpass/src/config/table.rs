@@ -221,6 +221,42 @@ pub(super) static KEYS: &[Key] = &[
         "The networks that may call bind when it is open outside development mode.",
     ),
     key(
+        "limits.enabled",
+        Kind::Flag,
+        PerProfile { development: "false", production: "true" },
+        "Whether clients may ask only so often. Whoever asks more often gets 1006 (HTTP 429) and is told when to \
+         come back. All nodes count together; while Redis is away, each counts for itself.",
+    ),
+    key(
+        "limits.qrcode",
+        Kind::Rate,
+        Same("30/min"),
+        "QR codes for one address or IPv6 /64. As many may come at once, and then one for each that the rate lets \
+         through: of 30 a minute, one every two seconds. A whole office may share one address.",
+    ),
+    key("limits.oauth_url", Kind::Rate, Same("60/min"), "Sign-ins begun through oauth2/url from one address."),
+    key(
+        "limits.sign_in",
+        Kind::Rate,
+        Same("300/min"),
+        "From one address, all together: coming back from the platform (oauth2/callback), oauth2/pending, \
+         oauth2/continue, and the phone's scan/request, scan/confirm and scan/cancel.",
+    ),
+    key(
+        "limits.scan_status",
+        Kind::Rate,
+        Same("2/s"),
+        "Calls of scan/status and scan/events about one ticket, from wherever; with what is no ticket, from one \
+         address.",
+    ),
+    key("limits.bind", Kind::Rate, Same("20/min"), "Calls of bind from one address."),
+    key(
+        "limits.verify",
+        Kind::Rate,
+        Same("300/min"),
+        "Tokens that are not good, shown to verify from one address. A good token is never limited.",
+    ),
+    key(
         "server.max_connections",
         CONNECTIONS,
         Same("10000"),

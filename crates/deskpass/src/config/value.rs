@@ -5,11 +5,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use deskpass_core::Rate;
 use ipnet::IpNet;
 
 use super::secret::{EncryptionKey, MASK, SecretText};
 use super::secret_url::SecretUrl;
-use super::{duration, size};
+use super::{duration, rate, size};
 
 /// An accepted value. `Display` writes it as TOML, and what is secret as stars.
 #[derive(Clone, Debug)]
@@ -23,6 +24,7 @@ pub(super) enum Value {
     Count(usize),
     Duration(Duration),
     Size(usize),
+    Rate(Option<Rate>),
     Networks(Vec<IpNet>),
     Secret(SecretText),
     EncryptionKey(EncryptionKey),
@@ -41,6 +43,7 @@ impl Value {
             Self::Count(count) => toml::Value::Integer(i64::try_from(*count).ok()?),
             Self::Duration(duration) => duration::format(*duration).into(),
             Self::Size(size) => size::format(*size).into(),
+            Self::Rate(rate) => rate::format(*rate).into(),
             Self::Networks(networks) => networks.iter().map(ToString::to_string).collect::<Vec<_>>().into(),
             Self::Url(url) => url.to_string().into(),
             Self::Secret(_) | Self::EncryptionKey(_) => return None,
@@ -83,6 +86,7 @@ from_value! {
     bool: Value::Flag;
     usize: Value::Count | Value::Size;
     Duration: Value::Duration;
+    Option<Rate>: Value::Rate;
     Vec<IpNet>: Value::Networks;
     SecretText: Value::Secret;
     EncryptionKey: Value::EncryptionKey;

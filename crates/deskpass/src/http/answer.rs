@@ -17,7 +17,7 @@ use hyper::{Method, Request, StatusCode};
 
 use super::envelope::{self, Outcome};
 use super::failure::{BadRequest, Failure, Telling, Telltale};
-use super::{Route, failure, language, routes};
+use super::{Route, failure, language, limit, routes};
 use crate::Desk;
 use crate::config::Language;
 use crate::telemetry::Stopwatch;
@@ -113,8 +113,12 @@ impl Answerer {
             Some((_, route)) if route.leaves_traces && is_prefetch(request.headers()) => {
                 Failure::from(BadRequest::Prefetch).into_response()
             }
-            Some((_, route)) => {
-                (route.handler)(request, Window { desk: self.desk.clone(), peer, language: asked.language }).await
+            Some((row, route)) => {
+                let window = Window { desk: self.desk.clone(), peer, language: asked.language };
+                limit::within(&self.desk, route, request, window).await.unwrap_or_else(|wait| {
+                    self.desk.metrics.limited(row);
+                    Failure::Limited(wait).into_response()
+                })
             }
             None => failure::astray(&self.desk, request.uri().path(), !asked.rows.is_empty()).into_response(),
         }
@@ -129,11 +133,14 @@ impl Answerer {
             response.headers_mut().extend(cookies);
         }
         let body = match outcome {
-            Outcome::Data(envelope) => envelope::success(envelope, asked.id()),
+            Outcome::Data(envelope) | Outcome::No(envelope) => envelope::success(envelope, asked.id()),
             Outcome::Failure(failure) => {
                 let telling = self.tell(&failure, asked);
                 *response.status_mut() = telling.status;
-                match failure {
+                match &failure {
+                    Failure::Limited(wait) => {
+                        response.headers_mut().insert(header::RETRY_AFTER, failure::seconds(*wait).into());
+                    }
                     Failure::Refused(Refusal::Token(_)) => {
                         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
                     }
@@ -254,7 +261,7 @@ impl RequestIds {
 mod tests {
     use http_body_util::BodyExt as _;
 
-    use super::super::Who;
+    use super::super::{Limit, Who};
     use super::*;
 
     /// A desk in a directory of its own, whose table has one more row: a handler that panics.
@@ -268,7 +275,7 @@ mod tests {
         #[expect(clippy::panic, reason = "what the test is about")]
         let bang = || async { panic!("dpa_secret in a panic") as Failure };
         let mut table = routes();
-        table.push(Route::new(Method::GET, "/api/bang", Who::Anyone, ["Bang", "砰"], bang));
+        table.push(Route::new(Method::GET, "/api/bang", Who::Anyone, Limit::Free, ["Bang", "砰"], bang));
         Answerer::with(desk, table)
     }
 

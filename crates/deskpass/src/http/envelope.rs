@@ -14,6 +14,10 @@ pub(crate) struct Reply<T>(pub(crate) T);
 #[derive(Debug)]
 pub(super) struct Rendered(Vec<u8>);
 
+/// A successful answer that says no.
+#[derive(Debug)]
+pub(super) struct No(pub(super) &'static str);
+
 impl Rendered {
     /// The payload that these parts of JSON make together.
     pub(super) fn of(parts: &[&str]) -> Self {
@@ -34,6 +38,8 @@ const HEAD: &[u8] = b"{\"code\":0,\"message\":\"ok\",\"data\":";
 pub(super) enum Outcome {
     /// A success's envelope, open at its end for the request id.
     Data(Vec<u8>),
+    /// The same, where it says no: whoever gets it often is limited.
+    No(Vec<u8>),
     Failure(Failure),
 }
 
@@ -51,6 +57,13 @@ impl<T: Serialize> IntoResponse for Reply<T> {
 impl IntoResponse for Rendered {
     fn into_response(self) -> Response {
         Outcome::Data(self.0).into_response()
+    }
+}
+
+impl IntoResponse for No {
+    fn into_response(self) -> Response {
+        let Rendered(envelope) = Rendered::of(&[self.0]);
+        Outcome::No(envelope).into_response()
     }
 }
 

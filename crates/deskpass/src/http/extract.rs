@@ -21,6 +21,7 @@ use tokio::time::timeout;
 use super::answer::Window;
 use super::failure::{BadRequest, Failure};
 use super::fields::{Ask, Fields};
+use crate::Desk;
 use crate::config::Language;
 
 /// Whoever holds a live token.
@@ -105,13 +106,25 @@ impl FromRequestParts<Window> for Caller {
     }
 }
 
+/// The header in which proxies say whom they ask for.
+pub(super) const FORWARDED: &str = "x-forwarded-for";
+
+/// Where a request comes from: the only place that reads the header.
+pub(super) fn client_address<'a>(
+    desk: &Desk,
+    peer: IpAddr,
+    forwarded: impl Iterator<Item = &'a HeaderValue>,
+) -> ClientAddress {
+    // Not all of it need be text. Only the items that are not may be lost by that, and never the proxy's own entry.
+    let forwarded: Vec<_> = forwarded.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+    ClientAddress::read(peer, forwarded.iter().map(|value| &**value), &desk.trusted)
+}
+
 impl FromRequestParts<Window> for Guest {
     type Rejection = Failure;
     async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
-        // Not all of it need be text. Only the items that are not may be lost by that, and never the proxy's own entry.
-        let forwarded = parts.headers.get_all("x-forwarded-for").iter();
-        let forwarded: Vec<_> = forwarded.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
-        let address = ClientAddress::read(window.peer, forwarded.iter().map(|value| &**value), &window.desk.trusted);
+        let forwarded = parts.headers.get_all(FORWARDED).iter();
+        let address = client_address(&window.desk, window.peer, forwarded);
         let agent = parts.headers.get(USER_AGENT).map(HeaderValue::as_bytes).unwrap_or_default();
         Ok(Self(Visitor { address, user_agent: UserAgent::from_header(agent) }))
     }

@@ -3,13 +3,14 @@
 mod telling;
 
 use std::fmt;
+use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
 use deskpass_auth::{Error, Internal, Refusal};
 use deskpass_store::Cause as StoreCause;
 use deskpass_wecom::Error as PlatformError;
 
-pub(super) use telling::{Telling, Telltale};
+pub(super) use telling::{Telling, Telltale, seconds};
 
 use super::envelope::Outcome;
 use super::fields::Problems;
@@ -29,6 +30,8 @@ pub(crate) enum Failure {
     /// The route is for operators' networks.
     NotAnOperator,
     NotReady(ReadyState),
+    /// It came too early, by this much.
+    Limited(Duration),
     /// Something broke: a word that may be told, and a detail for the log.
     Internal(Cause, String),
 }

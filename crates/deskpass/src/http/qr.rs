@@ -5,7 +5,8 @@ use axum::response::{IntoResponse as _, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use deskpass_auth::{Decision, Poll};
-use deskpass_core::{LoginSource, ScanId, Secret, Shown, counted_as};
+use deskpass_core::{Digest, LoginSource, ScanId, Secret, Shown, Ticket, counted_as};
+use hyper::Uri;
 use hyper::header::{CONTENT_TYPE, HeaderName, REFERER};
 use hyper::http::request::Parts;
 use serde::Serialize;
@@ -84,17 +85,29 @@ fn scan_link(desk: &Desk, scan_id: &Secret<ScanId>) -> String {
 #[derive(Debug)]
 pub(super) struct Asking(String);
 
+impl Asking {
+    fn read(uri: &Uri) -> Result<Self, Problem> {
+        let query = uri.query().unwrap_or_default();
+        let mut tickets = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "ticket");
+        match (tickets.next(), tickets.next()) {
+            (Some((_, ticket)), None) => Ok(Self(ticket.into_owned())),
+            (None, _) => Err(Problem::Required),
+            (Some(_), Some(_)) => Err(Problem::Twice),
+        }
+    }
+}
+
+/// The ticket that a request is about, if it is one.
+pub(super) fn ticket(uri: &Uri) -> Option<Digest> {
+    let Asking(ticket) = Asking::read(uri).ok()?;
+    Secret::<Ticket>::parse(&ticket).ok().map(|ticket| ticket.digest())
+}
+
 impl FromRequestParts<Window> for Asking {
     type Rejection = Failure;
     async fn from_request_parts(parts: &mut Parts, _: &Window) -> Result<Self, Failure> {
-        let query = parts.uri.query().unwrap_or_default();
-        let mut tickets = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "ticket");
-        let problem = match (tickets.next(), tickets.next()) {
-            (Some((_, ticket)), None) => return Ok(Self(ticket.into_owned())),
-            (None, _) => Problem::Required,
-            (Some(_), Some(_)) => Problem::Twice,
-        };
-        Err(BadRequest::Fields(Problems::from([("ticket", problem)])).into())
+        let read = Self::read(&parts.uri);
+        Ok(read.map_err(|problem| BadRequest::Fields(Problems::from([("ticket", problem)])))?)
     }
 }
 

@@ -5,7 +5,7 @@ use deskpass_auth::Caller;
 use deskpass_core::Role;
 use serde::Serialize;
 
-use super::envelope::{Rendered, Reply};
+use super::envelope::{No, Rendered, Reply};
 use super::extract::{self, Body, Guest, Holder, Reads};
 use super::failure::Failure;
 use super::fields::{Ask, Fields};
@@ -26,11 +26,9 @@ impl Ask for Verify {
 }
 
 /// Says whether a token is good, and whose it is. One that is not says nothing else, whatever is wrong with it.
-pub(super) async fn verify(State(desk): State<Desk>, Body(ask): Body<Verify>) -> Result<Rendered, Failure> {
-    Ok(match desk.auth.verify(&ask.token).await? {
-        Some(Caller(holder)) => who::verified(&holder),
-        None => Rendered::of(&["{\"valid\":false}"]),
-    })
+pub(super) async fn verify(State(desk): State<Desk>, Body(ask): Body<Verify>) -> Result<Result<Rendered, No>, Failure> {
+    let caller = desk.auth.verify(&ask.token).await?;
+    Ok(caller.map(|Caller(holder)| who::verified(&holder)).ok_or(No("{\"valid\":false}")))
 }
 
 /// Says who is calling.

@@ -4,6 +4,7 @@
 mod address;
 mod bus;
 mod examine;
+mod limits;
 mod link;
 mod seal;
 mod server;

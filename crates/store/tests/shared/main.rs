@@ -5,6 +5,7 @@
 mod alike;
 mod bus;
 mod deployments;
+mod limits;
 mod outages;
 mod races;
 mod sealed;

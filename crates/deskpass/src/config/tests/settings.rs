@@ -19,6 +19,7 @@ fn development_runs_without_any_setting() {
     assert_eq!(settings.session.max_per_employee, None);
     assert_eq!(settings.session.cache_entries, 1_000_000);
     assert_eq!(settings.bind.mode, BindMode::Open);
+    assert!(!settings.limits.enabled);
     assert_eq!(settings.server.max_body, 65_536);
     assert_eq!(settings.server.settle, Duration::ZERO);
     assert_eq!(settings.server.operator_networks, settings.trusted_proxies);
@@ -31,6 +32,7 @@ fn production_has_its_own_defaults() {
     let settings = Given::production().settings();
     assert_eq!(settings.session.max_per_employee.map(usize::from), Some(20));
     assert_eq!(settings.bind.mode, BindMode::Proof);
+    assert!(settings.limits.enabled);
     assert_eq!(settings.server.settle, Duration::from_secs(5));
     assert_eq!(settings.log.format, LogFormat::Json);
 }
@@ -67,6 +69,13 @@ const OTHERS: &[(&str, &str)] = &[
     ("session.cache_entries", "9000"),
     ("bind.mode", "off"),
     ("bind.networks", "192.0.2.0/24"),
+    ("limits.enabled", "false"),
+    ("limits.qrcode", "9/min"),
+    ("limits.oauth_url", "9/s"),
+    ("limits.sign_in", "off"),
+    ("limits.scan_status", "9/s"),
+    ("limits.bind", "9/h"),
+    ("limits.verify", "9/min"),
     ("server.max_connections", "9"),
     ("server.max_connections_per_address", "9"),
     ("server.header_timeout", "9s"),

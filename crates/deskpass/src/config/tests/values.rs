@@ -26,6 +26,7 @@ const CORP_ID: &str = r#"1 to 64 letters, digits, "_" or "-", such as "ww0123456
 const AGENT_ID: &str = r#"the application's AgentId, a number such as "1000002""#;
 const WEB: &str = r#"an http or https address such as "https://platform.example.com""#;
 const ORIGIN: &str = r#"an origin without path such as "https://desk.example.com""#;
+const RATE: &str = r#"a rate such as "30/min" or "2/s" (1 to 1000000 per s, min or h), or "off""#;
 const KEY: &str = "32 random bytes in base64; make them with: openssl rand -base64 32";
 
 #[test]
@@ -37,6 +38,7 @@ fn wrong_types_say_what_was_found_and_expected() {
     in_file("session.cache_entries = \"5000\"", "a string does not fit here", CACHE);
     in_file("session.cache_entries = 1.5", "a number with a fraction does not fit here", CACHE);
     in_file("session.lifetime = 3600", "a whole number does not fit here", LIFETIME);
+    in_file("limits.bind = 20", "a whole number does not fit here", RATE);
     in_file("server.max_body = 2020-01-01", "a date or time does not fit here", BODY);
     in_file("bind.networks = \"10.0.0.0/8\"", "a string does not fit here", NETWORKS);
     in_file("bind.networks = [10]", "a whole number does not fit here", NETWORKS);
@@ -51,6 +53,8 @@ fn texts_that_do_not_parse_are_quoted() {
     in_file("log.format = \"JSON\"", "\"JSON\" is not one of the choices", r#"one of "text", "json""#);
     in_file("session.lifetime = \"8 hours\"", "\"8 hours\" is not a duration", LIFETIME);
     in_file("server.max_body = \"64KB\"", "\"64KB\" is not a size", BODY);
+    in_file("limits.qrcode = \"30/m\"", "\"30/m\" is not a rate", RATE);
+    in_file("limits.scan_status = \"0/s\"", "\"0/s\" is out of range", RATE);
     in_file("bind.networks = [\"10/8\"]", "\"10/8\" is not a network", NETWORKS);
     in_file("platform.corp_id = \"ww 1\"", "\"ww 1\" is not an id", CORP_ID);
     in_file("platform.agent_id = \"ten\"", "\"ten\" is not an AgentId", AGENT_ID);

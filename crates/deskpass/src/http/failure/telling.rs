@@ -1,5 +1,7 @@
 //! What a failure says: status, code, words in the client's language.
 
+use std::time::Duration;
+
 use deskpass_auth::{Refusal, TokenProblem};
 use deskpass_store::Ended;
 use hyper::StatusCode;
@@ -69,6 +71,7 @@ impl Failure {
                 let cause = by.say(state.cause());
                 telling(StatusCode::SERVICE_UNAVAILABLE, 1005, by.fault(cause), json!(state))
             }
+            Self::Limited(wait) => limited(*wait, by),
             Self::Internal(cause, _) => {
                 let (status, words, errcode) = broken(*cause);
                 let errcode = errcode.map(|code| format!(" (errcode {code})")).unwrap_or_default();
@@ -76,6 +79,20 @@ impl Failure {
             }
         }
     }
+}
+
+/// The whole seconds after which somebody who came too early comes in time.
+pub(in crate::http) fn seconds(wait: Duration) -> u64 {
+    u64::try_from(wait.as_millis().div_ceil(1_000)).unwrap_or(u64::MAX).max(1)
+}
+
+fn limited(wait: Duration, by: Telltale<'_>) -> Telling {
+    let message = match (by.language, seconds(wait)) {
+        (Language::En, 1) => "too many requests; try again in 1 second".to_owned(),
+        (Language::En, seconds) => format!("too many requests; try again in {seconds} seconds"),
+        (Language::Zh, seconds) => format!("请求过于频繁，请在 {seconds} 秒后重试"),
+    };
+    telling(StatusCode::TOO_MANY_REQUESTS, 1006, message, Value::Null)
 }
 
 fn refused(refusal: &Refusal, by: Telltale<'_>) -> Telling {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deskpass_core::Entropy;
+use deskpass_core::{Digest, Entropy};
 use redis::{Cmd, cmd};
 use tokio::task::JoinSet;
 
@@ -56,6 +56,8 @@ pub(in crate::shared) struct Server {
     pub(super) channel: String,
     pub(super) link: Link,
     pub(super) seal: Seal,
+    /// Goes into the names of counts, so that they tell nobody whose they are.
+    pub(super) blind: Digest,
     pub(super) watchers: Arc<Watchers>,
     bus: Bus,
     _tasks: JoinSet<()>,
@@ -82,7 +84,8 @@ impl Server {
         tasks.spawn(link.clone().keep(greeting(&prefix)));
         tasks.spawn(messenger.clone().speak());
         tasks.spawn(messenger.listen());
-        Ok(Self { prefix, channel, link, seal: Seal::new(&key, entropy), watchers, bus, _tasks: tasks })
+        let (seal, blind) = (Seal::new(&key, entropy), Digest::of(&[b"deskpass limits", &key]));
+        Ok(Self { prefix, channel, link, seal, blind, watchers, bus, _tasks: tasks })
     }
 
     pub(in crate::shared) async fn probe(&self) -> Result<(), StoreError> {

@@ -1,0 +1,182 @@
+//! How often something may happen.
+
+use std::time::Duration;
+
+use crate::Timestamp;
+
+/// So many in so long. All of them may come at once; after that one is let through for each that has been worked off, evenly
+/// spread over the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    count: u32,
+    per: Duration,
+    /// How long one takes to be worked off, in microseconds: milliseconds would make 700 a second 500.
+    step: i64,
+}
+
+/// When all that was let through has been worked off. This one number is all that a limit remembers of somebody.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Debt(i64);
+
+impl Debt {
+    /// That of somebody nobody has seen.
+    pub const NONE: Self = Self(0);
+
+    /// The moment this many microseconds after 1970-01-01 UTC.
+    #[must_use]
+    pub const fn from_micros(micros: i64) -> Self {
+        Self(micros)
+    }
+
+    /// Microseconds since 1970-01-01 UTC.
+    #[must_use]
+    pub const fn micros(self) -> i64 {
+        self.0
+    }
+}
+
+impl Rate {
+    /// `count` in every `per`; `None` for none at all, and for more than one a microsecond.
+    #[must_use]
+    pub fn new(count: u32, per: Duration) -> Option<Self> {
+        let span = i64::try_from(per.as_micros()).ok()?;
+        // Rounded up, so that it is never more than was said.
+        let step = span.checked_add(i64::from(count))?.checked_sub(1)?.checked_div(i64::from(count))?;
+        (i64::from(count) <= span).then_some(Self { count, per, step })
+    }
+
+    /// How many.
+    #[must_use]
+    pub const fn count(self) -> u32 {
+        self.count
+    }
+
+    /// In how long.
+    #[must_use]
+    pub const fn per(self) -> Duration {
+        self.per
+    }
+
+    /// How many microseconds one more adds to a debt.
+    #[must_use]
+    pub const fn step(self) -> i64 {
+        self.step
+    }
+
+    /// How many microseconds ahead of the time a debt may be.
+    #[must_use]
+    pub fn span(self) -> i64 {
+        self.step.saturating_mul(i64::from(self.count))
+    }
+
+    /// Lets one more through and says what is owed then.
+    ///
+    /// # Errors
+    /// When it comes too early: by how much, to the millisecond.
+    pub fn admit(self, debt: Debt, now: Timestamp) -> Result<Debt, Duration> {
+        let now = now.millis().saturating_mul(MILLI);
+        let limit = now.saturating_add(self.span());
+        // What is further ahead was written by a clock that runs ahead of ours, and nobody should wait for that.
+        let next = debt.0.clamp(now, limit).saturating_add(self.step);
+        let early = u64::try_from(next.saturating_sub(limit)).unwrap_or(0);
+        if early == 0 { Ok(Debt(next)) } else { Err(Duration::from_millis(early.div_ceil(MILLI.unsigned_abs()))) }
+    }
+}
+
+/// Microseconds in a millisecond.
+const MILLI: i64 = 1_000;
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const START: i64 = 1_800_000_000_000;
+
+    fn rate(count: u32, secs: u64) -> Rate {
+        Rate::new(count, Duration::from_secs(secs)).unwrap()
+    }
+
+    /// Whether a moment fits to those before it: in no stretch of time that it ends are there more than the count, and one
+    /// for each step of that time.
+    fn fits(rate: Rate, admitted: &[i64], now: i64) -> bool {
+        let mut number = 1;
+        admitted.iter().rev().all(|earlier| {
+            number += 1;
+            number <= i64::from(rate.count()) + (now - earlier) * 1_000 / rate.step()
+        })
+    }
+
+    #[test]
+    fn thirty_a_minute_are_thirty_at_once_and_then_one_every_two_seconds() {
+        let (rate, mut debt) = (rate(30, 60), Debt::NONE);
+        let at = |millis: i64| Timestamp::from_millis(START + millis);
+        for _ in 0..30 {
+            debt = rate.admit(debt, at(0)).unwrap();
+        }
+        assert_eq!(rate.admit(debt, at(0)), Err(Duration::from_secs(2)));
+        assert_eq!(rate.admit(debt, at(1_999)), Err(Duration::from_millis(1)));
+        debt = rate.admit(debt, at(2_000)).unwrap();
+        assert_eq!(rate.admit(debt, at(2_000)), Err(Duration::from_secs(2)));
+        for _ in 0..30 {
+            debt = rate.admit(debt, at(62_000)).unwrap();
+        }
+        assert!(rate.admit(debt, at(62_000)).is_err());
+    }
+
+    #[test]
+    fn a_rate_that_makes_no_sense_is_none() {
+        let second = Duration::from_secs(1);
+        assert_eq!(Rate::new(0, second), None);
+        assert_eq!(Rate::new(1, Duration::ZERO), None);
+        assert_eq!(Rate::new(1_000_001, second), None);
+        assert_eq!(Rate::new(1_000_000, second).map(Rate::step), Some(1));
+        assert_eq!(Rate::new(1, Duration::MAX), None);
+    }
+
+    #[test]
+    fn a_debt_from_a_clock_that_runs_ahead_costs_one_step() {
+        let rate = rate(2, 1);
+        for debt in [START * 1_000 + 3_600_000_000, i64::MAX] {
+            let wait = rate.admit(Debt::from_micros(debt), Timestamp::from_millis(START));
+            assert_eq!(wait, Err(Duration::from_millis(500)));
+        }
+        assert!(rate.admit(Debt::from_micros(i64::MIN), Timestamp::from_millis(START)).is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn as_many_as_were_promised_and_no_more(
+            (count, secs) in (1..40u32, 1..100u64),
+            gaps in prop::collection::vec(prop_oneof![Just(0i64), 0..50i64, 0..5_000i64], 1..120),
+        ) {
+            let rate = rate(count, secs);
+            let (mut now, mut debt, mut admitted) = (START, Debt::NONE, Vec::new());
+            for gap in gaps {
+                now += gap;
+                let judged = rate.admit(debt, Timestamp::from_millis(now));
+                prop_assert_eq!(judged.is_ok(), fits(rate, &admitted, now));
+                match judged {
+                    Ok(next) => {
+                        debt = next;
+                        admitted.push(now);
+                    }
+                    Err(wait) => {
+                        let then = now + i64::try_from(wait.as_millis()).unwrap();
+                        prop_assert!(rate.admit(debt, Timestamp::from_millis(then)).is_ok());
+                        prop_assert!(rate.admit(debt, Timestamp::from_millis(then - 1)).is_err());
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn nothing_overflows(count: u32, millis: u64, debt: i64, now: i64) {
+            if let Some(rate) = Rate::new(count, Duration::from_millis(millis)) {
+                let _ = rate.admit(Debt::from_micros(debt), Timestamp::from_millis(now));
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Rates as people write them: `30/min`, `2/s`, or `off`.
+
+use std::time::Duration;
+
+use deskpass_core::Rate;
+
+use super::raw::quoted;
+
+const UNITS: [(&str, Duration); 3] =
+    [("s", Duration::from_secs(1)), ("min", Duration::from_mins(1)), ("h", Duration::from_hours(1))];
+
+/// Nobody means more than that, and it is still a rate by any unit.
+const MOST: u32 = 1_000_000;
+
+pub(super) const EXPECTED: &str = r#"a rate such as "30/min" or "2/s" (1 to 1000000 per s, min or h), or "off""#;
+
+/// Reads a rate, or that there is none.
+pub(super) fn parse(text: &str) -> Result<Option<Rate>, String> {
+    if text == "off" {
+        return Ok(None);
+    }
+    let (count, per) = split(text).ok_or_else(|| format!("{} is not a rate", quoted(text)))?;
+    let count = count.parse().ok().filter(|count| (1..=MOST).contains(count));
+    count.and_then(|count| Rate::new(count, per)).map(Some).ok_or_else(|| format!("{} is out of range", quoted(text)))
+}
+
+/// The digits, and the time they are about.
+fn split(text: &str) -> Option<(&str, Duration)> {
+    let (count, unit) = text.split_once('/')?;
+    let (_, per) = UNITS.iter().find(|(name, _)| *name == unit)?;
+    // `parse` alone would let a leading plus sign pass.
+    let digits = !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then_some((count, *per))
+}
+
+/// Writes a rate so that [`parse`] reads the same one.
+pub(super) fn format(rate: Option<Rate>) -> String {
+    let Some(rate) = rate else { return "off".to_owned() };
+    let unit = UNITS.iter().find(|(_, per)| *per == rate.per()).map_or("s", |(name, _)| name);
+    format!("{}/{unit}", rate.count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_people_write() {
+        for (text, count, secs) in [("30/min", 30, 60), ("2/s", 2, 1), ("1000000/h", 1_000_000, 3_600)] {
+            assert_eq!(parse(text), Ok(Rate::new(count, Duration::from_secs(secs))), "{text}");
+        }
+        assert_eq!(parse("off"), Ok(None));
+    }
+
+    #[test]
+    fn refuses_everything_else_without_panicking() {
+        for text in [
+            "",
+            " ",
+            "/",
+            "30",
+            "30/",
+            "/min",
+            "30/m",
+            "30/minute",
+            "30 / min",
+            " 30/min",
+            "30/min ",
+            "30/MIN",
+            "-1/s",
+            "+1/s",
+            "1.5/s",
+            "1e3/s",
+            "30/min/s",
+            "３/s",
+            "Off",
+            "none",
+            "é/s",
+            "1/\u{1f550}",
+        ] {
+            assert_eq!(parse(text), Err(format!("{text:?} is not a rate")), "{text:?}");
+        }
+        for text in ["0/s", "1000001/h", "99999999999999999999/s"] {
+            assert_eq!(parse(text), Err(format!("{text:?} is out of range")), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for text in ["30/min", "2/s", "5/h", "off"] {
+            assert_eq!(parse(text).map(format).as_deref(), Ok(text));
+        }
+    }
+}

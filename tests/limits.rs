@@ -1,0 +1,311 @@
+//! How often clients may ask.
+
+use std::time::{Duration, Instant};
+
+use deskpass::http::{Limit, Route, routes};
+use serde_json::json;
+
+use crate::harness::{Client, PRODUCTION, Response, Servers, Stage, TestDesk, request, settings};
+
+/// A desk in production mode whose limits are the real ones, or as given.
+async fn production(more: &[(&'static str, &str)]) -> TestDesk {
+    TestDesk::with(settings(&limited(more))).await
+}
+
+fn limited<'a>(more: &[(&'static str, &'a str)]) -> Vec<(&'static str, &'a str)> {
+    [&PRODUCTION[..], &[("server.settle", "0s"), ("limits.enabled", "true")], more].concat()
+}
+
+/// Asks for a code as a proxy on this machine would for a client.
+async fn qrcode(client: &mut Client, forwarded: &str) -> Response {
+    client.get("/api/auth/qrcode", &[("x-forwarded-for", forwarded)]).await
+}
+
+async fn bind(client: &mut Client, forwarded: &str) -> Response {
+    client.post("/api/auth/bind", &[("x-forwarded-for", forwarded)], &json!({ "employee_id": "nobody" })).await
+}
+
+async fn verify(client: &mut Client, forwarded: &str, token: &str) -> Response {
+    client.post("/api/auth/verify", &[("x-forwarded-for", forwarded)], &json!({ "token": token })).await
+}
+
+/// Asserts that an answer says to come back in so many seconds.
+#[track_caller]
+fn wait(answer: &Response, seconds: &str) {
+    answer.refused(429, 1006);
+    assert_eq!((answer.header("retry-after"), answer.json()["data"].is_null()), (Some(seconds), true), "{answer:?}");
+}
+
+/// How many are let through before one is not.
+async fn let_through(mut ask: impl AsyncFnMut() -> Response) -> usize {
+    for count in 0..1_000 {
+        if ask().await.status == 429 {
+            return count;
+        }
+    }
+    panic!("no limit");
+}
+
+on_every_store! {
+    async fn one_too_many_waits_to_the_millisecond() {
+        let desk = production(&[]).await;
+        let mut client = desk.client().await;
+        for _ in 0..30 {
+            qrcode(&mut client, "198.51.100.7").await.data();
+        }
+        let early = qrcode(&mut client, "198.51.100.7").await;
+        wait(&early, "2");
+        assert_eq!(early.json()["message"], "too many requests; try again in 2 seconds");
+        desk.clock.wind(Duration::from_millis(999));
+        wait(&qrcode(&mut client, "198.51.100.7").await, "2");
+        desk.clock.wind(Duration::from_secs(1));
+        let early = client.get("/api/auth/qrcode", &[("x-forwarded-for", "198.51.100.7"), ("accept-language", "zh")]).await;
+        wait(&early, "1");
+        assert_eq!(early.json()["message"], "请求过于频繁，请在 1 秒后重试");
+        desk.clock.wind(Duration::from_millis(1));
+        qrcode(&mut client, "198.51.100.7").await.data();
+        wait(&qrcode(&mut client, "198.51.100.7").await, "2");
+        qrcode(&mut client, "198.51.100.8").await.data();
+        desk.clock.wind(Duration::from_mins(1));
+        assert_eq!(let_through(async || qrcode(&mut client, "198.51.100.7").await).await, 30);
+    }
+
+    async fn the_promised_numbers_are_the_defaults() {
+        let desk = production(&[]).await;
+        let mut client = desk.client().await;
+        let to = "/api/auth/oauth2/url?redirect_uri=https%3A%2F%2Fdesk.example.com%2Fh5%2F";
+        assert_eq!(let_through(async || qrcode(&mut client, "192.0.2.1").await).await, 30);
+        assert_eq!(let_through(async || client.get(to, &[("x-forwarded-for", "192.0.2.1")]).await).await, 60);
+        assert_eq!(let_through(async || bind(&mut client, "192.0.2.1").await).await, 20);
+        assert_eq!(let_through(async || verify(&mut client, "192.0.2.1", "x").await).await, 300);
+    }
+
+    async fn every_row_of_the_table_has_the_limit_it_says() {
+        let three = ["qrcode", "oauth_url", "sign_in", "scan_status", "bind", "verify"];
+        let three = three.map(|name| (&*format!("limits.{name}").leak(), "3/min"));
+        let desk = production(&three).await;
+        let mut client = desk.client().await;
+        for (row, route) in routes().iter().enumerate() {
+            let from = format!("192.0.2.{row}");
+            let ask = ask(route, &from);
+            for _ in 0..3 {
+                assert_ne!(client.send(&ask).await.status, 429, "{route:?}");
+            }
+            let fourth = client.send(&ask).await;
+            assert_eq!(fourth.status == 429, route.limit != Limit::Free, "{route:?}: {fourth:?}");
+            if route.limit != Limit::Free {
+                wait(&fourth, "20");
+            }
+        }
+        let metrics = client.get("/metrics", &[]).await.body;
+        for route in routes().iter().filter(|route| route.limit != Limit::Free) {
+            let line = format!("deskpass_limited_total{{route=\"{}\"}} 1", route.path);
+            assert!(metrics.contains(&line), "{line}: {metrics}");
+        }
+    }
+
+    async fn the_steps_of_a_sign_in_count_together() {
+        let desk = production(&[("limits.sign_in", "6/min")]).await;
+        let mut client = desk.client().await;
+        let steps: Vec<_> = routes().into_iter().filter(|route| route.limit == Limit::SignIn).collect();
+        assert_eq!(steps.len(), 6);
+        for route in &steps {
+            assert_ne!(client.send(&ask(route, "192.0.2.1")).await.status, 429, "{route:?}");
+        }
+        for route in &steps {
+            wait(&client.send(&ask(route, "192.0.2.1")).await, "10");
+        }
+    }
+
+    async fn a_good_token_is_never_limited() {
+        let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("limits.enabled", "true")])).await;
+        let mut client = desk.client().await;
+        let good = client.sign_in("user01").await;
+        for _ in 0..400 {
+            assert_eq!(verify(&mut client, "192.0.2.1", &good).await.data()["valid"], true);
+        }
+        let gone = client.sign_in("user01").await;
+        client.logout(&gone).await.data();
+        for turn in 0..300 {
+            let bad = if turn % 2 == 0 { &*gone } else { "made up" };
+            assert_eq!(verify(&mut client, "192.0.2.1", bad).await.data()["valid"], false);
+        }
+        wait(&verify(&mut client, "192.0.2.1", "made up").await, "1");
+        wait(&verify(&mut client, "192.0.2.1", &gone).await, "1");
+        assert_eq!(verify(&mut client, "192.0.2.1", &good).await.data()["valid"], true);
+        assert_eq!(verify(&mut client, "192.0.2.2", "made up").await.data()["valid"], false);
+        desk.clock.wind(Duration::from_millis(200));
+        verify(&mut client, "192.0.2.1", "made up").await.data();
+        wait(&verify(&mut client, "192.0.2.1", "made up").await, "1");
+        // What cannot be read is not a token that was refused.
+        client.post("/api/auth/verify", &[("x-forwarded-for", "192.0.2.1")], &json!({})).await.refused(400, 1002);
+    }
+
+    async fn a_ticket_is_looked_at_twice_a_second_from_wherever() {
+        let desk = production(&[]).await;
+        let mut client = desk.client().await;
+        let [one, other] = [client.qrcode().await, client.qrcode().await];
+        let [one, other] = [&one, &other].map(|code| code["ticket"].as_str().unwrap().to_owned());
+        let look = |route: &str, ticket: &str, from: &str| {
+            let path = format!("/api/auth/scan/{route}?ticket={ticket}");
+            request("GET", &path, &[("x-forwarded-for", from)], b"")
+        };
+        for from in ["192.0.2.1", "192.0.2.2"] {
+            assert_eq!(client.send(&look("status", &one, from)).await.data()["status"], "waiting");
+        }
+        wait(&client.send(&look("status", &one, "192.0.2.3")).await, "1");
+        wait(&client.send(&look("events", &one, "192.0.2.1")).await, "1");
+        assert_eq!(client.send(&look("status", &other, "192.0.2.1")).await.data()["status"], "waiting");
+        desk.clock.wind(Duration::from_millis(499));
+        wait(&client.send(&look("status", &one, "192.0.2.1")).await, "1");
+        desk.clock.wind(Duration::from_millis(1));
+        client.send(&look("status", &one, "192.0.2.1")).await.data();
+        // What is no ticket counts by address, and takes nothing from those who have one.
+        client.send(&look("status", "made-up", "192.0.2.1")).await.data();
+        client.send(&look("status", "a&ticket=b", "192.0.2.1")).await.refused(400, 1002);
+        wait(&client.send(&look("status", &other.to_lowercase(), "192.0.2.1")).await, "1");
+        client.send(&look("status", "made-up", "192.0.2.2")).await.data();
+        client.send(&look("status", &other, "192.0.2.1")).await.data();
+    }
+
+    async fn nobody_is_counted_as_somebody_else_by_what_they_write() {
+        let desk = production(&[]).await;
+        let mut client = desk.client().await;
+        for turn in 0..30 {
+            let spoofs = [format!("10.9.8.{turn}"), format!("6.6.6.{turn}"), "garbage".into(), "é".into(), "::1".into()];
+            qrcode(&mut client, &format!("{}, 198.51.100.7", spoofs[turn % 5])).await.data();
+        }
+        for spoof in ["198.51.100.7", "6.6.6.6, 198.51.100.7", "198.51.100.7, 10.0.0.1", "::ffff:198.51.100.7", "198.51.100.7:81"] {
+            wait(&qrcode(&mut client, spoof).await, "2");
+        }
+        let two = [("x-forwarded-for", "6.6.6.6"), ("x-forwarded-for", "198.51.100.7")];
+        wait(&client.get("/api/auth/qrcode", &two).await, "2");
+        qrcode(&mut client, "198.51.100.7, 6.6.6.6").await.data();
+    }
+
+    async fn from_an_untrusted_peer_only_the_connection_counts() {
+        let desk = production(&[("trusted_proxies", "10.0.0.0/8")]).await;
+        let mut client = desk.client().await;
+        for turn in 0..30 {
+            qrcode(&mut client, &format!("6.6.6.{turn}")).await.data();
+        }
+        wait(&qrcode(&mut client, "7.7.7.7").await, "2");
+        wait(&client.get("/api/auth/qrcode", &[]).await, "2");
+    }
+
+    async fn an_ipv6_network_is_one_client() {
+        let desk = production(&[]).await;
+        let mut client = desk.client().await;
+        for turn in 0..30 {
+            qrcode(&mut client, &format!("2001:db8:1:2:{turn:x}::{turn}")).await.data();
+        }
+        wait(&qrcode(&mut client, "[2001:db8:1:2:ffff::1]:443").await, "2");
+        qrcode(&mut client, "2001:db8:1:3::1").await.data();
+    }
+
+    async fn other_methods_neither_pass_nor_use_anything_up() {
+        let desk = production(&[("limits.qrcode", "3/min"), ("limits.bind", "3/min")]).await;
+        let mut client = desk.client().await;
+        let from = [("x-forwarded-for", "192.0.2.1")];
+        for limited in [false, true] {
+            for method in ["OPTIONS", "PUT", "DELETE", "PATCH", "TRACE", "BREW", "get"] {
+                for path in ["/api/auth/qrcode", "/api/auth/bind", "/api/auth/verify"] {
+                    client.send(&request(method, path, &from, b"")).await.refused(405, 1004);
+                }
+            }
+            client.get("/api/auth/qrcode", &[from[0], ("sec-purpose", "prefetch")]).await.refused(400, 1002);
+            let mut looking = desk.client().await;
+            looking.start(&request("HEAD", "/api/auth/qrcode", &from, b"")).await;
+            assert!(looking.read_until("\r\n\r\n").await.starts_with("HTTP/1.1 405"));
+            let left = if limited { 0 } else { 3 };
+            assert_eq!(let_through(async || qrcode(&mut client, "192.0.2.1").await).await, left);
+            assert_eq!(let_through(async || bind(&mut client, "192.0.2.1").await).await, left);
+        }
+    }
+
+    async fn whoever_asks_too_often_need_not_be_listened_to() {
+        let desk = production(&[("limits.bind", "1/h")]).await;
+        let mut client = desk.client().await;
+        bind(&mut client, "192.0.2.1").await.refused(403, 1003);
+        // The same connection goes on, with a body that is there or with one that never comes.
+        wait(&bind(&mut client, "192.0.2.1").await, "3600");
+        client.start(b"POST /api/auth/bind HTTP/1.1\r\nhost: desk\r\nx-forwarded-for: 192.0.2.1\r\ncontent-length: 60000\r\n\r\n").await;
+        wait(&client.read().await.unwrap(), "3600");
+    }
+
+    async fn in_development_there_are_none_unless_they_are_wanted() {
+        let desk = TestDesk::start().await;
+        let mut client = desk.client().await;
+        for _ in 0..100 {
+            client.get("/api/auth/qrcode", &[]).await.data();
+        }
+        let off = [("limits.qrcode", "off"), ("limits.bind", "1/s")];
+        let desk = production(&off).await;
+        let mut client = desk.client().await;
+        for _ in 0..100 {
+            client.get("/api/auth/qrcode", &[]).await.data();
+        }
+        assert_eq!(let_through(async || bind(&mut client, "192.0.2.1").await).await, 1);
+    }
+}
+
+fn ask(route: &Route, from: &str) -> Vec<u8> {
+    let headers = [("content-type", "application/json"), ("x-forwarded-for", from)];
+    request(route.method.as_str(), route.path, &headers, br#"{"token":"x","confirm":"x","continue":"x"}"#)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nodes_count_together() {
+    let ask = async {
+        let one = production(&[]).await;
+        let other = one.second().await;
+        let (mut here, mut there) = (one.client().await, other.client().await);
+        for _ in 0..15 {
+            qrcode(&mut here, "192.0.2.1").await.data();
+            qrcode(&mut there, "192.0.2.1").await.data();
+        }
+        wait(&qrcode(&mut here, "192.0.2.1").await, "2");
+        wait(&qrcode(&mut there, "192.0.2.1").await, "2");
+        one.clock.wind(Duration::from_secs(2));
+        qrcode(&mut there, "192.0.2.1").await.data();
+        wait(&qrcode(&mut here, "192.0.2.1").await, "2");
+        let ticket = here.qrcode().await["ticket"].as_str().unwrap().to_owned();
+        let look = request("GET", &format!("/api/auth/scan/status?ticket={ticket}"), &[], b"");
+        here.send(&look).await.data();
+        there.send(&look).await.data();
+        wait(&there.send(&look).await, "1");
+    };
+    Stage::ScaledOut.run(Box::pin(ask)).await;
+}
+
+/// Waits until a node has found Redis again.
+async fn has_redis(desk: &TestDesk) {
+    let (began, mut client) = (Instant::now(), desk.client().await);
+    while client.get("/api/ready", &[]).await.data()["dependencies"]["shared"] != "ok" {
+        assert!(began.elapsed() < Duration::from_secs(5), "not found again");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        // What readiness has seen counts for a second of the desk's own time.
+        desk.clock.wind(Duration::from_secs(1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_redis_every_node_counts_for_itself() {
+    let servers = Servers::private();
+    let one = TestDesk::at(&servers.place(), settings(&limited(&[]))).await;
+    let other = one.second().await;
+    let (mut here, mut there) = (one.client().await, other.client().await);
+    assert_eq!(let_through(async || bind(&mut here, "192.0.2.1").await).await, 20);
+    wait(&bind(&mut there, "192.0.2.1").await, "3");
+    servers.kill_redis();
+    wait(&bind(&mut here, "192.0.2.1").await, "3");
+    wait(&bind(&mut there, "192.0.2.1").await, "3");
+    assert_eq!(let_through(async || bind(&mut here, "192.0.2.2").await).await, 20);
+    assert_eq!(let_through(async || bind(&mut there, "192.0.2.2").await).await, 20);
+    servers.start_redis();
+    for desk in [&one, &other] {
+        has_redis(desk).await;
+    }
+    assert_eq!(let_through(async || bind(&mut here, "192.0.2.3").await).await, 20);
+    wait(&bind(&mut there, "192.0.2.3").await, "3");
+}
