@@ -227,6 +227,7 @@ async fn redis_holds_nothing_that_can_be_read() {
     client.scan_as(&waiting, "agent01").await;
     let shared = scene.shared();
     assert!(shared.len() >= 10, "{} names and records: this test looks at nothing", shared.len());
+    assert!(is_in("user01", &scene.kept()), "not even PostgreSQL has it: this test looks at nothing");
     // Long enough not to be there by chance.
     let words = [
         ["user01", "agent01", "partner01", "wwpartner"],

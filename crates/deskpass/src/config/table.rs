@@ -113,8 +113,7 @@ pub(super) static KEYS: &[Key] = &[
         Optional { development: None, example: "redis://redis.example.com:6379" },
         "Where Redis or Valkey is: it holds what nodes share and may be lost, such as sign-ins under way. Goes \
          together with store.url: both or neither. Percent-encoding as there. A password without a user \
-         follows a colon: redis://:PASSWORD@redis.example.com. rediss:// is the same over TLS; also \
-         redis-sentinel://HOST:PORT,HOST:PORT/MASTER and redis-cluster://HOST:PORT,HOST:PORT, and each with rediss.",
+         follows a colon: redis://:PASSWORD@redis.example.com.",
     ),
     key(
         "shared.prefix",
