@@ -8,6 +8,7 @@ use std::num::NonZeroUsize;
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use deskpass_auth::{Auth, BindPolicy, Error, Policy};
 use deskpass_core::{Clock, CorpId, Entropy, InvalidId, Networks, Role, Timestamp};
@@ -76,6 +77,12 @@ pub enum StartError {
         /// What is wrong with it.
         why: VerifyFileProblem,
     },
+    /// The clock of this machine is wrong, or that of the database.
+    #[error(
+        "this machine's clock and the database's are {0} s apart, and sessions would begin and end at the wrong time; have \
+         both set by NTP"
+    )]
+    Clock(u64),
     /// The network says no.
     #[error("cannot listen on {address}: {source}; choose another address with --listen")]
     Listen {
@@ -100,6 +107,14 @@ pub enum VerifyFileProblem {
     Unreadable(#[from] std::io::Error),
 }
 
+/// How far a node's clock may be from the database's.
+pub(crate) const CLOCKS_APART: Duration = Duration::from_secs(30);
+
+/// How far two moments are apart.
+pub(crate) fn apart(one: Timestamp, other: Timestamp) -> Duration {
+    one.since(other).max(other.since(one))
+}
+
 impl Desk {
     /// Opens the desk with the machine's clock, which never starts before the newest recorded event.
     ///
@@ -108,7 +123,15 @@ impl Desk {
     pub async fn open(settings: Settings) -> Result<Self, StartError> {
         let wall = Clock::steady(Timestamp::from_millis(0));
         let store = nodes::open_store(&settings, &wall).await?;
-        let newest = store.newest_moment().await.map_err(Error::from)?.unwrap_or(wall.now());
+        let mut newest = store.newest_moment().await.map_err(Error::from)?.unwrap_or(wall.now());
+        if let Some(common) = store.common_time().await.map_err(Error::from)? {
+            let apart = apart(wall.now(), common);
+            if apart > CLOCKS_APART {
+                return Err(StartError::Clock(apart.as_secs()));
+            }
+            // Another node's clock may have been wrong when it wrote.
+            newest = newest.min(common);
+        }
         let ahead = newest.since(wall.now());
         if ahead.as_secs() > 60 {
             tracing::warn!(

@@ -22,6 +22,7 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use crate::config::Settings;
+use crate::desk::{CLOCKS_APART, apart};
 use crate::http::Answerer;
 use crate::{Desk, StartError};
 use connections::{Connections, Place};
@@ -186,10 +187,19 @@ async fn by_the_minute(desk: &Desk) {
         tracing::warn!(milliseconds = ahead, "the machine's clock was set; following it slowly");
     }
     // Puts the time on record, so that a clock that is behind at the next start does not prolong anyone's session.
-    if let Err(error) = desk.auth.store.probe(desk.auth.clock.now()).await {
+    if let Err(error) = desk.auth.store.note_time(desk.auth.clock.now()).await {
         tracing::warn!(%error, "cannot write to the store");
     }
-    if let Err(error) = desk.auth.sweep_in_turn().await {
-        tracing::warn!(%error, "cannot sweep out what has expired");
+    match desk.auth.store.common_time().await {
+        Ok(Some(common)) if apart(desk.auth.clock.now(), common) > CLOCKS_APART => {
+            // What is over by this clock may not be over.
+            tracing::error!("this node's clock and the database's are far apart; have both set by NTP");
+        }
+        Ok(_) => {
+            if let Err(error) = desk.auth.sweep_in_turn().await {
+                tracing::warn!(%error, "cannot sweep out what has expired");
+            }
+        }
+        Err(error) => tracing::warn!(%error, "cannot read from the store"),
     }
 }

@@ -20,7 +20,7 @@ use std::sync::{Arc, OnceLock};
 use deskpass_core::{Digest, EmployeeKey, Person, Roles, Session};
 use quick_cache::sync;
 
-pub(crate) use proof::Proof;
+pub(crate) use proof::{Moment, Proof};
 
 /// A person as the store knows them, with a place to keep what was made from them.
 #[derive(Debug)]
@@ -88,8 +88,17 @@ pub(crate) enum Change {
     Born(Digest, Session),
     /// A session changed or ended.
     Session(Digest),
+    /// A session that had ended long ago was removed.
+    Swept(Digest),
     /// A person's record or roles changed.
     Person(EmployeeKey),
+}
+
+impl Change {
+    /// Whether other nodes must hear of it. Of a new session they know nothing, and one that was swept was over for all.
+    pub(crate) fn is_heard_of(&self) -> bool {
+        matches!(self, Self::Session(_) | Self::Person(_))
+    }
 }
 
 pub(crate) struct Cache {
@@ -139,7 +148,7 @@ impl Cache {
                     self.sessions.insert(digest, Arc::new(Standing::new(session, person, epoch)));
                 }
             }
-            Change::Session(digest) => drop(self.sessions.remove(&digest)),
+            Change::Session(digest) | Change::Swept(digest) => drop(self.sessions.remove(&digest)),
             Change::Person(key) => {
                 drop(self.people.remove(&key));
                 self.epoch.fetch_add(1, Ordering::Release);

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use deskpass_core::{EmployeeKey, Identified, Person, Role, Roles, Timestamp};
 
+use tokio::time::timeout;
+
 use crate::cache::Change;
 use crate::database::{Row, Sql};
-use crate::sessions::{Ended, end_all};
+use crate::sessions::{Ended, PATIENCE, end_all};
 use crate::{Member, Store, StoreError};
 
 /// A person to be entered.
@@ -40,16 +42,15 @@ impl Store {
     /// When the store fails.
     pub async fn person(&self, key: &EmployeeKey) -> Result<Option<Arc<Member>>, StoreError> {
         if !self.cache.is_right() {
-            let key = key.clone();
-            let found = self.database.read(move |sql| find(sql, &key)).await?;
-            return Ok(found.map(|listed| Arc::new(Member::new(listed.person))));
+            return self.look_up_person(key.clone()).await;
         }
         if let Some(person) = self.cache.people.get(key) {
             return Ok(Some(person));
         }
-        let gap = match self.cache.people.get_value_or_guard_async(key).await {
-            Ok(person) => return Ok(Some(person)),
-            Err(gap) => gap,
+        let gap = match timeout(PATIENCE, self.cache.people.get_value_or_guard_async(key)).await {
+            Ok(Ok(person)) => return Ok(Some(person)),
+            Ok(Err(gap)) => gap,
+            Err(_) => return self.look_up_person(key.clone()).await,
         };
         let wanted = key.clone();
         let found = self.database.read(move |sql| find(sql, &wanted)).await?;
@@ -59,6 +60,12 @@ impl Store {
             let _ = gap.insert(Arc::clone(&person));
             person
         }))
+    }
+
+    /// What the database says, past the cache.
+    async fn look_up_person(&self, key: EmployeeKey) -> Result<Option<Arc<Member>>, StoreError> {
+        let found = self.database.read(move |sql| find(sql, &key)).await?;
+        Ok(found.map(|listed| Arc::new(Member::new(listed.person))))
     }
 
     /// Everyone, in the order of corporation and identifier, at most `limit` starting after `after`.

@@ -21,7 +21,7 @@ use deskpass_core::Timestamp;
 use tokio::task::JoinSet;
 
 use crate::cache::{Cache, Proof};
-use crate::database::Database;
+use crate::database::{Database, Sql};
 
 pub use cache::{Member, Standing};
 pub use database::{
@@ -89,9 +89,29 @@ impl Store {
     /// # Errors
     /// When it does not.
     pub async fn probe(&self, now: Timestamp) -> Result<(), StoreError> {
-        // The newest time of all nodes stays on record.
-        let text = "UPDATE probe SET at = CASE WHEN at > $1 THEN at ELSE $1 END";
-        self.database.write(move |tx| tx.execute(text, &args![now]).map(drop)).await
+        self.database.write(move |tx| database::try_out(tx, now)).await
+    }
+
+    /// Puts the time on record, for a clock that is behind at the next start.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn note_time(&self, now: Timestamp) -> Result<(), StoreError> {
+        self.database.write(move |tx| tx.execute(database::NOTE_TIME, &args![now]).map(drop)).await
+    }
+
+    /// The time by the clock of a database that nodes share, where they do.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn common_time(&self) -> Result<Option<Timestamp>, StoreError> {
+        let text = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+        self.database
+            .read(move |sql| match sql {
+                Sql::Sqlite(_) => Ok(None),
+                Sql::Postgres(_) => sql.first(text, &[], |row| row.moment(0)),
+            })
+            .await
     }
 
     /// Whether what the cache holds can be believed right now.

@@ -116,6 +116,13 @@ pub(crate) fn hold(tx: &Tx<'_>, digest: Digest) -> Result<(), StoreError> {
     tx.execute("UPDATE bind_proof SET attempts = attempts WHERE digest = $1", &args![digest]).map(drop)
 }
 
+/// Whether an identity may act as `target`, and keeps that so until the transaction ends.
+pub(crate) fn holds(tx: &Tx<'_>, identity: &EmployeeKey, target: &EmployeeKey) -> Result<bool, StoreError> {
+    let text = "UPDATE link SET approved_at = approved_at
+        WHERE corp_id = $1 AND user_id = $2 AND target_corp_id = $3 AND target_key = $4";
+    Ok(tx.execute(text, &args![identity.corp(), identity.id(), target.corp(), target.id()])? == 1)
+}
+
 /// Uses a proof up and puts the link it stands on into use.
 pub(crate) fn spend(tx: &Tx<'_>, digest: Digest, target: &EmployeeKey, now: Timestamp) -> Result<(), StoreError> {
     let text = "UPDATE bind_proof SET used_at = $2 WHERE digest = $1 AND used_at IS NULL RETURNING corp_id, user_id";

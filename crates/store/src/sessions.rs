@@ -3,14 +3,20 @@
 mod begin;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, Role, Session, Timestamp};
+
+use tokio::time::timeout;
 
 use crate::cache::{Change, Epoch};
 use crate::database::{Row, Sql, Tx};
 use crate::{LogEntry, Member, Standing, Store, StoreError, directory};
 
 pub use begin::{Beginning, Birth, Grounds};
+
+/// How long to wait for somebody who is reading the same.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Why a token was ended before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,8 +114,13 @@ impl Store {
 
     /// Reads a session that is not in the cache; `None` when it is worth another look.
     async fn fill(&self, digest: &Digest, epoch: Epoch) -> Result<Option<Found>, StoreError> {
-        // Somebody else may be reading it: then their answer will do, once it is compared.
-        let Err(gap) = self.cache.sessions.get_value_or_guard_async(digest).await else { return Ok(None) };
+        // Somebody else may be reading it: then their answer will do, once it is compared. Whoever would have to wait long
+        // for them goes past the cache, so that one reading that hangs is not followed by the next.
+        let gap = match timeout(PATIENCE, self.cache.sessions.get_value_or_guard_async(digest)).await {
+            Ok(Ok(_)) => return Ok(None),
+            Ok(Err(gap)) => gap,
+            Err(_) => return self.look_up(*digest).await.map(Some),
+        };
         let wanted = *digest;
         let session = match self.database.read(move |sql| find(sql, wanted)).await? {
             Read::Session(session) => session,
@@ -178,10 +189,17 @@ pub(crate) fn end_all(
     why: Ended,
     deny_until: Timestamp,
 ) -> Result<usize, StoreError> {
+    // All at once: somebody may have thousands.
+    let text = "INSERT INTO denied_token (digest, reason, until) SELECT digest, $3, $4 FROM session
+        WHERE corp_id = $1 AND employee_key = $2 ON CONFLICT DO NOTHING";
+    tx.execute(text, &args![key.corp(), key.id(), why.name(), deny_until])?;
     let text = "DELETE FROM session WHERE corp_id = $1 AND employee_key = $2 RETURNING digest";
     let ended = tx.rows(text, &args![key.corp(), key.id()], |row| row.digest(0))?;
-    ended.iter().try_for_each(|digest| deny(tx, *digest, why, deny_until))?;
-    Ok(ended.len())
+    let count = ended.len();
+    for digest in ended {
+        tx.touch(Change::Session(digest));
+    }
+    Ok(count)
 }
 
 fn deny(tx: &mut Tx<'_>, digest: Digest, why: Ended, until: Timestamp) -> Result<(), StoreError> {
@@ -193,7 +211,8 @@ fn deny(tx: &mut Tx<'_>, digest: Digest, why: Ended, until: Timestamp) -> Result
 
 fn find(sql: &Sql<'_>, digest: Digest) -> Result<Read, StoreError> {
     let text = "SELECT corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at, proven,
-        lent_role_id FROM session WHERE digest = $1";
+        lent_role_id FROM session WHERE digest = $1
+        AND NOT EXISTS (SELECT 1 FROM denied_token WHERE digest = $1)";
     if let Some(session) = sql.first(text, &args![digest], session)? {
         return Ok(Read::Session(session));
     }

@@ -1,6 +1,6 @@
 //! What is over goes, a little at a time, and one node does it for all.
 
-use deskpass_core::Timestamp;
+use deskpass_core::{Digest, Timestamp};
 
 use crate::cache::Change;
 use crate::database::sweep_journal;
@@ -22,24 +22,29 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn sweep(&self, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize, StoreError> {
-        self.database
+        // By itself: it must not fail with the rest, nor the rest with it.
+        let told = self.database.write(|tx| sweep_journal(tx)).await?;
+        let gone = self
+            .database
             .write(move |tx| {
+                // Also what cannot be read goes.
                 let expired = tx.rows(
                     "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE expires_at <= $1 LIMIT $2)
                      RETURNING digest",
                     &args![ended, batch],
-                    |row| row.digest(0),
+                    |row| Ok(Digest::from_text(&row.text(0)?)),
                 )?;
                 let forgiven = tx.execute(
                     "DELETE FROM denied_token WHERE digest IN (SELECT digest FROM denied_token WHERE until <= $1 LIMIT $2)",
                     &args![now, batch],
                 )?;
-                let gone = expired.len() + forgiven + links::sweep(tx, now, batch)? + sweep_journal(tx)?;
-                for digest in expired {
-                    tx.touch(Change::Session(digest));
+                let gone = expired.len() + forgiven + links::sweep(tx, now, batch)?;
+                for digest in expired.into_iter().flatten() {
+                    tx.touch(Change::Swept(digest));
                 }
                 Ok(gone)
             })
-            .await
+            .await?;
+        Ok(told + gone)
     }
 }

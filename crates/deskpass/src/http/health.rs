@@ -80,14 +80,19 @@ fn platform(desk: &Desk) -> &'static str {
 async fn look(desk: &Desk) -> Seen {
     // Whoever asks while somebody looks waits for what they see.
     let mut seen = desk.readiness.0.lock().await;
-    let now = desk.auth.clock.now();
     match *seen {
-        Some((at, seen)) if now.since(at) < FRESH => seen,
-        _ => seen.insert((now, probe(desk, now).await)).1,
+        Some((at, seen)) if desk.auth.clock.now().since(at) < FRESH => seen,
+        _ => {
+            let found = probe(desk).await;
+            // From when it was found: whoever waited for it does not look again.
+            *seen = Some((desk.auth.clock.now(), found));
+            found
+        }
     }
 }
 
-async fn probe(desk: &Desk, now: Timestamp) -> Seen {
+async fn probe(desk: &Desk) -> Seen {
+    let now = desk.auth.clock.now();
     let (store, shared) = tokio::join!(desk.auth.store.probe(now), desk.auth.shared.probe());
     let store = store.inspect_err(|error| tracing::warn!(%error, "the store does not take writes"));
     let shared = shared.inspect_err(|error| tracing::warn!(%error, "the shared store does not take records"));

@@ -3,39 +3,69 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::time::Instant;
+use rustix::time::{ClockId, clock_gettime};
 
 /// How long after a reading of what others have changed began its word counts. Together with the time to give an answer,
 /// less than a second.
 const COUNTS: Duration = Duration::from_millis(900);
 
+/// A moment since the machine was started. Nobody can set it, and it also counts the time a machine was suspended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment(Duration);
+
+impl Moment {
+    pub(crate) fn now() -> Self {
+        #[cfg(target_os = "linux")]
+        let clock = ClockId::Boottime;
+        #[cfg(not(target_os = "linux"))]
+        let clock = ClockId::Monotonic;
+        let time = clock_gettime(clock);
+        Self(Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default()))
+    }
+}
+
 /// Proof that the cache knows of every change up to a moment ago.
 #[derive(Debug)]
 pub(crate) struct Proof {
-    start: Instant,
-    /// Milliseconds after `start`.
+    /// In milliseconds.
     until: AtomicU64,
 }
 
 impl Proof {
     /// For whoever is the only one to change the data.
     pub(crate) fn always() -> Self {
-        Self { start: Instant::now(), until: AtomicU64::new(u64::MAX) }
+        Self { until: AtomicU64::new(u64::MAX) }
     }
 
     /// For whoever has to hear of what others change, and has heard of nothing yet.
     pub(crate) fn none_yet() -> Self {
-        Self { start: Instant::now(), until: AtomicU64::new(0) }
+        Self { until: AtomicU64::new(0) }
     }
 
     pub(super) fn holds(&self) -> bool {
         let until = self.until.load(Ordering::Acquire);
-        until == u64::MAX || self.start.elapsed() < Duration::from_millis(until)
+        until == u64::MAX || Moment::now() < Moment(Duration::from_millis(until))
     }
 
     /// Notes that everything that had changed when a reading began was heard of.
-    pub(crate) fn extend(&self, began: Instant) {
-        let until = (began + COUNTS).duration_since(self.start);
-        self.until.store(u64::try_from(until.as_millis()).unwrap_or(0), Ordering::Release);
+    pub(crate) fn extend(&self, began: Moment) {
+        let until = u64::try_from((began.0 + COUNTS).as_millis()).unwrap_or(0);
+        self.until.store(until, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proof_ends_by_itself() {
+        assert!(Proof::always().holds());
+        let proof = Proof::none_yet();
+        assert!(!proof.holds());
+        proof.extend(Moment::now());
+        assert!(proof.holds());
+        proof.extend(Moment(Moment::now().0.saturating_sub(COUNTS)));
+        assert!(!proof.holds());
     }
 }

@@ -7,7 +7,7 @@ use deskpass_core::Timestamp;
 
 use super::postgres::{self, Column};
 use super::sqlite::{self, Sqlite};
-use super::{Mode, OpenError, Postgres, Value};
+use super::{Mode, NOTE_TIME, OpenError, Postgres, Value};
 use crate::StoreError;
 use crate::cache::{Cache, Proof};
 
@@ -115,7 +115,7 @@ fn lock(target: &postgres::Connection) -> Result<(), StoreError> {
 /// The newest time on record goes along, for the clock not to start before it.
 fn finish(source: &sqlite::Connection, target: &postgres::Connection) -> Result<(), StoreError> {
     let newest = source.first("SELECT at FROM probe", &[], |row| row.moment(0))?;
-    target.execute("UPDATE probe SET at = CASE WHEN at > $1 THEN at ELSE $1 END", &args![newest])?;
+    target.execute(NOTE_TIME, &args![newest])?;
     target.batch("COMMIT")
 }
 

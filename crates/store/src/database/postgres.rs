@@ -18,7 +18,7 @@ use tokio::time::Instant;
 pub(crate) use connection::Connection;
 pub(super) use connection::{Column, is_null, number};
 pub use examine::{PostgresExam, examine_postgres};
-pub(super) use journal::sweep;
+pub(super) use journal::{sweep, try_out};
 
 use super::migrate;
 use super::{Mode, OpenError, Sql, Tx};
@@ -109,7 +109,7 @@ fn transact<T>(
     cache: &Cache,
     changed: &Notify,
 ) -> Result<T, Failure> {
-    connection.begin();
+    connection.batch("BEGIN").map_err(Failure::Undone)?;
     let (done, mut touched) = match prepared(connection, work) {
         Ok(prepared) => prepared,
         Err(error) => {
@@ -118,11 +118,11 @@ fn transact<T>(
             return Err(Failure::Undone(error));
         }
     };
-    let committed = connection.commit().map_err(Failure::Unknown);
+    let committed = connection.batch("COMMIT").map_err(Failure::Unknown);
     // Of a new session nobody else knows, and this node must not either: somebody may have ended it by now, and this node
     // have heard of that.
     touched.retain(|change| !matches!(change, Change::Born(..)));
-    if !touched.is_empty() {
+    if touched.iter().any(Change::is_heard_of) {
         changed.notify_one();
     }
     for change in touched {

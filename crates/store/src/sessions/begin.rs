@@ -64,9 +64,12 @@ fn begin(tx: &mut Tx<'_>, birth: &Birth) -> Result<Beginning, StoreError> {
         Grounds::Proof(proof) => {
             // Of two that come with it at once, one waits here and then finds it used.
             links::hold(tx, *proof)?;
-            links::permitted(tx, *proof, employee, now)?.is_some()
+            match links::permitted(tx, *proof, employee, now)? {
+                Some(identity) if identity != *employee => links::holds(tx, &identity, employee)?,
+                permitted => permitted.is_some(),
+            }
         }
-        Grounds::Link(identity) => links::stands(tx, identity, employee)?,
+        Grounds::Link(identity) => links::holds(tx, identity, employee)?,
     };
     if !founded {
         return Ok(Beginning::Groundless);

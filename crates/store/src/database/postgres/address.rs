@@ -3,45 +3,44 @@
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rustls::{ClientConfig, RootCertStore};
+use tokio::time::timeout;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::{Client, Config, Error};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::Postgres;
-use crate::{OpenError, tls};
+use crate::{OpenError, StoreError, tls};
 
-/// How long one address may take to answer; there may be several.
-const CONNECT: Duration = Duration::from_secs(1);
+/// How long a server may take to let us in, when it is the only one.
+const ALONE: Duration = Duration::from_secs(2);
+/// How long each may take when there are several: all of them get their turn before anybody has waited too long.
+const SHARE: Duration = Duration::from_millis(600);
 
 /// Where the database server is.
 #[derive(Clone)]
 pub(super) struct Address {
-    config: Config,
+    /// One for each server; one of them takes writes.
+    servers: Vec<Config>,
+    /// The one that was right last.
+    right: Arc<AtomicUsize>,
     tls: MakeRustlsConnect,
 }
 
 impl Address {
     pub(super) fn new(settings: &Postgres) -> Result<Self, OpenError> {
-        let mut config: Config = settings.url.parse().map_err(|error: Error| {
+        let servers = each(&settings.url).into_iter().map(|url| {
             // The parser names the option and the reason, never the password.
-            OpenError::Url(deepest(&error))
-        })?;
-        // After a failover the one that takes writes is the one to talk to.
-        config.target_session_attrs(TargetSessionAttrs::ReadWrite).connect_timeout(CONNECT);
-        config.tcp_user_timeout(Duration::from_secs(5)).keepalives_idle(Duration::from_secs(30));
-        if config.get_application_name().is_none() {
-            config.application_name("deskpass");
-        }
-        if !says_how(&settings.url) {
-            // Over a network only encrypted, unless the operator says otherwise.
-            config.ssl_mode(if is_near(&config) { SslMode::Disable } else { SslMode::Require });
-        } else if !is_near(&config) && config.get_ssl_mode() != SslMode::Require {
-            tracing::warn!(
-                "the connection to PostgreSQL need not be encrypted: store.url does not say sslmode=require"
-            );
+            let config: Result<Config, Error> = url.parse();
+            config.map_err(|error| OpenError::Url(deepest(&error)))
+        });
+        let mut servers = servers.collect::<Result<Vec<_>, _>>()?;
+        let near = servers.iter().all(is_near);
+        for config in &mut servers {
+            prepare(config, near, says_how(&settings.url));
         }
         let mut trusted = RootCertStore::empty();
         trusted.add_parsable_certificates(tls::authorities(settings.ca_file.as_deref())?);
@@ -49,21 +48,62 @@ impl Address {
             .with_safe_default_protocol_versions()
             .map_err(|error| OpenError::Url(error.to_string()))?;
         let client = client.with_root_certificates(trusted).with_no_client_auth();
-        Ok(Self { config, tls: MakeRustlsConnect::new(client) })
+        Ok(Self { servers, right: Arc::default(), tls: MakeRustlsConnect::new(client) })
     }
 
     /// The same server, also where it takes no writes: for whoever wants to know why.
     pub(super) fn even_if_it_only_reads(mut self) -> Self {
-        self.config.target_session_attrs(TargetSessionAttrs::Any);
+        for config in &mut self.servers {
+            config.target_session_attrs(TargetSessionAttrs::Any);
+        }
         self
     }
 
+    /// Connects to the server that takes writes. One that does not answer must not keep us from another.
     pub(super) async fn connect(
         &self,
-    ) -> Result<(Client, impl Future<Output = Result<(), Error>> + Send + use<>), Error> {
-        let (client, connection) = self.config.connect(self.tls.clone()).await?;
-        Ok((client, connection))
+    ) -> Result<(Client, impl Future<Output = Result<(), Error>> + Send + use<>), StoreError> {
+        let (count, right) = (self.servers.len(), self.right.load(Ordering::Relaxed));
+        let limit = if count > 1 { SHARE } else { ALONE };
+        let mut why = StoreError::unavailable(&"there is no server to speak to");
+        for at in (right..count).chain(0..right.min(count)) {
+            let Some(config) = self.servers.get(at) else { continue };
+            match timeout(limit, config.connect(self.tls.clone())).await {
+                Ok(Ok((client, connection))) => {
+                    self.right.store(at, Ordering::Relaxed);
+                    return Ok((client, connection));
+                }
+                Ok(Err(error)) => why = error.into(),
+                Err(_) => why = StoreError::late(),
+            }
+        }
+        Err(why)
     }
+}
+
+/// What holds for every server.
+fn prepare(config: &mut Config, near: bool, says_how: bool) {
+    // After a failover the one that takes writes is the one to talk to.
+    config.target_session_attrs(TargetSessionAttrs::ReadWrite).connect_timeout(ALONE);
+    config.tcp_user_timeout(Duration::from_secs(5)).keepalives_idle(Duration::from_secs(30));
+    if config.get_application_name().is_none() {
+        config.application_name("deskpass");
+    }
+    if !says_how {
+        // Over a network only encrypted, unless the operator says otherwise.
+        config.ssl_mode(if near { SslMode::Disable } else { SslMode::Require });
+    } else if !near && config.get_ssl_mode() != SslMode::Require {
+        tracing::warn!("the connection to PostgreSQL need not be encrypted: store.url does not say sslmode=require");
+    }
+}
+
+/// An address for each of the servers that one names.
+fn each(url: &str) -> Vec<String> {
+    let Some((scheme, rest)) = url.split_once("://") else { return vec![url.to_owned()] };
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let (user, hosts) = authority.rsplit_once('@').map_or(("", authority), |(user, hosts)| (user, hosts));
+    let user = if user.is_empty() { String::new() } else { format!("{user}@") };
+    hosts.split(',').map(|host| format!("{scheme}://{user}{host}{path}")).collect()
 }
 
 impl fmt::Debug for Address {
@@ -75,16 +115,19 @@ impl fmt::Debug for Address {
 /// The part of the address that is nobody's secret.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hosts = self.config.get_hosts().iter().map(|host| match host {
-            Host::Tcp(name) => name.clone(),
-            Host::Unix(path) => path.display().to_string(),
-        });
-        let ports: Vec<_> = self.config.get_ports().iter().map(u16::to_string).collect();
-        let hosts: Vec<_> = hosts.collect();
-        let database = self.config.get_dbname().or(self.config.get_user()).unwrap_or_default();
-        let ports = if ports.is_empty() { "5432".to_owned() } else { ports.join(",") };
-        write!(f, "PostgreSQL at {}:{ports}, database {database}", hosts.join(","))
+        let servers: Vec<_> = self.servers.iter().map(shown).collect();
+        let database = self.servers.first().and_then(|config| config.get_dbname().or(config.get_user()));
+        write!(f, "PostgreSQL at {}, database {}", servers.join(","), database.unwrap_or_default())
     }
+}
+
+fn shown(config: &Config) -> String {
+    let hosts = config.get_hosts().iter().map(|host| match host {
+        Host::Tcp(name) => name.clone(),
+        Host::Unix(path) => path.display().to_string(),
+    });
+    let port = config.get_ports().first().copied().unwrap_or(5432);
+    format!("{}:{port}", hosts.collect::<Vec<_>>().join(","))
 }
 
 /// Whether the address itself says whether to encrypt.
@@ -138,8 +181,25 @@ mod tests {
             ("postgres://desk:sslmode=disable@db.example.com/desk", SslMode::Require),
             ("postgres://desk@localhost/desk?sslmode=require", SslMode::Require),
         ] {
-            assert_eq!(address(url).config.get_ssl_mode(), mode, "{url}");
+            for server in &address(url).servers {
+                assert_eq!(server.get_ssl_mode(), mode, "{url}");
+            }
         }
+    }
+
+    #[test]
+    fn several_servers_are_tried_one_by_one() {
+        let both = each("postgres://desk:a,b@one.example.com:1,two.example.com:2/desk?sslmode=require");
+        assert_eq!(
+            both,
+            [
+                "postgres://desk:a,b@one.example.com:1/desk?sslmode=require",
+                "postgres://desk:a,b@two.example.com:2/desk?sslmode=require",
+            ]
+        );
+        assert_eq!(each("postgres:///desk?host=/run/postgresql"), ["postgres:///desk?host=/run/postgresql"]);
+        let told = address("postgres://desk@one.example.com:1,two.example.com:2/desk").to_string();
+        assert_eq!(told, "PostgreSQL at one.example.com:1,two.example.com:2, database desk");
     }
 
     #[test]

@@ -10,7 +10,6 @@ use std::fmt;
 use std::pin::pin;
 
 use bytes::BytesMut;
-use futures_util::future::join;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
@@ -22,9 +21,9 @@ use super::address::Address;
 use crate::StoreError;
 use crate::database::{Row, Sql, Value};
 
-/// What every session is told. A statement that takes longer than anybody waits, or a transaction whose node has stopped
+/// What every session is told. A statement that takes as long as anybody waits, or a transaction whose node has stopped
 /// answering, must not keep others from their rows.
-const SESSION: &str = "SET statement_timeout = 2000; SET idle_in_transaction_session_timeout = 5000;
+const SESSION: &str = "SET statement_timeout = 1500; SET idle_in_transaction_session_timeout = 5000;
     SET default_transaction_isolation = 'read committed'; SET synchronous_commit = on";
 
 /// How a connection has come through what it was used for.
@@ -36,7 +35,9 @@ pub(super) enum State {
     Failed,
     /// Somebody else was at the same rows: worth another try.
     Conflict,
-    /// Of no more use.
+    /// It did not answer in time, and is of no more use.
+    Late,
+    /// Of no more use, and most likely the others are not either.
     Broken,
 }
 
@@ -76,22 +77,19 @@ impl Column {
 }
 
 pub(crate) struct Connection {
-    // An option, so that dropping can take it: a runtime must not be waited for where others run.
-    runtime: Option<Runtime>,
+    engine: Engine,
     client: Client,
     statements: RefCell<HashMap<String, Statement>>,
     deadline: Cell<Instant>,
     state: Cell<State>,
-    /// Whether a transaction is to be begun with whatever is asked next.
-    opening: Cell<bool>,
 }
 
 impl Connection {
     /// A new connection. Blocks, so it belongs on a thread of its own.
     pub(super) fn open(address: &Address, deadline: Instant) -> Result<Self, StoreError> {
         let failed = |error: std::io::Error| StoreError::unavailable(&error);
-        let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
-        let client = runtime.block_on(async {
+        let engine = Engine(Some(Builder::new_current_thread().enable_all().build().map_err(failed)?));
+        let client = engine.turn(async {
             let connected = timeout_at(deadline, address.connect()).await;
             let (client, driver) = connected.map_err(|_| StoreError::late())??;
             // Turned by whoever waits for an answer on this runtime.
@@ -99,12 +97,11 @@ impl Connection {
             Ok::<_, StoreError>(client)
         })?;
         let connection = Self {
-            runtime: Some(runtime),
+            engine,
             client,
             statements: RefCell::default(),
             deadline: Cell::new(deadline),
             state: Cell::new(State::Well),
-            opening: Cell::new(false),
         };
         connection.batch(SESSION)?;
         Ok(connection)
@@ -114,19 +111,7 @@ impl Connection {
     pub(super) fn lend(&self, deadline: Instant) -> Sql<'_> {
         self.deadline.set(deadline);
         self.state.set(State::Well);
-        self.opening.set(false);
         Sql::Postgres(self)
-    }
-
-    /// Begins a transaction together with whatever is asked next, so that nobody waits for it alone.
-    pub(super) fn begin(&self) {
-        self.opening.set(true);
-    }
-
-    /// Ends the transaction, so that it counts.
-    pub(super) fn commit(&self) -> Result<(), StoreError> {
-        // Nothing was asked, so there is none.
-        if self.opening.take() { Ok(()) } else { self.batch("COMMIT") }
     }
 
     /// How it has come through what it was lent for.
@@ -189,35 +174,38 @@ impl Connection {
     }
 
     fn wait<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
-        let stopped = || StoreError::unavailable(&"the connection was closed");
-        let runtime = self.runtime.as_ref().ok_or_else(stopped)?;
-        let opening = self.opening.take();
-        let asked = async {
-            if !opening {
-                return answer.await;
+        let deadline = self.deadline.get();
+        self.engine.turn(async {
+            match timeout_at(deadline, answer).await {
+                Ok(Ok(answer)) => Ok(answer),
+                Ok(Err(error)) => {
+                    self.state.set(State::after(&error));
+                    Err(error.into())
+                }
+                Err(_) => {
+                    // The answer may still come, to whoever asks next.
+                    self.state.set(State::Late);
+                    Err(StoreError::late())
+                }
             }
-            // In this order: what is polled first is sent first.
-            let (began, answer) = join(self.client.batch_execute("BEGIN"), answer).await;
-            began.and(answer)
-        };
-        match runtime.block_on(async { timeout_at(self.deadline.get(), asked).await }) {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => {
-                self.state.set(State::after(&error));
-                Err(error.into())
-            }
-            Err(_) => {
-                // The answer may still come, to whoever asks next.
-                self.state.set(State::Broken);
-                Err(StoreError::late())
-            }
-        }
+        })
     }
 }
 
-impl Drop for Connection {
+/// What turns the connection while somebody waits.
+struct Engine(Option<Runtime>);
+
+impl Engine {
+    fn turn<T>(&self, answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+        let stopped = || StoreError::unavailable(&"the connection was closed");
+        self.0.as_ref().ok_or_else(stopped)?.block_on(answer)
+    }
+}
+
+impl Drop for Engine {
     fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
+        // Not waited for: a resolver that does not answer would hold whoever drops this.
+        if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
         }
     }

@@ -11,11 +11,13 @@ use super::connection::{Connection, State};
 use crate::{Cause, StoreError};
 
 /// How long anybody waits for the database, all in all.
-const PATIENCE: Duration = Duration::from_millis(2_200);
+const PATIENCE: Duration = Duration::from_secs(2);
 /// How long of it for a connection that is free.
 const TURN: Duration = Duration::from_millis(1_500);
 /// How much later than that whoever waits gives up, though the thread has not said so.
 const GRACE: Duration = Duration::from_millis(200);
+/// How long nobody tries to connect after that failed: a server that is down must not be stormed.
+const REST: Duration = Duration::from_millis(100);
 /// How often a piece of work is begun again.
 const TRIES: usize = 4;
 
@@ -34,6 +36,8 @@ pub(super) struct Pool(Arc<Inner>);
 struct Inner {
     address: Address,
     idle: Mutex<Vec<Connection>>,
+    /// Why the last attempt to connect failed, and how long that is taken for the answer to all.
+    refused: Mutex<Option<(Instant, StoreError)>>,
     /// For every use.
     all: Arc<Semaphore>,
     /// For writes, besides. Fewer: whoever waits for rows that somebody holds must leave something to those who only read.
@@ -51,7 +55,7 @@ impl Pool {
     pub(super) fn new(address: Address, connections: usize) -> Self {
         let (all, writes) = shares(connections);
         let (all, writes) = (Arc::new(Semaphore::new(all)), Arc::new(Semaphore::new(writes)));
-        Self(Arc::new(Inner { address, idle: Mutex::default(), all, writes }))
+        Self(Arc::new(Inner { address, idle: Mutex::default(), refused: Mutex::default(), all, writes }))
     }
 
     /// Does a piece of work on a connection of its own. It runs to its end even when the caller stops waiting, and may be
@@ -103,13 +107,13 @@ impl Inner {
             tries += 1;
             let idle = self.idle().pop();
             let reused = idle.is_some();
-            let connection = idle.map_or_else(|| Connection::open(&self.address, deadline), Ok)?;
+            let connection = idle.map_or_else(|| self.open(deadline), Ok)?;
             connection.lend(deadline);
             let outcome = work(&connection);
             let state = connection.state();
             match state {
-                // The others are most likely no better.
                 State::Broken => self.idle().clear(),
+                State::Late => drop(connection),
                 State::Well | State::Failed | State::Conflict => self.idle().push(connection),
             }
             let worth_it = state == State::Conflict || (state == State::Broken && reused);
@@ -119,6 +123,21 @@ impl Inner {
                 Err(Failure::Undone(error) | Failure::Unknown(error)) => return Err(error),
             }
         }
+    }
+
+    /// A new connection; for a moment after one was refused, nobody tries again.
+    fn open(&self, deadline: Instant) -> Result<Connection, StoreError> {
+        let refused = self.refused().clone();
+        if let Some((_, error)) = refused.filter(|(until, _)| Instant::now() < *until) {
+            return Err(error);
+        }
+        let opened = Connection::open(&self.address, deadline);
+        *self.refused() = opened.as_ref().err().map(|error| (Instant::now() + REST, error.clone()));
+        opened
+    }
+
+    fn refused(&self) -> MutexGuard<'_, Option<(Instant, StoreError)>> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
