@@ -240,6 +240,24 @@ on_nodes! {
         assert_ne!(here.unwrap(), there.unwrap(), "one of two");
     }
 
+    async fn somebody_with_thousands_of_sessions_is_shut_out_everywhere() {
+        const MANY: usize = 3_000;
+        let one = TestDesk::start().await;
+        let other = one.second().await;
+        let mut client = other.client().await;
+        let token = client.sign_in("user01").await;
+        assert!(client.is_valid(&token).await);
+        one.query(&format!(
+            "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at,
+             proven, lent_role_id) SELECT rpad('many' || n, 43, 'A'), corp_id, employee_key, role_id, login_method, login_source,
+             created_at, expires_at, proven, lent_role_id FROM session, generate_series(1, {MANY}) n"
+        ));
+        assert_eq!(one.auth().disable(one.key("user01")).await.unwrap(), MANY + 1);
+        one.auth().enable(one.key("user01")).await.unwrap();
+        soon("signed out for good", async || !client.is_valid(&token).await).await;
+        assert_eq!(one.query("SELECT count(*) FROM denied_token"), [(MANY + 1).to_string()]);
+    }
+
     async fn what_administrators_change_on_one_node_counts_on_another() {
         let one = TestDesk::start().await;
         let other = one.second().await;

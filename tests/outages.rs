@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::harness::{Client, Process, Response, Servers, request};
+use crate::harness::{Client, Place, Process, Response, Servers, request};
 
 /// How long after a logout was acknowledged on one node another may still take the token.
 const LAG: Duration = Duration::from_secs(1);
@@ -319,6 +319,44 @@ async fn without_postgres_nothing_is_valid_and_all_heals_alone() {
             }
         }
     }
+}
+
+/// While PostgreSQL stands still, nobody waits behind somebody else who waits.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_asks_for_the_same_does_not_wait_in_line() {
+    let servers = Servers::private();
+    let place = servers.place();
+    let node = Process::node(&place, &[]);
+    let mut client = Client::connect(&node.address).await;
+    let token = client.sign_in("admin01").await;
+    servers.pause_postgres();
+    let mut all = JoinSet::new();
+    for at in 0..8 {
+        let call = if at % 2 == 0 {
+            bearer("GET", "/api/auth/me", &token, "")
+        } else {
+            request("GET", "/api/ready", &[], b"")
+        };
+        let mut client = Client::connect(&node.address).await;
+        all.spawn(async move { timed(&mut client, &call).await.refused(503, 1005).status });
+    }
+    all.join_all().await;
+    servers.resume_postgres();
+    soon(HEALED, "well again", async || client.me(&token).await.status == 200).await;
+}
+
+/// The first server of two accepts connections and says nothing, as one does whose disk hangs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_says_nothing_keeps_nobody_from_the_other() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = Servers::shared().place();
+    let (user, rest) = place.store.split_once('@').unwrap();
+    let both = Place { store: format!("{user}@{},{rest}", silent.local_addr().unwrap()), ..place.clone() };
+    let node = Process::node(&both, &[]);
+    let mut client = Client::connect(&node.address).await;
+    let token = timed(&mut client, &login("admin01")).await.data()["token"].as_str().unwrap().to_owned();
+    timed(&mut client, &bearer("GET", "/api/auth/me", &token, "")).await.data();
+    soon(HEALED, "in step", async || client.get("/metrics", &[]).await.body.contains("deskpass_cache_in_step 1")).await;
 }
 
 /// Many more than there are connections, while somebody holds the rows they need.
