@@ -14,7 +14,7 @@ use deskpass_auth::{Error, Refusal, TokenProblem};
 use deskpass_core::{ClientAddress, UserAgent, Visitor};
 use http_body_util::BodyExt as _;
 use hyper::HeaderMap;
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, USER_AGENT};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
 use hyper::http::request::Parts;
 use tokio::time::timeout;
 
@@ -107,7 +107,7 @@ impl FromRequestParts<Window> for Caller {
 }
 
 /// The header in which proxies say whom they ask for.
-pub(super) const FORWARDED: &str = "x-forwarded-for";
+pub(super) const FORWARDED: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// Where a request comes from: the only place that reads the header.
 pub(super) fn client_address<'a>(

@@ -108,7 +108,7 @@ async fn a_server_that_hangs_is_waited_for_once() {
     let begun = Instant::now();
     assert_eq!(burst(&node, "a", a_minute(300)).await, 300);
     server.signal("CONT");
-    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_millis(1_500), "{:?}", begun.elapsed());
 }
 
 #[tokio::test]
