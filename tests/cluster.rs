@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use deskpass_core::Role;
+use deskpass_core::{Claim, Confirm, Digest, Flow, Role, Secret, SignIn, Stage as Step, Ticket};
+use deskpass_store::Code;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -41,6 +42,31 @@ impl Pair {
 async fn scanned(platform: &mut Client, node: &mut Client, qrcode: &Value, who: &str) -> String {
     let back = platform.authorize(qrcode["qrcode_url"].as_str().unwrap(), who).await;
     fragment(location(&node.get(&target(&back), &[("user-agent", "phone")]).await), "confirm")
+}
+
+/// Leaves the sign-in of a ticket as a node does that dies after the phone's yes.
+async fn left_confirmed(node: &TestDesk, ticket: &str, claim: &Claim) {
+    let (now, ticket) = (node.clock.now(), Secret::<Ticket>::parse(ticket).unwrap().digest());
+    let left = |sign_in| Ok::<_, ()>(SignIn { stage: Step::Confirmed { claim: claim.clone(), since: now }, ..sign_in });
+    node.auth().shared.sign_ins.change(&ticket, now, left).await.unwrap().unwrap().unwrap();
+}
+
+/// The claim of the phone that has scanned a code.
+async fn claim(node: &TestDesk, ticket: &str, confirm: &str) -> Claim {
+    let confirm = Secret::<Confirm>::parse(confirm).unwrap().digest();
+    let ticket = Secret::<Ticket>::parse(ticket).unwrap().digest();
+    let (now, sign_ins) = (node.clock.now(), &node.auth().shared.sign_ins);
+    let claim = sign_ins.look(&ticket, now, |sign_in| sign_in.may_confirm(confirm, now).cloned());
+    claim.await.unwrap().unwrap().unwrap()
+}
+
+/// Leaves a code as a node does that dies over it, perhaps knowing whom it stands for.
+async fn left_begun(node: &TestDesk, code: &str, cookies: &str, identity: Value) {
+    let now = node.clock.now();
+    let flow = Secret::<Flow>::parse(cookies.split_once('=').unwrap().1).unwrap();
+    let progress = serde_json::from_value(json!({ "since": now, "identity": identity })).unwrap();
+    let left = Code { browser: flow.digest(), progress, until: now + Duration::from_mins(1) };
+    assert!(node.auth().shared.codes.put(Digest::of(&[code.as_bytes()]), left, now).await.unwrap());
 }
 
 /// Asks again and again until something is so, for the second that another node may take to hear of it.
@@ -102,6 +128,61 @@ on_nodes! {
             assert!(one_of([here.status, there.status]), "{here:?} {there:?}");
         }
         assert_eq!(pair.nodes[0].query("SELECT count(*) FROM login_log WHERE event = 'sign_in'"), ["500"]);
+    }
+
+    async fn a_yes_to_a_node_that_died_can_be_said_again_on_another() {
+        let pair = Pair::start().await;
+        pair.nodes[0].add("user01", Role::User).await;
+        let [mut one, mut other] = pair.clients().await;
+        let mut platform = pair.platform.client().await;
+        // It died before the session was committed, or after.
+        for committed in [false, true] {
+            let qrcode = one.qrcode().await;
+            let ticket = qrcode["ticket"].as_str().unwrap();
+            let confirm = scanned(&mut platform, &mut one, &qrcode, "user01").await;
+            let claim = claim(&pair.nodes[0], ticket, &confirm).await;
+            if committed {
+                one.decide("confirm", &confirm).await.data();
+            }
+            left_confirmed(&pair.nodes[0], ticket, &claim).await;
+            for wait in [Duration::ZERO, Duration::from_millis(4_999)] {
+                pair.nodes[0].clock.wind(wait);
+                other.decide("confirm", &confirm).await.refused(409, 1019);
+                other.decide("request", &confirm).await.refused(409, 1019);
+            }
+            pair.nodes[0].clock.wind(Duration::from_millis(1));
+            assert_eq!(other.scan_status(ticket).await["status"], "scanned");
+            other.decide("request", &confirm).await.data();
+            let (here, there) = tokio::join!(one.decide("confirm", &confirm), other.decide("confirm", &confirm));
+            assert!(one_of([here.status, there.status]), "{here:?} {there:?}");
+            let collected = one.scan_status(ticket).await;
+            assert!(other.is_valid(collected["token"].as_str().unwrap()).await);
+        }
+        assert_eq!(pair.nodes[0].query("SELECT count(*) FROM login_log WHERE event = 'sign_in'"), ["2"]);
+    }
+
+    async fn a_code_whose_node_died_is_taken_up_on_another() {
+        let pair = Pair::start().await;
+        let mut other = pair.nodes[1].client().await;
+        let mut platform = pair.platform.client().await;
+        let user = json!({ "Member": { "userid": "user01" } });
+        // The node died before it asked the platform, after that, or between asking and noting what it was told.
+        for (used_up, identity, lands) in
+            [(false, Value::Null, "ticket"), (true, user, "ticket"), (true, Value::Null, "error")]
+        {
+            let (link, cookies) = other.set_out("https://desk.example.com/h5/").await;
+            let back = platform.authorize(&link, "user01").await;
+            let code = url::Url::parse(&back).unwrap().query_pairs().find(|(name, _)| name == "code").unwrap().1.into_owned();
+            if used_up {
+                pair.nodes[0].auth().platform.identify(&code).await.unwrap();
+            }
+            left_begun(&pair.nodes[0], &code, &cookies, identity).await;
+            pair.nodes[0].clock.wind(Duration::from_secs(5));
+            let landed = other.come_back(&back, &cookies).await;
+            let told = fragment(location(&landed), lands);
+            assert!(lands != "error" || told == "invalid_code", "{landed:?}");
+            assert_eq!(fragment(location(&other.come_back(&back, &cookies).await), lands), told, "the same answer again");
+        }
     }
 
     async fn of_two_phones_that_scan_one_code_on_two_nodes_one_is_second() {

@@ -1,12 +1,13 @@
 //! The platform's codes: each counts once, for the browser that brought it first.
 //!
 //! Some browsers load the page twice, at once or one after the other, and break the first load off. All loads of one browser
-//! share one exchange and its outcome; any other browser is refused. What failed for a passing reason can be tried again by
-//! whoever comes later, and does not ask the platform twice about a code that it has used up already.
+//! share one exchange and its outcome; any other browser is refused. What failed for a passing reason, or was left by a node
+//! that died, can be tried again by whoever comes later, and does not ask the platform twice about a code whose answer is
+//! known.
 
 use std::time::Duration;
 
-use deskpass_core::{Clock, Digest, Visitor};
+use deskpass_core::{Clock, Digest, Timestamp, Visitor};
 use deskpass_store::{Code, Shelf};
 use deskpass_wecom::{Error as PlatformError, Identity, Unreachable};
 use serde::{Deserialize, Serialize};
@@ -17,13 +18,17 @@ use crate::{Answer, Auth, Callback, Error, Internal, Refusal};
 
 /// How long the same code from the same browser gets the same answer.
 const LIFETIME: Duration = Duration::from_mins(1);
-/// Longer than the platform may take: then whoever asked first is stuck.
-const PATIENCE: Duration = Duration::from_secs(6);
+/// How long whoever comes second waits for the first: a browser has its answer within five seconds.
+const PATIENCE: Duration = Duration::from_millis(4_500);
+/// Longer than an exchange takes: whoever has been at it for so long has died.
+const TURN: Duration = Duration::from_secs(5);
 
 /// How far a code has come.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(into = "Kept", from = "Kept")]
 pub struct Progress {
+    /// Since when somebody is at it.
+    since: Option<Timestamp>,
     /// Who the platform said it stands for.
     identity: Option<Identity>,
     /// What it was answered with.
@@ -31,14 +36,23 @@ pub struct Progress {
 }
 
 impl Progress {
-    fn has_failed(&self) -> bool {
-        matches!(self.outcome, Some(Err(Error::Internal(_))))
+    fn begun(now: Timestamp) -> Self {
+        Self { since: Some(now), ..Self::default() }
+    }
+
+    /// Whether somebody else may take it up: it failed for a reason that may pass, or nothing came of it.
+    fn is_free(&self, now: Timestamp) -> bool {
+        match &self.outcome {
+            Some(outcome) => matches!(outcome, Err(Error::Internal(_))),
+            None => self.since.is_some_and(|since| now >= since + TURN),
+        }
     }
 }
 
 /// The same for other nodes, which need not know why something failed.
 #[derive(Serialize, Deserialize)]
 struct Kept {
+    since: Option<Timestamp>,
     identity: Option<Identity>,
     outcome: Option<Outcome>,
 }
@@ -59,7 +73,7 @@ impl From<Progress> for Kept {
             Err(Error::Internal(Internal::Elsewhere { platform })) => Outcome::Failed { platform },
             Err(Error::Internal(Internal::Store(_) | Internal::Entropy(_))) => Outcome::Failed { platform: false },
         });
-        Self { identity: progress.identity, outcome }
+        Self { since: progress.since, identity: progress.identity, outcome }
     }
 }
 
@@ -70,7 +84,7 @@ impl From<Kept> for Progress {
             Outcome::Refused(refusal) => Err(refusal.into()),
             Outcome::Failed { platform } => Err(Internal::Elsewhere { platform }.into()),
         });
-        Self { identity: kept.identity, outcome }
+        Self { since: kept.since, identity: kept.identity, outcome }
     }
 }
 
@@ -81,12 +95,12 @@ impl Auth {
     /// When the code is no good, whoever it stands for may not sign in, or the platform or the store fails.
     pub async fn come_back(&self, callback: Callback) -> Result<Answer, Error> {
         let (now, code) = (self.clock.now(), Digest::of(&[callback.code.as_bytes()]));
-        let fresh = Code { browser: browser(&callback), progress: Progress::default(), until: now + LIFETIME };
+        let fresh = Code { browser: browser(&callback), progress: Progress::begun(now), until: now + LIFETIME };
         let browser = fresh.browser;
         if self.shared.codes.put(code, fresh, now).await? {
             return self.exchange(code, &callback, None).await;
         }
-        let seen = self.shared.codes.look(&code, now, |seen| (seen.browser, seen.progress.has_failed()));
+        let seen = self.shared.codes.look(&code, now, |seen| (seen.browser, seen.progress.is_free(now)));
         match seen.await? {
             Some((first, _)) if first != browser => Err(Refusal::InvalidCode.into()),
             Some((_, true)) => self.try_again(code, &callback).await,
@@ -94,42 +108,43 @@ impl Auth {
         }
     }
 
-    /// Takes up what failed before, unless somebody else does.
+    /// Takes up what failed before, or what nobody is at any more, unless somebody else does.
     async fn try_again(&self, code: Digest, callback: &Callback) -> Result<Answer, Error> {
-        let taken_up = self.shared.codes.change(&code, self.clock.now(), |seen| {
-            let progress = Progress { outcome: None, ..seen.progress.clone() };
-            if seen.progress.has_failed() { Ok(Code { progress, ..seen }) } else { Err(()) }
-        });
-        match taken_up.await? {
-            Some(Ok(seen)) => self.exchange(code, callback, seen.progress.identity).await,
-            _ => share(&self.shared.codes, code, &self.clock, PATIENCE).await,
+        match take_up(&self.shared.codes, code, self.clock.now()).await? {
+            Some(seen) => self.exchange(code, callback, seen.progress.identity).await,
+            None => share(&self.shared.codes, code, &self.clock, PATIENCE).await,
         }
     }
 
     async fn exchange(&self, code: Digest, callback: &Callback, known: Option<Identity>) -> Result<Answer, Error> {
-        let mut identity = known;
-        let outcome = self.receive(callback, &mut identity).await;
-        let progress = Progress { identity, outcome: Some(outcome.clone()) };
-        let told = |seen| Ok::<_, ()>(Code { progress: progress.clone(), ..seen });
-        if let Err(error) = self.shared.codes.change(&code, self.clock.now(), told).await {
-            // Whoever else waits for it will stop waiting; this browser has its answer.
-            tracing::warn!(%error, "what became of a code could not be noted");
-        }
-        outcome
+        let outcome = match self.admissible(code, callback, known).await {
+            Ok(identity) => self.receive(callback, &identity).await,
+            Err(error) => Err(error),
+        };
+        settle(&self.shared.codes, code, self.clock.now(), outcome).await
     }
 
-    /// Finds out who comes, unless that is known, and what becomes of them.
-    async fn receive(&self, callback: &Callback, identity: &mut Option<Identity>) -> Result<Answer, Error> {
-        let Callback { code, scan_id, flow, visitor } = callback;
-        if let Some(scan_id) = scan_id
+    /// Who comes, should they be in time. What the platform says is noted at once: it says so once.
+    async fn admissible(&self, code: Digest, callback: &Callback, known: Option<Identity>) -> Result<Identity, Error> {
+        if let Some(scan_id) = &callback.scan_id
             && !self.is_waiting(scan_id).await?
         {
             return Err(Refusal::Over.into());
         }
-        let identity = match identity {
-            Some(known) => known,
-            None => identity.insert(self.identify(code).await?),
-        };
+        if let Some(identity) = known {
+            return Ok(identity);
+        }
+        let identity = self.identify(&callback.code).await?;
+        note(&self.shared.codes, code, self.clock.now(), &identity).await;
+        Ok(identity)
+    }
+
+    /// What becomes of whoever comes.
+    async fn receive(
+        &self,
+        Callback { scan_id, flow, visitor, .. }: &Callback,
+        identity: &Identity,
+    ) -> Result<Answer, Error> {
         match (self.recognise(identity).await?, scan_id) {
             (Arrival::Known(who), Some(scan_id)) => Ok(Answer::Decide(self.scan(scan_id, who, visitor.clone()).await?)),
             (Arrival::Known(who), None) => self.let_in(who, *flow, visitor).await,
@@ -138,14 +153,47 @@ impl Auth {
     }
 }
 
+type Codes = Shelf<Code<Progress>>;
+
+/// Takes a code up, unless somebody is at it.
+async fn take_up(codes: &Codes, code: Digest, now: Timestamp) -> Result<Option<Code<Progress>>, Error> {
+    let taken_up = codes.change(&code, now, |seen| {
+        let progress = Progress { since: Some(now), outcome: None, ..seen.progress.clone() };
+        if seen.progress.is_free(now) { Ok(Code { progress, ..seen }) } else { Err(()) }
+    });
+    Ok(taken_up.await?.and_then(Result::ok))
+}
+
+/// Notes who the platform says a code stands for.
+async fn note(codes: &Codes, code: Digest, now: Timestamp, identity: &Identity) {
+    let noted = |seen: Code<Progress>| {
+        let progress = Progress { identity: Some(identity.clone()), ..seen.progress };
+        Ok::<_, ()>(Code { progress, ..seen })
+    };
+    if let Err(error) = codes.change(&code, now, noted).await {
+        // Should this node die, too, the code is used up and the browser begins anew.
+        tracing::warn!(%error, "who a code stands for could not be noted");
+    }
+}
+
+/// Notes what a code is answered with. Somebody who was thought dead may have answered it meanwhile: then that counts.
+async fn settle(codes: &Codes, code: Digest, now: Timestamp, outcome: Result<Answer, Error>) -> Result<Answer, Error> {
+    let told = |seen: Code<Progress>| match seen.progress.outcome {
+        Some(Ok(answer)) => Err(answer),
+        _ => Ok(Code { progress: Progress { outcome: Some(outcome.clone()), ..seen.progress }, ..seen }),
+    };
+    match codes.change(&code, now, told).await {
+        Ok(Some(Err(answer))) => return Ok(answer),
+        Ok(_) => {}
+        // Whoever else waits for it will stop waiting; this browser has its answer.
+        Err(error) => tracing::warn!(%error, "what became of a code could not be noted"),
+    }
+    outcome
+}
+
 /// What a code is answered with by whoever is at it, on this node or another one. Should that one have died, nobody waits for
 /// it longer than it could have taken.
-async fn share(
-    codes: &Shelf<Code<Progress>>,
-    code: Digest,
-    clock: &Clock,
-    patience: Duration,
-) -> Result<Answer, Error> {
+async fn share(codes: &Codes, code: Digest, clock: &Clock, patience: Duration) -> Result<Answer, Error> {
     let changes = codes.watch(&code, clock.now()).await?.ok_or(Refusal::InvalidCode)?;
     let answered = async {
         loop {
@@ -171,7 +219,7 @@ fn browser(callback: &Callback) -> Digest {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
-    use deskpass_core::{Entropy, LoginSource, NoEntropy, Role, Secret, Timestamp};
+    use deskpass_core::{Entropy, LoginSource, NoEntropy, Role, Secret};
     use deskpass_store::Shared;
     use tokio::time::interval;
 
@@ -181,7 +229,7 @@ mod tests {
     fn begun(shared: &Shared<Progress>) -> impl Future<Output = (Digest, Clock)> {
         let (code, clock) = (Digest::of(&[b"code"]), Clock::wound(Timestamp::from_millis(0)));
         let until = clock.now() + LIFETIME;
-        let fresh = Code { browser: Digest::of(&[b"browser"]), progress: Progress::default(), until };
+        let fresh = Code { browser: Digest::of(&[b"browser"]), progress: Progress::begun(clock.now()), until };
         async move {
             assert!(shared.codes.put(code, fresh, clock.now()).await.unwrap());
             (code, clock)
@@ -212,22 +260,56 @@ mod tests {
     async fn whoever_waits_gets_what_the_first_one_got() {
         let shared = Shared::in_process();
         let (code, clock) = begun(&shared).await;
-        let done = |seen| {
+        let done = |seen: Code<Progress>| {
             let outcome = Some(Err(Refusal::NoRole.into()));
-            Ok::<_, ()>(Code { progress: Progress { identity: None, outcome }, ..seen })
+            Ok::<_, ()>(Code { progress: Progress { outcome, ..seen.progress }, ..seen })
         };
         let (answered, _) =
             tokio::join!(share(&shared.codes, code, &clock, PATIENCE), shared.codes.change(&code, clock.now(), done));
         assert!(matches!(answered, Err(Error::Refused(Refusal::NoRole))));
     }
 
+    #[tokio::test]
+    async fn what_a_node_that_died_left_is_taken_up_once() {
+        let shared = Shared::in_process();
+        let (code, clock) = begun(&shared).await;
+        let identity = Identity::Member { userid: "a".into() };
+        note(&shared.codes, code, clock.now(), &identity).await;
+        clock.wind(Duration::from_millis(4_999));
+        assert!(take_up(&shared.codes, code, clock.now()).await.unwrap().is_none(), "somebody is at it");
+        clock.wind(Duration::from_millis(1));
+        let taken_up = take_up(&shared.codes, code, clock.now()).await.unwrap().unwrap();
+        assert_eq!(taken_up.progress.identity, Some(identity), "the platform need not be asked");
+        assert!(take_up(&shared.codes, code, clock.now()).await.unwrap().is_none(), "somebody is at it again");
+        clock.wind(TURN);
+        assert!(take_up(&shared.codes, code, clock.now()).await.unwrap().is_some(), "that one died, too");
+    }
+
+    #[tokio::test]
+    async fn an_answer_counts_though_its_node_was_thought_dead() {
+        let shared = Shared::in_process();
+        let (code, clock) = begun(&shared).await;
+        let answer = Answer::Decide(Secret::generate(&Entropy::system()).unwrap());
+        let (late, used_up) = (Ok(answer.clone()), Err(Refusal::InvalidCode.into()));
+        for outcome in [used_up.clone(), late, used_up] {
+            let refused = outcome.is_err();
+            let told = settle(&shared.codes, code, clock.now(), outcome).await;
+            let kept = shared.codes.look(&code, clock.now(), |seen| seen.progress.outcome.clone()).await.unwrap();
+            assert_eq!(format!("{:?}", Some(&told)), format!("{:?}", kept.unwrap().as_ref()));
+            assert!(told.is_ok() || refused);
+        }
+        let kept = share(&shared.codes, code, &clock, PATIENCE).await.unwrap();
+        assert_eq!(serde_json::to_string(&kept).unwrap(), serde_json::to_string(&answer).unwrap());
+    }
+
     /// What another node makes of an outcome.
     fn elsewhere(outcome: Result<Answer, Error>) -> Result<Answer, Error> {
         let identity = Some(Identity::Linked { corp_id: "ww".into(), userid: "a".into() });
-        let progress = Progress { identity: identity.clone(), outcome: Some(outcome) };
+        let since = Some(Timestamp::from_millis(7));
+        let progress = Progress { since, identity: identity.clone(), outcome: Some(outcome) };
         let text = serde_json::to_string(&progress).unwrap();
         let read: Progress = serde_json::from_str(&text).unwrap();
-        assert_eq!(read.identity, identity);
+        assert_eq!((read.since, &read.identity), (since, &identity));
         read.outcome.unwrap()
     }
 
@@ -272,8 +354,8 @@ mod tests {
             let told = elsewhere(Err(error));
             assert!(matches!(told, Err(Error::Internal(Internal::Elsewhere { platform })) if platform == at_fault));
             let again = elsewhere(told);
-            let progress = Progress { identity: None, outcome: Some(again) };
-            assert!(progress.has_failed(), "whoever comes later takes it up");
+            let progress = Progress { outcome: Some(again), ..Progress::default() };
+            assert!(progress.is_free(Timestamp::from_millis(0)), "whoever comes later takes it up");
         }
     }
 

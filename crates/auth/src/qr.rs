@@ -117,7 +117,7 @@ impl Auth {
         let seen = self.shared.sign_ins.look(&digest, now, |sign_in| match &sign_in.stage {
             _ if !poller.may_hold(sign_in) => Poll::Expired,
             Stage::Waiting => Poll::Waiting,
-            Stage::Scanned(claim) | Stage::Confirmed(claim) => Poll::Scanned(shown(&claim.who)),
+            Stage::Scanned(claim) | Stage::Confirmed { claim, .. } => Poll::Scanned(shown(&claim.who)),
             Stage::Ready { who, .. } => Poll::Scanned(who.clone()),
             Stage::Over => Poll::Expired,
         });
@@ -187,14 +187,13 @@ impl Auth {
     pub async fn decision(&self, confirm: &str) -> Result<Decision, Error> {
         let (ticket, confirm) = self.claimed(confirm).await?;
         let now = self.clock.now();
-        let decision = self.shared.sign_ins.look(&ticket, now, |sign_in| match &sign_in.stage {
-            Stage::Scanned(claim) if claim.confirm == confirm => Some(Decision {
+        let decision = self.shared.sign_ins.look(&ticket, now, |sign_in| {
+            sign_in.may_confirm(confirm, now).map(|claim| Decision {
                 asked: sign_in.asked.clone(),
                 who: claim.who.clone(),
                 phone: claim.phone.clone(),
                 remaining: sign_in.expires_at.since(now),
-            }),
-            _ => None,
+            })
         });
         Ok(decision.await?.flatten().ok_or(Refusal::Over)?)
     }
@@ -205,19 +204,19 @@ impl Auth {
     /// When it has decided, or it is too late, or whoever holds it may not sign in.
     pub async fn confirm(&self, confirm: &str) -> Result<(), Error> {
         let (ticket, confirm) = self.claimed(confirm).await?;
-        let now = self.clock.now();
-        let sign_in = self.step(&ticket, |sign_in| sign_in.confirmed(confirm, now)).await?;
+        let since = self.clock.now();
+        let sign_in = self.step(&ticket, |sign_in| sign_in.confirmed(confirm, since)).await?;
         let begun = self.begin(&sign_in).await;
         let now = self.clock.now();
         let settled = self.shared.sign_ins.change(&ticket, now, |sign_in| {
             Ok::<_, OutOfStep>(match &begun {
                 Ok(who) => sign_in.ready(who.clone(), now),
                 Err(Error::Refused(_)) => sign_in.refused(),
-                Err(Error::Internal(_)) => sign_in.undecided(),
+                Err(Error::Internal(_)) => sign_in.undecided(since),
             })
         });
         let settled = settled.await;
-        if let Ok(None) = settled {
+        if let (Ok(_), Ok(None | Some(Ok(SignIn { stage: Stage::Over, .. })))) = (&begun, &settled) {
             tracing::warn!("a sign-in was over before its session was made");
         }
         begun?;
@@ -225,7 +224,9 @@ impl Auth {
     }
 
     async fn begin(&self, sign_in: &SignIn) -> Result<Shown, Error> {
-        let Stage::Confirmed(Claim { who, .. }) = &sign_in.stage else { return Err(Refusal::Over.into()) };
+        let Stage::Confirmed { claim: Claim { who, .. }, .. } = &sign_in.stage else {
+            return Err(Refusal::Over.into());
+        };
         self.welcome(who).await?;
         let Asked { source, visitor, .. } = &sign_in.asked;
         let (employee, method, proven) = (&who.key, LoginMethod::Qrcode, Proven::of(who));

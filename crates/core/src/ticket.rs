@@ -12,6 +12,9 @@ use crate::{Digest, Identified, LoginSource, Sealed, Timestamp, Visitor};
 /// How long a delivered token may be asked for again, should the answer have been lost.
 pub const REPEATS: Duration = Duration::from_secs(30);
 
+/// How long a yes is left to whoever makes the session: longer than that takes. After it they are taken to have died.
+const LEASE: Duration = Duration::from_secs(5);
+
 /// A sign-in under way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignIn {
@@ -46,7 +49,12 @@ pub enum Stage {
     /// A phone has scanned it and decides.
     Scanned(Claim),
     /// The phone said yes; the session is being made.
-    Confirmed(Claim),
+    Confirmed {
+        /// The phone.
+        claim: Claim,
+        /// When it said so, to whoever makes the session.
+        since: Timestamp,
+    },
     /// The session is there, for the ticket's holder to collect.
     Ready {
         /// Whose it is.
@@ -95,18 +103,26 @@ impl SignIn {
         }
     }
 
+    /// The claim of the phone with this secret, while it may say yes: until it has decided, and again when nothing came of
+    /// its yes. That the session may have begun does no harm: it is the same token's.
+    #[must_use]
+    pub fn may_confirm(&self, confirm: Digest, now: Timestamp) -> Option<&Claim> {
+        match &self.stage {
+            Stage::Scanned(claim) => Some(claim),
+            Stage::Confirmed { claim, since } if now >= *since + LEASE => Some(claim),
+            _ => None,
+        }
+        .filter(|claim| claim.confirm == confirm)
+    }
+
     /// The phone says yes: once. It does not become too late while the session is being made.
     ///
     /// # Errors
     /// When it has decided already, or another phone has the sign-in.
     pub fn confirmed(self, confirm: Digest, now: Timestamp) -> Result<Self, OutOfStep> {
+        let claim = self.may_confirm(confirm, now).ok_or(OutOfStep)?.clone();
         let expires_at = self.expires_at.max(now + REPEATS);
-        match self.stage {
-            Stage::Scanned(claim) if claim.confirm == confirm => {
-                Ok(Self { stage: Stage::Confirmed(claim), expires_at, ..self })
-            }
-            _ => Err(OutOfStep),
-        }
+        Ok(Self { stage: Stage::Confirmed { claim, since: now }, expires_at, ..self })
     }
 
     /// The phone says no: once.
@@ -120,26 +136,33 @@ impl SignIn {
         }
     }
 
-    /// The session is there. Whoever waits has time to collect it.
+    /// The session is there. Whoever waits has time to collect it, counted from the first time this is said.
     #[must_use]
     pub fn ready(self, who: Shown, now: Timestamp) -> Self {
+        if matches!(self.stage, Stage::Ready { .. } | Stage::Over) {
+            return self;
+        }
         let expires_at = self.expires_at.max(now + REPEATS);
         Self { stage: Stage::Ready { who, delivered_at: None }, expires_at, ..self }
     }
 
-    /// The session could not be made for a reason that may pass: the phone may say yes again.
+    /// The session could not be made for a reason that may pass: the phone may say yes again. Whoever was given its yes at
+    /// another time than `at` is not disturbed.
     #[must_use]
-    pub fn undecided(self) -> Self {
+    pub fn undecided(self, at: Timestamp) -> Self {
         match self.stage {
-            Stage::Confirmed(claim) => Self { stage: Stage::Scanned(claim), ..self },
+            Stage::Confirmed { claim, since } if since == at => Self { stage: Stage::Scanned(claim), ..self },
             stage => Self { stage, ..self },
         }
     }
 
-    /// The session will not be made.
+    /// The session will not be made, unless somebody has made it.
     #[must_use]
     pub fn refused(self) -> Self {
-        Self { stage: Stage::Over, ..self }
+        match self.stage {
+            Stage::Ready { .. } => self,
+            _ => Self { stage: Stage::Over, ..self },
+        }
     }
 
     /// The token is handed over: from now on the same answer may be repeated for a while.
@@ -191,16 +214,17 @@ mod tests {
         SignIn { asked, bound_to: None, token, expires_at: at + Duration::from_mins(3), stage: Stage::Waiting }
     }
 
-    /// What can be tried on a sign-in; the number names the phone.
+    /// What can be tried on a sign-in; the number names the phone, or whoever makes the session in the order of the yeses.
     #[derive(Clone, Copy, Debug)]
     enum Step {
         Scan(u8),
         Confirm(u8),
         Cancel(u8),
         Begin,
-        Fail,
-        Refuse,
+        Fail(usize),
+        Refuse(usize),
         Deliver,
+        Wait(u64),
     }
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -209,47 +233,80 @@ mod tests {
             (0..3u8).prop_map(Step::Confirm),
             (0..3u8).prop_map(Step::Cancel),
             Just(Step::Begin),
-            Just(Step::Fail),
-            Just(Step::Refuse),
+            (0..3usize).prop_map(Step::Fail),
+            (0..3usize).prop_map(Step::Refuse),
             Just(Step::Deliver),
+            (0..6u64).prop_map(Step::Wait),
         ];
-        prop::collection::vec(step, 0..20)
+        prop::collection::vec(step, 0..30)
+    }
+
+    /// What has happened to a sign-in.
+    #[derive(Default)]
+    struct Past {
+        scanner: Option<u8>,
+        /// When the phone said yes, each time.
+        yeses: Vec<Timestamp>,
+        /// Whether the last yes was given back.
+        failed: bool,
+        ready: bool,
+    }
+
+    impl Past {
+        /// Whether a yes of this phone is one too many.
+        fn is_decided(&self, phone: u8, now: Timestamp) -> bool {
+            let at_it = self.yeses.last().is_some_and(|yes| now < *yes + LEASE);
+            self.scanner != Some(phone) || self.ready || (at_it && !self.failed)
+        }
+    }
+
+    /// Tries a step and checks that it may be taken when it is.
+    fn attempt(was: SignIn, step: Step, past: &mut Past, now: Timestamp) -> Result<SignIn, OutOfStep> {
+        let shown = Shown { employee_id: "a".into(), name: "A".into() };
+        match step {
+            Step::Scan(phone) => was.scanned(claim(phone)).inspect(|_| {
+                assert_eq!(past.scanner.replace(phone), None, "scanned twice");
+            }),
+            Step::Confirm(phone) => was.confirmed(digest(phone), now).inspect(|_| {
+                assert!(!past.is_decided(phone, now), "confirmed by another phone, or twice");
+                past.yeses.push(now);
+                past.failed = false;
+            }),
+            Step::Cancel(phone) => was.cancelled(digest(phone)).inspect(|_| {
+                let said_yes = !past.yeses.is_empty() && !past.failed;
+                assert!(past.scanner == Some(phone) && !said_yes, "cancelled by another phone, or after a yes");
+            }),
+            // Only whoever was given a yes makes the session; those that came before may still be at it.
+            Step::Begin if !past.yeses.is_empty() => {
+                let next = was.clone().ready(shown, now);
+                assert!(was.stage != Stage::Over || next == was, "what is over came back");
+                assert!(!past.ready || next == was, "made ready twice");
+                past.ready = matches!(next.stage, Stage::Ready { .. });
+                Ok(next)
+            }
+            Step::Fail(nth) => past.yeses.get(nth).copied().ok_or(OutOfStep).map(|yes| {
+                let next = was.clone().undecided(yes);
+                assert!(next == was || past.yeses.last() == Some(&yes), "gave back what another one has");
+                past.failed |= next != was;
+                next
+            }),
+            Step::Refuse(nth) if nth < past.yeses.len() => Ok(was.refused()),
+            Step::Begin | Step::Refuse(_) | Step::Wait(_) => Err(OutOfStep),
+            Step::Deliver => was.delivered(now).inspect(|_| assert!(past.ready, "delivered without a session")),
+        }
     }
 
     proptest! {
         #[test]
-        fn one_phone_decides_once_and_only_a_yes_delivers(steps in steps()) {
-            let now = Timestamp::from_millis(1_000);
-            let shown = Shown { employee_id: "a".into(), name: "A".into() };
-            let (mut sign_in, mut scanner, mut yes, mut ready) = (waiting(), None, false, false);
+        fn one_phone_decides_once_at_a_time_and_only_a_yes_delivers(steps in steps()) {
+            let (mut sign_in, mut past, mut now) = (waiting(), Past::default(), Timestamp::from_millis(1_000));
             for step in steps {
+                if let Step::Wait(seconds) = step {
+                    now = now + Duration::from_secs(seconds);
+                }
                 let was = sign_in.clone();
-                // Whoever makes the session does so between a yes and its settlement, and nobody else.
-                let making = matches!(was.stage, Stage::Confirmed(_));
-                let next = match step {
-                    Step::Scan(phone) => was.scanned(claim(phone)).inspect(|_| {
-                        assert_eq!(scanner.replace(phone), None, "scanned twice");
-                    }),
-                    Step::Confirm(phone) => was.confirmed(digest(phone), now).inspect(|_| {
-                        assert!(scanner == Some(phone) && !yes, "confirmed by another phone, or twice");
-                        yes = true;
-                    }),
-                    Step::Cancel(phone) => was.cancelled(digest(phone)).inspect(|_| {
-                        assert!(scanner == Some(phone) && !yes, "cancelled by another phone, or after a yes");
-                    }),
-                    Step::Begin if making => {
-                        ready = true;
-                        Ok(was.ready(shown.clone(), now))
-                    }
-                    Step::Fail if making => {
-                        yes = false;
-                        Ok(was.undecided())
-                    }
-                    Step::Refuse if making => Ok(was.refused()),
-                    Step::Begin | Step::Fail | Step::Refuse => Err(OutOfStep),
-                    Step::Deliver => was.delivered(now).inspect(|_| assert!(ready, "delivered without a session")),
-                };
-                sign_in = next.unwrap_or(sign_in);
+                sign_in = attempt(was, step, &mut past, now).unwrap_or(sign_in);
+                prop_assert!(!past.ready || matches!(sign_in.stage, Stage::Ready { .. }), "a session was lost");
             }
         }
     }
@@ -269,7 +326,23 @@ mod tests {
         let late = Timestamp::from_millis(179_999);
         let confirmed = waiting().scanned(claim(1)).and_then(|scanned| scanned.confirmed(digest(1), late));
         assert!(confirmed.as_ref().is_ok_and(|confirmed| confirmed.expires_at == late + REPEATS));
-        let again = confirmed.map(SignIn::undecided).and_then(|undecided| undecided.confirmed(digest(1), late));
-        assert!(again.is_ok_and(|confirmed| confirmed.refused().confirmed(digest(1), late).is_err()));
+        let undecided = confirmed.map(|confirmed| confirmed.undecided(late));
+        let again = undecided.and_then(|undecided| undecided.confirmed(digest(1), late));
+        assert!(again.is_ok_and(|confirmed| confirmed.refused().confirmed(digest(1), late + LEASE).is_err()));
+    }
+
+    #[test]
+    fn a_yes_of_which_nothing_came_can_be_said_again_by_the_same_phone() {
+        let (at, over) = (Timestamp::from_millis(0), Timestamp::from_millis(0) + LEASE);
+        let confirmed = waiting().scanned(claim(1)).and_then(|scanned| scanned.confirmed(digest(1), at));
+        let confirmed = confirmed.unwrap_or_else(|_| unreachable!("it was scanned"));
+        let early = Timestamp::from_millis(over.millis() - 1);
+        assert!(confirmed.clone().confirmed(digest(1), early).is_err(), "somebody is at it");
+        assert!(confirmed.clone().confirmed(digest(2), over).is_err(), "another phone");
+        let again = confirmed.confirmed(digest(1), over).unwrap_or_else(|_| unreachable!("nobody is at it"));
+        assert_eq!(again.clone().undecided(at), again, "whoever was thought dead takes nothing away");
+        assert!(again.clone().confirmed(digest(1), over).is_err(), "once at a time");
+        let ready = again.ready(Shown { employee_id: "a".into(), name: "A".into() }, over);
+        assert!(ready.confirmed(digest(1), over + LEASE).is_err());
     }
 }

@@ -171,12 +171,19 @@ impl<T: Perishable + Serialize + DeserializeOwned> InRedis<T> {
     /// What is not ours, or cannot be read by this version, counts as nothing: whoever needs it begins again.
     fn judged(&self, key: &str, bytes: Option<Vec<u8>>, now: Timestamp) -> Found<T> {
         let Some(bytes) = bytes else { return Found::Nothing };
-        let record = self.server.seal.open(key, &bytes).and_then(|text| serde_json::from_slice::<T>(&text).ok());
-        match record {
-            Some(record) if now < record.until() => Found::Good(bytes, record),
-            Some(_) => Found::Stale(bytes),
-            None => {
-                tracing::warn!(shelf = self.name, "a record of the shared store is not ours or cannot be read");
+        let opened = self.server.seal.open(key, &bytes).ok_or(
+            "a record of the shared store was not sealed with our key: do all nodes have the same encryption_key?",
+        );
+        let read = opened.and_then(|text| {
+            serde_json::from_slice::<T>(&text).map_err(|_| "a record of the shared store is of a version unknown here")
+        });
+        match read {
+            Ok(record) if now < record.until() => Found::Good(bytes, record),
+            Ok(_) => Found::Stale(bytes),
+            Err(why) => {
+                if self.server.complaints.is_due(now) {
+                    tracing::warn!(shelf = self.name, "{why}");
+                }
                 Found::Stale(bytes)
             }
         }

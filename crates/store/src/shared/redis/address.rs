@@ -1,6 +1,7 @@
 //! Where Redis is: one server, a master that Sentinels know, or a cluster.
 
 use std::fmt;
+use std::net::IpAddr;
 
 use redis::{Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo as _, RedisResult, TlsCertificates};
 
@@ -67,6 +68,19 @@ impl Address {
         Ok(Self { kind, shown: hosts.to_owned(), roots })
     }
 
+    /// Whether what is said to it leaves this machine unencrypted, as far as its address tells.
+    pub(super) fn is_overheard(&self) -> bool {
+        let overheard = |info: &ConnectionInfo| match info.addr() {
+            ConnectionAddr::Tcp(host, _) => !is_here(host),
+            _ => false,
+        };
+        match &self.kind {
+            Kind::Single(server) => overheard(server),
+            Kind::Sentinel { sentinels, .. } => sentinels.iter().flatten().any(overheard),
+            Kind::Cluster(servers) => servers.iter().any(overheard),
+        }
+    }
+
     /// A client for one server.
     pub(super) fn client(&self, info: ConnectionInfo) -> RedisResult<Client> {
         match (info.addr(), self.certificates()) {
@@ -78,6 +92,11 @@ impl Address {
     pub(super) fn certificates(&self) -> Option<TlsCertificates> {
         self.roots.clone().map(|roots| TlsCertificates { client_tls: None, root_cert: Some(roots) })
     }
+}
+
+fn is_here(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    address.map_or(host.eq_ignore_ascii_case("localhost"), |address| address.to_canonical().is_loopback())
 }
 
 fn has_port(host: &str) -> bool {
@@ -135,6 +154,26 @@ mod tests {
         let Kind::Cluster(nodes) = parse("rediss-cluster://u:p@a:1,b:2") else { unreachable!("it is a cluster") };
         assert!(nodes.iter().all(|node| matches!(node.addr(), ConnectionAddr::TcpTls { .. })));
         assert_eq!(nodes.len(), 2);
+    }
+
+    #[test]
+    fn plain_addresses_elsewhere_are_overheard() {
+        for (url, overheard) in [
+            ("redis://127.0.0.1", false),
+            ("redis://:secret@127.1.2.3:7000/1", false),
+            ("redis://[::1]:6379", false),
+            ("redis://LocalHost", false),
+            ("redis-cluster://localhost:1,127.0.0.1:2", false),
+            ("rediss://redis.example.com", false),
+            ("rediss-sentinel://a,b/main", false),
+            ("redis://redis.example.com", true),
+            ("redis://10.0.0.1", true),
+            ("redis://[2001:db8::1]", true),
+            ("redis-cluster://localhost:1,b:2", true),
+            ("redis-sentinel://localhost,b/main", true),
+        ] {
+            assert_eq!(Address::parse(url, None).unwrap().is_overheard(), overheard, "{url}");
+        }
     }
 
     #[test]

@@ -1,14 +1,19 @@
 //! Nothing in Redis can be read or made without our key.
 
 use std::fmt;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use chacha20poly1305::aead::{Aead as _, KeyInit as _, Payload};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
-use deskpass_core::{Digest, Entropy};
+use deskpass_core::{Digest, Entropy, Timestamp};
 
 use crate::StoreError;
 
 const NONCE: usize = 24;
+
+/// Between two complaints about records that cannot be read.
+const REST: Duration = Duration::from_secs(1);
 
 /// Closes and opens records.
 pub(super) struct Seal {
@@ -44,6 +49,23 @@ impl fmt::Debug for Seal {
     }
 }
 
+/// When there was a complaint last: whoever has a ticket can give cause for as many as they like.
+#[derive(Debug)]
+pub(super) struct Complaints(AtomicI64);
+
+impl Complaints {
+    pub(super) fn new() -> Self {
+        Self(AtomicI64::new(i64::MIN))
+    }
+
+    /// Whether it is time for one, which this then is.
+    pub(super) fn is_due(&self, now: Timestamp) -> bool {
+        let last = self.0.load(Ordering::Relaxed);
+        now >= Timestamp::from_millis(last) + REST
+            && self.0.compare_exchange(last, now.millis(), Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+}
+
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
@@ -63,5 +85,12 @@ mod tests {
             assert_eq!(seal.open("a", closed.get(..at).unwrap()), None, "cut at {at}");
         }
         assert_ne!(seal.close("a", b"text").unwrap(), closed, "nothing shows that two records are alike");
+    }
+
+    #[test]
+    fn there_is_one_complaint_a_second() {
+        let complaints = Complaints::new();
+        let due = [0, 0, 999, 1_000, 1_001, 1_999, 9_000].map(|at| complaints.is_due(Timestamp::from_millis(at)));
+        assert_eq!(due, [true, false, false, true, false, false, true]);
     }
 }

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use super::address::Address;
 use super::bus::{Bus, Messenger};
 use super::link::Link;
-use super::seal::Seal;
+use super::seal::{Complaints, Seal};
 use super::watchers::Watchers;
 use crate::{StoreError, tls};
 
@@ -56,6 +56,7 @@ pub(in crate::shared) struct Server {
     pub(super) channel: String,
     pub(super) link: Link,
     pub(super) seal: Seal,
+    pub(super) complaints: Complaints,
     /// Goes into the names of counts, so that they tell nobody whose they are.
     pub(super) blind: Digest,
     pub(super) watchers: Arc<Watchers>,
@@ -67,6 +68,12 @@ impl Server {
     pub(in crate::shared) fn start(settings: Redis) -> Result<Self, StoreError> {
         tls::choose_cryptography();
         let address = settings.resolve()?;
+        if address.is_overheard() {
+            tracing::warn!(
+                %address,
+                "what is said to Redis is not encrypted, its password included (records are sealed); use rediss"
+            );
+        }
         let (Redis { prefix, key, .. }, entropy) = (settings, Entropy::system());
         let (prefix, address) = (prefix + ":1:", Arc::new(address));
         let (link, watchers) = (Link::new(Arc::clone(&address)), Arc::<Watchers>::default());
@@ -85,7 +92,8 @@ impl Server {
         tasks.spawn(messenger.clone().speak());
         tasks.spawn(messenger.listen());
         let (seal, blind) = (Seal::new(&key, entropy), Digest::of(&[b"deskpass limits", &key]));
-        Ok(Self { prefix, channel, link, seal, blind, watchers, bus, _tasks: tasks })
+        let complaints = Complaints::new();
+        Ok(Self { prefix, channel, link, seal, complaints, blind, watchers, bus, _tasks: tasks })
     }
 
     pub(in crate::shared) async fn probe(&self) -> Result<(), StoreError> {
