@@ -50,7 +50,8 @@ impl Proxy {
         }
         let file = kept(directory.path(), &text);
         let mut command = Command::new(program("haproxy"));
-        command.arg("-db").arg("-f").arg(file).stdout(File::create(&log).unwrap());
+        let start = File::create(directory.path().join("start.log")).unwrap();
+        command.arg("-db").arg("-f").arg(file).stdout(File::create(&log).unwrap()).stderr(start);
         Self::start(command, address, log, directory)
     }
 
