@@ -15,6 +15,8 @@ use crate::harness::{Client, Place, Process, Response, Servers, request};
 const LAG: Duration = Duration::from_secs(1);
 /// How long any call may take, whatever is broken: 2.5 s, and what a busy machine takes to run this test.
 const CALL: Duration = Duration::from_millis(3_500);
+/// The slowest call of all, in milliseconds, for whoever reads the output.
+static SLOWEST: AtomicUsize = AtomicUsize::new(0);
 /// How long everything may take to be well again.
 const HEALED: Duration = Duration::from_secs(5);
 
@@ -49,6 +51,7 @@ async fn soon(within: Duration, what: &str, mut is_so: impl AsyncFnMut() -> bool
 async fn timed(client: &mut Client, bytes: &[u8]) -> Response {
     let began = Instant::now();
     let answer = client.send(bytes).await;
+    SLOWEST.fetch_max(usize::try_from(began.elapsed().as_millis()).unwrap(), Ordering::Relaxed);
     assert!(began.elapsed() < CALL, "took {:?}: {answer:?}", began.elapsed());
     answer
 }
@@ -319,6 +322,7 @@ async fn without_postgres_nothing_is_valid_and_all_heals_alone() {
             }
         }
     }
+    println!("slowest call: {} ms", SLOWEST.load(Ordering::Relaxed));
 }
 
 /// While PostgreSQL stands still, nobody waits behind somebody else who waits.

@@ -49,15 +49,26 @@ fn check_path(layout: &Layout, parts: &Parts<'_>) -> Result<(), String> {
         Layout::Single if !path.is_empty() && path.parse::<u16>().is_err() => {
             Err("what follows the host is not the number of a database".to_owned())
         }
-        Layout::Sentinel if path.is_empty() || path.contains('/') => Err("it does not name the master that the \
-                                                                          sentinels watch; write it behind the hosts, \
-                                                                          as in redis-sentinel://one:26379/MASTER"
-            .to_owned()),
+        Layout::Sentinel => check_master(path),
         Layout::Cluster if !path.is_empty() => {
             Err("something follows the hosts, and a cluster has no numbered databases".to_owned())
         }
         _ => Ok(()),
     }
+}
+
+/// The master's name, and perhaps the number of a database.
+fn check_master(path: &str) -> Result<(), String> {
+    let (master, database) = path.split_once('/').unwrap_or((path, ""));
+    if master.is_empty() {
+        return Err("it does not name the master that the sentinels watch; write it behind the hosts, as in \
+                    redis-sentinel://one:26379/MASTER"
+            .to_owned());
+    }
+    if !database.is_empty() && database.parse::<u16>().is_err() {
+        return Err("what follows the master's name is not the number of a database".to_owned());
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -73,6 +84,7 @@ mod tests {
             ("redis://redis/", "redis://redis"),
             ("redis-sentinel://:hunter2@one:26379,two/desk", "redis-sentinel://:***@one:26379,two/desk"),
             ("rediss-sentinel://[::1]:26379/desk", "rediss-sentinel://[::1]:26379/desk"),
+            ("redis-sentinel://one/desk/2", "redis-sentinel://one/desk/2"),
             ("redis-cluster://one:7000,two:7000", "redis-cluster://one:7000,two:7000"),
             ("Rediss-Cluster://desk:hunter2@one", "rediss-cluster://desk:***@one"),
         ] {
@@ -98,6 +110,7 @@ mod tests {
             ("redis://:hunter2@redis?db=1", "it has a ?"),
             ("rediss://:hunter2@redis#insecure", "it contains a #"),
             ("redis-sentinel://:hunter2@one:26379", "does not name the master"),
+            ("redis-sentinel://:hunter2@one/desk/x", "not the number of a database"),
             ("redis-sentinel://:hunter2@one:26379/", "does not name the master"),
             ("redis-sentinel://:hunter2@one:26379/desk/0", "does not name the master"),
             ("redis-cluster://:hunter2@one:7000/0", "no numbered databases"),

@@ -6,13 +6,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use deskpass_core::Timestamp;
-use deskpass_store::{Location, Mode, OpenError, Remedy, Store};
+use deskpass_store::{Location, OpenError, Remedy, Store};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::report::{Finding, Said, said};
 use crate::config::Settings;
+use crate::desk::nodes::mode;
 
 /// For each of opening and writing; a disk that takes longer is no good to anybody who waits for a page.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -22,7 +23,7 @@ pub(super) async fn check(settings: &Settings, now: Timestamp) -> Finding {
     if is_unused(&settings.data) {
         return unused(&settings.data);
     }
-    let mode = if settings.development { Mode::Development } else { Mode::Production };
+    let mode = mode(settings);
     let (location, entries) = (Location::Embedded(settings.data.clone()), settings.session.cache_entries);
     // On a thread of its own, since opening waits for the disk.
     let opening = spawn_blocking(move || Handle::current().block_on(Store::open(location, mode, entries, now)));

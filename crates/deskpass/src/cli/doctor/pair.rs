@@ -3,23 +3,23 @@
 use std::time::Duration;
 
 use deskpass_core::Timestamp;
-use deskpass_store::{Postgres, PostgresExam, Redis, RedisExam, StoreError, examine_postgres, examine_redis};
+use deskpass_store::{PostgresExam, RedisExam, StoreError, examine_postgres, examine_redis};
 use tokio::time::timeout;
 
 use super::report::{Finding, Report, Said, What, said};
 use crate::config::{SecretUrl, Settings};
+use crate::desk::nodes;
 
 /// For each of the two; whoever waits for a page does not wait longer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Nodes go by their own clocks, and by the database's in no case; apart further than this, one of them is wrong.
+/// Nodes go by their own clocks. Apart further than this, one of them is wrong; a node further off still does not start.
 const FARTHEST_APART: Duration = Duration::from_secs(5);
 const OLDEST_POSTGRES: u32 = 130_000;
 const OLDEST_REDIS: (u32, u32) = (6, 2);
 
 /// Examines both.
 pub(super) async fn check(settings: &Settings, store: &SecretUrl, now: Timestamp, report: &mut Report) {
-    let (connections, ca_file) = (settings.store.connections, settings.tls.ca_file.clone());
-    let at = Postgres { url: store.expose().to_owned(), connections, ca_file: ca_file.clone() };
+    let Some(at) = nodes::postgres(settings) else { return };
     let answer = timeout(PATIENCE, examine_postgres(&at)).await.ok();
     match report.note(What::Postgres, postgres(store, answer)) {
         Some(exam) => {
@@ -28,9 +28,8 @@ pub(super) async fn check(settings: &Settings, store: &SecretUrl, now: Timestamp
         }
         None => report.skip(&[What::Tables, What::PostgresClock]),
     }
-    let Some(shared) = &settings.shared.url else { return };
-    let (url, prefix, key) = (shared.expose().to_owned(), settings.shared.prefix.clone(), settings.sealing_key());
-    let answer = timeout(PATIENCE, examine_redis(&Redis { url, prefix, key, ca_file })).await.ok();
+    let (Some(shared), Some(at)) = (&settings.shared.url, nodes::redis(settings)) else { return };
+    let answer = timeout(PATIENCE, examine_redis(&at)).await.ok();
     match report.note(What::Redis, redis(shared, answer)) {
         Some(exam) => {
             report.note(What::Eviction, eviction(exam.eviction.as_deref()));
