@@ -280,6 +280,38 @@ on_nodes! {
         assert_eq!(pair.nodes[0].query("SELECT count(*) FROM login_log WHERE login_method = 'bind'"), ["500"]);
     }
 
+    async fn a_link_is_not_taken_away_from_under_whoever_signs_in_by_it() {
+        let pair = Pair::start().await;
+        let [mut one, _] = pair.clients().await;
+        let mut platform = pair.platform.client().await;
+        pair.nodes[0].add("user01", Role::User).await;
+        let identity = deskpass_core::EmployeeKey::from_parts("wwpartner", "partner01");
+        pair.nodes[0].auth().approve_link(identity.clone(), pair.nodes[0].key("user01")).await.unwrap();
+        let (link, cookies) = one.set_out("https://desk.example.com/h5/").await;
+        let back = platform.authorize(&link, "wwpartner/partner01").await;
+        let proof = fragment(location(&one.come_back(&back, &cookies).await), "bind_ticket");
+        one.post("/api/auth/bind", &[], &json!({ "employee_id": "user01", "bind_ticket": proof })).await.data();
+
+        let (link, cookies) = one.set_out("https://desk.example.com/h5/").await;
+        let back = platform.authorize(&link, "wwpartner/partner01").await;
+        let place = pair.nodes[0].place().clone();
+        let held = place.hold("BEGIN; SELECT 1 FROM employee FOR UPDATE").await;
+        let coming = tokio::spawn(async move { location(&one.come_back(&back, &cookies).await).to_owned() });
+        let stuck = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+        let began = Instant::now();
+        while place.query(stuck) == ["0"] {
+            assert!(began.elapsed() < Duration::from_secs(2), "nobody waits for the employee");
+        }
+        // Whoever signs in stands on the link already: it goes after them, not before.
+        let store = pair.nodes[1].auth().store.clone();
+        let removing = tokio::spawn(async move { store.remove_link(identity).await });
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert!(!removing.is_finished(), "the link went from under somebody who signs in by it");
+        drop(held);
+        assert!(coming.await.unwrap().contains("ticket="));
+        assert!(removing.await.unwrap().unwrap());
+    }
+
     async fn the_platform_is_asked_for_one_token_by_all() {
         let pair = Pair::start().await;
         let mut platform = pair.platform.client().await;

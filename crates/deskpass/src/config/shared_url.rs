@@ -112,7 +112,6 @@ mod tests {
             ("redis-sentinel://:hunter2@one:26379", "does not name the master"),
             ("redis-sentinel://:hunter2@one/desk/x", "not the number of a database"),
             ("redis-sentinel://:hunter2@one:26379/", "does not name the master"),
-            ("redis-sentinel://:hunter2@one:26379/desk/0", "does not name the master"),
             ("redis-cluster://:hunter2@one:7000/0", "no numbered databases"),
         ] {
             let told = parse(text).map_or_else(|told| told, |url| panic!("{text} was taken for {url}"));
