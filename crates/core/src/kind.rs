@@ -28,6 +28,10 @@ macro_rules! kinds {
 kinds! {
     /// The token of a full session.
     Access = "dpa_";
+    /// The token of somebody with a right password who has still to show a one-time password.
+    Half = "dph_";
+    /// A browser's cookie that says that an agent has signed in there.
+    KnownDevice = "dpd_";
     /// Collects a sign-in: its holder alone receives the token.
     Ticket = "dpt_";
     /// What a QR code shows: names a sign-in to the phone that scans it, and opens nothing.

@@ -14,12 +14,14 @@ pub enum LoginMethod {
     Oauth2,
     /// A connected corporation's person was bound to an employee.
     Bind,
+    /// An agent's own password, and a one-time password.
+    Password,
     /// A development route, without the platform.
     Dev,
 }
 
 impl LoginMethod {
-    const ALL: [Self; 4] = [Self::Qrcode, Self::Oauth2, Self::Bind, Self::Dev];
+    const ALL: [Self; 5] = [Self::Qrcode, Self::Oauth2, Self::Bind, Self::Password, Self::Dev];
 
     /// The word in records and answers.
     #[must_use]
@@ -28,6 +30,7 @@ impl LoginMethod {
             Self::Qrcode => "qrcode",
             Self::Oauth2 => "oauth2",
             Self::Bind => "bind",
+            Self::Password => "password",
             Self::Dev => "dev",
         }
     }

@@ -13,8 +13,21 @@ use crate::cache::{Cache, Proof};
 
 /// What is carried over, in an order in which nothing refers to what is not there yet. The rest is made anew by whoever
 /// opens the target, or is about the database itself.
-const TABLES: [&str; 8] =
-    ["employee", "user_role", "agent", "link", "session", "denied_token", "bind_proof", "login_log"];
+const TABLES: [&str; 13] = [
+    "employee",
+    "user_role",
+    "agent",
+    "recovery_code",
+    "guess",
+    "half_session",
+    "known_device",
+    "notice",
+    "link",
+    "session",
+    "denied_token",
+    "bind_proof",
+    "login_log",
+];
 
 /// Rows that travel together.
 const ROWS: i64 = 5_000;

@@ -13,6 +13,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (1, include_str!("../../migrations/0001_records_and_sessions.sql")),
     (2, include_str!("../../migrations/0002_platform_sign_in.sql")),
     (3, include_str!("../../migrations/0003_several_nodes.sql")),
+    (4, include_str!("../../migrations/0004_agents.sql")),
 ];
 
 /// The version that the tables have once they are up to date.
