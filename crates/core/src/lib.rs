@@ -6,6 +6,7 @@
 mod clock;
 mod employee;
 mod entropy;
+mod guesses;
 mod kind;
 mod limit;
 mod login;
@@ -14,10 +15,12 @@ mod role;
 mod secret;
 mod session;
 mod ticket;
+mod totp;
 
 pub use clock::{Clock, Timestamp};
 pub use employee::{CorpId, EmployeeId, EmployeeKey, Identified, InvalidId, Person};
 pub use entropy::{Entropy, NoEntropy};
+pub use guesses::{Guesses, Shut};
 pub use kind::{Access, BindProof, Browser, Confirm, Flow, Half, Kind, KnownDevice, Pending, ScanId, Ticket};
 pub use limit::{Debt, Rate};
 pub use login::{LoginMethod, LoginSource, UserAgent, Visitor};
@@ -26,3 +29,4 @@ pub use role::{Role, Roles};
 pub use secret::{Digest, Malformed, Sealed, Secret, exposed};
 pub use session::Session;
 pub use ticket::{Asked, Claim, OutOfStep, REPEATS, Shown, SignIn, Stage};
+pub use totp::Step;

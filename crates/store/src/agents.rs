@@ -1,30 +1,28 @@
-//! Support staff.
+//! Support staff, and what they prove themselves with when the platform cannot.
 
-use deskpass_core::{EmployeeKey, Role, Timestamp};
+mod device;
+mod guesses;
+pub(crate) mod half;
+mod known;
+mod notice;
+mod password;
+mod record;
 
-use crate::{Store, StoreError};
+use deskpass_core::Timestamp;
 
-impl Store {
-    /// The role of somebody's agent record, if they have one.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn agent_role(&self, key: EmployeeKey) -> Result<Option<Role>, StoreError> {
-        let text = "SELECT role_id FROM agent WHERE corp_id = $1 AND employee_key = $2";
-        self.database.read(move |sql| sql.first(text, &args![key.corp(), key.id()], |row| row.role(0))).await
-    }
+use crate::StoreError;
+use crate::database::Tx;
 
-    /// Makes an employee an agent; `false` when they are one already, and then nothing changes.
-    ///
-    /// # Errors
-    /// When the store fails, or there is no such employee.
-    pub async fn add_agent(&self, key: EmployeeKey, role: Role, at: Timestamp) -> Result<bool, StoreError> {
-        self.database
-            .write(move |tx| {
-                let text = "INSERT INTO agent (corp_id, employee_key, role_id, created_at) VALUES ($1, $2, $3, $4)
-                    ON CONFLICT DO NOTHING";
-                Ok(tx.execute(text, &args![key.corp(), key.id(), role, at])? == 1)
-            })
-            .await
-    }
+pub use device::{Binding, Device, PendingDevice};
+pub use guesses::Trial;
+pub use half::{Half, HalfFound};
+pub use notice::{Notice, Subject};
+pub use password::{Before, NewPassword};
+pub use record::{Agent, ListedAgent};
+
+/// Removes up to `batch` rows of each kind whose time is over, and halves that were over before `ended`; returns how many
+/// went.
+pub(crate) fn sweep(tx: &Tx<'_>, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize, StoreError> {
+    let halves = half::sweep(tx, ended, batch)?;
+    Ok(halves + known::sweep(tx, now, batch)? + guesses::sweep(tx, now, batch)? + notice::sweep(tx, now, batch)?)
 }

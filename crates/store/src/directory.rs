@@ -6,9 +6,10 @@ use deskpass_core::{EmployeeKey, Identified, Person, Role, Roles, Timestamp};
 
 use tokio::time::timeout;
 
+use crate::agents::half;
 use crate::cache::Change;
 use crate::database::{Row, Sql};
-use crate::sessions::{Ended, PATIENCE, end_all};
+use crate::sessions::{self, Ended, PATIENCE, Which};
 use crate::{Member, Store, StoreError};
 
 /// A person to be entered.
@@ -179,7 +180,9 @@ impl Store {
                     return Ok(None);
                 }
                 tx.touch(Change::Person(key.clone()));
-                end_all(tx, &key, Ended::Disabled, deny_until).map(Some)
+                let ended = sessions::end(tx, &key, Which::All, Ended::Disabled, deny_until)?;
+                half::end_all(tx, &key, Ended::Disabled, deny_until)?;
+                Ok(Some(ended))
             })
             .await
     }

@@ -10,6 +10,7 @@ mod directory;
 mod error;
 mod links;
 mod login_log;
+mod seal;
 mod sessions;
 mod shared;
 mod sweep;
@@ -23,6 +24,9 @@ use tokio::task::JoinSet;
 use crate::cache::{Cache, Proof};
 use crate::database::{Database, Sql};
 
+pub use agents::{
+    Agent, Before, Binding, Device, Half, HalfFound, ListedAgent, NewPassword, Notice, PendingDevice, Subject, Trial,
+};
 pub use cache::{Member, Standing};
 pub use database::{
     Copied, CopyError, Location, Mode, OpenError, Postgres, PostgresExam, Progress, copy, examine_postgres,
@@ -32,6 +36,7 @@ pub use directory::{Listed, NewEmployee};
 pub use error::{Cause, Remedy, StoreError};
 pub use links::Link;
 pub use login_log::{Event, LogEntry};
+pub use seal::{Seal, SealError};
 pub use sessions::{Beginning, Birth, Ended, Found, Grounds};
 pub use shared::{
     Bus, Changes, Code, Counted, Flow, Held, Lease, Limits, Perishable, PlatformToken, Pointer, Redis, RedisExam,

@@ -23,7 +23,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
 pub enum Ended {
     /// Its holder signed out.
     SignedOut,
-    /// A newer session took its place.
+    /// A newer session took its place, or what it stood on was changed.
     Kicked,
     /// Its employee was shut out.
     Disabled,
@@ -182,19 +182,50 @@ impl Store {
     }
 }
 
-/// Ends every session of an employee.
-pub(crate) fn end_all(
+/// Which sessions of an employee.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Which {
+    All,
+    AllBut(Digest),
+    ByPassword,
+    /// Those in which a role is lent.
+    Lent,
+    ByPasswordOrLent,
+}
+
+impl Which {
+    const fn condition(self) -> &'static str {
+        match self {
+            Self::All | Self::AllBut(_) => "1 = 1",
+            Self::ByPassword => "login_method = 'password'",
+            Self::Lent => "lent_role_id IS NOT NULL",
+            Self::ByPasswordOrLent => "(login_method = 'password' OR lent_role_id IS NOT NULL)",
+        }
+    }
+
+    /// The digest that is left out; no digest is empty.
+    fn but(self) -> String {
+        if let Self::AllBut(digest) = self { digest.to_text() } else { String::new() }
+    }
+}
+
+/// Ends some sessions of an employee; returns how many.
+pub(crate) fn end(
     tx: &mut Tx<'_>,
     key: &EmployeeKey,
+    which: Which,
     why: Ended,
     deny_until: Timestamp,
 ) -> Result<usize, StoreError> {
+    let (condition, but) = (which.condition(), which.but());
+    let those = format!("FROM session WHERE corp_id = $1 AND employee_key = $2 AND digest <> $3 AND {condition}");
     // All at once: somebody may have thousands.
-    let text = "INSERT INTO denied_token (digest, reason, until) SELECT digest, $3, $4 FROM session
-        WHERE corp_id = $1 AND employee_key = $2 ON CONFLICT DO NOTHING";
-    tx.execute(text, &args![key.corp(), key.id(), why.name(), deny_until])?;
-    let text = "DELETE FROM session WHERE corp_id = $1 AND employee_key = $2 RETURNING digest";
-    let ended = tx.rows(text, &args![key.corp(), key.id()], |row| row.digest(0))?;
+    let text = format!(
+        "INSERT INTO denied_token (digest, reason, until) SELECT digest, $4, $5 {those} ON CONFLICT DO NOTHING"
+    );
+    tx.execute(&text, &args![key.corp(), key.id(), &*but, why.name(), deny_until])?;
+    let text = format!("DELETE {those} RETURNING digest");
+    let ended = tx.rows(&text, &args![key.corp(), key.id(), &*but], |row| row.digest(0))?;
     let count = ended.len();
     for digest in ended {
         tx.touch(Change::Session(digest));
@@ -202,7 +233,7 @@ pub(crate) fn end_all(
     Ok(count)
 }
 
-fn deny(tx: &mut Tx<'_>, digest: Digest, why: Ended, until: Timestamp) -> Result<(), StoreError> {
+pub(crate) fn deny(tx: &mut Tx<'_>, digest: Digest, why: Ended, until: Timestamp) -> Result<(), StoreError> {
     let text = "INSERT INTO denied_token (digest, reason, until) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
     tx.execute(text, &args![digest, why.name(), until])?;
     tx.touch(Change::Session(digest));
@@ -216,13 +247,15 @@ fn find(sql: &Sql<'_>, digest: Digest) -> Result<Read, StoreError> {
     if let Some(session) = sql.first(text, &args![digest], session)? {
         return Ok(Read::Session(session));
     }
+    Ok(denied(sql, digest)?.map_or(Read::Nothing, Read::Denied))
+}
+
+/// Why a digest is on the deny list, if it is.
+pub(crate) fn denied(sql: &Sql<'_>, digest: Digest) -> Result<Option<Ended>, StoreError> {
     let text = "SELECT reason FROM denied_token WHERE digest = $1";
-    let reason = sql.first(text, &args![digest], |row| row.text(0))?;
-    let ended = reason.map(|reason| Ended::ALL.into_iter().find(|ended| ended.name() == reason));
-    Ok(match ended {
-        Some(ended) => Read::Denied(ended.ok_or_else(|| StoreError::damaged("unknown reason on the deny list"))?),
-        None => Read::Nothing,
-    })
+    let Some(reason) = sql.first(text, &args![digest], |row| row.text(0))? else { return Ok(None) };
+    let ended = Ended::ALL.into_iter().find(|ended| ended.name() == reason);
+    ended.map(Some).ok_or_else(|| StoreError::damaged("unknown reason on the deny list"))
 }
 
 fn session(row: &Row<'_>) -> Result<Session, StoreError> {

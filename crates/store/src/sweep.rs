@@ -4,7 +4,7 @@ use deskpass_core::{Digest, Timestamp};
 
 use crate::cache::Change;
 use crate::database::sweep_journal;
-use crate::{Store, StoreError, links};
+use crate::{Store, StoreError, agents, links};
 
 impl Store {
     /// Whether it is on this node to sweep, until `until`: one of all nodes does it for all.
@@ -16,8 +16,8 @@ impl Store {
         self.database.write(move |tx| Ok(tx.execute(text, &args![now, until])? == 1)).await
     }
 
-    /// Removes up to `batch` sessions that ended before `ended`, and as many deny-list entries and proofs whose time is over;
-    /// returns how many went. Small batches share the writer with sign-ins without holding them up.
+    /// Removes up to `batch` sessions that ended before `ended`, and as many of everything else whose time is over: deny-list
+    /// entries, proofs, what agents prove themselves with; returns how many went. Small batches share the writer with sign-ins without holding them up.
     ///
     /// # Errors
     /// When the store fails.
@@ -40,6 +40,7 @@ impl Store {
                     &args![now, batch],
                 )?;
                 let gone = expired.len() + forgiven + links::sweep(tx, now, batch)?;
+                let gone = gone + agents::sweep(tx, now, ended, batch)?;
                 for digest in expired.into_iter().flatten() {
                     tx.touch(Change::Swept(digest));
                 }

@@ -3,6 +3,7 @@
 use deskpass_core::{Digest, EmployeeKey, Session, Timestamp};
 
 use super::{Ended, deny};
+use crate::agents::half;
 use crate::cache::Change;
 use crate::database::Tx;
 use crate::{LogEntry, Store, StoreError, links};
@@ -33,6 +34,8 @@ pub enum Grounds {
     Proof(Digest),
     /// A link, by which this identity acts as the employee.
     Link(EmployeeKey),
+    /// A half of a sign-in, which it completes.
+    Half(Digest),
 }
 
 /// What became of a session that was to begin.
@@ -70,6 +73,7 @@ fn begin(tx: &mut Tx<'_>, birth: &Birth) -> Result<Beginning, StoreError> {
             }
         }
         Grounds::Link(identity) => links::holds(tx, identity, employee)?,
+        Grounds::Half(digest) => half::stands(tx, *digest, employee, now)?,
     };
     if !founded {
         return Ok(Beginning::Groundless);
@@ -83,8 +87,10 @@ fn begin(tx: &mut Tx<'_>, birth: &Birth) -> Result<Beginning, StoreError> {
         return again(tx, *digest, employee);
     }
     entry.write(tx)?;
-    if let Grounds::Proof(proof) = grounds {
-        links::spend(tx, *proof, employee, now)?;
+    match grounds {
+        Grounds::Proof(proof) => links::spend(tx, *proof, employee, now)?,
+        Grounds::Half(digest) => half::spend(tx, *digest)?,
+        Grounds::None | Grounds::Link(_) => {}
     }
     if let Some(at_most) = at_most {
         end_oldest(tx, employee, *digest, *at_most, *deny_until)?;

@@ -3,10 +3,10 @@
 
 mod address;
 mod bus;
+mod complaints;
 mod examine;
 mod limits;
 mod link;
-mod seal;
 mod server;
 mod watchers;
 
@@ -191,7 +191,7 @@ impl<T: Perishable + Serialize + DeserializeOwned> InRedis<T> {
 
     fn sealed(&self, key: &str, value: &T) -> Result<Vec<u8>, StoreError> {
         let text = serde_json::to_vec(value).map_err(|error| StoreError::new(Cause::Damaged, error.to_string()))?;
-        self.server.seal.close(key, &text)
+        self.server.seal.close(key, &text).map_err(|error| StoreError::shared(error.to_string()))
     }
 
     async fn replace(

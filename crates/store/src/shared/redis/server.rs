@@ -11,10 +11,10 @@ use tokio::task::JoinSet;
 
 use super::address::Address;
 use super::bus::{Bus, Messenger};
+use super::complaints::Complaints;
 use super::link::Link;
-use super::seal::{Complaints, Seal};
 use super::watchers::Watchers;
-use crate::{StoreError, tls};
+use crate::{Seal, StoreError, tls};
 
 /// How long what a probe writes is kept.
 const PROBE: Duration = Duration::from_secs(1);
@@ -91,7 +91,8 @@ impl Server {
         tasks.spawn(link.clone().keep(greeting(&prefix)));
         tasks.spawn(messenger.clone().speak());
         tasks.spawn(messenger.listen());
-        let (seal, blind) = (Seal::new(&key, entropy), Digest::of(&[b"deskpass limits", &key]));
+        let seal = Seal::new(&key, "deskpass shared store", entropy);
+        let blind = Digest::of(&[b"deskpass limits", &key]);
         let complaints = Complaints::new();
         Ok(Self { prefix, channel, link, seal, complaints, blind, watchers, bus, _tasks: tasks })
     }

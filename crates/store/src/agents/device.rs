@@ -1,0 +1,208 @@
+//! One-time-password devices and the recovery codes that stand in for them. Secrets come here sealed.
+
+use std::fmt;
+
+use deskpass_core::{Digest, EmployeeKey, Step, Timestamp};
+
+use super::Notice;
+use super::guesses::{self, Forget, Trial};
+use crate::database::{Row, Tx};
+use crate::{Store, StoreError};
+
+/// A device that is bound.
+#[derive(Clone)]
+pub struct Device {
+    /// Its secret, sealed.
+    pub sealed: String,
+    /// When it was bound.
+    pub bound_at: Timestamp,
+    /// When a code was right last.
+    pub verified_at: Option<Timestamp>,
+    /// The last step a code was accepted for.
+    pub step: Step,
+    /// Whether the platform had vouched for whoever bound it.
+    pub proven: bool,
+}
+
+/// A device that waits to be bound.
+#[derive(Clone)]
+pub struct PendingDevice {
+    /// Its secret, sealed.
+    pub sealed: String,
+    /// How long it may be bound.
+    pub until: Timestamp,
+}
+
+/// A device to be bound.
+#[derive(Clone)]
+pub struct Binding {
+    /// Whose it is.
+    pub employee: EmployeeKey,
+    /// The secret that waits to be bound, sealed.
+    pub sealed: String,
+    /// The step of the code that shows they have it.
+    pub step: Step,
+    /// Whether the platform vouches for them.
+    pub proven: bool,
+    /// The digests of the recovery codes.
+    pub recovery_codes: Vec<Digest>,
+    /// When.
+    pub at: Timestamp,
+    /// What the agent is told.
+    pub notice: Notice,
+}
+
+impl Device {
+    /// A device in the columns from `first` on.
+    pub(super) fn read(row: &Row<'_>, first: usize) -> Result<Option<Self>, StoreError> {
+        let Some(sealed) = row.maybe_text(first)? else { return Ok(None) };
+        Ok(Some(Self {
+            sealed,
+            bound_at: row.moment(first + 1)?,
+            verified_at: row.maybe_int(first + 2)?.map(Timestamp::from_millis),
+            step: Step::from_number(row.int(first + 3)?),
+            proven: row.int(first + 4)? != 0,
+        }))
+    }
+}
+
+impl PendingDevice {
+    /// A device in the columns from `first` on.
+    pub(super) fn read(row: &Row<'_>, first: usize) -> Result<Option<Self>, StoreError> {
+        let Some(sealed) = row.maybe_text(first)? else { return Ok(None) };
+        Ok(Some(Self { sealed, until: row.moment(first + 1)? }))
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device").field("bound_at", &self.bound_at).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for PendingDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingDevice").field("until", &self.until).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Binding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Binding").field("employee", &self.employee).finish_non_exhaustive()
+    }
+}
+
+const BEGIN: &str = "UPDATE agent SET otp_pending = $3, otp_pending_until = $4
+    WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND otp_secret IS NULL";
+const BIND: &str =
+    "UPDATE agent SET otp_secret = otp_pending, otp_bound_at = $4, otp_proven = $5, otp_verified_at = $4,
+    otp_step = $6, otp_pending = NULL, otp_pending_until = NULL WHERE corp_id = $1 AND employee_key = $2
+    AND disabled_at IS NULL AND otp_secret IS NULL AND otp_pending = $3 AND otp_pending_until > $4";
+const USE_STEP: &str = "UPDATE agent SET otp_step = $4, otp_verified_at = $5
+    WHERE corp_id = $1 AND employee_key = $2 AND otp_secret = $3 AND otp_step < $4";
+const UNBIND: &str = "UPDATE agent SET otp_secret = NULL, otp_bound_at = NULL, otp_proven = 0, otp_verified_at = NULL,
+    otp_step = 0 WHERE corp_id = $1 AND employee_key = $2 AND otp_secret IS NOT NULL";
+
+impl Store {
+    /// Keeps a device that waits to be bound, in place of another that does; `false`, and nothing changed, when one is bound
+    /// or there is no agent whose record counts.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn begin_device(&self, key: EmployeeKey, sealed: String, until: Timestamp) -> Result<bool, StoreError> {
+        self.database.write(move |tx| Ok(tx.execute(BEGIN, &args![key.corp(), key.id(), &*sealed, until])? == 1)).await
+    }
+
+    /// Binds the device that waits for it, with its recovery codes; `false`, and nothing changed, when another one waits or
+    /// is bound.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn bind_device(&self, binding: Binding) -> Result<bool, StoreError> {
+        self.database
+            .write(move |tx| {
+                let Binding { employee, sealed, step, proven, recovery_codes, at, notice } = &binding;
+                let (corp, id) = (employee.corp(), employee.id());
+                if tx.execute(BIND, &args![corp, id, &**sealed, *at, *proven, step.number()])? == 0 {
+                    return Ok(false);
+                }
+                forget_codes(tx, employee)?;
+                let text = "INSERT INTO recovery_code (corp_id, employee_key, digest) VALUES ($1, $2, $3)";
+                for code in recovery_codes {
+                    tx.execute(text, &args![corp, id, *code])?;
+                }
+                notice.write(tx)?;
+                Ok(true)
+            })
+            .await
+    }
+
+    /// Uses up a step of the device with this secret; `false` when it was used, or a later one, or the device is another.
+    ///
+    /// # Errors
+    /// When the store fails; then the code may not be taken for right.
+    pub async fn use_step(
+        &self,
+        key: EmployeeKey,
+        sealed: String,
+        step: Step,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.database
+            .write(move |tx| Ok(tx.execute(USE_STEP, &args![key.corp(), key.id(), &*sealed, step.number(), at])? == 1))
+            .await
+    }
+
+    /// Uses up a recovery code of the device that is bound; `false` when there is no such code.
+    ///
+    /// # Errors
+    /// When the store fails; then the code may not be taken for right.
+    pub async fn use_recovery_code(&self, key: EmployeeKey, code: Digest, at: Timestamp) -> Result<bool, StoreError> {
+        self.database
+            .write(move |tx| {
+                let text = "DELETE FROM recovery_code WHERE corp_id = $1 AND employee_key = $2 AND digest = $3";
+                if !hold_device(tx, &key)? || tx.execute(text, &args![key.corp(), key.id(), code])? == 0 {
+                    return Ok(false);
+                }
+                let text = "UPDATE agent SET otp_verified_at = $3 WHERE corp_id = $1 AND employee_key = $2";
+                tx.execute(text, &args![key.corp(), key.id(), at])?;
+                Ok(true)
+            })
+            .await
+    }
+
+    /// Takes a device away with its recovery codes, and one that waits to be bound; `false` when none was bound. The agent
+    /// is told by `notice`. Without one it was an administrator: then guesses at codes are forgotten, too.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn unbind_device(&self, key: EmployeeKey, notice: Option<Notice>) -> Result<bool, StoreError> {
+        self.database
+            .write(move |tx| {
+                let text = "UPDATE agent SET otp_pending = NULL, otp_pending_until = NULL
+                    WHERE corp_id = $1 AND employee_key = $2";
+                tx.execute(text, &args![key.corp(), key.id()])?;
+                let was_bound = tx.execute(UNBIND, &args![key.corp(), key.id()])? == 1;
+                forget_codes(tx, &key)?;
+                match &notice {
+                    None => guesses::forget(tx, &key, Forget::Trial(Trial::Otp)).map(drop)?,
+                    Some(notice) if was_bound => notice.write(tx)?,
+                    Some(_) => {}
+                }
+                Ok(was_bound)
+            })
+            .await
+    }
+}
+
+/// Whether a device is bound, and keeps that so until the transaction ends.
+fn hold_device(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool, StoreError> {
+    let text = "UPDATE agent SET otp_step = otp_step
+        WHERE corp_id = $1 AND employee_key = $2 AND otp_secret IS NOT NULL";
+    Ok(tx.execute(text, &args![key.corp(), key.id()])? == 1)
+}
+
+fn forget_codes(tx: &Tx<'_>, key: &EmployeeKey) -> Result<(), StoreError> {
+    let text = "DELETE FROM recovery_code WHERE corp_id = $1 AND employee_key = $2";
+    tx.execute(text, &args![key.corp(), key.id()]).map(drop)
+}

@@ -1,0 +1,120 @@
+//! Guesses at passwords and one-time passwords: counted before they are looked at, forgotten after a right one.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use deskpass_core::{Digest, EmployeeKey, Guesses, Shut, Timestamp};
+
+use crate::database::{Row, Tx};
+use crate::{Store, StoreError};
+
+/// What is guessed at. Each is counted apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trial {
+    /// The password, from anywhere.
+    Password,
+    /// A one-time password.
+    Otp,
+    /// The password, in a browser in which the agent has signed in before: strangers cannot use these guesses up.
+    Device(Digest),
+}
+
+/// What the names of the trials in known browsers begin with.
+const DEVICE: &str = "device:";
+
+impl Trial {
+    fn name(self) -> Cow<'static, str> {
+        match self {
+            Self::Password => "password".into(),
+            Self::Otp => "otp".into(),
+            Self::Device(digest) => format!("{DEVICE}{}", digest.to_text()).into(),
+        }
+    }
+}
+
+/// How long guesses at what nobody has are kept: so that a stranger cannot tell that nobody has it by asking again.
+const KEPT: Duration = Duration::from_hours(24);
+/// And how long those that only an administrator could unlock.
+const KEPT_LOCKED: Duration = Duration::from_hours(30 * 24);
+
+/// A count that is there is locked until the transaction ends, so that guesses that come at once are counted one after the
+/// other, on however many nodes.
+const HOLD: &str = "INSERT INTO guess (corp_id, employee_key, trial, recent, in_a_row, last_at)
+    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (corp_id, employee_key, trial) DO UPDATE SET last_at = guess.last_at
+    RETURNING recent, in_a_row, last_at";
+
+impl Store {
+    /// Counts a guess, for a name that somebody bears as for any other. Whoever is told to stay out has not been counted,
+    /// and may not look whether the guess is right.
+    ///
+    /// # Errors
+    /// When the store fails; then nobody may look either.
+    pub async fn guess(&self, key: EmployeeKey, trial: Trial, now: Timestamp) -> Result<Result<(), Shut>, StoreError> {
+        self.database
+            .write(move |tx| {
+                let (name, none) = (trial.name(), Guesses::none());
+                let (recent, in_a_row) = (i64::from(none.recent), i64::from(none.in_a_row));
+                let values = args![key.corp(), key.id(), &*name, recent, in_a_row, none.last_at];
+                let guesses = tx.first(HOLD, &values, read)?.ok_or_else(|| StoreError::damaged("a count is gone"))?;
+                let next = match guesses.another(now) {
+                    Ok(next) => next,
+                    Err(shut) => return Ok(Err(shut)),
+                };
+                let text = "UPDATE guess SET recent = $4, in_a_row = $5, last_at = $6
+                    WHERE corp_id = $1 AND employee_key = $2 AND trial = $3";
+                let (recent, in_a_row) = (i64::from(next.recent), i64::from(next.in_a_row));
+                tx.execute(text, &args![key.corp(), key.id(), &*name, recent, in_a_row, next.last_at])?;
+                Ok(Ok(()))
+            })
+            .await
+    }
+
+    /// Forgets the guesses before a right one.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn guessed_right(&self, key: EmployeeKey, trial: Trial) -> Result<(), StoreError> {
+        self.database.write(move |tx| forget(tx, &key, Forget::Trial(trial)).map(drop)).await
+    }
+}
+
+/// Which guesses at what an agent has are to be forgotten.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Forget {
+    All,
+    Trial(Trial),
+    /// Those at the password, wherever they came from.
+    AtPassword,
+}
+
+/// Forgets guesses; returns how many trials there were.
+pub(super) fn forget(tx: &Tx<'_>, key: &EmployeeKey, which: Forget) -> Result<usize, StoreError> {
+    let text = "DELETE FROM guess WHERE corp_id = $1 AND employee_key = $2";
+    match which {
+        Forget::All => tx.execute(text, &args![key.corp(), key.id()]),
+        Forget::Trial(trial) => {
+            tx.execute(&format!("{text} AND trial = $3"), &args![key.corp(), key.id(), &*trial.name()])
+        }
+        Forget::AtPassword => {
+            tx.execute(&format!("{text} AND trial <> $3"), &args![key.corp(), key.id(), &*Trial::Otp.name()])
+        }
+    }
+}
+
+/// The first three columns of a row.
+pub(super) fn read(row: &Row<'_>) -> Result<Guesses, StoreError> {
+    let number = |column| row.int(column).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+    Ok(Guesses { recent: number(0)?, in_a_row: number(1)?, last_at: row.moment(2)? })
+}
+
+/// Removes guesses at what nobody has: names without a record, browsers that are not known any more.
+pub(super) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
+    let text = "DELETE FROM guess WHERE (corp_id, employee_key, trial) IN
+        (SELECT g.corp_id, g.employee_key, g.trial FROM guess g WHERE g.last_at <= $1
+         AND (g.in_a_row < $2 OR g.last_at <= $3)
+         AND (NOT EXISTS (SELECT 1 FROM agent a WHERE a.corp_id = g.corp_id AND a.employee_key = g.employee_key)
+              OR (g.trial LIKE $4 || '%' AND NOT EXISTS
+                  (SELECT 1 FROM known_device d WHERE $4 || d.digest = g.trial AND d.employee_key = g.employee_key)))
+         LIMIT $5) AND last_at <= $1";
+    tx.execute(text, &args![now - KEPT, i64::from(Guesses::IN_A_ROW), now - KEPT_LOCKED, DEVICE, batch])
+}

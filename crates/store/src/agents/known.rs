@@ -1,0 +1,52 @@
+//! Browsers in which an agent has signed in before.
+
+use deskpass_core::{Digest, EmployeeKey, Timestamp};
+
+use crate::database::Tx;
+use crate::{Store, StoreError};
+
+impl Store {
+    /// Knows the browser that holds the value with this digest as one in which the agent has signed in. Does nothing for
+    /// whoever is no agent.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn know_device(&self, digest: Digest, key: EmployeeKey, until: Timestamp) -> Result<(), StoreError> {
+        self.database
+            .write(move |tx| {
+                let text = "INSERT INTO known_device (digest, corp_id, employee_key, expires_at)
+                    SELECT $1, corp_id, employee_key, $4 FROM agent WHERE corp_id = $2 AND employee_key = $3
+                    ON CONFLICT (digest) DO UPDATE SET corp_id = excluded.corp_id,
+                    employee_key = excluded.employee_key, expires_at = excluded.expires_at";
+                tx.execute(text, &args![digest, key.corp(), key.id(), until]).map(drop)
+            })
+            .await
+    }
+
+    /// Whether the agent has signed in before in the browser that holds the value with this digest.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn knows_device(&self, digest: Digest, key: EmployeeKey, now: Timestamp) -> Result<bool, StoreError> {
+        let text = "SELECT 1 FROM known_device
+            WHERE digest = $1 AND corp_id = $2 AND employee_key = $3 AND expires_at > $4";
+        self.database
+            .read(move |sql| {
+                Ok(sql.first(text, &args![digest, key.corp(), key.id(), now], |row| row.int(0))?.is_some())
+            })
+            .await
+    }
+}
+
+/// Forgets every browser of an agent.
+pub(super) fn forget(tx: &Tx<'_>, key: &EmployeeKey) -> Result<(), StoreError> {
+    let text = "DELETE FROM known_device WHERE corp_id = $1 AND employee_key = $2";
+    tx.execute(text, &args![key.corp(), key.id()]).map(drop)
+}
+
+/// Removes browsers whose time is over.
+pub(super) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
+    let text = "DELETE FROM known_device WHERE digest IN
+        (SELECT digest FROM known_device WHERE expires_at <= $1 LIMIT $2)";
+    tx.execute(text, &args![now, batch])
+}

@@ -1,0 +1,117 @@
+//! What agents are to be told through the platform: written with what happened, delivered when that can be done.
+
+use std::time::Duration;
+
+use deskpass_core::{EmployeeKey, Timestamp};
+
+use crate::database::{Row, Tx};
+use crate::{Store, StoreError};
+
+/// Something an agent is to be told.
+#[derive(Clone, Debug)]
+pub struct Notice {
+    /// Sixteen bytes that begin with the time, in hexadecimal.
+    pub id: String,
+    /// Whom it is for.
+    pub employee: EmployeeKey,
+    /// What happened.
+    pub subject: Subject,
+    /// From which address.
+    pub address: String,
+    /// When.
+    pub at: Timestamp,
+    /// How often somebody has set out to deliver it.
+    pub tries: i64,
+}
+
+/// What an agent is told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A one-time-password device was bound.
+    DeviceBound,
+    /// Their password was used to sign in.
+    PasswordUsed,
+    /// Their password was changed.
+    PasswordChanged,
+    /// Their one-time-password device was taken away.
+    DeviceUnbound,
+}
+
+impl Subject {
+    const ALL: [Self; 4] = [Self::DeviceBound, Self::PasswordUsed, Self::PasswordChanged, Self::DeviceUnbound];
+
+    /// The word in records.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DeviceBound => "device_bound",
+            Self::PasswordUsed => "password_used",
+            Self::PasswordChanged => "password_changed",
+            Self::DeviceUnbound => "device_unbound",
+        }
+    }
+}
+
+/// How long a notice is kept that could not be delivered.
+const KEPT: Duration = Duration::from_hours(48);
+
+/// Whoever comes second finds them put off, also where both saw them due.
+const CLAIM: &str = "UPDATE notice SET due_at = $2, tries = tries + 1 WHERE id IN
+    (SELECT id FROM notice WHERE due_at <= $1 ORDER BY due_at, id LIMIT $3) AND due_at <= $1
+    RETURNING id, corp_id, employee_key, subject, ip_address, at, tries";
+
+impl Notice {
+    pub(super) fn write(&self, tx: &Tx<'_>) -> Result<(), StoreError> {
+        let text = "INSERT INTO notice (id, corp_id, employee_key, subject, ip_address, at, tries, due_at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $6)";
+        let (corp, id) = (self.employee.corp(), self.employee.id());
+        let values = args![&*self.id, corp, id, self.subject.name(), &*self.address, self.at, self.tries];
+        tx.execute(text, &values).map(drop)
+    }
+}
+
+impl Store {
+    /// Up to `limit` notices that are due, for this node alone until `until`; then they are due again.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn claim_notices(&self, now: Timestamp, until: Timestamp, limit: i64) -> Result<Vec<Notice>, StoreError> {
+        self.database.write(move |tx| tx.rows(CLAIM, &args![now, until, limit], notice)).await
+    }
+
+    /// Puts a notice off that could not be delivered.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn put_off_notice(&self, id: String, until: Timestamp) -> Result<(), StoreError> {
+        let text = "UPDATE notice SET due_at = $2 WHERE id = $1";
+        self.database.write(move |tx| tx.execute(text, &args![&*id, until]).map(drop)).await
+    }
+
+    /// Removes a notice that was delivered, or never will be.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn drop_notice(&self, id: String) -> Result<(), StoreError> {
+        self.database.write(move |tx| tx.execute("DELETE FROM notice WHERE id = $1", &args![&*id]).map(drop)).await
+    }
+}
+
+fn notice(row: &Row<'_>) -> Result<Notice, StoreError> {
+    let subject = row.text(3)?;
+    let subject = Subject::ALL.into_iter().find(|known| known.name() == subject);
+    Ok(Notice {
+        id: row.text(0)?,
+        employee: EmployeeKey::from_parts(&row.text(1)?, &row.text(2)?),
+        subject: subject.ok_or_else(|| StoreError::damaged("a notice of nothing known"))?,
+        address: row.text(4)?,
+        at: row.moment(5)?,
+        tries: row.int(6)?,
+    })
+}
+
+/// Removes notices that are too old to be of use.
+pub(super) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
+    let text = "DELETE FROM notice WHERE id IN (SELECT id FROM notice WHERE at <= $1 LIMIT $2)";
+    tx.execute(text, &args![now - KEPT, batch])
+}

@@ -1,0 +1,129 @@
+//! Passwords: set, forgotten, and what ends with the old one.
+
+use std::fmt;
+
+use deskpass_core::{Digest, EmployeeKey, Timestamp};
+
+use super::guesses::{self, Forget};
+use super::{Notice, half, known};
+use crate::database::Tx;
+use crate::sessions::{self, Ended, Which};
+use crate::{Store, StoreError};
+
+/// A password to be set.
+#[derive(Clone)]
+pub struct NewPassword {
+    /// Whose it is.
+    pub employee: EmployeeKey,
+    /// Its hash.
+    pub hash: String,
+    /// What must be so for it to be set.
+    pub instead_of: Before,
+    /// The session that goes on; all others end.
+    pub keep: Option<Digest>,
+    /// When.
+    pub at: Timestamp,
+    /// How long the digests of those that end are denied.
+    pub deny_until: Timestamp,
+    /// What the agent is told.
+    pub notice: Notice,
+}
+
+impl fmt::Debug for NewPassword {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NewPassword").field("employee", &self.employee).finish_non_exhaustive()
+    }
+}
+
+/// What a new password takes the place of.
+#[derive(Clone)]
+pub enum Before {
+    /// There is no password.
+    Nothing,
+    /// This is the hash of the old one.
+    Hash(String),
+    /// The agent was handed the code with this digest, and it still counts.
+    SetupCode(Digest),
+}
+
+impl fmt::Debug for Before {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nothing => "Nothing",
+            Self::Hash(_) => "Hash",
+            Self::SetupCode(_) => "SetupCode",
+        })
+    }
+}
+
+const SET: &str =
+    "UPDATE agent SET password_hash = $3, password_set_at = $4, setup_code = NULL, setup_code_until = NULL
+    WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
+
+impl Store {
+    /// Sets a password, if everything is as it should be before; then the agent's other sessions and halves end, a setup
+    /// code is spent and guesses at the password are forgotten. Returns how many sessions ended; `None`, and nothing
+    /// changed, when it is not so or there is no agent whose record counts.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn set_password(&self, new: NewPassword) -> Result<Option<usize>, StoreError> {
+        self.database
+            .write(move |tx| {
+                if !replace(tx, &new)? {
+                    return Ok(None);
+                }
+                let which = new.keep.map_or(Which::All, Which::AllBut);
+                let ended = sessions::end(tx, &new.employee, which, Ended::Kicked, new.deny_until)?;
+                half::end_all(tx, &new.employee, Ended::Kicked, new.deny_until)?;
+                guesses::forget(tx, &new.employee, Forget::AtPassword)?;
+                new.notice.write(tx)?;
+                Ok(Some(ended))
+            })
+            .await
+    }
+
+    /// Forgets an agent's password and keeps the digest of the code with which they may set another. What began with the
+    /// old one ends: sessions, halves, and what is known of their browsers. Returns how many sessions ended, `None` when
+    /// there is no such agent.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn reset_password(
+        &self,
+        key: EmployeeKey,
+        setup_code: Digest,
+        until: Timestamp,
+        deny_until: Timestamp,
+    ) -> Result<Option<usize>, StoreError> {
+        self.database
+            .write(move |tx| {
+                let text = "UPDATE agent SET password_hash = NULL, password_set_at = NULL, setup_code = $3,
+                    setup_code_until = $4 WHERE corp_id = $1 AND employee_key = $2";
+                if tx.execute(text, &args![key.corp(), key.id(), setup_code, until])? == 0 {
+                    return Ok(None);
+                }
+                let ended = sessions::end(tx, &key, Which::ByPassword, Ended::Kicked, deny_until)?;
+                half::end_all(tx, &key, Ended::Kicked, deny_until)?;
+                known::forget(tx, &key)?;
+                Ok(Some(ended))
+            })
+            .await
+    }
+}
+
+/// Puts the hash in the place of what was there, if that is as it should be.
+fn replace(tx: &Tx<'_>, new: &NewPassword) -> Result<bool, StoreError> {
+    let (corp, id, hash) = (new.employee.corp(), new.employee.id(), &*new.hash);
+    let changed = match &new.instead_of {
+        Before::Nothing => tx.execute(&format!("{SET} AND password_hash IS NULL"), &args![corp, id, hash, new.at])?,
+        Before::Hash(old) => {
+            tx.execute(&format!("{SET} AND password_hash = $5"), &args![corp, id, hash, new.at, &**old])?
+        }
+        Before::SetupCode(code) => {
+            let text = format!("{SET} AND setup_code = $5 AND setup_code_until > $4");
+            tx.execute(&text, &args![corp, id, hash, new.at, *code])?
+        }
+    };
+    Ok(changed == 1)
+}

@@ -1,0 +1,250 @@
+//! Who is an agent, and as what.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use deskpass_core::{EmployeeKey, Guesses, Role, Shut, Timestamp};
+
+use super::guesses::{self, Forget};
+use super::{Device, PendingDevice, half, known};
+use crate::database::{Row, Sql, Tx};
+use crate::sessions::{self, Ended, Which};
+use crate::{Store, StoreError};
+
+/// An employee's agent record.
+#[derive(Clone)]
+pub struct Agent {
+    /// Whose it is.
+    pub key: EmployeeKey,
+    /// The role they act in when none was assigned to them.
+    pub role: Role,
+    /// Whether the record does not count.
+    pub disabled: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// The hash of their password, when they have one.
+    pub password: Option<String>,
+    /// Their one-time-password device, when one is bound.
+    pub device: Option<Device>,
+    /// The device that waits to be bound.
+    pub pending: Option<PendingDevice>,
+    /// How many recovery codes are left.
+    pub recovery_codes: usize,
+    /// How long the code counts with which they may set a password, when they were handed one.
+    pub setup_code_until: Option<Timestamp>,
+}
+
+impl fmt::Debug for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agent").field("key", &self.key).field("role", &self.role).finish_non_exhaustive()
+    }
+}
+
+/// An agent as a list shows them.
+#[derive(Clone, Debug)]
+pub struct ListedAgent {
+    /// The record.
+    pub agent: Agent,
+    /// The identifier as the corporation writes it.
+    pub employee_id: String,
+    /// Display name.
+    pub name: String,
+    /// Whether the employee is shut out.
+    pub employee_disabled: bool,
+    /// Whether something of theirs was guessed at so often that only an administrator can unlock it.
+    pub locked: bool,
+    /// Until when something of theirs cannot be guessed at, where that ends by itself.
+    pub shut_until: Option<Timestamp>,
+}
+
+const COLUMNS: &str = "SELECT a.corp_id, a.employee_key, a.role_id, a.disabled_at, a.created_at, a.password_hash,
+    a.otp_secret, a.otp_bound_at, a.otp_verified_at, a.otp_step, a.otp_proven, a.otp_pending, a.otp_pending_until,
+    a.setup_code_until, (SELECT COUNT(*) FROM recovery_code r WHERE r.corp_id = a.corp_id
+    AND r.employee_key = a.employee_key), e.employee_id, e.name, e.disabled_at
+    FROM agent a JOIN employee e ON e.corp_id = a.corp_id AND e.employee_key = a.employee_key";
+
+impl Store {
+    /// Somebody's agent record, if they have one.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn agent(&self, key: EmployeeKey) -> Result<Option<Agent>, StoreError> {
+        let text = format!("{COLUMNS} WHERE a.corp_id = $1 AND a.employee_key = $2");
+        self.database.read(move |sql| sql.first(&text, &args![key.corp(), key.id()], agent)).await
+    }
+
+    /// The role of somebody's agent record, if they have one that counts.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn agent_role(&self, key: EmployeeKey) -> Result<Option<Role>, StoreError> {
+        let text = "SELECT role_id FROM agent WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
+        self.database.read(move |sql| sql.first(text, &args![key.corp(), key.id()], |row| row.role(0))).await
+    }
+
+    /// Makes an employee an agent; `false` when they are one already, and then nothing changes.
+    ///
+    /// # Errors
+    /// When the store fails, or there is no such employee.
+    pub async fn add_agent(&self, key: EmployeeKey, role: Role, at: Timestamp) -> Result<bool, StoreError> {
+        self.database
+            .write(move |tx| {
+                let text = "INSERT INTO agent (corp_id, employee_key, role_id, created_at) VALUES ($1, $2, $3, $4)
+                    ON CONFLICT DO NOTHING";
+                Ok(tx.execute(text, &args![key.corp(), key.id(), role, at])? == 1)
+            })
+            .await
+    }
+
+    /// The agents, in the order of corporation and identifier, at most `limit` starting after `after`.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn agents(
+        &self,
+        after: Option<EmployeeKey>,
+        limit: i64,
+        now: Timestamp,
+    ) -> Result<Vec<ListedAgent>, StoreError> {
+        self.database
+            .read(move |sql| {
+                let (corp, id) = after.as_ref().map_or(("", ""), |key| (key.corp(), key.id()));
+                let text = format!(
+                    "{COLUMNS} WHERE (a.corp_id, a.employee_key) > ($1, $2) ORDER BY a.corp_id, a.employee_key LIMIT $3"
+                );
+                let mut page = sql.rows(&text, &args![corp, id, limit], listed)?;
+                let Some(last) = page.last().map(|listed| listed.agent.key.clone()) else { return Ok(page) };
+                let shut = shut(sql, (corp, id), &last, now)?;
+                for listed in &mut page {
+                    (listed.locked, listed.shut_until) = shut.get(&listed.agent.key).copied().unwrap_or_default();
+                }
+                Ok(page)
+            })
+            .await
+    }
+
+    /// Gives an agent another role and ends their sessions in which one is lent; returns how many ended, `None` when there
+    /// is no such agent.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn set_agent_role(
+        &self,
+        key: EmployeeKey,
+        role: Role,
+        deny_until: Timestamp,
+    ) -> Result<Option<usize>, StoreError> {
+        self.database
+            .write(move |tx| {
+                let text = "UPDATE agent SET role_id = $3 WHERE corp_id = $1 AND employee_key = $2";
+                if tx.execute(text, &args![key.corp(), key.id(), role])? == 0 {
+                    return Ok(None);
+                }
+                sessions::end(tx, &key, Which::Lent, Ended::Kicked, deny_until).map(Some)
+            })
+            .await
+    }
+
+    /// Has a record not count and ends what stands on it: sessions begun by password or with a lent role, halves, and what
+    /// is known of the agent's browsers. Returns how many sessions ended, `None` when there is no such agent.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn disable_agent(
+        &self,
+        key: EmployeeKey,
+        at: Timestamp,
+        deny_until: Timestamp,
+    ) -> Result<Option<usize>, StoreError> {
+        self.database
+            .write(move |tx| {
+                let text = "UPDATE agent SET disabled_at = $3 WHERE corp_id = $1 AND employee_key = $2";
+                if tx.execute(text, &args![key.corp(), key.id(), at])? == 0 {
+                    return Ok(None);
+                }
+                let ended = sessions::end(tx, &key, Which::ByPasswordOrLent, Ended::Disabled, deny_until)?;
+                half::end_all(tx, &key, Ended::Disabled, deny_until)?;
+                known::forget(tx, &key)?;
+                Ok(Some(ended))
+            })
+            .await
+    }
+
+    /// Has a record count again; `false` when there is no such agent.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn enable_agent(&self, key: EmployeeKey) -> Result<bool, StoreError> {
+        let text = "UPDATE agent SET disabled_at = NULL WHERE corp_id = $1 AND employee_key = $2";
+        self.database.write(move |tx| Ok(tx.execute(text, &args![key.corp(), key.id()])? == 1)).await
+    }
+
+    /// Forgets all guesses at what an agent has; whether there were any, `None` when there is no such agent.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn unlock_agent(&self, key: EmployeeKey) -> Result<Option<bool>, StoreError> {
+        self.database
+            .write(move |tx| {
+                let text = "SELECT 1 FROM agent WHERE corp_id = $1 AND employee_key = $2";
+                if tx.first(text, &args![key.corp(), key.id()], |row| row.int(0))?.is_none() {
+                    return Ok(None);
+                }
+                Ok(Some(guesses::forget(tx, &key, Forget::All)? > 0))
+            })
+            .await
+    }
+}
+
+/// Whether the record counts, and keeps that so until the transaction ends.
+pub(super) fn hold(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool, StoreError> {
+    let text = "UPDATE agent SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
+    Ok(tx.execute(text, &args![key.corp(), key.id()])? == 1)
+}
+
+fn agent(row: &Row<'_>) -> Result<Agent, StoreError> {
+    Ok(Agent {
+        key: EmployeeKey::from_parts(&row.text(0)?, &row.text(1)?),
+        role: row.role(2)?,
+        disabled: !row.is_null(3)?,
+        created_at: row.moment(4)?,
+        password: row.maybe_text(5)?,
+        device: Device::read(row, 6)?,
+        pending: PendingDevice::read(row, 11)?,
+        setup_code_until: row.maybe_int(13)?.map(Timestamp::from_millis),
+        recovery_codes: usize::try_from(row.int(14)?).unwrap_or(0),
+    })
+}
+
+fn listed(row: &Row<'_>) -> Result<ListedAgent, StoreError> {
+    Ok(ListedAgent {
+        agent: agent(row)?,
+        employee_id: row.text(15)?,
+        name: row.text(16)?,
+        employee_disabled: !row.is_null(17)?,
+        locked: false,
+        shut_until: None,
+    })
+}
+
+/// Of all names after `after` and up to `last`, those that are locked, and until when the others are shut.
+fn shut(
+    sql: &Sql<'_>,
+    (corp, id): (&str, &str),
+    last: &EmployeeKey,
+    now: Timestamp,
+) -> Result<HashMap<EmployeeKey, (bool, Option<Timestamp>)>, StoreError> {
+    let text = "SELECT recent, in_a_row, last_at, corp_id, employee_key FROM guess
+        WHERE (corp_id, employee_key) > ($1, $2) AND (corp_id, employee_key) <= ($3, $4)";
+    let read = |row: &Row<'_>| Ok((EmployeeKey::from_parts(&row.text(3)?, &row.text(4)?), guesses::read(row)?));
+    let mut shut = HashMap::<_, (bool, Option<Timestamp>)>::new();
+    for (key, guesses) in sql.rows(text, &args![corp, id, last.corp(), last.id()], read)? {
+        let (locked, until) = shut.entry(key).or_default();
+        match Guesses::another(guesses, now) {
+            Ok(_) => {}
+            Err(Shut::For(span)) => *until = (*until).max(Some(now + span)),
+            Err(Shut::UntilUnlocked) => *locked = true,
+        }
+    }
+    Ok(shut)
+}

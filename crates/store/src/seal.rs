@@ -1,0 +1,102 @@
+//! What is kept in a place that others may read or write to is sealed: nobody reads or makes it without our key.
+
+use std::fmt;
+
+use chacha20poly1305::aead::{Aead as _, KeyInit as _, Payload};
+use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
+use deskpass_core::{Digest, Entropy, NoEntropy};
+
+const NONCE: usize = 24;
+
+/// Closes and opens records.
+pub struct Seal {
+    cipher: XChaCha20Poly1305,
+    entropy: Entropy,
+}
+
+/// Why a record could not be closed.
+#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum SealError {
+    /// There are no random bytes to be had.
+    #[error(transparent)]
+    NoEntropy(#[from] NoEntropy),
+    /// It is longer than anything we keep.
+    #[error("a record is too long to be sealed")]
+    TooLong,
+}
+
+impl Seal {
+    /// A seal of its own for each purpose, all from one key.
+    #[must_use]
+    pub fn new(key: &[u8; 32], purpose: &str, entropy: Entropy) -> Self {
+        let key = Digest::of(&[purpose.as_bytes(), key]);
+        Self { cipher: XChaCha20Poly1305::new(&Key::from(*key.bytes())), entropy }
+    }
+
+    /// Closes a record under its name: it opens under no other.
+    ///
+    /// # Errors
+    /// When there are no random bytes, or the record is too long.
+    pub fn close(&self, name: &str, bytes: &[u8]) -> Result<Vec<u8>, SealError> {
+        let nonce: [u8; NONCE] = self.entropy.bytes()?;
+        let payload = Payload { msg: bytes, aad: name.as_bytes() };
+        let closed = self.cipher.encrypt(&XNonce::from(nonce), payload).map_err(|_| SealError::TooLong)?;
+        Ok([nonce.as_slice(), &closed].concat())
+    }
+
+    /// What was closed under this name; `None` for anything else.
+    #[must_use]
+    pub fn open(&self, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+        let (nonce, closed) = bytes.split_first_chunk::<NONCE>()?;
+        self.cipher.decrypt(&XNonce::from(*nonce), Payload { msg: closed, aad: name.as_bytes() }).ok()
+    }
+}
+
+impl fmt::Debug for Seal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Seal")
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    fn seal(key: u8, purpose: &str) -> Seal {
+        Seal::new(&[key; 32], purpose, Entropy::system())
+    }
+
+    #[test]
+    fn only_what_was_closed_under_this_name_key_and_purpose_opens() {
+        let ours = seal(7, "tests");
+        let closed = ours.close("a", b"text").unwrap();
+        assert_eq!(ours.open("a", &closed).as_deref(), Some(b"text".as_slice()));
+        assert_eq!(ours.open("b", &closed), None);
+        assert_eq!(seal(8, "tests").open("a", &closed), None);
+        assert_eq!(seal(7, "other tests").open("a", &closed), None);
+        for at in 0..closed.len() {
+            let changed: Vec<u8> =
+                closed.iter().enumerate().map(|(here, byte)| if here == at { byte ^ 1 } else { *byte }).collect();
+            assert_eq!(ours.open("a", &changed), None, "changed at {at}");
+            assert_eq!(ours.open("a", closed.get(..at).unwrap()), None, "cut at {at}");
+        }
+        assert_ne!(ours.close("a", b"text").unwrap(), closed, "nothing shows that two records are alike");
+    }
+
+    #[test]
+    fn nothing_is_closed_without_random_bytes() {
+        let dry = Seal::new(&[7; 32], "tests", Entropy::from_fn(|_| Err(NoEntropy)));
+        assert_eq!(dry.close("a", b"text"), Err(SealError::NoEntropy(NoEntropy)));
+    }
+
+    /// Nodes of the version before seal with the key that this makes.
+    #[test]
+    fn what_the_version_before_sealed_opens() {
+        let key = Digest::of(&[b"deskpass shared store", &[7; 32]]);
+        let cipher = XChaCha20Poly1305::new(&Key::from(*key.bytes()));
+        let closed = cipher.encrypt(&XNonce::from([1; NONCE]), Payload { msg: b"text", aad: b"a" }).unwrap();
+        let record = [[1; NONCE].as_slice(), &closed].concat();
+        assert_eq!(seal(7, "deskpass shared store").open("a", &record).as_deref(), Some(b"text".as_slice()));
+    }
+}
