@@ -81,7 +81,7 @@ on_every_store! {
     }
 
     async fn every_row_of_the_table_has_the_limit_it_says() {
-        let three = ["qrcode", "oauth_url", "sign_in", "scan_status", "bind", "verify"];
+        let three = ["qrcode", "oauth_url", "sign_in", "scan_status", "bind", "agents_login", "otp", "verify"];
         let three = three.map(|name| (&*format!("limits.{name}").leak(), "3/min"));
         let desk = production(&three).await;
         let mut client = desk.client().await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::harness::{Client, Process, TestDesk, request, settings};
+use crate::harness::{Client, PRODUCTION, Process, TestDesk, binary, request, settings, with_settings};
 
 const DEV: (&str, &str) = ("development.enabled", "true");
 
@@ -159,4 +159,19 @@ async fn idle_connections_do_not_hold_up_the_end() {
         idle.push(client);
     }
     tokio::time::timeout(Duration::from_secs(5), desk.stop()).await.unwrap();
+}
+
+#[test]
+fn weak_settings_are_told_at_the_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let told = |fallback| {
+        let mut command = binary();
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(directory.path());
+        with_settings(&mut command, PRODUCTION.into_iter().chain([("server.settle", "0s")]));
+        with_settings(&mut command, [("agents.password_fallback", fallback)]);
+        let (code, log) = Process::spawn(command).terminate();
+        assert_eq!(code, Some(0), "{log}");
+        log.contains("agents.password_fallback is always")
+    };
+    assert!(told("always") && !told("outage"));
 }

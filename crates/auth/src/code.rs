@@ -346,6 +346,7 @@ mod tests {
             Refusal::NotAMember,
             Refusal::Over,
             Refusal::Exists,
+            Refusal::NotAnAgent,
         ] {
             assert!(matches!(elsewhere(Err(refusal.clone().into())), Err(Error::Refused(same)) if same == refusal));
         }

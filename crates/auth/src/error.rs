@@ -3,7 +3,7 @@
 //! A refusal is raised on purpose and reaches the client as it is. Everything else is internal: errors of the store and of the
 //! platform turn into [`Internal`] by `?` and can never become a refusal.
 
-use deskpass_core::{NoEntropy, Role};
+use deskpass_core::{NoEntropy, Role, Shut, Weakness};
 use deskpass_store::{Ended, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +58,65 @@ pub enum Refusal {
     /// The object is there already.
     #[error("exists already")]
     Exists,
+    /// The operation needs a fresh one-time password.
+    #[error("one-time password needed")]
+    OtpNeeded,
+    /// The one-time password is wrong, or was used.
+    #[error("one-time password wrong")]
+    OtpWrong,
+    /// There is no device that makes one-time passwords.
+    #[error("no device")]
+    NoDevice,
+    /// There is one already.
+    #[error("device bound already")]
+    DeviceBound,
+    /// What is to be bound was never set up, is too old, or was replaced.
+    #[error("setup over")]
+    SetupOver,
+    /// The password is wrong, or nobody bears that name.
+    #[error("password wrong")]
+    PasswordWrong,
+    /// The agent has no password yet.
+    #[error("no password")]
+    NoPassword,
+    /// Too many guesses were wrong. Each node knows that by itself.
+    #[error("shut: {0:?}")]
+    #[serde(skip)]
+    Shut(Shut),
+    /// The new password is too easy to guess. Only whoever chose it is told.
+    #[error("weak password: {0:?}")]
+    #[serde(skip)]
+    Weak(Weakness),
+    /// The new password is the old one.
+    #[error("same password")]
+    SamePassword,
+    /// A password is changed by whoever knows the old one.
+    #[error("old password needed")]
+    OldPasswordNeeded,
+    /// They do not know it.
+    #[error("old password wrong")]
+    OldPasswordWrong,
+    /// The code for setting a password is wrong, used or too old.
+    #[error("setup code not good")]
+    SetupCode,
+    /// A first password needs more than this session says.
+    #[error("not proven")]
+    NotProven,
+    /// Nobody signs in with a password.
+    #[error("passwords are off")]
+    PasswordOff,
+    /// Nobody signs in with a password while the platform can be reached.
+    #[error("the platform works")]
+    PlatformWorks,
+    /// It is for agents.
+    #[error("not an agent")]
+    NotAnAgent,
+    /// It is for another active role.
+    #[error("not permitted")]
+    NotPermitted,
+    /// As many passwords are being looked at as there is room for.
+    #[error("busy")]
+    Busy,
 }
 
 /// What is wrong with a token.
@@ -73,6 +132,8 @@ pub enum TokenProblem {
     Expired,
     /// It was ended before its time.
     Ended(Ended),
+    /// It is good for completing a sign-in, and for nothing else.
+    HalfAuthenticated,
 }
 
 impl TokenProblem {
@@ -85,6 +146,7 @@ impl TokenProblem {
             Self::Unknown => "unknown",
             Self::Expired => "expired",
             Self::Ended(ended) => ended.name(),
+            Self::HalfAuthenticated => "half_authenticated",
         }
     }
 }

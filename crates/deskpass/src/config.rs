@@ -44,8 +44,8 @@ pub use resolved::{Resolved, resolve};
 pub use secret::{EncryptionKey, SecretText};
 pub use secret_url::SecretUrl;
 pub use settings::{
-    Bind, BindMode, DefaultRole, Language, Limits, Log, LogFormat, LogLevel, Platform, Server, Session, Settings,
-    Shared, Store, Tls,
+    Agents, Bind, BindMode, DefaultRole, Language, Limits, Log, LogFormat, LogLevel, PasswordFallback, Platform,
+    Server, Session, Settings, Shared, Store, Tls,
 };
 pub use sources::{Override, Sources};
 

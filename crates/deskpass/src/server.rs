@@ -67,6 +67,9 @@ impl Server {
         let mode = if desk.settings.development { "development" } else { "production" };
         let (address, data) = (desk.settings.listen, desk.settings.data.display());
         tracing::info!(version = env!("CARGO_PKG_VERSION"), mode, %address, %data, "started");
+        for caution in desk.settings.cautions() {
+            tracing::warn!("{caution}");
+        }
         let mut chores = JoinSet::new();
         chores.spawn(upkeep(desk.clone()));
         if let Some(errands) = errands {

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use super::problem::{ConfigError, Problem};
 use super::resolved::Resolved;
 use super::rules;
-use super::settings::{Bind, BindChoice, Limits, Log, Platform, Server, Session, Settings, Shared, Store, Tls};
+use super::settings::{Agents, Bind, BindChoice, Limits, Log, Platform, Server, Session, Settings, Shared, Store, Tls};
 
 impl Resolved {
     /// Judges the settings as a whole.
@@ -52,6 +52,7 @@ fn settings(resolved: &Resolved) -> Option<Settings> {
         platform: platform(resolved)?,
         session: session(resolved)?,
         bind: bind(resolved)?,
+        agents: Agents { password_fallback: resolved.get("agents.password_fallback")? },
         limits: limits(resolved)?,
         server: server(resolved)?,
         log: Log { level: resolved.get("log.level")?, format: resolved.get("log.format")? },
@@ -93,6 +94,8 @@ fn limits(resolved: &Resolved) -> Option<Limits> {
         sign_in: resolved.get("limits.sign_in")?,
         scan_status: resolved.get("limits.scan_status")?,
         bind: resolved.get("limits.bind")?,
+        agents_login: resolved.get("limits.agents_login")?,
+        otp: resolved.get("limits.otp")?,
         verify: resolved.get("limits.verify")?,
     })
 }

@@ -46,6 +46,8 @@ pub struct Settings {
     pub session: Session,
     /// Binding identities of connected corporations.
     pub bind: Bind,
+    /// Support staff and their passwords.
+    pub agents: Agents,
     /// How often clients may ask.
     pub limits: Limits,
     /// Limits and patience of the HTTP server.
@@ -68,6 +70,22 @@ impl Settings {
     #[must_use]
     pub fn place(&self) -> String {
         self.store.url.as_ref().map_or_else(|| self.data.display().to_string(), ToString::to_string)
+    }
+
+    /// What an operator should know about settings that are allowed and weaker than they need be.
+    #[must_use]
+    pub fn cautions(&self) -> Vec<&'static str> {
+        let open = self.bind.mode == BindMode::Open;
+        let passwords = self.agents.password_fallback == PasswordFallback::Always;
+        let cautions = [
+            (open, "bind.mode is open: whoever is in bind.networks can sign in as any employee, without a proof"),
+            (
+                passwords,
+                "agents.password_fallback is always: agents sign in with a password although the platform works",
+            ),
+        ];
+        // Development mode says of itself that anyone can be anyone.
+        cautions.into_iter().filter(|(weak, _)| *weak && !self.development).map(|(_, words)| words).collect()
     }
 
     /// The same settings, once a free port was taken: what was made from the address asked for follows.
@@ -160,6 +178,13 @@ pub enum BindMode {
     Off,
 }
 
+/// Support staff and their passwords.
+#[derive(Clone, Debug)]
+pub struct Agents {
+    /// When a password will do.
+    pub password_fallback: PasswordFallback,
+}
+
 /// How often clients may ask; `None` is as often as they like.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -175,6 +200,10 @@ pub struct Limits {
     pub scan_status: Option<Rate>,
     /// Binding, by address.
     pub bind: Option<Rate>,
+    /// Sign-ins of agents, by address.
+    pub agents_login: Option<Rate>,
+    /// Everything about one-time passwords, together, by address.
+    pub otp: Option<Rate>,
     /// Tokens that are not good, by address.
     pub verify: Option<Rate>,
 }
@@ -260,6 +289,18 @@ impl BindChoice {
             Self::Open => BindMode::Open,
             Self::Off => BindMode::Off,
         }
+    }
+}
+
+choice! {
+    /// When agents may sign in with a password instead of through the platform.
+    pub enum PasswordFallback {
+        /// Whenever they like.
+        Always = "always",
+        /// While the platform cannot be reached.
+        Outage = "outage",
+        /// Never.
+        Off = "off",
     }
 }
 

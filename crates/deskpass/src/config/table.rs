@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::key::Fallback::{Optional, PerProfile, RequiredInProduction, Same};
 use super::key::{Fallback, Key};
 use super::kind::Kind;
-use super::settings::{BindChoice, DefaultRole, Language, LogFormat, LogLevel};
+use super::settings::{BindChoice, DefaultRole, Language, LogFormat, LogLevel, PasswordFallback};
 
 /// Loopback and private ranges: where proxies and operators sit unless told otherwise.
 const NEAR: &str = "127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7,fe80::/10";
@@ -53,8 +53,10 @@ pub(super) static KEYS: &[Key] = &[
         "encryption_key",
         Kind::EncryptionKey,
         RequiredInProduction { development: None, example: "" },
-        "Encrypts what must be readable again: everything that is left in Redis is sealed with it, so all \
-         nodes need the same one. Keep a copy. Changing it ends sign-ins that are under way, and no sessions.",
+        "Encrypts what must be readable again: everything that is left in Redis, and agents' one-time-password \
+         devices. Their recovery codes and passwords count only together with it. All nodes need the same one. \
+         Keep a copy, and not with the backups: whoever loses or changes it must reset the device and the password \
+         of every agent. Changing it also ends sign-ins that are under way, and no sessions.",
     ),
     key(
         "trusted_proxies",
@@ -220,6 +222,13 @@ pub(super) static KEYS: &[Key] = &[
         "The networks that may call bind when it is open outside development mode.",
     ),
     key(
+        "agents.password_fallback",
+        Kind::Choice(PasswordFallback::WORDS),
+        PerProfile { development: "always", production: "outage" },
+        "When agents may sign in with a password and a one-time password instead of through the platform: always, \
+         only while the platform cannot be reached (outage), or never (off).",
+    ),
+    key(
         "limits.enabled",
         Kind::Flag,
         PerProfile { development: "false", production: "true" },
@@ -249,6 +258,19 @@ pub(super) static KEYS: &[Key] = &[
          address.",
     ),
     key("limits.bind", Kind::Rate, Same("20/min"), "Calls of bind from one address."),
+    key(
+        "limits.agents_login",
+        Kind::Rate,
+        Same("10/min"),
+        "Sign-ins of agents through agents/login from one address. Wrong passwords are counted for each agent besides, \
+         whatever the limits.",
+    ),
+    key(
+        "limits.otp",
+        Kind::Rate,
+        Same("10/min"),
+        "Calls about one-time passwords (otp-setup, otp-bind, otp-verify and the like) from one address, all together.",
+    ),
     key(
         "limits.verify",
         Kind::Rate,

@@ -9,7 +9,6 @@ use axum::BoxError;
 use axum::body::Body;
 use axum::extract::FromRef;
 use axum::response::{IntoResponse as _, Response};
-use deskpass_auth::Refusal;
 use futures_util::FutureExt as _;
 use hyper::body::{Body as HttpBody, Bytes};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -135,19 +134,11 @@ impl Answerer {
         let body = match outcome {
             Outcome::Data(envelope) | Outcome::No(envelope) => envelope::success(envelope, asked.id()),
             Outcome::Failure(failure) => {
-                let telling = self.tell(&failure, asked);
+                let mut telling = self.tell(&failure, asked);
                 *response.status_mut() = telling.status;
-                match &failure {
-                    Failure::Limited(wait) => {
-                        response.headers_mut().insert(header::RETRY_AFTER, failure::seconds(*wait).into());
-                    }
-                    Failure::Refused(Refusal::Token(_)) => {
-                        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-                    }
-                    Failure::NoSuchMethod => {
-                        response.headers_mut().insert(header::ALLOW, self.allowed(asked));
-                    }
-                    _ => {}
+                response.headers_mut().extend(telling.header.take());
+                if let Failure::NoSuchMethod = failure {
+                    response.headers_mut().insert(header::ALLOW, self.allowed(asked));
                 }
                 envelope::failure(&telling, asked.id())
             }

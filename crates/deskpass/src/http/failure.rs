@@ -10,7 +10,7 @@ use deskpass_auth::{Error, Internal, Refusal};
 use deskpass_store::Cause as StoreCause;
 use deskpass_wecom::Error as PlatformError;
 
-pub(super) use telling::{Telling, Telltale, seconds};
+pub(super) use telling::{Telling, Telltale};
 
 use super::envelope::Outcome;
 use super::fields::Problems;

@@ -31,6 +31,10 @@ pub enum Limit {
     ScanStatus,
     /// A client binds.
     Bind,
+    /// A client signs an agent in.
+    AgentsLogin,
+    /// A client does anything about one-time passwords.
+    Otp,
     /// A client shows tokens that are not good. Those that are cost nothing.
     Verify,
 }
@@ -52,6 +56,8 @@ impl Limit {
             Self::SignIn => limits.sign_in,
             Self::ScanStatus => limits.scan_status,
             Self::Bind => limits.bind,
+            Self::AgentsLogin => limits.agents_login,
+            Self::Otp => limits.otp,
             Self::Verify => limits.verify,
         };
         rate.filter(|_| limits.enabled)
@@ -66,6 +72,8 @@ impl Limit {
             Self::SignIn => b"sign_in",
             Self::ScanStatus => b"scan_status",
             Self::Bind => b"bind",
+            Self::AgentsLogin => b"agents_login",
+            Self::Otp => b"otp",
             Self::Verify => b"verify",
         }
     }

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use deskpass_core::Rate;
+
 use super::super::table::KEYS;
-use super::super::{BindMode, Language, LogFormat, LogLevel, SecretUrl};
+use super::super::{BindMode, Language, LogFormat, LogLevel, PasswordFallback, SecretUrl};
 use super::{ENCRYPTION_KEY, Given};
 
 #[test]
@@ -19,6 +21,7 @@ fn development_runs_without_any_setting() {
     assert_eq!(settings.session.max_per_employee, None);
     assert_eq!(settings.session.cache_entries, 1_000_000);
     assert_eq!(settings.bind.mode, BindMode::Open);
+    assert_eq!(settings.agents.password_fallback, PasswordFallback::Always);
     assert!(!settings.limits.enabled);
     assert_eq!(settings.server.max_body, 65_536);
     assert_eq!(settings.server.settle, Duration::ZERO);
@@ -32,9 +35,28 @@ fn production_has_its_own_defaults() {
     let settings = Given::production().settings();
     assert_eq!(settings.session.max_per_employee.map(usize::from), Some(20));
     assert_eq!(settings.bind.mode, BindMode::Proof);
+    assert_eq!(settings.agents.password_fallback, PasswordFallback::Outage);
     assert!(settings.limits.enabled);
+    let ten_a_minute = Rate::new(10, Duration::from_mins(1));
+    assert_eq!((settings.limits.agents_login, settings.limits.otp), (ten_a_minute, ten_a_minute));
     assert_eq!(settings.server.settle, Duration::from_secs(5));
     assert_eq!(settings.log.format, LogFormat::Json);
+}
+
+#[test]
+fn weak_settings_are_told_in_production() {
+    let networks = [("bind.mode", "open"), ("bind.networks", "192.0.2.0/24"), ("trusted_proxies", "192.0.2.9")];
+    let open = |given: Given| networks.into_iter().fold(given, |given, (key, value)| given.flag(key, value, "--flag"));
+    let always = |given: Given| given.flag("agents.password_fallback", "always", "--flag");
+    let keys = |given: Given| -> Vec<_> {
+        let cautions = given.settings().cautions();
+        cautions.into_iter().filter_map(|caution| caution.split(' ').next()).collect()
+    };
+    assert_eq!(keys(Given::production()), [""; 0]);
+    assert_eq!(keys(open(Given::production())), ["bind.mode"]);
+    assert_eq!(keys(always(Given::production())), ["agents.password_fallback"]);
+    assert_eq!(keys(always(open(Given::production()))), ["bind.mode", "agents.password_fallback"]);
+    assert_eq!(keys(Given::development()), [""; 0]);
 }
 
 #[test]
@@ -69,12 +91,15 @@ const OTHERS: &[(&str, &str)] = &[
     ("session.cache_entries", "9000"),
     ("bind.mode", "off"),
     ("bind.networks", "192.0.2.0/24"),
+    ("agents.password_fallback", "off"),
     ("limits.enabled", "false"),
     ("limits.qrcode", "9/min"),
     ("limits.oauth_url", "9/s"),
     ("limits.sign_in", "off"),
     ("limits.scan_status", "9/s"),
     ("limits.bind", "9/h"),
+    ("limits.agents_login", "9/min"),
+    ("limits.otp", "9/min"),
     ("limits.verify", "9/min"),
     ("server.max_connections", "9"),
     ("server.max_connections_per_address", "9"),

@@ -1,10 +1,12 @@
 //! What a failure says: status, code, words in the client's language.
 
+mod refusal;
+mod words;
+
 use std::time::Duration;
 
-use deskpass_auth::{Refusal, TokenProblem};
-use deskpass_store::Ended;
 use hyper::StatusCode;
+use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use serde_json::{Map, Value, json};
 
 use super::{BadRequest, Cause, Failure};
@@ -18,6 +20,20 @@ pub(in crate::http) struct Telling {
     pub(in crate::http) code: u16,
     pub(in crate::http) message: String,
     pub(in crate::http) data: Value,
+    /// What HTTP wants said in the head.
+    pub(in crate::http) header: Option<(HeaderName, HeaderValue)>,
+}
+
+impl Telling {
+    /// Also in the head.
+    fn with(self, name: HeaderName, value: HeaderValue) -> Self {
+        Self { header: Some((name, value)), ..self }
+    }
+
+    /// With the seconds after which it is worth trying again.
+    fn after(self, seconds: u64) -> Self {
+        self.with(RETRY_AFTER, seconds.into())
+    }
 }
 
 /// What telling takes besides the failure: the reader's language, the endpoint's phrase, the reference in the log.
@@ -44,13 +60,15 @@ impl Telltale<'_> {
 }
 
 fn telling(status: StatusCode, code: u16, message: impl Into<String>, data: Value) -> Telling {
-    Telling { status, code, message: message.into(), data }
+    // A client that is not known is always told how to make itself known.
+    let header = (status == StatusCode::UNAUTHORIZED).then(|| (WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
+    Telling { status, code, message: message.into(), data, header }
 }
 
 impl Failure {
     pub(in crate::http) fn tell(&self, by: Telltale<'_>) -> Telling {
         match self {
-            Self::Refused(refusal) => refused(refusal, by),
+            Self::Refused(refusal) => refusal::tell(refusal, by),
             Self::Request(problem) => malformed(problem, by),
             Self::NoSuchPath => {
                 telling(StatusCode::NOT_FOUND, 1004, by.say(["no such path", "路径不存在"]), Value::Null)
@@ -82,86 +100,18 @@ impl Failure {
 }
 
 /// The whole seconds after which somebody who came too early comes in time.
-pub(in crate::http) fn seconds(wait: Duration) -> u64 {
+fn seconds(wait: Duration) -> u64 {
     u64::try_from(wait.as_millis().div_ceil(1_000)).unwrap_or(u64::MAX).max(1)
 }
 
 fn limited(wait: Duration, by: Telltale<'_>) -> Telling {
-    let message = match (by.language, seconds(wait)) {
+    let seconds = seconds(wait);
+    let message = match (by.language, seconds) {
         (Language::En, 1) => "too many requests; try again in 1 second".to_owned(),
         (Language::En, seconds) => format!("too many requests; try again in {seconds} seconds"),
         (Language::Zh, seconds) => format!("请求过于频繁，请在 {seconds} 秒后重试"),
     };
-    telling(StatusCode::TOO_MANY_REQUESTS, 1006, message, Value::Null)
-}
-
-fn refused(refusal: &Refusal, by: Telltale<'_>) -> Telling {
-    let forbidden =
-        |message: String, reason: &str| telling(StatusCode::FORBIDDEN, 1003, message, json!({ "reason": reason }));
-    match refusal {
-        Refusal::Token(problem) => {
-            let data = json!({ "reason": problem.name() });
-            telling(StatusCode::UNAUTHORIZED, 1001, by.say(token(*problem)), data)
-        }
-        Refusal::UnknownEmployee => {
-            let words = ["the employee must first authenticate through the platform", "员工需先通过平台完成认证"];
-            telling(StatusCode::FORBIDDEN, 1003, by.say(words), Value::Null)
-        }
-        Refusal::Disabled => forbidden(by.say(["the employee is disabled", "该员工已被停用"]).into(), "disabled"),
-        Refusal::NoRole => {
-            let words = ["the employee has no role; contact the administrator", "员工没有任何角色，请联系管理员"];
-            forbidden(by.say(words).into(), "no_role")
-        }
-        Refusal::RoleNotHeld(role) => {
-            forbidden(format!("{} {role}", by.say(["you do not hold the role", "您没有该角色："])), "role_not_held")
-        }
-        Refusal::RoleTakenAway(role) => {
-            let words = [
-                "your active role was taken away; switch to another one or sign in again:",
-                "您的当前角色已被收回，请切换角色或重新登录：",
-            ];
-            forbidden(format!("{} {role}", by.say(words)), "role_taken_away")
-        }
-        Refusal::NoSuchRole(role) => telling(
-            StatusCode::NOT_FOUND,
-            1004,
-            format!("{} {role}", by.say(["no such role:", "角色不存在："])),
-            Value::Null,
-        ),
-        Refusal::Denied => forbidden(by.say(["the platform's sign-in was refused", "平台登录被拒绝"]).into(), "denied"),
-        Refusal::InvalidCode => {
-            let words = ["the platform's code is used or too old; start again", "平台授权码已使用或已过期，请重新登录"];
-            forbidden(by.say(words).into(), "invalid_code")
-        }
-        Refusal::NotAMember => {
-            let words = ["only members of the corporation can sign in", "仅限企业成员登录"];
-            forbidden(by.say(words).into(), "not_a_member")
-        }
-        Refusal::Over => {
-            let words =
-                ["this sign-in was decided already or is over; start again", "该登录请求已处理或已失效，请重新开始"];
-            telling(StatusCode::CONFLICT, 1019, by.say(words), json!({ "reason": "over" }))
-        }
-        Refusal::Exists => telling(StatusCode::CONFLICT, 1019, by.say(["exists already", "已存在"]), Value::Null),
-    }
-}
-
-fn token(problem: TokenProblem) -> [&'static str; 2] {
-    match problem {
-        TokenProblem::Missing => {
-            ["a bearer token is required: Authorization: Bearer <token>", "缺少令牌：Authorization: Bearer <token>"]
-        }
-        TokenProblem::Malformed => ["the bearer token cannot be read", "令牌无法识别"],
-        TokenProblem::Unknown => ["the token is not known; sign in again", "令牌无效，请重新登录"],
-        TokenProblem::Expired => ["the session has expired; sign in again", "登录已过期，请重新登录"],
-        TokenProblem::Ended(Ended::SignedOut) => {
-            ["this session was signed out; sign in again", "已退出登录，请重新登录"]
-        }
-        TokenProblem::Ended(Ended::Kicked) => {
-            ["this session was ended elsewhere; sign in again", "会话已在别处被结束，请重新登录"]
-        }
-        TokenProblem::Ended(Ended::Disabled) => ["the employee is disabled", "该员工已被停用"],
-    }
+    telling(StatusCode::TOO_MANY_REQUESTS, 1006, message, Value::Null).after(seconds)
 }
 
 fn malformed(problem: &BadRequest, by: Telltale<'_>) -> Telling {

@@ -1,0 +1,102 @@
+//! What each refusal says: the table of their codes.
+
+use std::fmt;
+
+use deskpass_auth::Refusal;
+use deskpass_core::Shut;
+use hyper::StatusCode;
+use hyper::header::{HeaderValue, WWW_AUTHENTICATE};
+use serde_json::{Value, json};
+
+use super::{Telling, Telltale, seconds, telling, words};
+use crate::config::Language;
+
+/// Asks for a one-time password, as RFC 9470 has it.
+const CHALLENGE: &str = "Bearer error=\"insufficient_user_authentication\", \
+    error_description=\"a fresh one-time password is needed in X-OTP-Code\", acr_values=\"otp\"";
+
+/// When to look again at what only an administrator opens: a day, in seconds.
+const UNTIL_UNLOCKED: u64 = 86_400;
+
+pub(super) fn tell(refusal: &Refusal, by: Telltale<'_>) -> Telling {
+    let say = |status, code, words| telling(status, code, by.say(words), Value::Null);
+    let unauthorized = |code, words| say(StatusCode::UNAUTHORIZED, code, words);
+    let forbidden = |code, words| say(StatusCode::FORBIDDEN, code, words);
+    let conflict = |code, words| say(StatusCode::CONFLICT, code, words);
+    match refusal {
+        Refusal::Token(problem) => unauthorized(1001, words::token(*problem)).because(problem.name()),
+        Refusal::UnknownEmployee => forbidden(1003, words::UNKNOWN_EMPLOYEE),
+        Refusal::Disabled => forbidden(1003, words::DISABLED).because("disabled"),
+        Refusal::NoRole => forbidden(1003, words::NO_ROLE).because("no_role"),
+        Refusal::RoleNotHeld(role) => forbidden(1003, words::ROLE_NOT_HELD).naming(role).because("role_not_held"),
+        Refusal::RoleTakenAway(role) => forbidden(1003, words::ROLE_TAKEN_AWAY).naming(role).because("role_taken_away"),
+        Refusal::Denied => forbidden(1003, words::DENIED).because("denied"),
+        Refusal::InvalidCode => forbidden(1003, words::INVALID_CODE).because("invalid_code"),
+        Refusal::NotAMember => forbidden(1003, words::NOT_A_MEMBER).because("not_a_member"),
+        Refusal::NotAnAgent => forbidden(1003, words::NOT_AN_AGENT).because("not_an_agent"),
+        Refusal::NotPermitted => forbidden(1003, words::NOT_PERMITTED).because("role_needed"),
+        Refusal::PasswordOff => forbidden(1003, words::PASSWORD_OFF).because("password_off"),
+        Refusal::PlatformWorks => forbidden(1003, words::PLATFORM_WORKS).because("platform_works"),
+        Refusal::NotProven => forbidden(1003, words::NOT_PROVEN).because("not_proven"),
+        Refusal::SetupCode => forbidden(1003, words::SETUP_CODE).because("setup_code"),
+        Refusal::NoSuchRole(role) => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_ROLE).naming(role),
+        Refusal::Busy => say(StatusCode::TOO_MANY_REQUESTS, 1006, words::BUSY).after(1),
+        Refusal::OtpNeeded => {
+            forbidden(1007, words::OTP_NEEDED).with(WWW_AUTHENTICATE, HeaderValue::from_static(CHALLENGE))
+        }
+        Refusal::OtpWrong => unauthorized(1008, words::OTP_WRONG),
+        Refusal::NoDevice => forbidden(1009, words::NO_DEVICE),
+        Refusal::DeviceBound => conflict(1010, words::DEVICE_BOUND),
+        Refusal::PasswordWrong => unauthorized(1011, words::PASSWORD_WRONG),
+        Refusal::NoPassword => forbidden(1012, words::NO_PASSWORD),
+        Refusal::Shut(shut) => self::shut(*shut, by),
+        Refusal::Weak(weakness) => weak(words::weakness(*weakness), by),
+        Refusal::SamePassword => weak(words::SAME_PASSWORD, by),
+        Refusal::OldPasswordNeeded => say(StatusCode::BAD_REQUEST, 1015, words::OLD_PASSWORD_NEEDED),
+        Refusal::OldPasswordWrong => forbidden(1016, words::OLD_PASSWORD_WRONG),
+        Refusal::Over => conflict(1019, words::OVER).because("over"),
+        Refusal::SetupOver => conflict(1019, words::SETUP_OVER).because("setup_over"),
+        Refusal::Exists => conflict(1019, words::EXISTS),
+    }
+}
+
+impl Telling {
+    /// With the word that programs go by.
+    fn because(self, reason: &str) -> Self {
+        Self { data: json!({ "reason": reason }), ..self }
+    }
+
+    /// With the name of what it is about.
+    fn naming(self, name: impl fmt::Display) -> Self {
+        Self { message: format!("{} {name}", self.message), ..self }
+    }
+}
+
+fn shut(shut: Shut, by: Telltale<'_>) -> Telling {
+    let told = |message: String| telling(StatusCode::TOO_MANY_REQUESTS, 1013, message, Value::Null);
+    match shut {
+        Shut::UntilUnlocked => told(by.say(words::LOCKED).into()).after(UNTIL_UNLOCKED).because("locked"),
+        Shut::For(wait) => {
+            let seconds = seconds(wait);
+            let message = match (by.language, seconds.div_ceil(60)) {
+                (Language::En, 1) => "too many wrong attempts; try again in a minute".to_owned(),
+                (Language::En, minutes) => format!("too many wrong attempts; try again in {minutes} minutes"),
+                (Language::Zh, minutes) => format!("错误次数过多，请在 {minutes} 分钟后重试"),
+            };
+            told(message).after(seconds).because("too_many_failures")
+        }
+    }
+}
+
+fn weak(why: [&str; 2], by: Telltale<'_>) -> Telling {
+    let why = by.say(why);
+    let message = match by.language {
+        Language::En => format!("choose another password; this one {why}"),
+        Language::Zh => format!("请换一个密码：{why}"),
+    };
+    telling(StatusCode::BAD_REQUEST, 1014, message, json!({ "fields": { "password": why } }))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may stop at the first surprise")]
+mod tests;

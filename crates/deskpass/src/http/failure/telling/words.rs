@@ -1,0 +1,118 @@
+//! What refusals say to people, in English and in Chinese, and what to do next.
+
+use deskpass_auth::TokenProblem;
+use deskpass_core::Weakness;
+use deskpass_store::Ended;
+
+type Words = [&'static str; 2];
+
+pub(super) const UNKNOWN_EMPLOYEE: Words =
+    ["the employee must first authenticate through the platform", "员工需先通过平台完成认证"];
+pub(super) const DISABLED: Words = ["the employee is disabled", "该员工已被停用"];
+pub(super) const NO_ROLE: Words =
+    ["the employee has no role; contact the administrator", "员工没有任何角色，请联系管理员"];
+pub(super) const ROLE_NOT_HELD: Words = ["you do not hold the role", "您没有该角色："];
+pub(super) const ROLE_TAKEN_AWAY: Words = [
+    "your active role was taken away; switch to another one or sign in again:",
+    "您的当前角色已被收回，请切换角色或重新登录：",
+];
+pub(super) const NO_SUCH_ROLE: Words = ["no such role:", "角色不存在："];
+pub(super) const DENIED: Words = ["the platform's sign-in was refused", "平台登录被拒绝"];
+pub(super) const INVALID_CODE: Words =
+    ["the platform's code is used or too old; start again", "平台授权码已使用或已过期，请重新登录"];
+pub(super) const NOT_A_MEMBER: Words = ["only members of the corporation can sign in", "仅限企业成员登录"];
+pub(super) const OVER: Words =
+    ["this sign-in was decided already or is over; start again", "该登录请求已处理或已失效，请重新开始"];
+pub(super) const EXISTS: Words = ["exists already", "已存在"];
+
+pub(super) const NOT_AN_AGENT: Words =
+    ["this is for agents; ask an administrator to make you one", "仅限坐席使用，请联系管理员开通"];
+pub(super) const NOT_PERMITTED: Words =
+    ["this needs the active role admin; switch to it", "此操作需要当前角色为 admin，请先切换角色"];
+pub(super) const BUSY: Words = [
+    "too many passwords are being checked at this moment; try again in 1 second",
+    "当前密码校验请求过多，请在 1 秒后重试",
+];
+
+pub(super) const OTP_NEEDED: Words = [
+    "this needs a fresh one-time password; send it in the header X-OTP-Code",
+    "此操作需要新的一次性密码，请放在请求头 X-OTP-Code 中",
+];
+pub(super) const OTP_WRONG: Words = [
+    "the one-time password is wrong or was used already; try again with the next one",
+    "一次性密码错误或已使用，请等待下一个再试",
+];
+pub(super) const NO_DEVICE: Words = [
+    "no one-time-password device is bound; bind one with POST /api/auth/otp-setup, then otp-bind",
+    "尚未绑定一次性密码设备，请先调用 POST /api/auth/otp-setup，再调用 otp-bind 完成绑定",
+];
+pub(super) const DEVICE_BOUND: Words = [
+    "a one-time-password device is bound already; unbind it first, or ask an administrator to reset it",
+    "已绑定一次性密码设备，请先解绑，或联系管理员重置",
+];
+pub(super) const SETUP_OVER: Words =
+    ["this setup is over; begin with otp-setup again", "本次绑定已失效，请重新从 otp-setup 开始"];
+
+pub(super) const PASSWORD_WRONG: Words = ["the employee id or the password is wrong", "工号或密码错误"];
+pub(super) const NO_PASSWORD: Words = [
+    "there is no password yet; sign in through the platform and set one, or ask an administrator for a setup code",
+    "尚未设置密码，请通过平台登录后设置，或向管理员索取设置码",
+];
+pub(super) const PASSWORD_OFF: Words =
+    ["passwords are switched off; sign in through the platform", "密码登录已关闭，请通过平台登录"];
+pub(super) const PLATFORM_WORKS: Words = [
+    "sign in through the platform; passwords count only while it cannot be reached",
+    "请通过平台登录；仅在平台无法访问时才能使用密码",
+];
+pub(super) const NOT_PROVEN: Words = [
+    "a first password is set after signing in through the platform, or with a setup code from an administrator",
+    "首次设置密码需先通过平台登录，或使用管理员提供的设置码",
+];
+pub(super) const SETUP_CODE: Words = [
+    "the setup code is wrong, used or too old; ask an administrator for another one",
+    "设置码错误、已使用或已过期，请向管理员重新索取",
+];
+pub(super) const OLD_PASSWORD_NEEDED: Words =
+    ["changing the password needs the old one; send old_password too", "修改密码需要提供旧密码 old_password"];
+pub(super) const OLD_PASSWORD_WRONG: Words = ["the old password is wrong", "旧密码错误"];
+pub(super) const SAME_PASSWORD: Words = ["is the one you have already", "与当前密码相同"];
+pub(super) const LOCKED: Words = [
+    "locked after too many wrong attempts; ask an administrator to unlock it",
+    "错误次数过多，已被锁定，请联系管理员解锁",
+];
+
+/// What is wrong with a password that somebody chose.
+pub(super) const fn weakness(weakness: Weakness) -> Words {
+    match weakness {
+        Weakness::TooShort => ["is too short (at least 12 characters)", "太短（至少 12 个字符）"],
+        Weakness::TooLong => ["is too long (at most 128 characters)", "太长（最多 128 个字符）"],
+        Weakness::Common => ["is one of those that are guessed first", "过于常见，容易被猜到"],
+        Weakness::Personal => {
+            ["has your name, your id or the name of the company or service in it", "包含您的姓名、工号、企业或系统名称"]
+        }
+        Weakness::Monotonous => ["is the same few characters over and over", "重复的字符过多"],
+    }
+}
+
+/// What is wrong with a token.
+pub(super) const fn token(problem: TokenProblem) -> Words {
+    match problem {
+        TokenProblem::Missing => {
+            ["a bearer token is required: Authorization: Bearer <token>", "缺少令牌：Authorization: Bearer <token>"]
+        }
+        TokenProblem::Malformed => ["the bearer token cannot be read", "令牌无法识别"],
+        TokenProblem::Unknown => ["the token is not known; sign in again", "令牌无效，请重新登录"],
+        TokenProblem::Expired => ["the session has expired; sign in again", "登录已过期，请重新登录"],
+        TokenProblem::Ended(Ended::SignedOut) => {
+            ["this session was signed out; sign in again", "已退出登录，请重新登录"]
+        }
+        TokenProblem::Ended(Ended::Kicked) => {
+            ["this session was ended elsewhere; sign in again", "会话已在别处被结束，请重新登录"]
+        }
+        TokenProblem::Ended(Ended::Disabled) => ["the employee is disabled", "该员工已被停用"],
+        TokenProblem::HalfAuthenticated => [
+            "this token is for completing the sign-in: POST /api/auth/otp-verify or otp-bind",
+            "此令牌仅用于完成登录：POST /api/auth/otp-verify 或 otp-bind",
+        ],
+    }
+}
