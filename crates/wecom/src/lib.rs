@@ -13,6 +13,7 @@ mod error;
 mod identity;
 mod line;
 mod link;
+mod outage;
 mod plain;
 mod profile;
 mod remark;
