@@ -15,6 +15,8 @@ pub(crate) enum Api {
     Department,
     /// The application's record.
     Agent,
+    /// A message to a member.
+    Message,
 }
 
 impl Api {
@@ -27,6 +29,7 @@ impl Api {
             Self::LinkedUser => "linkedcorp/user/get",
             Self::Department => "department/get",
             Self::Agent => "agent/get",
+            Self::Message => "message/send",
         }
     }
 }

@@ -92,7 +92,10 @@ impl Breakers {
 
     /// Learns from how a call went.
     pub(crate) fn learn<T>(&self, api: Api, outcome: &Result<T, Error>) {
-        self.note(api, outcome);
+        // Messages can wait: how they fare says nothing about signing in.
+        if api != Api::Message {
+            self.note(api, outcome);
+        }
         match outcome {
             Ok(_) => self.succeeded(api),
             Err(Error::Refused { errcode, .. }) => self.refused(api, *errcode),

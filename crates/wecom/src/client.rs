@@ -21,7 +21,7 @@ use crate::{Circuit, Error, Hosts, Identity, Settings, SettingsError};
 /// the token everywhere else.
 const TOKEN_REFUSED: [i64; 3] = [40001, 40014, 42001];
 /// The platform's own number for a missing agent id.
-const NO_AGENT_ID: i64 = 41011;
+pub(crate) const NO_AGENT_ID: i64 = 41011;
 
 type Outcome = Result<Answer, Error>;
 

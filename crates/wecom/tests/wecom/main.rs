@@ -9,6 +9,7 @@ mod answers;
 mod circuit;
 mod codes;
 mod links;
+mod notices;
 mod outage;
 mod platform;
 mod profiles;
