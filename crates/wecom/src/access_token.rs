@@ -237,7 +237,7 @@ impl Tokens {
     async fn ask(&self) -> Result<Token, Error> {
         let asked_at = self.clock.now();
         let Credentials { corp_id, secret } = &*self.credentials;
-        let question = Question::get(Api::Token, &[("corpid", corp_id), ("corpsecret", secret)]);
+        let question = Question::get(Api::Token, &[("corpid", corp_id), ("corpsecret", secret)]).first();
         let answer = self.line.ask(&question, self.line.deadline()).await?;
         Ok(Token::read(&answer, asked_at)?)
     }

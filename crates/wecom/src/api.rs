@@ -15,6 +15,8 @@ pub(crate) enum Api {
     Department,
     /// The application's record.
     Agent,
+    /// A message to a member.
+    Message,
 }
 
 impl Api {
@@ -27,6 +29,7 @@ impl Api {
             Self::LinkedUser => "linkedcorp/user/get",
             Self::Department => "department/get",
             Self::Agent => "agent/get",
+            Self::Message => "message/send",
         }
     }
 }
@@ -37,6 +40,8 @@ pub(crate) struct Question<'a> {
     pub(crate) query: Vec<(&'static str, &'a str)>,
     /// Sent as JSON with POST; without it the call is a GET.
     pub(crate) body: Option<serde_json::Value>,
+    /// Whether it goes out at once, however many calls are under way.
+    pub(crate) first: bool,
 }
 
 /// Parameters whose values nobody may read in a log.
@@ -45,18 +50,23 @@ const SECRET: [&str; 3] = ["access_token", "code", "corpsecret"];
 impl<'a> Question<'a> {
     /// A call without a body.
     pub(crate) fn get(api: Api, query: &[(&'static str, &'a str)]) -> Self {
-        Self { api, query: query.to_vec(), body: None }
+        Self { api, query: query.to_vec(), body: None, first: false }
     }
 
     /// A call with a body.
     pub(crate) fn post(api: Api, body: serde_json::Value) -> Self {
-        Self { api, query: Vec::new(), body: Some(body) }
+        Self { api, query: Vec::new(), body: Some(body), first: false }
+    }
+
+    /// The same ahead of everybody else's; for what is asked once for all of them.
+    pub(crate) fn first(self) -> Self {
+        Self { first: true, ..self }
     }
 
     /// The same with the access token in front.
     pub(crate) fn with_token<'b>(&'b self, token: &'b str) -> Question<'b> {
         let query = std::iter::once(("access_token", token)).chain(self.query.iter().copied()).collect();
-        Question { api: self.api, query, body: self.body.clone() }
+        Question { api: self.api, query, body: self.body.clone(), first: self.first }
     }
 
     /// The values nobody may read in a log.

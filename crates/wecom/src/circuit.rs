@@ -37,6 +37,8 @@ pub enum Circuit {
 const MISSES: u32 = 3;
 /// How long that says something about the present.
 const MEMORY: Duration = Duration::from_mins(5);
+/// How long it stands that people can sign in, or cannot.
+const FRESH: Duration = Duration::from_secs(10);
 
 /// One breaker for each call: a limit on reading records must not keep anybody from signing in.
 pub(crate) struct Breakers {
@@ -52,6 +54,15 @@ struct State {
     tried: bool,
     /// What keeps everybody from signing in, as the platform said at the last try.
     refused: Option<i64>,
+    /// Whether the platform is out, and when that was seen.
+    seen: Option<(bool, Timestamp)>,
+}
+
+impl State {
+    /// That the platform is there is no longer certain.
+    fn doubt(&mut self) {
+        self.seen = self.seen.filter(|(out, _)| *out);
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -63,7 +74,8 @@ struct Open {
 
 impl Breakers {
     pub(crate) fn new(clock: Clock) -> Self {
-        let state = State { open: BTreeMap::new(), missed: 0, missed_at: clock.now(), tried: false, refused: None };
+        let (open, missed_at) = (BTreeMap::new(), clock.now());
+        let state = State { open, missed: 0, missed_at, tried: false, refused: None, seen: None };
         Self { clock, state: Mutex::new(state) }
     }
 
@@ -80,31 +92,43 @@ impl Breakers {
 
     /// Learns from how a call went.
     pub(crate) fn learn<T>(&self, api: Api, outcome: &Result<T, Error>) {
-        self.note(api, outcome);
+        // Messages can wait: how they fare says nothing about signing in.
+        if api != Api::Message {
+            self.note(api, outcome);
+        }
         match outcome {
             Ok(_) => self.succeeded(api),
-            Err(Error::Refused { errcode, .. }) => {
-                self.reached();
-                self.refused(api, *errcode);
-            }
-            Err(Error::Unreachable(_) | Error::Garbled(Garbled::Status(500..))) => self.missed(),
+            Err(Error::Refused { errcode, .. }) => self.refused(api, *errcode),
             Err(_) => {}
         }
     }
 
-    /// Notes whether people can sign in. A code that is no good is no hindrance: the platform looked at it.
     fn note<T>(&self, api: Api, outcome: &Result<T, Error>) {
-        let mut state = self.state();
-        state.tried = true;
-        if api != Api::UserInfo {
-            return;
-        }
         match outcome {
-            Err(Error::Refused { errcode, .. }) if meaning(*errcode).actor == Actor::Administrator => {
-                state.refused = Some(*errcode);
-            }
-            Ok(_) | Err(Error::Refused { .. }) => state.refused = None,
-            Err(_) => {}
+            Ok(_) | Err(Error::Refused { .. }) => self.reached(),
+            Err(Error::Unreachable(_) | Error::Garbled(Garbled::Status(500..))) => self.missed(),
+            Err(_) => self.state().tried = true,
+        }
+        if api == Api::UserInfo {
+            self.note_sign_in(outcome);
+        }
+    }
+
+    /// Notes whether people can sign in. A code that is no good is no hindrance: the platform looked at it.
+    fn note_sign_in<T>(&self, outcome: &Result<T, Error>) {
+        let now = self.clock.now();
+        let mut state = self.state();
+        let errcode = match outcome {
+            Ok(_) => None,
+            Err(Error::Refused { errcode, .. }) => Some(*errcode),
+            Err(_) => return,
+        };
+        state.refused = errcode.filter(|errcode| meaning(*errcode).actor == Actor::Administrator);
+        match errcode.map(|errcode| meaning(errcode).actor) {
+            None | Some(Actor::Person) => state.seen = Some((false, now)),
+            Some(Actor::Administrator) => state.doubt(),
+            // Busy, or a limit: neither here nor there.
+            Some(Actor::Developer | Actor::Nobody) => {}
         }
     }
 
@@ -122,12 +146,38 @@ impl Breakers {
         state.tried = true;
         state.missed = state.missed.saturating_add(1);
         state.missed_at = now;
+        state.doubt();
+    }
+
+    /// Whether the platform is out, where that was seen a moment ago.
+    pub(crate) fn known_out(&self) -> Option<bool> {
+        let now = self.clock.now();
+        self.state().seen.filter(|(_, at)| now.since(*at) < FRESH).map(|(out, _)| out)
+    }
+
+    /// Notes what a look has shown.
+    pub(crate) fn found(&self, out: bool) {
+        let now = self.clock.now();
+        let before = self.state().seen.replace((out, now));
+        let was_out = before.is_some_and(|(out, _)| out);
+        match (was_out, out) {
+            (false, true) => tracing::warn!("nobody can sign in through the platform"),
+            (true, false) => tracing::info!("people can sign in through the platform again"),
+            _ => {}
+        }
+    }
+
+    /// Notes that a look got no answer that says anything, however often it asked.
+    pub(crate) fn gave_up(&self) {
+        let now = self.clock.now();
+        let mut state = self.state();
+        state.missed = state.missed.max(MISSES);
+        state.missed_at = now;
     }
 
     fn succeeded(&self, api: Api) {
         let now = self.clock.now();
         let mut state = self.state();
-        state.missed = 0;
         // A success that comes while it is open was asked for before it opened.
         if state.open.get(&api).is_some_and(|open| open.until <= now) {
             state.open.remove(&api);

@@ -9,8 +9,10 @@ use tokio::time::Instant;
 use crate::access_token::{Credentials, Token, Tokens};
 use crate::answer::Answer;
 use crate::api::{Api, Question};
+use crate::circuit::Breakers;
 use crate::department::Departments;
 use crate::line::Line;
+use crate::outage::Lookout;
 use crate::plain::{is_visible, plain};
 use crate::vault::{Alone, Vault};
 use crate::{Circuit, Error, Hosts, Identity, Settings, SettingsError};
@@ -19,7 +21,7 @@ use crate::{Circuit, Error, Hosts, Identity, Settings, SettingsError};
 /// the token everywhere else.
 const TOKEN_REFUSED: [i64; 3] = [40001, 40014, 42001];
 /// The platform's own number for a missing agent id.
-const NO_AGENT_ID: i64 = 41011;
+pub(crate) const NO_AGENT_ID: i64 = 41011;
 
 type Outcome = Result<Answer, Error>;
 
@@ -34,6 +36,7 @@ struct Inner {
     line: Arc<Line>,
     tokens: Tokens,
     departments: Departments,
+    lookout: Lookout,
 }
 
 /// The application as the platform has it on record.
@@ -71,6 +74,7 @@ impl Wecom {
             tokens: Tokens::new(Arc::clone(&line), clock.clone(), credentials, vault),
             line,
             departments: Departments::new(clock),
+            lookout: Lookout::default(),
         })))
     }
 
@@ -94,7 +98,7 @@ impl Wecom {
     /// When the platform does not say, or no agent id is configured.
     pub async fn application(&self) -> Result<Application, Error> {
         let Some(agent_id) = self.agent_id() else {
-            return Err(Error::Refused { errcode: NO_AGENT_ID, hint: None, from_ip: None });
+            return Err(Error::refused(NO_AGENT_ID));
         };
         let answer = self.ask(&Question::get(Api::Agent, &[("agentid", agent_id)]), self.deadline()).await?;
         let text = |name| plain(answer.text(name).unwrap_or_default(), 128);
@@ -107,7 +111,7 @@ impl Wecom {
     /// # Errors
     /// When it does not, or does not say.
     pub async fn check_credentials(&self) -> Result<(), Error> {
-        self.0.tokens.get(self.deadline()).await.map(drop)
+        self.token(self.deadline()).await
     }
 
     /// The time by the platform's clock, as it writes it.
@@ -121,7 +125,7 @@ impl Wecom {
     /// Whether the platform is being asked.
     #[must_use]
     pub fn circuit(&self) -> Circuit {
-        self.0.line.breakers().report(self.0.tokens.in_hand())
+        self.breakers().report(self.0.tokens.in_hand())
     }
 
     /// Asks with the access token, and once more with a new one where the platform does not take it. The same code may be
@@ -148,6 +152,19 @@ impl Wecom {
         let token = self.0.tokens.get(deadline).await?;
         let outcome = self.0.line.ask(&question.with_token(token.value()), deadline).await;
         Ok((token, outcome))
+    }
+
+    /// Sees to it that a token is at hand.
+    pub(crate) async fn token(&self, deadline: Instant) -> Result<(), Error> {
+        self.0.tokens.get(deadline).await.map(drop)
+    }
+
+    pub(crate) fn breakers(&self) -> &Breakers {
+        self.0.line.breakers()
+    }
+
+    pub(crate) fn lookout(&self) -> &Lookout {
+        &self.0.lookout
     }
 
     pub(crate) fn deadline(&self) -> Instant {

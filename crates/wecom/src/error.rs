@@ -37,6 +37,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// A refusal in the platform's own terms.
+    pub(crate) const fn refused(errcode: i64) -> Self {
+        Self::Refused { errcode, hint: None, from_ip: None }
+    }
+
     /// The platform's number for the reason, where it gave one.
     #[must_use]
     pub fn errcode(&self) -> Option<i64> {

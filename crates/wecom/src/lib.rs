@@ -1,4 +1,4 @@
-//! The platform's client: who a code stands for, and what the platform says of that person.
+//! The platform's client: who a code stands for, what the platform says of that person, and messages to members.
 //!
 //! Only this crate knows the platform's HTTP API. What the platform answers is taken for hostile until it has been read:
 //! bodies are small, times are short, and nothing it says is repeated to a browser.
@@ -13,6 +13,8 @@ mod error;
 mod identity;
 mod line;
 mod link;
+mod message;
+mod outage;
 mod plain;
 mod profile;
 mod remark;

@@ -27,9 +27,9 @@ const AT_ONCE: usize = 128;
 const IDLE: Duration = Duration::from_secs(15);
 /// How often a call is repeated when the platform is busy, and the first pause before it.
 const REPEATS: u32 = 2;
-const PAUSE: Duration = Duration::from_millis(100);
+pub(crate) const PAUSE: Duration = Duration::from_millis(100);
 /// The platform is busy (-1), or two writers met (6000): both pass.
-const BUSY: [i64; 2] = [-1, 6000];
+pub(crate) const BUSY: [i64; 2] = [-1, 6000];
 
 /// The line to the platform.
 pub(crate) struct Line {
@@ -88,7 +88,7 @@ impl Line {
     }
 
     async fn ask_once(&self, question: &Question<'_>, deadline: Instant) -> Result<Answer, Error> {
-        let _turn = self.turn(deadline).await?;
+        let _turn = if question.first { None } else { Some(self.turn(deadline).await?) };
         self.breakers.admit(question.api)?;
         let outcome = self.call(question, deadline).await.and_then(|body| understand(question, &body));
         self.breakers.learn(question.api, &outcome);

@@ -45,6 +45,12 @@ pub(super) const TABLE: &[Row] = &[
         "企业微信没有该成员：可能已离职、被删除或账号有误。请在通讯录中核对。",
     ),
     row(
+        &[40008, 44004, 45002],
+        Developer,
+        "The platform does not accept the kind, the length or the emptiness of a message. Report this with the hint from the log.",
+        "消息类型、长度不合法或内容为空。请连同日志中的 hint 一起反馈给开发者。",
+    ),
+    row(
         &[40013],
         Administrator,
         "The corp id is wrong. Copy it from the console: My Company, Company Information.",

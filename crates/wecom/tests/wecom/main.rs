@@ -9,6 +9,8 @@ mod answers;
 mod circuit;
 mod codes;
 mod links;
+mod notices;
+mod outage;
 mod platform;
 mod profiles;
 mod safe;

@@ -66,13 +66,15 @@ fn failures(api: &str) -> Vec<Reply> {
 /// Everything that can go wrong, on each call; returns every error as it is shown.
 async fn misadventures(platform: &Platform) -> Vec<String> {
     let mut shown = Vec::new();
-    for api in [GETTOKEN, USERINFO, "user/get"] {
+    for api in [GETTOKEN, USERINFO, "user/get", "message/send"] {
         for failure in failures(api) {
             let wecom = platform.hasty_client();
             platform.next(api, [failure]);
             let person = wecom.identify(CODE).await;
             let fallback = Identity::Member { userid: "user01".into() };
             let profile = wecom.profile(person.as_ref().unwrap_or(&fallback)).await;
+            let notice = wecom.notify("user01", CODE).await;
+            shown.extend(notice.err().map(|error| format!("{error} {error:?}")));
             shown.extend(person.err().map(|error| format!("{error} {error:?}")));
             shown.extend(profile.err().map(|error| format!("{error} {error:?}")));
             shown.push(format!("{wecom:?} {:?}", wecom.circuit()));
@@ -101,6 +103,7 @@ async fn no_error_and_no_log_has_a_secret() {
     tracing_subscriber::fmt().with_env_filter(everything).with_writer(log.clone()).finish().init();
     let platform = Platform::start().await;
     platform.always("user/get", Reply::Json(json!({ "errcode": 0, "name": "Ann" })));
+    platform.always("message/send", Reply::Json(json!({ "errcode": 0 })));
     let shown = misadventures(&platform).await;
     assert!(shown.len() > 60, "{shown:?}");
     let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();

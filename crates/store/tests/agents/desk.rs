@@ -1,0 +1,216 @@
+//! A store with an agent in it, on either database.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use deskpass_core::{
+    ClientAddress, Digest, EmployeeKey, LoginMethod, LoginSource, Person, Role, Roles, Session, Step, Timestamp,
+    UserAgent, Visitor,
+};
+use deskpass_store::{
+    Before, Binding, Birth, Event, Found, Grounds, Half, Location, LogEntry, Mode, NewEmployee, NewPassword, Notice,
+    Postgres, Store, Subject,
+};
+use tempfile::TempDir;
+use tokio_postgres::NoTls;
+
+/// Runs a test on each database.
+macro_rules! on_every_store {
+    ($(#[$meta:meta])* async fn $name:ident($desk:ident: $kind:ty) $body:block) => {
+        mod $name {
+            use super::*;
+
+            $(#[$meta])*
+            async fn test($desk: $kind) $body
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn embedded() {
+                test(&$crate::desk::Desk::embedded().await).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn scaled_out() {
+                test(&$crate::desk::Desk::scaled_out().await).await;
+            }
+        }
+    };
+}
+pub(crate) use on_every_store;
+
+pub(crate) const HOUR: i64 = 3_600_000;
+pub(crate) const DAY: i64 = 24 * HOUR;
+
+/// The nodes of a desk at which `agent01` works.
+pub(crate) struct Desk {
+    nodes: Vec<Store>,
+    _directory: TempDir,
+}
+
+impl Desk {
+    pub(crate) async fn embedded() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let node = open(Location::Embedded(directory.path().join("data"))).await;
+        Self { nodes: vec![node], _directory: directory }.with_agent().await
+    }
+
+    pub(crate) async fn scaled_out() -> Self {
+        static PLACES: AtomicUsize = AtomicUsize::new(0);
+        let (server, name) = (server(), format!("t_{}", PLACES.fetch_add(1, Ordering::Relaxed)));
+        let (client, connection) = tokio_postgres::connect(server, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        client.batch_execute(&format!("CREATE SCHEMA {name}")).await.unwrap();
+        let url = format!("{server}?options=-csearch_path%3D{name}");
+        let place = || Location::Postgres(Postgres { url: url.clone(), connections: 8, ca_file: None });
+        let nodes = vec![open(place()).await, open(place()).await];
+        Self { nodes, _directory: tempfile::tempdir().unwrap() }.with_agent().await
+    }
+
+    async fn with_agent(self) -> Self {
+        self.employ("agent01").await;
+        assert!(self.store().add_agent(agent01(), Role::Agent, at(0)).await.unwrap());
+        self
+    }
+
+    pub(crate) async fn employ(&self, id: &str) {
+        let person = Person {
+            key: EmployeeKey::from_parts("ww", id),
+            employee_id: id.to_uppercase(),
+            name: format!("Name of {id}"),
+            department: String::new(),
+            avatar: String::new(),
+            roles: Roles::NONE.with(Role::User),
+            disabled: false,
+        };
+        assert!(self.store().add_employee(NewEmployee { person, at: at(0) }).await.unwrap());
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.nodes[0]
+    }
+
+    /// A node, another one each time where there are several.
+    pub(crate) fn node(&self, number: usize) -> Store {
+        self.nodes[number % self.nodes.len()].clone()
+    }
+
+    /// Gives `agent01` their first password.
+    pub(crate) async fn set_password(&self, hash: &str) {
+        assert_eq!(self.store().set_password(password(hash, Before::Nothing, at(0))).await.unwrap(), Some(0));
+    }
+
+    /// Binds a device of `agent01`, at step 10, with these recovery codes.
+    pub(crate) async fn bind(&self, sealed: &str, codes: &[Digest]) {
+        assert!(self.store().begin_device(agent01(), sealed.to_owned(), at(100)).await.unwrap());
+        assert!(self.store().bind_device(binding(sealed, codes)).await.unwrap());
+    }
+
+    /// Begins a half of `agent01`, whose password has this hash.
+    pub(crate) async fn half(&self, name: &str, hash: &str) -> bool {
+        self.store().begin_half(half(name), hash.to_owned(), notice(name, Subject::PasswordUsed)).await.unwrap()
+    }
+
+    /// Begins a session of `agent01` that stands on nothing.
+    pub(crate) async fn session(&self, name: &str, method: LoginMethod, lent: Option<Role>) {
+        let birth = birth(name, method, lent, Grounds::None);
+        assert_eq!(self.store().begin_session(birth).await.unwrap(), deskpass_store::Beginning::Begun);
+    }
+
+    pub(crate) async fn lives(&self, name: &str) -> bool {
+        matches!(self.store().session(&digest(name)).await.unwrap(), Found::Session(_))
+    }
+}
+
+async fn open(location: Location) -> Store {
+    Store::open(location, Mode::Development, 100, at(0)).await.unwrap()
+}
+
+/// The PostgreSQL that all tests of this process share. It ends when its standard input does, so with this process.
+fn server() -> &'static str {
+    static SERVER: OnceLock<(Child, String)> = OnceLock::new();
+    let start = || {
+        let directory = std::env::temp_dir().join(format!("deskpass-agents-{}", std::process::id()));
+        let mut command = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/servers"));
+        command.arg(directory).arg("postgres").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("tools/servers starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.split_whitespace().next().expect("tools/services installs what tools/servers needs");
+        (child, url.to_owned())
+    };
+    &SERVER.get_or_init(start).1
+}
+
+pub(crate) fn agent01() -> EmployeeKey {
+    EmployeeKey::from_parts("ww", "agent01")
+}
+
+pub(crate) fn at(millis: i64) -> Timestamp {
+    Timestamp::from_millis(millis)
+}
+
+pub(crate) fn digest(name: &str) -> Digest {
+    Digest::of(&[name.as_bytes()])
+}
+
+pub(crate) fn notice(id: &str, subject: Subject) -> Notice {
+    Notice { id: id.to_owned(), employee: agent01(), subject, address: "192.0.2.1".to_owned(), at: at(1), tries: 0 }
+}
+
+pub(crate) fn password(hash: &str, instead_of: Before, now: Timestamp) -> NewPassword {
+    NewPassword {
+        employee: agent01(),
+        hash: hash.to_owned(),
+        instead_of,
+        keep: None,
+        at: now,
+        deny_until: at(DAY),
+        notice: notice(&format!("{hash} is set"), Subject::PasswordChanged),
+    }
+}
+
+pub(crate) fn binding(sealed: &str, codes: &[Digest]) -> Binding {
+    Binding {
+        employee: agent01(),
+        sealed: sealed.to_owned(),
+        step: Step::from_number(10),
+        proven: true,
+        recovery_codes: codes.to_vec(),
+        at: at(50),
+        notice: notice(&format!("{sealed} is bound"), Subject::DeviceBound),
+    }
+}
+
+pub(crate) fn half(name: &str) -> Half {
+    Half { digest: digest(name), employee: agent01(), created_at: at(0), expires_at: at(600_000) }
+}
+
+pub(crate) fn birth(name: &str, method: LoginMethod, lent: Option<Role>, grounds: Grounds) -> Birth {
+    let session = Session {
+        employee: agent01(),
+        current_role: Role::User,
+        method,
+        source: LoginSource::H5,
+        proven: false,
+        lent,
+        created_at: at(1_000),
+        expires_at: at(8 * HOUR),
+    };
+    let here = [192, 0, 2, 1].into();
+    let visitor = Visitor {
+        address: ClientAddress { logged: here, decided: here, peer: here },
+        user_agent: UserAgent::default(),
+    };
+    let entry = LogEntry {
+        id: name.to_owned(),
+        at: session.created_at,
+        event: Event::SignIn,
+        employee: agent01(),
+        role: Role::User,
+        method,
+        source: LoginSource::H5,
+        visitor,
+    };
+    Birth { digest: digest(name), session, grounds, at_most: None, deny_until: at(DAY), entry }
+}

@@ -1,0 +1,101 @@
+//! One-time-password devices and recovery codes.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use deskpass_core::{EmployeeKey, Entropy, Step};
+use deskpass_store::{Seal, Subject, Trial};
+
+use crate::desk::{Desk, agent01, at, binding, digest, notice, on_every_store};
+
+fn step(number: i64) -> Step {
+    Step::from_number(number)
+}
+
+on_every_store! {
+    async fn only_the_device_that_waits_is_bound_and_only_once(desk: &Desk) {
+        let store = desk.store();
+        assert!(!store.bind_device(binding("sealed", &[])).await.unwrap(), "none waits");
+        assert!(store.begin_device(agent01(), "first".to_owned(), at(100)).await.unwrap());
+        assert!(store.begin_device(agent01(), "sealed".to_owned(), at(50)).await.unwrap());
+        assert!(!store.bind_device(binding("first", &[])).await.unwrap(), "another one waits");
+        assert!(!store.bind_device(binding("sealed", &[])).await.unwrap(), "it has waited too long");
+        desk.bind("sealed", &[digest("a"), digest("b")]).await;
+        let agent = store.agent(agent01()).await.unwrap().unwrap();
+        let device = agent.device.unwrap();
+        assert_eq!((&*device.sealed, device.bound_at, device.step), ("sealed", at(50), step(10)));
+        assert!(device.proven && agent.pending.is_none() && agent.recovery_codes == 2);
+        assert!(!store.begin_device(agent01(), "other".to_owned(), at(100)).await.unwrap(), "one is bound");
+        assert!(!store.bind_device(binding("sealed", &[])).await.unwrap());
+    }
+}
+
+on_every_store! {
+    async fn a_step_counts_once_and_none_before_it(desk: &Desk) {
+        let store = desk.store();
+        desk.bind("sealed", &[]).await;
+        for (sealed, number, good) in
+            [("sealed", 10, false), ("other", 11, false), ("sealed", 12, true), ("sealed", 12, false), ("sealed", 11, false)]
+        {
+            let used = store.use_step(agent01(), sealed.to_owned(), step(number), at(60)).await.unwrap();
+            assert_eq!(used, good, "{sealed} {number}");
+        }
+        let device = store.agent(agent01()).await.unwrap().unwrap().device.unwrap();
+        assert_eq!((device.step, device.verified_at), (step(12), Some(at(60))));
+    }
+}
+
+on_every_store! {
+    async fn a_recovery_code_counts_once_and_only_with_its_device(desk: &Desk) {
+        let store = desk.store();
+        desk.bind("sealed", &[digest("a"), digest("b")]).await;
+        for (code, good) in [("c", false), ("a", true), ("a", false)] {
+            assert_eq!(store.use_recovery_code(agent01(), digest(code), at(70)).await.unwrap(), good, "{code}");
+        }
+        let agent = store.agent(agent01()).await.unwrap().unwrap();
+        assert_eq!((agent.recovery_codes, agent.device.unwrap().verified_at), (1, Some(at(70))));
+        let told = notice("unbound", Subject::DeviceUnbound);
+        assert!(store.unbind_device(agent01(), Some(told.clone())).await.unwrap());
+        assert!(!store.unbind_device(agent01(), Some(told)).await.unwrap(), "nor is anybody told twice");
+        assert!(!store.use_recovery_code(agent01(), digest("b"), at(70)).await.unwrap());
+        desk.bind("next", &[digest("c")]).await;
+        assert!(!store.use_recovery_code(agent01(), digest("b"), at(70)).await.unwrap());
+        assert!(!store.use_step(agent01(), "sealed".to_owned(), step(99), at(70)).await.unwrap());
+    }
+}
+
+on_every_store! {
+    async fn an_administrator_takes_away_what_waits_and_forgets_guesses(desk: &Desk) {
+        let store = desk.store();
+        for _ in 0..5 {
+            store.guess(agent01(), Trial::Otp, at(0)).await.unwrap().unwrap();
+        }
+        assert!(store.begin_device(agent01(), "sealed".to_owned(), at(100)).await.unwrap());
+        assert!(!store.unbind_device(agent01(), None).await.unwrap(), "none was bound");
+        assert!(!store.bind_device(binding("sealed", &[])).await.unwrap());
+        assert_eq!(store.guess(agent01(), Trial::Otp, at(0)).await.unwrap(), Ok(()));
+    }
+}
+
+on_every_store! {
+    async fn a_record_that_does_not_count_gets_no_device(desk: &Desk) {
+        let store = desk.store();
+        assert!(store.begin_device(agent01(), "sealed".to_owned(), at(100)).await.unwrap());
+        store.disable_agent(agent01(), at(0), at(0)).await.unwrap();
+        assert!(!store.begin_device(agent01(), "other".to_owned(), at(100)).await.unwrap());
+        assert!(!store.bind_device(binding("sealed", &[])).await.unwrap());
+        assert!(!store.begin_device(EmployeeKey::from_parts("ww", "nobody"), "x".to_owned(), at(9)).await.unwrap());
+    }
+}
+
+on_every_store! {
+    async fn a_secret_in_the_record_of_somebody_else_does_not_open(desk: &Desk) {
+        let seal = Seal::new(&[7; 32], "tests", Entropy::system());
+        let (mine, other) = ("ww/agent01", "ww/agent02");
+        let sealed = URL_SAFE_NO_PAD.encode(seal.close(mine, b"secret").unwrap());
+        desk.bind(&sealed, &[]).await;
+        let kept = desk.store().agent(agent01()).await.unwrap().unwrap().device.unwrap().sealed;
+        let kept = URL_SAFE_NO_PAD.decode(kept).unwrap();
+        assert_eq!(seal.open(mine, &kept).as_deref(), Some(b"secret".as_slice()));
+        assert_eq!(seal.open(other, &kept), None);
+    }
+}

@@ -1,0 +1,105 @@
+//! Guesses are counted before anyone looks at them.
+
+use std::time::Duration;
+
+use deskpass_core::{EmployeeKey, Guesses, Shut};
+use deskpass_store::Trial;
+use proptest::prelude::*;
+use tokio::task::JoinSet;
+
+use crate::desk::{DAY, Desk, agent01, at, digest, on_every_store};
+
+const TRIALS: [Trial; 2] = [Trial::Password, Trial::Otp];
+
+on_every_store! {
+    async fn of_many_that_come_at_once_five_are_looked_at(desk: &Desk) {
+        let mut tasks = JoinSet::new();
+        for number in 0..200 {
+            let node = desk.node(number);
+            tasks.spawn(async move { node.guess(agent01(), Trial::Password, at(1_000)).await });
+        }
+        let answers = tasks.join_all().await;
+        // Whoever waited too long for their turn was not told to look either.
+        assert_eq!(answers.iter().flatten().filter(|answer| answer.is_ok()).count(), 5);
+        assert!(answers.iter().flatten().filter(|answer| answer.is_err()).count() > 50);
+        let shut = desk.store().guess(agent01(), Trial::Password, at(1_000)).await.unwrap();
+        assert_eq!(shut, Err(Shut::For(Duration::from_mins(15))));
+    }
+}
+
+on_every_store! {
+    async fn each_trial_and_each_name_is_counted_apart_and_a_right_guess_forgets(desk: &Desk) {
+        let store = desk.store();
+        let device = Trial::Device(digest("browser"));
+        let stranger = EmployeeKey::from_parts("ww", "nobody");
+        let all = [(agent01(), Trial::Password), (agent01(), Trial::Otp), (agent01(), device), (stranger, device)];
+        for (key, trial) in &all {
+            for _ in 0..5 {
+                assert_eq!(store.guess(key.clone(), *trial, at(0)).await.unwrap(), Ok(()), "{key:?} {trial:?}");
+            }
+            assert!(store.guess(key.clone(), *trial, at(0)).await.unwrap().is_err(), "{key:?} {trial:?}");
+        }
+        store.guessed_right(agent01(), device).await.unwrap();
+        assert_eq!(store.guess(agent01(), device, at(0)).await.unwrap(), Ok(()));
+        for trial in TRIALS {
+            assert!(store.guess(agent01(), trial, at(0)).await.unwrap().is_err(), "{trial:?}");
+        }
+        assert_eq!(store.unlock_agent(agent01()).await.unwrap(), Some(true));
+        assert_eq!(store.unlock_agent(agent01()).await.unwrap(), Some(false));
+        for trial in TRIALS {
+            assert_eq!(store.guess(agent01(), trial, at(0)).await.unwrap(), Ok(()));
+        }
+        assert_eq!(store.unlock_agent(EmployeeKey::from_parts("ww", "nobody")).await.unwrap(), None);
+    }
+}
+
+on_every_store! {
+    async fn the_list_shows_who_is_shut_and_who_is_locked(desk: &Desk) {
+        let store = desk.store();
+        for id in ["agent02", "agent03"] {
+            desk.employ(id).await;
+            let key = EmployeeKey::from_parts("ww", id);
+            assert!(store.add_agent(key.clone(), deskpass_core::Role::Agent, at(0)).await.unwrap());
+        }
+        let (shut, locked) = (EmployeeKey::from_parts("ww", "agent02"), EmployeeKey::from_parts("ww", "agent03"));
+        for number in 0..5 {
+            store.guess(shut.clone(), Trial::Otp, at(number)).await.unwrap().unwrap();
+        }
+        for number in 0..100 {
+            store.guess(locked.clone(), Trial::Device(digest("a")), at(number * DAY)).await.unwrap().unwrap();
+        }
+        let shown = |listed: deskpass_store::ListedAgent| (listed.agent.key, listed.locked, listed.shut_until);
+        let page = store.agents(None, 10, at(10)).await.unwrap().into_iter().map(shown).collect::<Vec<_>>();
+        let until = at(4) + Duration::from_mins(15);
+        assert_eq!(page, [(agent01(), false, None), (shut.clone(), false, Some(until)), (locked.clone(), true, None)]);
+        let later = store.agents(Some(agent01()), 1, until).await.unwrap();
+        assert_eq!(later.into_iter().map(shown).collect::<Vec<_>>(), [(shut, false, None)]);
+        let rest = store.agents(Some(locked), 10, until).await.unwrap();
+        assert!(rest.is_empty());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn the_store_counts_as_the_rule_says(steps in proptest::collection::vec((0..2_usize, 0..1_200_000_i64, 0..20), 1..150)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let desk = Desk::embedded().await;
+            let (mut rules, mut now) = ([Guesses::none(); 2], 0);
+            for (which, span, luck) in steps {
+                now += span;
+                let rule = rules.get_mut(which).unwrap();
+                let trial = TRIALS[which];
+                let expected = rule.another(at(now)).map(|next| *rule = next);
+                prop_assert_eq!(desk.store().guess(agent01(), trial, at(now)).await.unwrap(), expected);
+                if luck == 0 {
+                    desk.store().guessed_right(agent01(), trial).await.unwrap();
+                    *rule = Guesses::none();
+                }
+            }
+            Ok(())
+        })?;
+    }
+}

@@ -1,0 +1,18 @@
+//! Agents and what they prove themselves with, on the embedded database and on a real PostgreSQL with two nodes.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test may stop at the first surprise"
+)]
+
+mod desk;
+mod devices;
+mod guesses;
+mod halves;
+mod notices;
+mod passwords;
+mod races;
+mod records;
+mod sweeping;

@@ -1,0 +1,54 @@
+//! What agents are told is delivered by one node.
+
+use deskpass_store::{Notice, Subject};
+use tokio::task::JoinSet;
+
+use crate::desk::{Desk, agent01, at, on_every_store};
+
+fn ids(notices: &[Notice]) -> Vec<&str> {
+    let mut ids: Vec<_> = notices.iter().map(|notice| &*notice.id).collect();
+    ids.sort_unstable();
+    ids
+}
+
+on_every_store! {
+    async fn a_notice_is_due_until_it_was_delivered(desk: &Desk) {
+        let store = desk.store();
+        desk.set_password("hash").await;
+        assert!(desk.half("half", "hash").await);
+        desk.bind("sealed", &[]).await;
+        assert!(store.claim_notices(at(0), at(60), 10).await.unwrap().is_empty());
+        let due = store.claim_notices(at(1), at(60), 10).await.unwrap();
+        assert_eq!(ids(&due), ["half", "hash is set", "sealed is bound"]);
+        let used = due.iter().find(|notice| notice.id == "half").unwrap();
+        assert_eq!((used.subject, &used.employee, &*used.address), (Subject::PasswordUsed, &agent01(), "192.0.2.1"));
+        assert_eq!((used.at, used.tries), (at(1), 1));
+        assert!(store.claim_notices(at(59), at(99), 10).await.unwrap().is_empty());
+        store.drop_notice("half".to_owned()).await.unwrap();
+        store.put_off_notice("hash is set".to_owned(), at(70)).await.unwrap();
+        let again = store.claim_notices(at(60), at(90), 10).await.unwrap();
+        assert_eq!((ids(&again), again[0].tries), (vec!["sealed is bound"], 2));
+        assert_eq!(ids(&store.claim_notices(at(70), at(90), 10).await.unwrap()), ["hash is set"]);
+    }
+}
+
+on_every_store! {
+    async fn of_many_nodes_that_deliver_one_has_each(desk: &Desk) {
+        desk.set_password("hash").await;
+        for number in 0..40 {
+            assert!(desk.half(&number.to_string(), "hash").await);
+        }
+        let mut tasks = JoinSet::new();
+        for number in 0..16 {
+            let node = desk.node(number);
+            tasks.spawn(async move { node.claim_notices(at(1), at(60), 5).await.unwrap() });
+        }
+        let claimed = tasks.join_all().await.concat();
+        let mut once = ids(&claimed);
+        once.dedup();
+        assert_eq!(once.len(), claimed.len());
+        assert!(claimed.iter().all(|notice| notice.tries == 1));
+        let rest = desk.store().claim_notices(at(1), at(60), 100).await.unwrap();
+        assert_eq!(claimed.len() + rest.len(), 41);
+    }
+}

@@ -1,0 +1,101 @@
+//! Passwords are set only in the place of what was there, and end what began with the old one.
+
+use deskpass_core::{LoginMethod, Role};
+use deskpass_store::{Before, Ended, Found, HalfFound, NewPassword, Trial};
+
+use crate::desk::{DAY, Desk, agent01, at, digest, on_every_store, password};
+
+async fn set(desk: &Desk, hash: &str, instead_of: Before) -> Option<usize> {
+    desk.store().set_password(password(hash, instead_of, at(1_000))).await.unwrap()
+}
+
+async fn kept(desk: &Desk) -> Option<String> {
+    desk.store().agent(agent01()).await.unwrap().unwrap().password
+}
+
+on_every_store! {
+    async fn a_password_takes_the_place_of_what_was_there_and_of_nothing_else(desk: &Desk) {
+        assert_eq!(set(desk, "one", Before::Hash("zero".to_owned())).await, None);
+        assert_eq!(set(desk, "one", Before::SetupCode(digest("code"))).await, None);
+        assert_eq!(kept(desk).await, None);
+        assert_eq!(set(desk, "one", Before::Nothing).await, Some(0));
+        assert_eq!(set(desk, "two", Before::Nothing).await, None);
+        assert_eq!(set(desk, "two", Before::Hash("zero".to_owned())).await, None);
+        assert_eq!(kept(desk).await.as_deref(), Some("one"));
+        assert_eq!(set(desk, "two", Before::Hash("one".to_owned())).await, Some(0));
+        assert_eq!(kept(desk).await.as_deref(), Some("two"));
+        desk.store().disable_agent(agent01(), at(0), at(DAY)).await.unwrap();
+        assert_eq!(set(desk, "three", Before::Hash("two".to_owned())).await, None);
+        assert_eq!(kept(desk).await.as_deref(), Some("two"));
+    }
+}
+
+on_every_store! {
+    async fn other_sessions_and_halves_end_and_guesses_are_forgotten(desk: &Desk) {
+        let store = desk.store();
+        desk.set_password("one").await;
+        for name in ["mine", "other", "another"] {
+            desk.session(name, LoginMethod::Oauth2, None).await;
+        }
+        assert!(desk.half("half", "one").await);
+        let device = Trial::Device(digest("browser"));
+        for trial in [Trial::Password, Trial::Otp, device] {
+            for _ in 0..5 {
+                store.guess(agent01(), trial, at(0)).await.unwrap().unwrap();
+            }
+        }
+        let new = password("two", Before::Hash("one".to_owned()), at(1_000));
+        let new = NewPassword { keep: Some(digest("mine")), ..new };
+        assert_eq!(store.set_password(new).await.unwrap(), Some(2));
+        assert!(desk.lives("mine").await);
+        for name in ["other", "another"] {
+            let found = store.session(&digest(name)).await.unwrap();
+            assert!(matches!(found, Found::Denied(Ended::Kicked)), "{name}: {found:?}");
+        }
+        assert!(matches!(store.half(&digest("half")).await.unwrap(), HalfFound::Denied(Ended::Kicked)));
+        assert_eq!(store.guess(agent01(), Trial::Password, at(0)).await.unwrap(), Ok(()));
+        assert_eq!(store.guess(agent01(), device, at(0)).await.unwrap(), Ok(()));
+        assert!(store.guess(agent01(), Trial::Otp, at(0)).await.unwrap().is_err());
+    }
+}
+
+on_every_store! {
+    async fn a_setup_code_is_good_once_and_for_a_while(desk: &Desk) {
+        let store = desk.store();
+        desk.set_password("one").await;
+        for name in ["platform", "by password"] {
+            let method = if name == "platform" { LoginMethod::Oauth2 } else { LoginMethod::Password };
+            desk.session(name, method, Some(Role::User)).await;
+        }
+        assert!(desk.half("half", "one").await);
+        store.know_device(digest("browser"), agent01(), at(DAY)).await.unwrap();
+        let reset = store.reset_password(agent01(), digest("code"), at(1_001), at(DAY)).await.unwrap();
+        assert_eq!(reset, Some(1));
+        assert!(desk.lives("platform").await && !desk.lives("by password").await);
+        assert!(matches!(store.half(&digest("half")).await.unwrap(), HalfFound::Denied(Ended::Kicked)));
+        assert!(!store.knows_device(digest("browser"), agent01(), at(0)).await.unwrap());
+        let agent = store.agent(agent01()).await.unwrap().unwrap();
+        assert_eq!((agent.password, agent.setup_code_until), (None, Some(at(1_001))));
+        assert!(!desk.half("again", "one").await);
+        assert_eq!(set(desk, "two", Before::SetupCode(digest("other"))).await, None);
+        assert_eq!(set(desk, "two", Before::SetupCode(digest("code"))).await, Some(1));
+        assert_eq!(set(desk, "three", Before::SetupCode(digest("code"))).await, None);
+        store.reset_password(agent01(), digest("code"), at(1_000), at(DAY)).await.unwrap();
+        assert_eq!(set(desk, "three", Before::SetupCode(digest("code"))).await, None, "its time is over");
+        assert_eq!(kept(desk).await, None);
+        let nobody = deskpass_core::EmployeeKey::from_parts("ww", "nobody");
+        assert_eq!(store.reset_password(nobody, digest("code"), at(0), at(0)).await.unwrap(), None);
+    }
+}
+
+on_every_store! {
+    async fn nothing_prints_a_hash(desk: &Desk) {
+        desk.set_password("canary").await;
+        desk.bind("canary", &[]).await;
+        let agent = desk.store().agent(agent01()).await.unwrap().unwrap();
+        let new = password("x", Before::Hash("canary".to_owned()), at(0));
+        let (device, binding) = (agent.device.clone(), crate::desk::binding("canary", &[]));
+        let printed = format!("{agent:?} {device:?} {binding:?} {:?} {new:?}", new.instead_of);
+        assert!(!printed.contains("canary"), "{printed}");
+    }
+}

@@ -1,0 +1,73 @@
+//! Agent records: listed, changed, disabled.
+
+use deskpass_core::{EmployeeKey, LoginMethod, Role};
+
+use crate::desk::{DAY, Desk, agent01, at, digest, on_every_store};
+
+fn nobody() -> EmployeeKey {
+    EmployeeKey::from_parts("ww", "nobody")
+}
+
+on_every_store! {
+    async fn what_stands_on_a_record_ends_with_it(desk: &Desk) {
+        let store = desk.store();
+        desk.session("assigned", LoginMethod::Oauth2, None).await;
+        desk.session("lent", LoginMethod::Oauth2, Some(Role::Agent)).await;
+        desk.session("by password", LoginMethod::Password, None).await;
+        store.know_device(digest("browser"), agent01(), at(DAY)).await.unwrap();
+        assert_eq!(store.agent_role(agent01()).await.unwrap(), Some(Role::Agent));
+        assert_eq!(store.disable_agent(agent01(), at(0), at(DAY)).await.unwrap(), Some(2));
+        assert!(desk.lives("assigned").await && !desk.lives("lent").await && !desk.lives("by password").await);
+        assert!(!store.knows_device(digest("browser"), agent01(), at(0)).await.unwrap());
+        assert_eq!(store.agent_role(agent01()).await.unwrap(), None);
+        assert!(store.agent(agent01()).await.unwrap().unwrap().disabled);
+        assert!(store.enable_agent(agent01()).await.unwrap());
+        assert_eq!(store.agent_role(agent01()).await.unwrap(), Some(Role::Agent));
+        assert_eq!(store.disable_agent(nobody(), at(0), at(DAY)).await.unwrap(), None);
+        assert!(!store.enable_agent(nobody()).await.unwrap());
+    }
+}
+
+on_every_store! {
+    async fn another_role_ends_sessions_in_which_the_old_one_is_lent(desk: &Desk) {
+        let store = desk.store();
+        desk.session("lent", LoginMethod::Oauth2, Some(Role::Agent)).await;
+        desk.session("by password", LoginMethod::Password, None).await;
+        assert_eq!(store.set_agent_role(agent01(), Role::Supervisor, at(DAY)).await.unwrap(), Some(1));
+        assert!(!desk.lives("lent").await && desk.lives("by password").await);
+        assert_eq!(store.agent_role(agent01()).await.unwrap(), Some(Role::Supervisor));
+        assert_eq!(store.set_agent_role(nobody(), Role::Admin, at(DAY)).await.unwrap(), None);
+    }
+}
+
+on_every_store! {
+    async fn the_list_shows_everything_of_a_record(desk: &Desk) {
+        let store = desk.store();
+        desk.set_password("hash").await;
+        desk.bind("sealed", &[digest("a"), digest("b"), digest("c")]).await;
+        let listed = store.agents(None, 10, at(0)).await.unwrap().remove(0);
+        assert_eq!((&*listed.employee_id, &*listed.name), ("AGENT01", "Name of agent01"));
+        assert!(!listed.employee_disabled && !listed.locked && listed.shut_until.is_none());
+        let agent = listed.agent;
+        assert_eq!((agent.key, agent.role, agent.created_at), (agent01(), Role::Agent, at(0)));
+        assert_eq!((agent.password.as_deref(), agent.recovery_codes), (Some("hash"), 3));
+        assert!(!agent.disabled && agent.device.is_some());
+        store.disable(agent01(), at(0), at(DAY)).await.unwrap();
+        assert!(store.agents(None, 10, at(0)).await.unwrap().remove(0).employee_disabled);
+    }
+}
+
+on_every_store! {
+    async fn a_browser_is_known_for_its_agent_and_for_a_while(desk: &Desk) {
+        let store = desk.store();
+        let browser = digest("browser");
+        store.know_device(browser, nobody(), at(100)).await.unwrap();
+        assert!(!store.knows_device(browser, nobody(), at(0)).await.unwrap(), "they are no agent");
+        store.know_device(browser, agent01(), at(100)).await.unwrap();
+        assert!(store.knows_device(browser, agent01(), at(99)).await.unwrap());
+        assert!(!store.knows_device(browser, agent01(), at(100)).await.unwrap());
+        assert!(!store.knows_device(browser, nobody(), at(0)).await.unwrap());
+        store.know_device(browser, agent01(), at(200)).await.unwrap();
+        assert!(store.knows_device(browser, agent01(), at(199)).await.unwrap());
+    }
+}

@@ -1,0 +1,60 @@
+//! What is over goes; what is somebody's stays.
+
+use deskpass_core::EmployeeKey;
+use deskpass_store::{HalfFound, Trial};
+
+use crate::desk::{DAY, Desk, HOUR, agent01, at, digest, on_every_store};
+
+on_every_store! {
+    async fn guesses_of_strangers_go_after_a_day_and_those_of_agents_stay(desk: &Desk) {
+        let store = desk.store();
+        let stranger = EmployeeKey::from_parts("ww", "nobody");
+        let (known, lost) = (Trial::Device(digest("known")), Trial::Device(digest("lost")));
+        store.know_device(digest("known"), agent01(), at(99 * DAY)).await.unwrap();
+        let all = [(agent01(), Trial::Password), (agent01(), known), (agent01(), lost), (stranger.clone(), Trial::Password)];
+        for (key, trial) in &all {
+            for _ in 0..5 {
+                store.guess(key.clone(), *trial, at(0)).await.unwrap().unwrap();
+            }
+        }
+        assert_eq!(store.sweep(at(DAY - 1), at(0), 100).await.unwrap(), 0);
+        assert_eq!(store.sweep(at(DAY), at(0), 1).await.unwrap(), 1);
+        assert_eq!(store.sweep(at(DAY), at(0), 100).await.unwrap(), 1);
+        assert_eq!(store.sweep(at(9 * DAY), at(0), 100).await.unwrap(), 0);
+        let open = [false, false, true, true];
+        for ((key, trial), open) in all.into_iter().zip(open) {
+            assert_eq!(store.guess(key, trial, at(0)).await.unwrap().is_ok(), open, "{trial:?}");
+        }
+    }
+}
+
+on_every_store! {
+    async fn a_stranger_who_is_locked_stays_so_for_a_month(desk: &Desk) {
+        let (store, stranger) = (desk.store(), EmployeeKey::from_parts("ww", "nobody"));
+        for number in 0..100 {
+            store.guess(stranger.clone(), Trial::Password, at(number * HOUR)).await.unwrap().unwrap();
+        }
+        let last = 99 * HOUR;
+        assert_eq!(store.sweep(at(last + 30 * DAY - 1), at(0), 100).await.unwrap(), 0);
+        assert!(store.guess(stranger.clone(), Trial::Password, at(last + 9 * DAY)).await.unwrap().is_err());
+        assert_eq!(store.sweep(at(last + 30 * DAY), at(0), 100).await.unwrap(), 1);
+        assert!(store.guess(stranger, Trial::Password, at(last + 30 * DAY)).await.unwrap().is_ok());
+    }
+}
+
+on_every_store! {
+    async fn halves_browsers_and_notices_go_when_they_are_over(desk: &Desk) {
+        let store = desk.store();
+        desk.set_password("hash").await;
+        assert!(desk.half("half", "hash").await);
+        store.know_device(digest("browser"), agent01(), at(DAY)).await.unwrap();
+        assert_eq!(store.sweep(at(DAY - 1), at(599_999), 100).await.unwrap(), 0);
+        assert_eq!(store.sweep(at(DAY - 1), at(600_000), 100).await.unwrap(), 1);
+        assert!(matches!(store.half(&digest("half")).await.unwrap(), HalfFound::Nothing));
+        assert_eq!(store.sweep(at(DAY), at(0), 100).await.unwrap(), 1);
+        assert!(!store.knows_device(digest("browser"), agent01(), at(0)).await.unwrap());
+        assert_eq!(store.sweep(at(2 * DAY), at(0), 100).await.unwrap(), 0);
+        assert_eq!(store.sweep(at(2 * DAY + 1), at(0), 100).await.unwrap(), 2);
+        assert!(store.claim_notices(at(9 * DAY), at(9 * DAY), 100).await.unwrap().is_empty());
+    }
+}

@@ -1,0 +1,48 @@
+//! Messages to members.
+
+use deskpass_core::EmployeeId;
+use serde_json::json;
+
+use crate::api::{Api, Question};
+use crate::client::NO_AGENT_ID;
+use crate::{Error, Wecom};
+
+/// The longest text, in bytes; the platform cuts off the rest, if need be in the middle of a character.
+const LONGEST: usize = 2_048;
+/// The platform's own number for an agent id that is no number.
+const BAD_AGENT_ID: i64 = 40056;
+/// The platform's own number for a message that reaches nobody.
+const NOBODY: i64 = 81013;
+
+impl Wecom {
+    /// Sends a text to a member of the own corporation.
+    ///
+    /// # Errors
+    /// When the platform does not take it, it reaches nobody, or no agent id is configured.
+    pub async fn notify(&self, userid: &str, text: &str) -> Result<(), Error> {
+        let agent_id = self.agent_id().ok_or(Error::refused(NO_AGENT_ID))?;
+        let agent_id: u64 = agent_id.parse().map_err(|_| Error::refused(BAD_AGENT_ID))?;
+        // What goes to one person must not be read as a list, or as everybody ("@all").
+        if userid.starts_with('@') || EmployeeId::parse(userid).is_err() {
+            return Err(Error::refused(NOBODY));
+        }
+        let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
+        let body = json!({
+            "touser": userid,
+            "msgtype": "text",
+            "agentid": agent_id,
+            "text": { "content": text },
+            "safe": 0,
+            // Two sign-ins that read alike are two.
+            "enable_duplicate_check": 0,
+        });
+        let answer = self.ask(&Question::post(Api::Message, body), self.deadline()).await?;
+        let misses = |name| answer.text(name).is_some_and(|list| list.split('|').any(|id| same(id, userid)));
+        if misses("invaliduser") || misses("unlicenseduser") { Err(Error::refused(NOBODY)) } else { Ok(()) }
+    }
+}
+
+/// Whether both are the same member: the platform lists them in lower case.
+fn same(listed: &str, userid: &str) -> bool {
+    listed.eq_ignore_ascii_case(userid)
+}

@@ -1,0 +1,105 @@
+//! Whether the platform is out: what people's sign-ins show, and where they show nothing, what a look shows.
+//!
+//! An outage opens another way in, so nobody may be able to bring one about. What comes of codes that people bring can only
+//! show that the platform is there, or give cause for a look; that it is out is decided by what this service itself asked.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+use tracing::Instrument;
+
+use crate::api::{Api, Question};
+use crate::errcode::{Actor, meaning};
+use crate::line::{BUSY, PAUSE};
+use crate::{Error, Identity, Wecom};
+
+/// How many attempts without an answer make an outage.
+const ATTEMPTS: u32 = 3;
+/// A code that is nobody's.
+const NOBODYS_CODE: &str = "deskpass-is-looking";
+
+type Look = watch::Receiver<Option<bool>>;
+
+/// The look under way, if there is one.
+#[derive(Default)]
+pub(crate) struct Lookout(Mutex<Option<Look>>);
+
+impl Lookout {
+    fn look(&self) -> MutexGuard<'_, Option<Look>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Wecom {
+    /// Whether people cannot sign in through the platform right now: it gives no answer, or lets nobody in until an
+    /// administrator has mended something. A limit that was met is no outage, for anybody can meet it. What was found out
+    /// in the last seconds stands, so this asks the platform rarely, and takes no longer than one operation may.
+    pub async fn is_out(&self) -> bool {
+        let mut look = match self.known_or_look() {
+            Ok(out) => return out,
+            Err(look) => look,
+        };
+        let seen = look.wait_for(Option::is_some).await;
+        // A look that ended without a word, as when the service stops, is no reason to open another way in.
+        seen.is_ok_and(|seen| *seen == Some(true))
+    }
+
+    /// What is known, or the look that will show it.
+    fn known_or_look(&self) -> Result<bool, Look> {
+        let mut under_way = self.lookout().look();
+        if let Some(out) = self.breakers().known_out() {
+            return Ok(out);
+        }
+        // One that ended without a word does not count.
+        let look = under_way.clone().filter(|look| look.has_changed().is_ok());
+        Err(look.unwrap_or_else(|| under_way.insert(self.begin_look()).clone()))
+    }
+
+    /// Looks as a task of its own: whoever asked first may give up without leaving the others waiting.
+    fn begin_look(&self) -> Look {
+        let (sender, look) = watch::channel(None);
+        let this = self.clone();
+        let looking = async move {
+            let out = this.look().await;
+            this.breakers().found(out);
+            *this.lookout().look() = None;
+            sender.send_replace(Some(out));
+        };
+        drop(tokio::spawn(looking.in_current_span()));
+        look
+    }
+
+    async fn look(&self) -> bool {
+        let deadline = self.deadline();
+        for attempt in 1..=ATTEMPTS {
+            if let Some(out) = self.attempt(deadline).await {
+                return out;
+            }
+            if attempt == ATTEMPTS || Instant::now() + PAUSE >= deadline {
+                break;
+            }
+            sleep(PAUSE).await;
+        }
+        self.breakers().gave_up();
+        true
+    }
+
+    /// Asks what a sign-in asks. An answer that cannot be read, and that the platform is busy, say as little as none.
+    async fn attempt(&self, deadline: Instant) -> Option<bool> {
+        if let Err(error) = self.token(deadline).await {
+            return answered(&error).map(|_| true);
+        }
+        let question = Question::get(Api::UserInfo, &[("code", NOBODYS_CODE)]).first();
+        let told = self.ask(&question, deadline).await.and_then(|answer| Ok(Identity::read(&answer)?));
+        match told {
+            Ok(_) => Some(false),
+            Err(error) => answered(&error).map(|errcode| meaning(errcode).actor == Actor::Administrator),
+        }
+    }
+}
+
+/// The platform's number for why it refused, where it had the time to look.
+fn answered(error: &Error) -> Option<i64> {
+    error.errcode().filter(|errcode| !BUSY.contains(errcode))
+}

@@ -1,0 +1,181 @@
+//! Messages to members.
+
+use std::time::Duration;
+
+use deskpass_core::{Clock, Entropy, Timestamp};
+use deskpass_wecom::{Circuit, Error, Settings, Url, Wecom};
+use deskpass_wecom_sim::{Domains, Simulator, World, serve};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::platform::{AGENT, CORP, GETTOKEN, Platform, Reply, SECRET, USERINFO, errcode, status, token};
+
+const SEND: &str = "message/send";
+
+/// A platform that takes every message, and its client.
+async fn desk() -> (Platform, Wecom) {
+    let platform = Platform::start().await;
+    platform.always(SEND, Reply::Json(json!({ "errcode": 0, "errmsg": "ok", "invaliduser": "", "msgid": "m" })));
+    let wecom = platform.client();
+    (platform, wecom)
+}
+
+/// The content of the message sent last.
+fn sent(platform: &Platform) -> Value {
+    serde_json::from_str(&platform.calls(SEND).pop().unwrap().body).unwrap()
+}
+
+fn refused(outcome: Result<(), Error>) -> i64 {
+    assert!(matches!(outcome, Err(Error::Refused { .. })), "{outcome:?}");
+    outcome.unwrap_err().errcode().unwrap()
+}
+
+#[tokio::test]
+async fn a_message_goes_out_as_the_platform_wants_it() {
+    let (platform, wecom) = desk().await;
+    wecom.notify("User-01@a.b", "你好, \"Ann\"\nbye").await.unwrap();
+    let call = platform.calls(SEND).pop().unwrap();
+    assert_eq!(call.method, "POST");
+    assert_eq!(call.query, [("access_token".into(), "canary-token-1".into())]);
+    let body = json!({
+        "touser": "User-01@a.b",
+        "msgtype": "text",
+        "agentid": 1_000_002,
+        "text": { "content": "你好, \"Ann\"\nbye" },
+        "safe": 0,
+        "enable_duplicate_check": 0,
+    });
+    assert_eq!(sent(&platform), body);
+}
+
+#[tokio::test]
+async fn a_long_text_is_cut_between_characters() {
+    let (platform, wecom) = desk().await;
+    let texts =
+        [("a".repeat(2_048), 2_048), ("a".repeat(2_049), 2_048), ("字".repeat(700), 2_046), ("é".repeat(1_024), 2_048)];
+    for (text, bytes) in texts {
+        wecom.notify("user01", &text).await.unwrap();
+        assert_eq!(sent(&platform)["text"]["content"], text[..bytes]);
+    }
+}
+
+#[tokio::test]
+async fn a_message_to_one_person_cannot_become_one_to_many() {
+    let (platform, wecom) = desk().await;
+    for userid in ["@all", "@ALL", "@", "a|b", "|", "", "corp/user01", "a b", "用户", &"x".repeat(65)] {
+        assert_eq!(refused(wecom.notify(userid, "text").await), 81013, "{userid}");
+    }
+    assert_eq!(platform.count(GETTOKEN) + platform.count(SEND), 0);
+}
+
+#[tokio::test]
+async fn a_message_that_reaches_nobody_is_refused() {
+    let (platform, wecom) = desk().await;
+    for name in ["invaliduser", "unlicenseduser"] {
+        for list in ["user01", "user00|user01"] {
+            platform.next(SEND, [Reply::Json(json!({ "errcode": 0, name: list, "msgid": "m" }))]);
+            assert_eq!(refused(wecom.notify("User01", "text").await), 81013, "{name} {list}");
+        }
+        for other in [json!("user0|user011"), json!(null), json!([])] {
+            platform.next(SEND, [Reply::Json(json!({ "errcode": 0, name: other, "msgid": "m" }))]);
+            wecom.notify("User01", "text").await.unwrap();
+        }
+    }
+    platform.next(SEND, [errcode(81013)]);
+    assert_eq!(refused(wecom.notify("user01", "text").await), 81013);
+}
+
+#[tokio::test]
+async fn an_agent_id_that_is_none_sends_nothing() {
+    let (platform, _) = desk().await;
+    for (agent_id, number) in [(None, 41011), (Some("desk"), 40056), (Some("-1"), 40056)] {
+        let agent_id = agent_id.map(str::to_owned);
+        let wecom = Wecom::new(Settings { agent_id, ..platform.settings() }, platform.clock.clone()).unwrap();
+        assert_eq!(refused(wecom.notify("user01", "text").await), number);
+    }
+    assert_eq!(platform.count(GETTOKEN) + platform.count(SEND), 0);
+}
+
+#[tokio::test]
+async fn a_token_that_ended_early_is_replaced_once() {
+    let (platform, wecom) = desk().await;
+    platform.next(SEND, [errcode(42001)]);
+    platform.next(GETTOKEN, [token("canary-token-1", 7_200), token("canary-token-2", 7_200)]);
+    wecom.notify("user01", "text").await.unwrap();
+    let used: Vec<_> = platform.calls(SEND).into_iter().map(|call| call.query[0].1.clone()).collect();
+    assert_eq!(used, ["canary-token-1", "canary-token-2"]);
+    assert_eq!(platform.count(GETTOKEN), 2);
+}
+
+#[tokio::test]
+async fn a_limit_on_messages_keeps_nobody_from_signing_in() {
+    let (platform, wecom) = desk().await;
+    platform.next(SEND, [errcode(45009)]);
+    assert_eq!(refused(wecom.notify("user01", "text").await), 45009);
+    assert!(matches!(wecom.notify("user01", "text").await, Err(Error::Suspended { errcode: 45009, .. })));
+    assert_eq!(platform.count(SEND), 1);
+    assert_eq!(wecom.circuit(), Circuit::Closed);
+    assert!(wecom.identify("code").await.is_ok());
+    platform.clock.wind(Duration::from_mins(1));
+    wecom.notify("user01", "text").await.unwrap();
+}
+
+#[tokio::test]
+async fn how_messages_fare_says_nothing_about_signing_in() {
+    for fate in [errcode(60020), errcode(301_002), errcode(81013), errcode(1), Reply::Reset, status("502 Bad Gateway")]
+    {
+        let (platform, wecom) = desk().await;
+        platform.always(SEND, fate);
+        for _ in 0..4 {
+            assert!(wecom.notify("user01", "text").await.is_err());
+            assert_eq!(wecom.circuit(), Circuit::Closed);
+        }
+        assert!(!wecom.is_out().await);
+        // Nor does it hide that nobody can sign in.
+        platform.always(USERINFO, Reply::Reset);
+        for _ in 0..3 {
+            assert!(wecom.identify("code").await.is_err());
+        }
+        assert!(wecom.notify("user01", "text").await.is_err());
+        assert_eq!(wecom.circuit(), Circuit::Failing);
+    }
+}
+
+/// The simulated platform's messages.
+async fn inbox(address: &str) -> Value {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(b"GET /sim/inbox HTTP/1.1\r\nhost: sim\r\nconnection: close\r\n\r\n").await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+}
+
+#[tokio::test]
+async fn a_message_is_in_the_inbox_of_the_simulated_platform() {
+    let clock = Clock::wound(Timestamp::from_millis(1_800_000_000_000));
+    let world = World {
+        corp_id: CORP.into(),
+        secret: SECRET.into(),
+        agent_id: AGENT.into(),
+        domains: Domains::Loopback,
+        base: "/sim".into(),
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let simulator = Simulator::new(world, clock.clone(), Entropy::system());
+    tokio::spawn(serve(listener, simulator, std::future::pending()));
+    let mut settings = Platform::start().await.settings();
+    settings.hosts.api = Url::parse(&format!("http://{address}/sim/")).unwrap();
+    let wecom = Wecom::new(settings, clock).unwrap();
+
+    assert!(!wecom.is_out().await);
+    for _ in 0..2 {
+        wecom.notify("Agent01", "你好").await.unwrap();
+    }
+    assert_eq!(refused(wecom.notify("nobody", "text").await), 81013);
+    let messages = inbox(&address).await["messages"].take();
+    let shown = |message: &Value| (message["touser"].clone(), message["text"].clone());
+    let message = (json!(["agent01"]), json!({ "content": "你好" }));
+    assert_eq!(messages.as_array().unwrap().iter().map(shown).collect::<Vec<_>>(), [message.clone(), message]);
+}
