@@ -3,6 +3,7 @@
 //! Nothing here does I/O. Time and randomness are handed on from here: a [`Clock`] and an [`Entropy`] are made once, at the
 //! top, and given to whoever needs them.
 
+mod base32;
 mod clock;
 mod employee;
 mod entropy;
@@ -15,6 +16,7 @@ mod password;
 mod role;
 mod secret;
 mod session;
+mod spare;
 mod ticket;
 mod totp;
 
@@ -26,9 +28,10 @@ pub use kind::{Access, BindProof, Browser, Confirm, Flow, Half, Kind, KnownDevic
 pub use limit::{Debt, Rate};
 pub use login::{LoginMethod, LoginSource, UserAgent, Visitor};
 pub use network::{ClientAddress, Networks, counted_as};
-pub use password::Weakness;
+pub use password::{Weakness, weakness};
 pub use role::{Role, Roles};
 pub use secret::{Digest, Malformed, Sealed, Secret, exposed};
 pub use session::Session;
+pub use spare::SpareCode;
 pub use ticket::{Asked, Claim, OutOfStep, REPEATS, Shown, SignIn, Stage};
-pub use totp::Step;
+pub use totp::{OneTimeCode, Seed, Step};

@@ -1,0 +1,110 @@
+//! Whoever shows a token: signed in, or half-way in.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use deskpass_core::{Digest, EmployeeKey, Half, LoginMethod, LoginSource, Secret, Visitor};
+use deskpass_store::{Ended, HalfFound, Member};
+
+use crate::mint::{Admission, Proven};
+use crate::{Auth, Error, Holder, Refusal, SignedIn, TokenProblem};
+
+/// Whoever shows a live token.
+#[derive(Clone, Debug)]
+pub enum Entrant {
+    /// Of a session.
+    Whole(Holder),
+    /// Of half a sign-in: all this entitles to is completing it, or leaving.
+    Half(Halfway),
+}
+
+/// Somebody with a right password and no one-time password yet.
+#[derive(Clone, Debug)]
+pub struct Halfway {
+    pub(crate) digest: Digest,
+    person: Arc<Member>,
+    /// How long there is to complete it.
+    pub remaining: Duration,
+}
+
+impl Entrant {
+    /// Who it is.
+    #[must_use]
+    pub fn employee(&self) -> &EmployeeKey {
+        match self {
+            Self::Whole(holder) => &holder.session().employee,
+            Self::Half(half) => &half.person.key,
+        }
+    }
+
+    /// What they are called.
+    #[must_use]
+    pub fn employee_id(&self) -> &str {
+        match self {
+            Self::Whole(holder) => &holder.person().employee_id,
+            Self::Half(half) => &half.person.employee_id,
+        }
+    }
+
+    /// Whether the platform vouched for them.
+    pub(crate) fn is_proven(&self) -> bool {
+        matches!(self, Self::Whole(holder) if holder.session().proven)
+    }
+}
+
+impl Auth {
+    /// Finds out who shows this token, of a session or of half a sign-in.
+    ///
+    /// # Errors
+    /// A refusal that says what is wrong with the token, or a failure of the store.
+    pub async fn entrant(&self, token: &str) -> Result<Entrant, Error> {
+        match Secret::<Half>::parse(token) {
+            Ok(half) => Ok(Entrant::Half(self.halfway(half.digest()).await?)),
+            Err(_) => Ok(Entrant::Whole(self.authenticate(token).await?)),
+        }
+    }
+
+    async fn halfway(&self, digest: Digest) -> Result<Halfway, Error> {
+        let problem = |problem| Error::Refused(Refusal::Token(problem));
+        let (half, now) = match self.store.half(&digest).await? {
+            HalfFound::Half(half) => (half, self.clock.now()),
+            HalfFound::Denied(ended) => return Err(problem(TokenProblem::Ended(ended))),
+            HalfFound::Nothing => return Err(problem(TokenProblem::Unknown)),
+        };
+        if now >= half.expires_at {
+            return Err(problem(TokenProblem::Expired));
+        }
+        let person = self.store.person(&half.employee).await?.ok_or(problem(TokenProblem::Unknown))?;
+        if person.disabled {
+            return Err(problem(TokenProblem::Ended(Ended::Disabled)));
+        }
+        Ok(Halfway { digest, person, remaining: half.expires_at.since(now) })
+    }
+
+    /// Ends a session, or half a sign-in, for good.
+    ///
+    /// # Errors
+    /// When somebody else ended it first, or the store fails.
+    pub async fn leave(&self, entrant: &Entrant, visitor: &Visitor) -> Result<(), Error> {
+        match entrant {
+            Entrant::Whole(holder) => self.logout(holder, visitor).await,
+            Entrant::Half(half) => {
+                let ended = self.store.end_half(half.digest, self.deny_until(self.clock.now())).await?;
+                if ended { Ok(()) } else { Err(Refusal::Token(TokenProblem::Unknown).into()) }
+            }
+        }
+    }
+
+    /// Makes a whole sign-in of half a one, now that the other half was shown.
+    pub(crate) async fn complete(&self, half: &Halfway, proven: bool, visitor: &Visitor) -> Result<SignedIn, Error> {
+        self.sign_in(Admission {
+            employee: &half.person.key,
+            role: None,
+            method: LoginMethod::Password,
+            proven: Proven::ByPassword { half: half.digest, device_proven: proven },
+            source: Some(LoginSource::ItAgent),
+            visitor,
+        })
+        .await
+    }
+}

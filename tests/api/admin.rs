@@ -1,0 +1,82 @@
+//! /api/admin: what wants a fresh one-time password.
+
+use crate::harness::{PASSWORD, request};
+
+const UNLOCK: &str = "/api/admin/agents/agent01/unlock";
+
+on_every_store! {
+    async fn high_risk_wants_a_fresh_code(desk) {
+        let mut client = desk.client().await;
+        let token = client.sign_in("admin01").await;
+        client.post_risky(&token, UNLOCK, None).await.refused(403, 1009);
+        client.post_risky(&token, UNLOCK, Some("123456")).await.refused(403, 1009);
+        let (device, _) = client.bind_device(&token, &desk.clock).await;
+
+        let asked = client.post_risky(&token, UNLOCK, None).await;
+        let challenge = asked.refused(403, 1007).header("www-authenticate").unwrap();
+        assert!(challenge.starts_with("Bearer error=\"insufficient_user_authentication\""), "{challenge}");
+        client.post_risky(&token, UNLOCK, Some(&device.wrong_code())).await.refused(401, 1008);
+        client.post_risky(&token, UNLOCK, Some(&device.recovery_codes[0])).await.refused(401, 1008);
+        let code = device.next_code();
+        client.post_risky(&token, UNLOCK, Some(&code)).await.data();
+        client.post_risky(&token, UNLOCK, Some(&code)).await.refused(401, 1008);
+        let other = "/api/admin/agents/agent01/reset-otp";
+        client.post_risky(&token, other, Some(&code)).await.refused(401, 1008);
+    }
+
+    async fn high_risk_is_for_the_active_role_admin(desk) {
+        let mut client = desk.client().await;
+        let token = client.sign_in("admin01").await;
+        let (device, _) = client.bind_device(&token, &desk.clock).await;
+        client.switch(&token, "agent").await.data();
+        let refused = client.post_risky(&token, UNLOCK, Some(&device.next_code())).await;
+        assert_eq!(refused.refused(403, 1003).reason(), "role_needed");
+        client.switch(&token, "admin").await.data();
+        client.post_risky(&token, UNLOCK, Some(&device.code())).await.data();
+    }
+
+    /// A slip costs no code.
+    async fn a_name_that_is_none_uses_no_code_up(desk) {
+        let mut client = desk.client().await;
+        let token = client.sign_in("admin01").await;
+        let (device, _) = client.bind_device(&token, &desk.clock).await;
+        let code = device.next_code();
+        client.post_risky(&token, "/api/admin/agents/a%20b/unlock", Some(&code)).await.refused(400, 1002);
+        client.post_risky(&token, UNLOCK, Some(&code)).await.data();
+        let nobody = client.post_risky(&token, "/api/admin/agents/user01/unlock", Some(&device.next_code())).await;
+        assert_eq!(nobody.refused(403, 1003).reason(), "not_an_agent");
+    }
+
+    async fn two_codes_in_one_request_are_none(desk) {
+        let mut client = desk.client().await;
+        let token = client.sign_in("admin01").await;
+        let (device, _) = client.bind_device(&token, &desk.clock).await;
+        let (bearer, code) = (format!("Bearer {token}"), device.next_code());
+        let headers = [("authorization", &*bearer), ("x-otp-code", &*code), ("x-otp-code", "000000")];
+        client.send(&request("POST", UNLOCK, &headers, b"")).await.refused(401, 1008);
+    }
+
+    async fn agents_are_unlocked_and_their_device_and_password_reset(desk) {
+        let mut client = desk.client().await;
+        let token = client.sign_in("admin01").await;
+        let (device, _) = client.bind_device(&token, &desk.clock).await;
+        desk.equipped("agent01").await;
+        for _ in 0..5 {
+            client.agent_login("agent01", "wrong").await.refused(401, 1011);
+        }
+        client.agent_login("agent01", PASSWORD).await.refused(429, 1013);
+        client.post_risky(&token, UNLOCK, Some(&device.next_code())).await.data();
+        let half = client.agent_login("agent01", PASSWORD).await.data();
+        assert_eq!(half["otp"], "verify");
+
+        client.post_risky(&token, "/api/admin/agents/agent01/reset-otp", Some(&device.next_code())).await.data();
+        assert_eq!(client.agent_login("agent01", PASSWORD).await.data()["otp"], "bind");
+
+        let reset = client.post_risky(&token, "/api/admin/agents/agent01/reset-password", Some(&device.next_code())).await;
+        let setup_code = reset.data()["setup_code"].clone();
+        client.agent_login("agent01", PASSWORD).await.refused(403, 1012);
+        let body = serde_json::json!({ "employee_id": "agent01", "setup_code": setup_code, "new_password": PASSWORD });
+        client.post("/api/agents/password/setup", &[], &body).await.data();
+        client.half("agent01").await;
+    }
+}

@@ -1,0 +1,2 @@
+mod login;
+mod password;

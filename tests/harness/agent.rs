@@ -1,0 +1,116 @@
+//! Plays an agent: a password in the head, an authenticator in the pocket.
+
+use std::time::Duration;
+
+use deskpass_core::{Clock, Seed, Step};
+use serde_json::{Value, json};
+
+use super::{Client, Response, TestDesk, request};
+
+/// A password that nobody objects to.
+pub(crate) const PASSWORD: &str = "four horses crossed a bridge";
+
+/// A time step, after which a device shows another code.
+pub(crate) const STEP: Duration = Duration::from_secs(30);
+
+/// An authenticator.
+#[derive(Debug)]
+pub(crate) struct Device {
+    seed: Seed,
+    clock: Clock,
+    /// What its owner wrote down when it was bound.
+    pub(crate) recovery_codes: Vec<String>,
+}
+
+impl Device {
+    /// Takes over what `otp-setup` answered.
+    pub(crate) fn scan(setup: &Value, clock: &Clock) -> Self {
+        let secret = setup["secret"].as_str().unwrap();
+        let seed = Seed::from_bytes(unbase32(secret).try_into().unwrap());
+        Self { seed, clock: clock.clone(), recovery_codes: Vec::new() }
+    }
+
+    /// What it shows.
+    pub(crate) fn code(&self) -> String {
+        self.seed.code_at(Step::at(self.clock.now()))
+    }
+
+    /// What it shows after the next step, which is when an earlier code was taken already.
+    pub(crate) fn next_code(&self) -> String {
+        self.clock.wind(STEP);
+        self.code()
+    }
+
+    /// A code that it does not show anywhere near.
+    pub(crate) fn wrong_code(&self) -> String {
+        let now = Step::at(self.clock.now()).number();
+        let near: Vec<_> = (now - 3..=now + 3).map(|step| self.seed.code_at(Step::from_number(step))).collect();
+        (0..).map(|guess| format!("{guess:06}")).find(|guess| !near.contains(guess)).unwrap()
+    }
+}
+
+fn unbase32(text: &str) -> Vec<u8> {
+    let digit = |c: u8| b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".iter().position(|known| *known == c).unwrap();
+    let bits: Vec<u8> = text.bytes().flat_map(|c| (0..5).rev().map(move |bit| (digit(c) >> bit & 1) as u8)).collect();
+    bits.chunks_exact(8).map(|byte| byte.iter().fold(0, |byte, bit| byte << 1 | bit)).collect()
+}
+
+impl Client {
+    /// Posts JSON with a token.
+    pub(crate) async fn post_as(&mut self, token: &str, path: &str, body: &Value) -> Response {
+        self.post(path, &[("authorization", &format!("Bearer {token}"))], body).await
+    }
+
+    /// Gets with a token.
+    pub(crate) async fn get_as(&mut self, token: &str, path: &str) -> Response {
+        self.get(path, &[("authorization", &format!("Bearer {token}"))]).await
+    }
+
+    /// Posts an administrator's wish, with a code or without.
+    pub(crate) async fn post_risky(&mut self, token: &str, path: &str, code: Option<&str>) -> Response {
+        let bearer = format!("Bearer {token}");
+        let headers: Vec<_> =
+            [("authorization", &*bearer)].into_iter().chain(code.map(|code| ("x-otp-code", code))).collect();
+        self.send(&request("POST", path, &headers, b"")).await
+    }
+
+    pub(crate) async fn agent_login(&mut self, employee: &str, password: &str) -> Response {
+        self.post("/api/agents/login", &[], &json!({ "employee_id": employee, "password": password })).await
+    }
+
+    /// Gives an agent their first password, as development mode lets anyone.
+    pub(crate) async fn first_password(&mut self, employee: &str) {
+        let token = self.sign_in(employee).await;
+        self.post_as(&token, "/api/agents/password", &json!({ "new_password": PASSWORD })).await.data();
+        self.logout(&token).await.data();
+    }
+
+    /// Half of a sign-in, by an agent who has the usual password.
+    pub(crate) async fn half(&mut self, employee: &str) -> String {
+        let half = self.agent_login(employee, PASSWORD).await.data();
+        assert_eq!(half["half_authenticated"], true, "{half}");
+        half["token"].as_str().unwrap().to_owned()
+    }
+
+    /// Binds a device with a token of any kind; returns it with what binding was answered with.
+    pub(crate) async fn bind_device(&mut self, token: &str, clock: &Clock) -> (Device, Value) {
+        let setup = self.post_as(token, "/api/auth/otp-setup", &json!({})).await.data();
+        let mut device = Device::scan(&setup, clock);
+        let bound = self.post_as(token, "/api/auth/otp-bind", &json!({ "code": device.code() })).await.data();
+        let codes = bound["recovery_codes"].as_array().unwrap();
+        device.recovery_codes = codes.iter().map(|code| code.as_str().unwrap().to_owned()).collect();
+        (device, bound)
+    }
+}
+
+impl TestDesk {
+    /// An agent with the usual password and a device.
+    pub(crate) async fn equipped(&self, employee: &str) -> Device {
+        let mut client = self.client().await;
+        client.first_password(employee).await;
+        let token = client.sign_in(employee).await;
+        let (device, _) = client.bind_device(&token, &self.clock).await;
+        client.logout(&token).await.data();
+        device
+    }
+}
