@@ -16,22 +16,49 @@ on_every_store! {
         for route in routes() {
             let answer = client.send(&ask(&route, &[])).await;
             match route.who {
-                Who::Holder | Who::Caller => assert_eq!(answer.refused(401, 1001).reason(), "missing"),
+                Who::Entrant | Who::Holder | Who::Caller | Who::HighRisk => {
+                    assert_eq!(answer.refused(401, 1001).reason(), "missing");
+                }
                 Who::Anyone | Who::Developer | Who::Operator => assert_ne!(answer.status, 401, "{route:?}"),
             }
         }
     }
 
     async fn with_the_active_role_taken_away_only_holders_routes_answer() {
-        for route in routes().into_iter().filter(|route| matches!(route.who, Who::Holder | Who::Caller)) {
+        let with_token = |route: &Route| matches!(route.who, Who::Entrant | Who::Holder | Who::Caller | Who::HighRisk);
+        for route in routes().into_iter().filter(with_token) {
             let desk = TestDesk::start().await;
             let mut client = desk.client().await;
             let bearer = format!("Bearer {}", client.sign_in("agent01").await);
             desk.auth().revoke(desk.key("agent01"), "agent").await.unwrap();
             let answer = client.send(&ask(&route, &[("authorization", &bearer)])).await;
             let suspended = answer.code() == 1003 && answer.reason() == "role_taken_away";
-            assert_eq!(suspended, route.who == Who::Caller, "{route:?} {answer:?}");
+            let callers = matches!(route.who, Who::Caller | Who::HighRisk);
+            assert_eq!(suspended, callers, "{route:?} {answer:?}");
         }
+    }
+
+    /// What somebody with a password and nothing else can reach.
+    async fn with_half_a_sign_in_only_completing_and_leaving_it_answer(desk) {
+        let mut client = desk.client().await;
+        client.first_password("agent01").await;
+        for route in routes() {
+            let half = client.half("agent01").await;
+            desk.auth().unlock_agent(desk.key("agent01")).await.unwrap();
+            let answer = client.send(&ask(&route, &[("authorization", &format!("Bearer {half}"))])).await;
+            match route.who {
+                Who::Entrant => assert_ne!(answer.code(), 1001, "{route:?} {answer:?}"),
+                Who::Holder | Who::Caller | Who::HighRisk => {
+                    assert_eq!(answer.refused(401, 1001).reason(), "half_authenticated", "{route:?}");
+                }
+                // Whoever needs no token is not let further by one.
+                Who::Anyone | Who::Developer | Who::Operator => assert_ne!(answer.status, 401, "{route:?}"),
+            }
+            assert!(!client.is_valid(&half).await, "{route:?}");
+        }
+        let open: Vec<_> = routes().into_iter().filter(|route| route.who == Who::Entrant).map(|route| route.path).collect();
+        let expected = ["logout", "otp-status", "otp-setup", "otp-bind", "otp-verify", "otp-unbind"];
+        assert_eq!(open, expected.map(|path| format!("/api/auth/{path}")));
     }
 
     async fn in_production_developers_routes_do_not_answer_and_operators_need_their_network() {
@@ -42,7 +69,7 @@ on_every_store! {
             match route.who {
                 Who::Developer => drop(answer.refused(403, 1018)),
                 Who::Operator => drop(answer.refused(403, 1003)),
-                Who::Anyone | Who::Holder | Who::Caller => assert_ne!(answer.status, 500, "{route:?}"),
+                _ => assert_ne!(answer.status, 500, "{route:?}"),
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Starts desks and talks to them.
 
+mod agent;
 mod browser;
 mod client;
 mod desk;
@@ -10,6 +11,7 @@ mod proxy;
 mod servers;
 mod stage;
 
+pub(crate) use agent::{Device, PASSWORD, STEP};
 pub(crate) use browser::{Browser, Driver, Options};
 pub(crate) use client::{Client, Response, request};
 pub(crate) use desk::{PRODUCTION, TestDesk, query, settings};

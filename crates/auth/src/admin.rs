@@ -1,9 +1,13 @@
 //! What an administrator does to people and their roles.
 
+mod agents;
+
 use deskpass_core::{EmployeeKey, Person, Role};
 use deskpass_store::{Link, Listed, NewEmployee};
 
 use crate::{Auth, Error, Refusal};
+
+pub use agents::PasswordReset;
 
 impl Auth {
     /// Enters an employee.

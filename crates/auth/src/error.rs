@@ -52,6 +52,9 @@ pub enum Refusal {
     /// The platform knows them, but not as anyone's employee.
     #[error("not a member")]
     NotAMember,
+    /// The platform's code stands for another person than the one who is named.
+    #[error("somebody else's code")]
+    SomebodyElse,
     /// The sign-in was decided, was taken by another phone, or is over.
     #[error("sign-in over")]
     Over,
@@ -169,6 +172,14 @@ pub enum Internal {
     /// There is no randomness to make a secret of.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
+    /// A password could not be hashed.
+    #[error("a password could not be hashed")]
+    Hashing,
+    /// What was sealed does not open.
+    #[error(
+        "a device's secret does not open: encryption_key is another one, or the record was moved or changed; reset the device"
+    )]
+    Unopened,
 }
 
 impl From<StoreError> for Error {

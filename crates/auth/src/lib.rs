@@ -1,13 +1,20 @@
 //! What the desk does: one file for each flow, one place where sessions are born.
 
 mod admin;
+mod agent;
 mod arrival;
 mod bind;
 mod code;
 mod dev;
+mod entrant;
 mod error;
+mod hasher;
+mod locker;
 mod mint;
+mod notice;
 mod oauth;
+mod otp;
+mod password;
 mod policy;
 mod qr;
 mod session;
@@ -17,13 +24,20 @@ use std::sync::Arc;
 use deskpass_core::{Clock, CorpId, EmployeeId, EmployeeKey, Entropy, Timestamp};
 use deskpass_store::{Shared, Store};
 use deskpass_wecom::Wecom;
+use tokio::sync::Notify;
 
+pub use admin::PasswordReset;
+pub use agent::{Entry, Halved, Knock};
 pub use code::Progress;
 pub use dev::DEV_USERS;
+pub use entrant::{Entrant, Halfway};
 pub use error::{Error, Internal, Refusal, TokenProblem};
+pub use locker::Locker;
 pub use mint::SignedIn;
 pub use oauth::{Answer, Callback, Destination, PROOF_LIFETIME, Waiting};
-pub use policy::{BindPolicy, Policy};
+pub use otp::{Bound, DeviceStatus, Setup};
+pub use password::Change;
+pub use policy::{AgentPolicy, BindPolicy, Fallback, Policy};
 pub use qr::{Decision, Issued, Poll, Poller};
 pub use session::{Caller, Holder};
 
@@ -40,6 +54,10 @@ pub struct Auth {
     pub clock: Clock,
     /// Where secrets come from.
     pub entropy: Entropy,
+    /// What agents' secrets are kept with.
+    pub locker: Locker,
+    /// Fires when there is something to tell agents.
+    pub noticed: Notify,
     /// What this deployment allows.
     pub policy: Policy,
 }

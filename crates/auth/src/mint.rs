@@ -8,7 +8,7 @@ use deskpass_core::{
 };
 use deskpass_store::{Beginning, Birth, Event, Grounds, LogEntry, Member};
 
-use crate::{Auth, Error, Refusal};
+use crate::{Auth, Error, Refusal, TokenProblem};
 
 /// Somebody who may sign in, and how.
 #[derive(Debug)]
@@ -35,11 +35,31 @@ pub(crate) enum Proven {
     Through(EmployeeKey),
     /// The platform, as this proof says.
     By(Digest),
+    /// A password, with which this half of a sign-in began, and a one-time password.
+    ByPassword {
+        /// The half.
+        half: Digest,
+        /// Whether the platform vouched for whoever bound the device.
+        device_proven: bool,
+    },
 }
 
 impl Proven {
     fn is_proven(&self) -> bool {
-        !matches!(self, Self::No)
+        match self {
+            Self::No => false,
+            Self::Directly | Self::Through(_) | Self::By(_) => true,
+            Self::ByPassword { device_proven, .. } => *device_proven,
+        }
+    }
+
+    /// What to say when it does not hold any more.
+    fn failed(&self) -> Refusal {
+        match self {
+            // Used up by somebody who was quicker, or ended.
+            Self::ByPassword { .. } => Refusal::Token(TokenProblem::Unknown),
+            _ => Refusal::UnknownEmployee,
+        }
     }
 
     /// By the platform's own word about somebody.
@@ -98,21 +118,24 @@ impl Auth {
         match self.store.begin_session(self.birth(token, &session, &admission)?).await? {
             Beginning::Begun => {}
             Beginning::ShutOut => return Err(Refusal::Disabled.into()),
-            Beginning::Groundless => return Err(Refusal::UnknownEmployee.into()),
+            Beginning::Groundless => return Err(admission.proven.failed().into()),
         }
         tracing::debug!(employee = ?session.employee, method = session.method.name(), "signed in");
         Ok(Begun { session, person, roles })
     }
 
-    /// The role that is lent to somebody whom the platform vouches for and nobody gave one: that of their agent record, else
-    /// the usual one.
+    /// The role that is lent to somebody whom nobody gave one: that of their agent record, else the usual one, should the
+    /// platform vouch for them.
     async fn lent(&self, person: &Person, proven: &Proven) -> Result<Option<Role>, Error> {
-        match proven {
-            Proven::Directly | Proven::Through(_) if person.roles.is_empty() => {
-                Ok(self.store.agent_role(person.key.clone()).await?.or(self.policy.default_role))
-            }
-            _ => Ok(None),
+        let usual = match proven {
+            Proven::Directly | Proven::Through(_) => self.policy.default_role,
+            Proven::ByPassword { .. } => None,
+            Proven::No | Proven::By(_) => return Ok(None),
+        };
+        if !person.roles.is_empty() {
+            return Ok(None);
         }
+        Ok(self.store.agent_role(person.key.clone()).await?.or(usual))
     }
 
     fn session_for(&self, person: &Person, role: Role, lent: Option<Role>, admission: &Admission<'_>) -> Session {
@@ -137,6 +160,7 @@ impl Auth {
                 Proven::No | Proven::Directly => Grounds::None,
                 Proven::Through(identity) => Grounds::Link(identity.clone()),
                 Proven::By(proof) => Grounds::Proof(*proof),
+                Proven::ByPassword { half, .. } => Grounds::Half(*half),
             },
             at_most: self.policy.max_per_employee,
             deny_until: self.deny_until(session.created_at),

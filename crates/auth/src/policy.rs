@@ -17,6 +17,28 @@ pub struct Policy {
     pub default_role: Option<Role>,
     /// Who may bind.
     pub bind: BindPolicy,
+    /// How agents get in without the platform.
+    pub agents: AgentPolicy,
+}
+
+/// How agents get in without the platform.
+#[derive(Clone, Copy, Debug)]
+pub struct AgentPolicy {
+    /// When a password counts.
+    pub fallback: Fallback,
+    /// Whether everybody's word is taken: development.
+    pub trusting: bool,
+}
+
+/// When an agent's password counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fallback {
+    /// At any time.
+    Always,
+    /// While the platform cannot be used.
+    Outage,
+    /// Never.
+    Off,
 }
 
 /// Who may sign in by naming an employee.
@@ -37,6 +59,9 @@ impl Policy {
     pub(crate) fn admitted(&self, method: LoginMethod, proven: bool, lent: Option<Role>, held: Roles) -> Roles {
         let held = lent.map_or(held, |lent| held.with(lent));
         match (method, proven, &self.bind) {
+            // Whoever has somebody's password can bind a device of their own to it. That must not lead to the top either,
+            // unless the platform vouched for whoever bound it.
+            (LoginMethod::Password, false, _) if !self.agents.trusting => held.without(Role::Admin),
             // Outside development mode, whoever could reach the network could name any employee, so this way must not lead
             // to the top: not when the session began, nor after bind was closed.
             (LoginMethod::Bind, false, BindPolicy::OpenTo(_) | BindPolicy::Proof | BindPolicy::Off) => {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use deskpass_core::{Access, Digest, Roles, Secret, Session, Visitor};
+use deskpass_core::{Access, Digest, Half, Roles, Secret, Session, Visitor};
 use deskpass_store::{Ended, Event, Found, Member, Standing};
 
 use crate::mint::held;
@@ -38,6 +38,11 @@ impl Holder {
         &self.standing.person
     }
 
+    /// What its token hashes to.
+    pub(crate) fn digest(&self) -> Digest {
+        self.digest
+    }
+
     /// The caller, unless the active role was taken away.
     ///
     /// # Errors
@@ -55,7 +60,7 @@ impl Auth {
     /// A refusal that says what is wrong with the token, or a failure of the store: never "valid" on doubt.
     pub async fn authenticate(&self, token: &str) -> Result<Holder, Error> {
         let problem = |problem| Error::Refused(Refusal::Token(problem));
-        let secret = Secret::<Access>::parse(token).map_err(|_| problem(TokenProblem::Malformed))?;
+        let secret = Secret::<Access>::parse(token).map_err(|_| problem(unfit(token)))?;
         let digest = secret.digest();
         let standing = match self.store.session(&digest).await? {
             Found::Session(standing) => standing,
@@ -119,6 +124,14 @@ impl Auth {
             // Perhaps swept meanwhile, which happens only to what has expired.
             Found::Session(_) | Found::Nothing => TokenProblem::Expired,
         }))
+    }
+}
+
+/// What is wrong with something that is no token of a session.
+fn unfit(token: &str) -> TokenProblem {
+    match Secret::<Half>::parse(token) {
+        Ok(_) => TokenProblem::HalfAuthenticated,
+        Err(_) => TokenProblem::Malformed,
     }
 }
 

@@ -10,15 +10,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deskpass_auth::{Auth, BindPolicy, Error, Policy};
+use deskpass_auth::{AgentPolicy, Auth, BindPolicy, Error, Fallback, Locker, Policy};
 use deskpass_core::{Clock, CorpId, Entropy, InvalidId, Networks, Role, Timestamp};
 use deskpass_store::{OpenError, Store, StoreError};
 use deskpass_wecom::SettingsError;
 use deskpass_wecom_sim::Simulator;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
-use crate::config::{BindMode, DefaultRole, Settings};
+use crate::config::{BindMode, DefaultRole, PasswordFallback, Settings};
 use crate::http::Readiness;
 use crate::tally::Tally;
 use crate::telemetry::Metrics;
@@ -83,6 +83,9 @@ pub enum StartError {
          both set by NTP"
     )]
     Clock(u64),
+    /// The system says no.
+    #[error("cannot start the threads that hash passwords: {0}; raise the limit of threads for this user")]
+    Threads(std::io::Error),
     /// The network says no.
     #[error("cannot listen on {address}: {source}; choose another address with --listen")]
     Listen {
@@ -160,7 +163,8 @@ impl Desk {
         let platform = platform::client_with(&settings, clock.clone(), Arc::new(vault))?;
         let simulator = settings.development.then(|| platform::simulator(&settings, clock.clone(), entropy));
         let verify_file = platform::verify_file(&settings)?;
-        let auth = Auth { store, shared, platform, clock, entropy, policy };
+        let locker = Locker::new(&settings.sealing_key(), entropy).map_err(StartError::Threads)?;
+        let auth = Auth { store, shared, platform, clock, entropy, locker, noticed: Notify::new(), policy };
         if settings.development {
             auth.seed_dev_users().await?;
         }
@@ -227,5 +231,13 @@ fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
             DefaultRole::None => None,
         },
         bind,
+        agents: AgentPolicy {
+            fallback: match settings.agents.password_fallback {
+                PasswordFallback::Always => Fallback::Always,
+                PasswordFallback::Outage => Fallback::Outage,
+                PasswordFallback::Off => Fallback::Off,
+            },
+            trusting: settings.development,
+        },
     })
 }

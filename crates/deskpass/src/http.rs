@@ -1,5 +1,7 @@
 //! Every route the desk answers, in one table.
 
+mod admin;
+mod agent;
 mod answer;
 mod bind;
 mod browser;
@@ -15,6 +17,7 @@ mod landing;
 mod language;
 mod limit;
 mod oauth;
+mod otp;
 mod page;
 mod picture;
 mod qr;
@@ -42,10 +45,14 @@ pub use limit::Limit;
 pub enum Who {
     /// Anyone.
     Anyone,
-    /// Whoever holds a live token.
+    /// Whoever holds a live token, of a session or of half a sign-in.
+    Entrant,
+    /// Whoever holds the live token of a session.
     Holder,
     /// Whoever is signed in and still holds their active role.
     Caller,
+    /// Whoever is signed in as an administrator and shows a fresh one-time password.
+    HighRisk,
     /// Anyone, but only in development mode.
     Developer,
     /// Whoever comes from an operator's network.
@@ -99,8 +106,8 @@ impl fmt::Debug for Route {
 #[must_use]
 #[rustfmt::skip]
 pub fn routes() -> Vec<Route> {
-    use Limit::{Bind, Free, OauthUrl, QrCode, ScanStatus, SignIn, Verify};
-    use Who::{Anyone, Caller, Developer, Holder, Operator};
+    use Limit::{AgentsLogin, Bind, Free, OauthUrl, Otp, QrCode, ScanStatus, SignIn, Verify};
+    use Who::{Anyone, Caller, Developer, Entrant, HighRisk, Holder, Operator};
     const GET: Method = Method::GET;
     const POST: Method = Method::POST;
     let mut table = vec![
@@ -115,10 +122,21 @@ pub fn routes() -> Vec<Route> {
         Route::new(POST, "/api/auth/oauth2/pending",  Anyone,    SignIn,     ["Reading the sign-in failed", "读取登录请求失败"],    oauth::pending),
         Route::new(POST, "/api/auth/oauth2/continue", Anyone,    SignIn,     ["Sign-in failed", "登录失败"],                        oauth::proceed),
         Route::new(POST, "/api/auth/verify",          Anyone,    Verify,     ["Token verification failed", "令牌校验失败"],         session::verify),
-        Route::new(POST, "/api/auth/logout",          Holder,    Free,       ["Logout failed", "退出登录失败"],                     session::logout),
+        Route::new(POST, "/api/auth/logout",          Entrant,   Free,       ["Logout failed", "退出登录失败"],                     session::logout),
         Route::new(GET,  "/api/auth/me",              Caller,    Free,       ["Reading the current user failed", "获取当前用户失败"], session::me),
         Route::new(POST, "/api/auth/switch-role",     Holder,    Free,       ["Role switch failed", "切换角色失败"],                session::switch_role),
         Route::new(POST, "/api/auth/bind",            Anyone,    Bind,       ["Binding failed", "绑定失败"],                        bind::bind),
+        Route::new(GET,  "/api/auth/otp-status",      Entrant,   Otp,        ["Reading the device failed", "获取一次性密码设备失败"], otp::status),
+        Route::new(POST, "/api/auth/otp-setup",       Entrant,   Otp,        ["Setting up the device failed", "设置一次性密码设备失败"], otp::setup),
+        Route::new(POST, "/api/auth/otp-bind",        Entrant,   Otp,        ["Binding the device failed", "绑定一次性密码设备失败"], otp::bind),
+        Route::new(POST, "/api/auth/otp-verify",      Entrant,   Otp,        ["One-time password failed", "一次性密码校验失败"],   otp::verify),
+        Route::new(POST, "/api/auth/otp-unbind",      Entrant,   Otp,        ["Unbinding the device failed", "解绑一次性密码设备失败"], otp::unbind),
+        Route::new(POST, "/api/agents/login",         Anyone,    AgentsLogin, ["Agent sign-in failed", "坐席登录失败"],             agent::login),
+        Route::new(POST, "/api/agents/password",      Caller,    AgentsLogin, ["Setting the password failed", "设置密码失败"],      agent::password),
+        Route::new(POST, "/api/agents/password/setup", Anyone,   AgentsLogin, ["Setting the password failed", "设置密码失败"],      agent::first_password),
+        Route::new(POST, "/api/admin/agents/{employee_id}/unlock",         HighRisk, Free, ["Unlocking failed", "解锁失败"],                   admin::unlock),
+        Route::new(POST, "/api/admin/agents/{employee_id}/reset-otp",      HighRisk, Free, ["Resetting the device failed", "重置一次性密码设备失败"], admin::reset_otp),
+        Route::new(POST, "/api/admin/agents/{employee_id}/reset-password", HighRisk, Free, ["Resetting the password failed", "重置密码失败"],   admin::reset_password),
         Route::new(GET,  "/api/dev/health",           Developer, Free,       ["Development health failed", "开发健康检查失败"],     dev::health),
         Route::new(GET,  "/api/dev/users",            Developer, Free,       ["Listing development users failed", "获取开发用户失败"], dev::users),
         Route::new(POST, "/api/dev/login",            Developer, Free,       ["Development login failed", "开发登录失败"],          dev::login),

@@ -2,6 +2,7 @@
 
 mod connections;
 mod errands;
+mod notices;
 mod patience;
 
 use std::convert::Infallible;
@@ -72,6 +73,7 @@ impl Server {
         }
         let mut chores = JoinSet::new();
         chores.spawn(upkeep(desk.clone()));
+        chores.spawn(notices::deliver(desk.clone()));
         if let Some(errands) = errands {
             chores.spawn(errands::take(desk.clone(), errands));
         }

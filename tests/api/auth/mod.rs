@@ -4,6 +4,7 @@ mod client_address;
 mod logout;
 mod me;
 mod oauth2;
+mod otp;
 mod qrcode;
 mod scan;
 mod sessions;

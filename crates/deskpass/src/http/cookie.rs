@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::extract::FromRequestParts;
 use axum::response::{IntoResponse, IntoResponseParts, Response, ResponseParts};
 use deskpass_auth::Poller;
-use deskpass_core::{BindProof, Browser, Digest, Flow, Kind, Secret};
+use deskpass_core::{BindProof, Browser, Digest, Flow, Kind, KnownDevice, Secret};
 use hyper::header::{ACCEPT, COOKIE, HeaderValue, SET_COOKIE};
 use hyper::http::request::Parts;
 
@@ -31,6 +31,10 @@ impl Kept for BindProof {
     const NAMES: [&'static str; 2] = ["deskpass_bind", "__Host-deskpass_bind"];
 }
 
+impl Kept for KnownDevice {
+    const NAMES: [&'static str; 2] = ["deskpass_device", "__Host-deskpass_device"];
+}
+
 /// What the cookies of a request say.
 #[derive(Debug)]
 pub(super) struct Cookies {
@@ -52,9 +56,14 @@ impl Cookies {
         pairs.find_map(|(given, value)| (given == name).then(|| Secret::parse(value).ok()).flatten())
     }
 
+    /// What the secret of this kind hashes to, if the browser keeps one.
+    pub(super) fn digest<K: Kept>(&self) -> Option<Digest> {
+        self.get::<K>().map(|own| own.digest())
+    }
+
     /// Who asks with a ticket.
     pub(super) fn poller(&self) -> Poller {
-        let cookies = [self.get::<Browser>().map(|own| own.digest()), self.get::<Flow>().map(|own| own.digest())];
+        let cookies = [self.digest::<Browser>(), self.digest::<Flow>()];
         Poller { cookies: cookies.into_iter().flatten().collect(), page: self.page }
     }
 }

@@ -11,7 +11,7 @@ use axum::body::Body as RequestBody;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use bytes::{Bytes, BytesMut};
 use deskpass_auth::{Error, Refusal, TokenProblem};
-use deskpass_core::{ClientAddress, UserAgent, Visitor};
+use deskpass_core::{ClientAddress, Role, UserAgent, Visitor};
 use http_body_util::BodyExt as _;
 use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
@@ -31,6 +31,19 @@ pub(super) struct Holder(deskpass_auth::Holder);
 /// Somebody signed in whose active role stands.
 #[derive(Debug)]
 pub(super) struct Caller(deskpass_auth::Caller);
+
+/// Whoever shows a live token, of a session or of half a sign-in.
+#[derive(Debug)]
+pub(super) struct Entrant(pub(super) deskpass_auth::Entrant);
+
+/// Somebody signed in whose active role is that of an administrator.
+#[derive(Debug)]
+pub(super) struct Admin(pub(super) Caller);
+
+/// An administrator who has shown a fresh one-time password for this very request. It is taken once everything else about
+/// the request is known to be good, so that nobody wastes one on a slip.
+#[derive(Debug)]
+pub(super) struct HighRisk<T>(pub(super) Caller, pub(super) T);
 
 /// Where a request comes from.
 #[derive(Debug)]
@@ -74,6 +87,13 @@ impl Deref for Caller {
     }
 }
 
+impl Caller {
+    /// The caller, for work that outlives the request.
+    pub(super) fn into_inner(self) -> deskpass_auth::Caller {
+        self.0
+    }
+}
+
 /// The token of a request: the only place that reads the header, so that every route means the same one.
 fn bearer(headers: &HeaderMap) -> Result<&str, Failure> {
     let problem = |problem| Failure::from(Refusal::Token(problem));
@@ -104,6 +124,44 @@ impl FromRequestParts<Window> for Caller {
         let Holder(holder) = Holder::from_request_parts(parts, window).await?;
         Ok(Self(holder.into_caller()?))
     }
+}
+
+impl FromRequestParts<Window> for Entrant {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
+        Ok(Self(window.desk.auth.entrant(bearer(&parts.headers)?).await?))
+    }
+}
+
+impl FromRequestParts<Window> for Admin {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
+        let caller = Caller::from_request_parts(parts, window).await?;
+        if caller.session().current_role == Role::Admin { Ok(Self(caller)) } else { Err(Refusal::NotPermitted.into()) }
+    }
+}
+
+/// The header in which a fresh one-time password is sent.
+const ONE_TIME_PASSWORD: HeaderName = HeaderName::from_static("x-otp-code");
+
+impl<T: FromRequest<Window, Rejection = Failure> + Send> FromRequest<Window> for HighRisk<T> {
+    type Rejection = Failure;
+    async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
+        let (mut parts, body) = request.into_parts();
+        let Admin(caller) = Admin::from_request_parts(&mut parts, window).await?;
+        let code = fresh_code(&parts.headers);
+        let agent = window.desk.auth.expects_code(&caller.0, code.as_deref()).await?;
+        let rest = T::from_request(Request::from_parts(parts, body), window).await?;
+        window.desk.auth.take_fresh_code(&agent, &code.unwrap_or_default()).await?;
+        Ok(Self(caller, rest))
+    }
+}
+
+/// The one-time password of a request. Of two, neither counts.
+fn fresh_code(headers: &HeaderMap) -> Option<String> {
+    let mut given = headers.get_all(ONE_TIME_PASSWORD).iter();
+    let (first, second) = (given.next()?, given.next());
+    Some(first.to_str().ok().filter(|_| second.is_none()).unwrap_or_default().to_owned())
 }
 
 /// The header in which proxies say whom they ask for.

@@ -104,6 +104,8 @@ fn cause(internal: &Internal) -> Cause {
             StoreCause::SharedUnavailable => Cause::SharedUnavailable,
         },
         Internal::Entropy(_) => Cause::NoRandomness,
+        Internal::Unopened => Cause::RecordDamaged,
+        Internal::Hashing => Cause::Unexpected,
         Internal::Elsewhere { platform: true } => Cause::PlatformUnreachable,
         Internal::Elsewhere { platform: false } => Cause::Unexpected,
         Internal::Platform(error) => match error {

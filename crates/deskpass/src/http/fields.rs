@@ -21,6 +21,8 @@ pub(super) enum Problem {
     Redirect,
     NotWeb,
     NoAgentId,
+    TooLong(usize),
+    CodeOrPassword,
 }
 
 impl Problem {
@@ -44,6 +46,10 @@ impl Problem {
             (Self::NotWeb, Language::Zh) => "必须是 http 或 https 地址".into(),
             (Self::NoAgentId, Language::En) => "web needs platform.agent_id in the settings".into(),
             (Self::NoAgentId, Language::Zh) => "web 模式需要在配置中设置 platform.agent_id".into(),
+            (Self::TooLong(most), Language::En) => format!("must be at most {most} bytes"),
+            (Self::TooLong(most), Language::Zh) => format!("不得超过 {most} 字节"),
+            (Self::CodeOrPassword, Language::En) => "is required where no code of the platform is sent".into(),
+            (Self::CodeOrPassword, Language::Zh) => "未提供平台授权码（code）时必填".into(),
             (Self::Id(rule), Language::En) => rule.to_string(),
             (Self::Id(rule), Language::Zh) => format!("格式不正确：{rule}"),
         }
@@ -95,6 +101,34 @@ impl Fields {
         };
         self.problems.insert(name, problem);
         None
+    }
+
+    /// A text that must be there, of so many bytes at most.
+    pub(super) fn text_within(&mut self, name: &'static str, most: usize) -> Option<String> {
+        let text = self.text(name)?;
+        self.within(name, most, text)
+    }
+
+    /// A text that may be missing, of so many bytes at most.
+    #[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
+    pub(super) fn maybe_text_within(&mut self, name: &'static str, most: usize) -> Option<Option<String>> {
+        match self.maybe_text(name)? {
+            None => Some(None),
+            Some(text) => self.within(name, most, text).map(Some),
+        }
+    }
+
+    fn within(&mut self, name: &'static str, most: usize, text: String) -> Option<String> {
+        if text.len() > most {
+            self.refuse(name, Problem::TooLong(most));
+            return None;
+        }
+        Some(text)
+    }
+
+    /// Reports a field that is wrong for another reason.
+    pub(super) fn refuse(&mut self, name: &'static str, problem: Problem) {
+        self.problems.insert(name, problem);
     }
 
     /// One of a few words, or none.

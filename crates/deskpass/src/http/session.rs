@@ -6,7 +6,7 @@ use deskpass_core::Role;
 use serde::Serialize;
 
 use super::envelope::{No, Rendered, Reply};
-use super::extract::{self, Body, Guest, Holder, Reads};
+use super::extract::{self, Body, Entrant, Guest, Holder, Reads};
 use super::failure::Failure;
 use super::fields::{Ask, Fields};
 use super::who;
@@ -45,14 +45,14 @@ pub(super) struct Done {
     message: &'static str,
 }
 
-/// Ends the caller's session for good.
+/// Ends the caller's session for good, or half a sign-in.
 pub(super) async fn logout(
     State(desk): State<Desk>,
-    holder: Holder,
+    Entrant(entrant): Entrant,
     Guest(visitor): Guest,
     Reads(language): Reads,
 ) -> Result<Reply<Done>, Failure> {
-    desk.auth.logout(&holder, &visitor).await?;
+    desk.auth.leave(&entrant, &visitor).await?;
     let message = match language {
         Language::En => "signed out",
         Language::Zh => "已退出登录",

@@ -6,7 +6,7 @@ use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
 use super::guesses::{self, Forget};
 use super::{Notice, half, known};
-use crate::database::Tx;
+use crate::database::{Sql, Tx};
 use crate::sessions::{self, Ended, Which};
 use crate::{Store, StoreError};
 
@@ -81,6 +81,17 @@ impl Store {
                 Ok(Some(ended))
             })
             .await
+    }
+
+    /// Whether an agent whose record counts was handed the code with this digest, and it still counts.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn awaits_password(&self, key: EmployeeKey, code: Digest, now: Timestamp) -> Result<bool, StoreError> {
+        let text = "SELECT 1 FROM agent WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL
+            AND setup_code = $3 AND setup_code_until > $4";
+        let found = move |sql: &Sql<'_>| sql.first(text, &args![key.corp(), key.id(), code, now], |row| row.int(0));
+        Ok(self.database.read(found).await?.is_some())
     }
 
     /// Forgets an agent's password and keeps the digest of the code with which they may set another. What began with the

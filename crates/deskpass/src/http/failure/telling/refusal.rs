@@ -32,6 +32,7 @@ pub(super) fn tell(refusal: &Refusal, by: Telltale<'_>) -> Telling {
         Refusal::RoleTakenAway(role) => forbidden(1003, words::ROLE_TAKEN_AWAY).naming(role).because("role_taken_away"),
         Refusal::Denied => forbidden(1003, words::DENIED).because("denied"),
         Refusal::InvalidCode => forbidden(1003, words::INVALID_CODE).because("invalid_code"),
+        Refusal::SomebodyElse => forbidden(1003, words::SOMEBODY_ELSE).because("somebody_else"),
         Refusal::NotAMember => forbidden(1003, words::NOT_A_MEMBER).because("not_a_member"),
         Refusal::NotAnAgent => forbidden(1003, words::NOT_AN_AGENT).because("not_an_agent"),
         Refusal::NotPermitted => forbidden(1003, words::NOT_PERMITTED).because("role_needed"),

@@ -20,6 +20,10 @@ pub(super) const NO_SUCH_ROLE: Words = ["no such role:", "角色不存在："];
 pub(super) const DENIED: Words = ["the platform's sign-in was refused", "平台登录被拒绝"];
 pub(super) const INVALID_CODE: Words =
     ["the platform's code is used or too old; start again", "平台授权码已使用或已过期，请重新登录"];
+pub(super) const SOMEBODY_ELSE: Words = [
+    "the platform's code belongs to another employee; sign in as yourself",
+    "平台授权码属于其他员工，请以本人身份登录",
+];
 pub(super) const NOT_A_MEMBER: Words = ["only members of the corporation can sign in", "仅限企业成员登录"];
 pub(super) const OVER: Words =
     ["this sign-in was decided already or is over; start again", "该登录请求已处理或已失效，请重新开始"];

@@ -58,6 +58,7 @@ fn rows() -> Vec<Row> {
         (Refusal::SamePassword, 400, 1014, None, None),
         (Refusal::OldPasswordNeeded, 400, 1015, None, None),
         (Refusal::OldPasswordWrong, 403, 1016, None, None),
+        (Refusal::SomebodyElse, 403, 1003, Some("somebody_else"), None),
         (Refusal::Over, 409, 1019, Some("over"), None),
         (Refusal::SetupOver, 409, 1019, Some("setup_over"), None),
         (Refusal::Exists, 409, 1019, None, None),
