@@ -3,6 +3,7 @@
 //! Nothing here does I/O. Time and randomness are handed on from here: a [`Clock`] and an [`Entropy`] are made once, at the
 //! top, and given to whoever needs them.
 
+mod base32;
 mod clock;
 mod employee;
 mod entropy;
@@ -14,6 +15,7 @@ mod role;
 mod secret;
 mod session;
 mod ticket;
+mod totp;
 
 pub use clock::{Clock, Timestamp};
 pub use employee::{CorpId, EmployeeId, EmployeeKey, Identified, InvalidId, Person};
@@ -26,3 +28,4 @@ pub use role::{Role, Roles};
 pub use secret::{Digest, Malformed, Sealed, Secret, exposed};
 pub use session::Session;
 pub use ticket::{Asked, Claim, OutOfStep, REPEATS, Shown, SignIn, Stage};
+pub use totp::{OneTimeCode, Seed, Step};

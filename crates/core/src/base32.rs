@@ -1,0 +1,51 @@
+//! The alphabet of secrets that people type: RFC 4648's base 32, without padding.
+
+const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+/// The bytes as text in capitals.
+pub(crate) fn encode(bytes: &[u8]) -> String {
+    bytes.chunks(5).flat_map(letters).collect()
+}
+
+/// The letters of up to five bytes, 40 bits; what the last letter lacks is zero.
+fn letters(chunk: &[u8]) -> impl Iterator<Item = char> + use<> {
+    let bits = chunk.iter().chain([0; 5].iter()).take(5).fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
+    let count = (chunk.len() * 8).div_ceil(5);
+    (0..8).rev().map(move |at| letter(bits >> (at * 5))).take(count)
+}
+
+fn letter(bits: u64) -> char {
+    let at = usize::try_from(bits & 31).unwrap_or(0);
+    ALPHABET.get(at).copied().map_or('A', char::from)
+}
+
+/// What a letter stands for, in either case.
+pub(crate) fn value(letter: char) -> Option<u8> {
+    let letter = u8::try_from(letter).ok()?.to_ascii_uppercase();
+    ALPHABET.iter().position(|known| *known == letter).and_then(|at| u8::try_from(at).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_examples_of_the_rfc() {
+        let examples = ["MY", "MZXQ", "MZXW6", "MZXW6YQ", "MZXW6YTB", "MZXW6YTBOI"];
+        for (length, text) in (1..).zip(examples) {
+            assert_eq!(b"foobar".get(..length).map(encode).as_deref(), Some(text));
+        }
+        assert_eq!(encode(b""), "");
+    }
+
+    #[test]
+    fn every_letter_has_its_value_in_either_case() {
+        for (number, byte) in (0u8..).zip(ALPHABET) {
+            assert_eq!(value(char::from(*byte)), Some(number));
+            assert_eq!(value(char::from(byte.to_ascii_lowercase())), Some(number));
+        }
+        for other in ['0', '1', '8', '9', '=', '-', ' ', 'é', 'Ａ', '\u{17f}', '\u{212a}', '\u{141}'] {
+            assert_eq!(value(other), None, "{other}");
+        }
+    }
+}

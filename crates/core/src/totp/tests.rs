@@ -1,0 +1,213 @@
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// The secret of both RFCs' examples.
+const SECRET: &[u8; 20] = b"12345678901234567890";
+
+/// RFC 4226, appendix D: the hash, what is cut out of it, and the code, for the counts from 0 to 9.
+const HOTP: [(&str, u32, &str); 10] = [
+    ("cc93cf18508d94934c64b65d8ba7667fb7cde4b0", 0x4c93_cf18, "755224"),
+    ("75a48a19d4cbe100644e8ac1397eea747a2d33ab", 0x4139_7eea, "287082"),
+    ("0bacb7fa082fef30782211938bc1c5e70416ff44", 0x082f_ef30, "359152"),
+    ("66c28227d03a2d5529262ff016a1e6ef76557ece", 0x66ef_7655, "969429"),
+    ("a904c900a64b35909874b33e61c5938a8e15ed1c", 0x61c5_938a, "338314"),
+    ("a37e783d7b7233c083d4f62926c7a25f238d0316", 0x33c0_83d4, "254676"),
+    ("bc9cd28561042c83f219324d3c607256c03272ae", 0x7256_c032, "287922"),
+    ("a4fb960c0bc06e1eabb804e5b397cdc4b45596fa", 0x04e5_b397, "162583"),
+    ("1b3c89f65e6c9e883012052823443f048b4332db", 0x2823_443f, "399871"),
+    ("1637409809a679dc698207310c8c7fc07290d9e5", 0x2679_dc69, "520489"),
+];
+
+/// RFC 6238, appendix B: seconds, step, and the eight digits under SHA-1.
+const TOTP: [(i64, i64, &str); 6] = [
+    (59, 0x1, "94287082"),
+    (1_111_111_109, 0x0235_23ec, "07081804"),
+    (1_111_111_111, 0x0235_23ed, "14050471"),
+    (1_234_567_890, 0x0273_ef07, "89005924"),
+    (2_000_000_000, 0x03f9_40aa, "69279037"),
+    (20_000_000_000, 0x27bc_86aa, "65353130"),
+];
+
+fn seconds(seconds: i64) -> Timestamp {
+    Timestamp::from_millis(seconds * 1_000)
+}
+
+fn typed(code: &str) -> OneTimeCode {
+    OneTimeCode::parse(code).unwrap_or_else(|| unreachable!("{code} is a code"))
+}
+
+#[test]
+fn the_table_of_rfc_4226() {
+    for (count, (hex, cut, code)) in (0i64..).zip(HOTP) {
+        let hash = hash(SECRET, count);
+        let written = hash.iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        });
+        assert_eq!((written.as_str(), truncated(&hash)), (hex, cut), "count {count}");
+        assert_eq!(Seed::from_bytes(*SECRET).code_at(Step::from_number(count)), code, "count {count}");
+    }
+}
+
+#[test]
+fn the_table_of_rfc_6238() {
+    for (time, step, code) in TOTP {
+        assert_eq!(Step::at(seconds(time)).number(), step, "{time}");
+        assert_eq!(shown(hotp(SECRET, step, 8), 8), code, "{time}");
+        assert_eq!(
+            Seed::from_bytes(*SECRET).code_at(Step::from_number(step)),
+            code.get(2..).unwrap_or_default(),
+            "{time}"
+        );
+    }
+}
+
+#[test]
+fn a_hash_points_at_its_beginning_or_near_its_end() {
+    let ending = |last| [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0x96, 17, 18, 19, last];
+    assert_eq!(truncated(&ending(0xff)), 0x1611_1213);
+    assert_eq!(truncated(&ending(0xf0)), 0x0102_0304);
+}
+
+#[test]
+fn steps_begin_every_thirty_seconds_even_past_what_32_bits_hold() {
+    for (time, step) in [(0, 0), (29, 0), (30, 1), (1 << 31, 71_582_788), (1 << 32, 143_165_576), (-1, -1)] {
+        assert_eq!(Step::at(seconds(time)).number(), step);
+    }
+    let code = |time| Seed::from_bytes(*SECRET).code_at(Step::at(seconds(time)));
+    assert_eq!((code(1 << 31), code(1 << 32)), ("703886".to_owned(), "791428".to_owned()));
+    assert_eq!(Step::at(Timestamp::from_millis(29_999)), Step::NEVER);
+}
+
+#[test]
+fn a_code_is_six_ascii_digits_and_nothing_else() {
+    assert_eq!(typed("000000").0, 0);
+    assert_eq!(typed("012345").0, 12_345);
+    let wrong = [
+        "",
+        " 123456",
+        "123456 ",
+        "12345",
+        "1234567",
+        "１２３４５６",
+        "١٢٣٤٥٦",
+        "۱۲",
+        "१२",
+        "+12345",
+        "-12345",
+        "12 456",
+        "123 456",
+        "123-456",
+        "12345a",
+        "0x1234",
+        "1e1234",
+        "12345\n",
+        "12345\0",
+        "123.45",
+        "①②",
+        "²²²",
+    ];
+    for wrong in wrong {
+        assert!(OneTimeCode::parse(wrong).is_none(), "{wrong:?}");
+    }
+}
+
+#[test]
+fn a_device_may_be_one_step_off_and_no_more() {
+    let (seed, now) = (Seed::from_bytes(*SECRET), seconds(1_800_000_000));
+    let here = Step::at(now).number();
+    for (off, accepted) in [(-2, false), (-1, true), (0, true), (1, true), (2, false)] {
+        let step = Step::from_number(here + off);
+        let found = seed.step_of(typed(&seed.code_at(step)), now, Step::NEVER);
+        assert_eq!(found, accepted.then_some(step), "{off} steps off");
+    }
+}
+
+#[test]
+fn a_step_counts_only_after_the_last_one_used() {
+    let (seed, now) = (Seed::from_bytes(*SECRET), seconds(1_800_000_000));
+    let [before, here, next] = Step::at(now).around();
+    let code = typed(&seed.code_at(here));
+    assert_eq!(seed.step_of(code, now, before), Some(here));
+    assert_eq!(seed.step_of(code, now, here), None);
+    assert_eq!(seed.step_of(code, now, next), None);
+    assert_eq!(seed.step_of(typed(&seed.code_at(before)), now, here), None);
+    assert_eq!(seed.step_of(typed(&seed.code_at(next)), now, here), Some(next));
+}
+
+#[test]
+fn one_code_for_two_steps_is_good_once() {
+    // One in a million steps has the code of the step after the next.
+    let (seed, number) = (Seed::from_bytes(*SECRET), 153_567);
+    assert_eq!(hotp(SECRET, number, 6), hotp(SECRET, number + 2, 6));
+    let (code, now) = (typed(&seed.code_at(Step::from_number(number))), seconds((number + 1) * 30));
+    let used = seed.step_of(code, now, Step::NEVER);
+    assert_eq!(used, Some(Step::from_number(number + 2)));
+    assert_eq!(used.and_then(|used| seed.step_of(code, now, used)), None);
+}
+
+#[test]
+fn the_seed_is_given_as_base_32_and_as_an_address() {
+    let seed = Seed::from_bytes(*SECRET);
+    assert_eq!(seed.base32(), "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ");
+    assert_eq!(
+        seed.address("Deskpass", "user01"),
+        "otpauth://totp/Deskpass:user01?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Deskpass&algorithm=SHA1&digits=6&period=30"
+    );
+}
+
+#[test]
+fn names_cannot_break_out_of_the_address() {
+    let address = Seed::from_bytes(*SECRET).address("A: b&c=d/e?#%", "张 wei@x");
+    let (label, rest) = ("A%3A%20b%26c%3Dd%2Fe%3F%23%25", "%E5%BC%A0%20wei%40x");
+    assert!(address.starts_with(&format!("otpauth://totp/{label}:{rest}?secret=")), "{address}");
+    assert!(address.contains(&format!("&issuer={label}&algorithm=")), "{address}");
+}
+
+#[test]
+fn neither_seed_nor_code_prints_itself() {
+    assert_eq!(format!("{:?} {:?}", Seed::from_bytes(*SECRET), typed("123456")), "Seed OneTimeCode");
+}
+
+#[test]
+fn seeds_differ_and_need_entropy() {
+    let seed = || Seed::generate(&Entropy::system()).map(|seed| *seed.bytes());
+    assert_ne!(seed(), seed());
+    assert!(Seed::generate(&Entropy::from_fn(|_| Err(NoEntropy))).is_err());
+}
+
+proptest! {
+    /// Whatever is tried, in any order and as often as one likes.
+    #[test]
+    fn no_step_is_accepted_twice(seed: [u8; 20], tries in prop::collection::vec((0..8i64, -3..=3i64), 1..60)) {
+        let seed = Seed::from_bytes(seed);
+        let (mut last, mut accepted) = (Step::NEVER, Vec::new());
+        let mut now = 1_800_000_000;
+        for (later, off) in tries {
+            now += later * 5;
+            let meant = Step::from_number(Step::at(seconds(now)).number() + off);
+            if let Some(step) = seed.step_of(typed(&seed.code_at(meant)), seconds(now), last) {
+                prop_assert!(!accepted.contains(&step) && step > last);
+                prop_assert!((step.number() - Step::at(seconds(now)).number()).abs() <= 1);
+                accepted.push(step);
+                last = step;
+            }
+        }
+    }
+
+    #[test]
+    fn every_code_shown_is_a_code_that_is_read(seed: [u8; 20], step: i64) {
+        let code = Seed::from_bytes(seed).code_at(Step::from_number(step));
+        prop_assert_eq!(OneTimeCode::parse(&code).map(|read| read.0), code.parse().ok());
+    }
+
+    #[test]
+    fn no_time_and_no_text_is_too_odd(seed: [u8; 20], now: i64, after: i64, text in "\\PC{0,12}") {
+        let code = OneTimeCode::parse(&text).unwrap_or(OneTimeCode(0));
+        let _ = Seed::from_bytes(seed).step_of(code, Timestamp::from_millis(now), Step::from_number(after));
+        let _ = Seed::from_bytes(seed).address(&text, &text);
+    }
+}
