@@ -14,6 +14,7 @@ mod network;
 mod role;
 mod secret;
 mod session;
+mod spare;
 mod ticket;
 mod totp;
 
@@ -27,5 +28,6 @@ pub use network::{ClientAddress, Networks, counted_as};
 pub use role::{Role, Roles};
 pub use secret::{Digest, Malformed, Sealed, Secret, exposed};
 pub use session::Session;
+pub use spare::SpareCode;
 pub use ticket::{Asked, Claim, OutOfStep, REPEATS, Shown, SignIn, Stage};
 pub use totp::{OneTimeCode, Seed, Step};
