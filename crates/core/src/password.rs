@@ -1,0 +1,80 @@
+//! Which passwords are refused because somebody else could guess them.
+
+mod effort;
+mod folded;
+
+use serde::{Deserialize, Serialize};
+
+use folded::Folded;
+
+/// Why a password will not do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Weakness {
+    /// Fewer than 12 characters.
+    TooShort,
+    /// More than 128 characters.
+    TooLong,
+    /// Made of what everybody uses: common passwords, keyboard rows, counting, dates.
+    Common,
+    /// Has a word in it that belongs to the person or the place.
+    Personal,
+    /// A short piece over and over, or hardly any different characters.
+    Monotonous,
+}
+
+const SHORTEST: usize = 12;
+const LONGEST: usize = 128;
+/// With fewer different characters than this, even long texts are soon tried out.
+const DIFFERENT: usize = 5;
+
+/// What is wrong with a password for somebody whom the words of `about` describe: their id, their name, the product's and
+/// the corporation's.
+#[must_use]
+pub fn weakness(password: &str, about: &[&str]) -> Option<Weakness> {
+    match password.chars().count() {
+        ..SHORTEST => return Some(Weakness::TooShort),
+        SHORTEST..=LONGEST => {}
+        _ => return Some(Weakness::TooLong),
+    }
+    let folded = Folded::of(password);
+    if is_monotonous(folded.plain()) {
+        Some(Weakness::Monotonous)
+    } else if is_personal(&folded, about) {
+        Some(Weakness::Personal)
+    } else if [folded.reversed(), folded.squeezed(), folded].iter().any(effort::is_little) {
+        Some(Weakness::Common)
+    } else {
+        None
+    }
+}
+
+/// A repeated piece is as good as the piece alone, which has to be as long as any password.
+fn is_monotonous(text: &[char]) -> bool {
+    let mut different = text.to_vec();
+    different.sort_unstable();
+    different.dedup();
+    let repeats = |period| text.iter().skip(period).eq(text.iter().take(text.len() - period));
+    different.len() < DIFFERENT || (1..SHORTEST).take_while(|period| period * 2 <= text.len()).any(repeats)
+}
+
+fn is_personal(password: &Folded, about: &[&str]) -> bool {
+    let backwards = password.reversed();
+    about.iter().flat_map(|text| words(text)).any(|word| password.contains(&word) || backwards.contains(&word))
+}
+
+/// The words of a name or an id that are long enough to mean something, and the whole without what parts them.
+fn words(text: &str) -> Vec<Folded> {
+    let parts = text.split(|c: char| !c.is_alphanumeric()).map(str::to_owned);
+    let whole = text.chars().filter(|c| c.is_alphanumeric()).collect();
+    parts.chain([whole]).filter(|word| says_something(word)).map(|word| Folded::of(&word)).collect()
+}
+
+/// Four letters do; of writings that need fewer of them, such as Chinese, two.
+fn says_something(word: &str) -> bool {
+    let letters = word.chars().count();
+    letters >= 4 || letters >= 2 && word.chars().all(|c| c >= '\u{2e80}')
+}
+
+#[cfg(test)]
+mod tests;
