@@ -59,20 +59,29 @@ impl Auth {
     /// # Errors
     /// When neither code nor password is good, or the password does not count right now.
     pub async fn agent_login(&self, knock: &Knock) -> Result<Entry, Error> {
-        let refused = match &knock.code {
-            Some(code) => match self.by_code(code, knock).await {
-                Ok(signed_in) => return Ok(Entry::Whole(signed_in)),
-                // The platform looked and said no: that stands.
-                Err(Error::Refused(refusal)) if refusal != Refusal::InvalidCode => return Err(refusal.into()),
-                Err(unverified) => Some(unverified),
-            },
-            None => None,
-        };
-        let Some(password) = &knock.password else { return Err(refused.unwrap_or(Refusal::PasswordWrong.into())) };
-        if let Err(no) = self.passwords_count().await {
-            return Err(refused.unwrap_or(no.into()));
+        match (&knock.code, &knock.password) {
+            (Some(code), None) => Ok(Entry::Whole(self.by_code(code, knock).await?)),
+            (Some(code), Some(password)) => self.by_either(code, password, knock).await,
+            (None, Some(password)) => {
+                self.passwords_count().await?;
+                Ok(Entry::Half(self.by_password(password, knock).await?))
+            }
+            (None, None) => Err(Refusal::PasswordWrong.into()),
         }
-        self.by_password(password, knock).await.map(Entry::Half)
+    }
+
+    /// By the platform's word, and where it gives none, by password. Whether that counts is found out meanwhile: both may
+    /// take as long as a platform that does not answer.
+    async fn by_either(&self, code: &str, password: &str, knock: &Knock) -> Result<Entry, Error> {
+        let (by_code, counts) = tokio::join!(self.by_code(code, knock), self.passwords_count());
+        match (by_code, counts) {
+            (Ok(signed_in), _) => Ok(Entry::Whole(signed_in)),
+            (Err(Error::Internal(_) | Error::Refused(Refusal::InvalidCode)), Ok(())) => {
+                Ok(Entry::Half(self.by_password(password, knock).await?))
+            }
+            // The platform looked and said no, or a password does not count.
+            (Err(refused), _) => Err(refused),
+        }
     }
 
     async fn by_code(&self, code: &str, knock: &Knock) -> Result<SignedIn, Error> {

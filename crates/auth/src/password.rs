@@ -27,15 +27,15 @@ impl Auth {
     pub async fn change_password(&self, caller: &Caller, change: &Change) -> Result<usize, Error> {
         let holder = &caller.0;
         let agent = self.enabled_agent(&holder.session().employee).await?;
-        let turn = self.locker.turn()?;
-        let (before, otherwise) = match &agent.password {
-            Some(kept) => {
-                let old = change.old.as_deref().ok_or(Refusal::OldPasswordNeeded)?;
+        let (turn, before, otherwise) = match (&agent.password, &change.old) {
+            (Some(_), None) => return Err(Refusal::OldPasswordNeeded.into()),
+            (None, _) if !self.may_begin(caller) => return Err(Refusal::NotProven.into()),
+            (None, _) => (self.locker.turn()?, Before::Nothing, Refusal::OldPasswordNeeded),
+            (Some(kept), Some(old)) => {
+                let turn = self.locker.turn()?;
                 self.check_old(&agent, kept, old, &turn, change).await?;
-                (Before::Hash(kept.clone()), Refusal::OldPasswordWrong)
+                (turn, Before::Hash(kept.clone()), Refusal::OldPasswordWrong)
             }
-            None if self.may_begin(caller) => (Before::Nothing, Refusal::OldPasswordNeeded),
-            None => return Err(Refusal::NotProven.into()),
         };
         check_new(&change.new, holder.person())?;
         let keep = Some(holder.digest());

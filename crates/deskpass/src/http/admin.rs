@@ -60,7 +60,7 @@ pub(super) async fn reset_otp(
 
 /// A code with which an agent sets a password.
 #[derive(Serialize)]
-pub(super) struct SetupCode {
+pub(super) struct Reset {
     setup_code: String,
     expires_at: String,
     ended_sessions: usize,
@@ -70,9 +70,9 @@ pub(super) struct SetupCode {
 pub(super) async fn reset_password(
     State(desk): State<Desk>,
     HighRisk(admin, Named(agent)): HighRisk<Named>,
-) -> Result<Reply<SetupCode>, Failure> {
+) -> Result<Reply<Reset>, Failure> {
     let reset = desk.auth.reset_password(desk.auth.key(None, &agent)).await?;
     note(&admin, &agent, "reset an agent's password");
     let (setup_code, expires_at) = (reset.code.text(), iso(reset.until));
-    Ok(Reply(SetupCode { setup_code, expires_at, ended_sessions: reset.ended }))
+    Ok(Reply(Reset { setup_code, expires_at, ended_sessions: reset.ended }))
 }

@@ -99,21 +99,25 @@ pub(super) async fn login(
     let at = desk.clone();
     let entry = to_the_end(async move { at.auth.agent_login(&knock).await }).await?;
     let cookie = match &entry {
-        Entry::Whole(signed_in) => remember(&desk, &cookies, &signed_in.person.key).await?,
+        Entry::Whole(signed_in) => remember(&desk, &cookies, &signed_in.person.key).await,
         Entry::Half(_) => SetCookie::NONE,
     };
     Ok((cookie, Reply(entry.into())))
 }
 
-/// Has a browser remember that this agent has signed in there, so that strangers cannot use up their guesses. Programs keep
-/// nothing.
-pub(super) async fn remember(desk: &Desk, cookies: &Cookies, agent: &EmployeeKey) -> Result<SetCookie, Failure> {
-    let kept = cookies.digest::<KnownDevice>();
+/// Has a browser remember that this agent was there, so that strangers cannot use up their guesses. Programs keep nothing. What
+/// was done before stands, whether or not this can be noted.
+pub(super) async fn remember(desk: &Desk, cookies: &Cookies, agent: &EmployeeKey) -> SetCookie {
     if !cookies.page {
-        return Ok(SetCookie::NONE);
+        return SetCookie::NONE;
     }
-    let known = desk.auth.remember(agent, kept).await?;
-    Ok(known.map_or(SetCookie::NONE, |(device, lifetime)| SetCookie::keep(desk, &device, lifetime)))
+    match desk.auth.remember(agent, cookies.digest::<KnownDevice>()).await {
+        Ok(known) => known.map_or(SetCookie::NONE, |(device, lifetime)| SetCookie::keep(desk, &device, lifetime)),
+        Err(error) => {
+            tracing::warn!(%error, "an agent's browser could not be noted");
+            SetCookie::NONE
+        }
+    }
 }
 
 /// A password to be set by somebody who is signed in.
@@ -157,11 +161,11 @@ pub(super) async fn password(
     cookies: Cookies,
     Reads(language): Reads,
     Body(NewPassword { old_password: old, new_password: new }): Body<NewPassword>,
-) -> Result<Reply<PasswordSet>, Failure> {
+) -> Result<(SetCookie, Reply<PasswordSet>), Failure> {
     let change = Change { old, new, device: cookies.digest::<KnownDevice>(), visitor };
-    let caller = caller.into_inner();
-    let ended = to_the_end(async move { desk.auth.change_password(&caller, &change).await }).await?;
-    Ok(PasswordSet::told(ended, language))
+    let (at, agent, caller) = (desk.clone(), caller.session().employee.clone(), caller.into_inner());
+    let ended = to_the_end(async move { at.auth.change_password(&caller, &change).await }).await?;
+    Ok((remember(&desk, &cookies, &agent).await, PasswordSet::told(ended, language)))
 }
 
 /// A password to be set by somebody to whom an administrator gave a code.

@@ -105,9 +105,8 @@ fn cause(internal: &Internal) -> Cause {
         },
         Internal::Entropy(_) => Cause::NoRandomness,
         Internal::Unopened => Cause::RecordDamaged,
-        Internal::Hashing => Cause::Unexpected,
         Internal::Elsewhere { platform: true } => Cause::PlatformUnreachable,
-        Internal::Elsewhere { platform: false } => Cause::Unexpected,
+        Internal::Elsewhere { platform: false } | Internal::Hashing => Cause::Unexpected,
         Internal::Platform(error) => match error {
             PlatformError::Unreachable(_) => Cause::PlatformUnreachable,
             PlatformError::Garbled(_) | PlatformError::BadCode => Cause::PlatformGarbled,

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use deskpass_auth::{Bound, DeviceStatus, SignedIn};
+use deskpass_auth::{Bound, DeviceStatus};
 use deskpass_core::SpareCode;
 use deskpass_store::Device;
 use serde::Serialize;
@@ -96,12 +96,12 @@ pub(super) async fn bind(
     cookies: Cookies,
     Body(Code(code)): Body<Code>,
 ) -> Result<(SetCookie, Reply<BoundResult>), Failure> {
-    let at = desk.clone();
+    let (at, agent) = (desk.clone(), entrant.employee().clone());
     let bound = to_the_end(async move { at.auth.bind_device(&entrant, &code, &visitor).await });
     let Bound { recovery_codes, at, signed_in } = bound.await?;
     let recovery_codes = recovery_codes.iter().map(SpareCode::text).collect();
-    let (cookie, login) = entered(&desk, &cookies, signed_in).await?;
-    Ok((cookie, Reply(BoundResult { recovery_codes, bound_at: iso(at), login })))
+    let bound = BoundResult { recovery_codes, bound_at: iso(at), login: signed_in.map(LoginResult::from) };
+    Ok((remember(&desk, &cookies, &agent).await, Reply(bound)))
 }
 
 /// A code that was taken, and the sign-in that this completed.
@@ -120,21 +120,10 @@ pub(super) async fn verify(
     cookies: Cookies,
     Body(Code(code)): Body<Code>,
 ) -> Result<(SetCookie, Reply<Verified>), Failure> {
-    let at = desk.clone();
-    let taken = to_the_end(async move { at.auth.verify_device(&entrant, &code, &visitor).await }).await?;
-    let (cookie, login) = entered(&desk, &cookies, taken).await?;
-    Ok((cookie, Reply(Verified { verified: true, login })))
-}
-
-/// Somebody who was half-way in is in.
-async fn entered(
-    desk: &Desk,
-    cookies: &Cookies,
-    signed_in: Option<SignedIn>,
-) -> Result<(SetCookie, Option<LoginResult>), Failure> {
-    let Some(signed_in) = signed_in else { return Ok((SetCookie::NONE, None)) };
-    let cookie = remember(desk, cookies, &signed_in.person.key).await?;
-    Ok((cookie, Some(signed_in.into())))
+    let (at, agent) = (desk.clone(), entrant.employee().clone());
+    let signed_in = to_the_end(async move { at.auth.verify_device(&entrant, &code, &visitor).await }).await?;
+    let verified = Verified { verified: true, login: signed_in.map(LoginResult::from) };
+    Ok((remember(&desk, &cookies, &agent).await, Reply(verified)))
 }
 
 /// A device that was unbound.
