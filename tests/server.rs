@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use deskpass_core::{Clock, Timestamp};
 use serde_json::json;
 
-use crate::harness::{Client, PRODUCTION, Process, TestDesk, binary, request, settings, with_settings};
+use crate::harness::{Client, Device, PRODUCTION, Process, TestDesk, binary, request, settings, with_settings};
 
 const DEV: (&str, &str) = ("development.enabled", "true");
 
@@ -174,4 +175,28 @@ fn weak_settings_are_told_at_the_start() {
         log.contains("agents.password_fallback is always")
     };
     assert!(told("always") && !told("outage"));
+}
+
+#[tokio::test]
+async fn a_key_that_was_changed_is_told_at_the_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let serve = |key: Option<&str>| {
+        let mut command = binary();
+        command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(directory.path());
+        with_settings(&mut command, key.map(|key| ("encryption_key", key)));
+        Process::spawn(command)
+    };
+    let process = serve(None);
+    let mut client = Client::connect(&process.address).await;
+    let token = client.sign_in("agent01").await;
+    let setup = client.post_as(&token, "/api/auth/otp-setup", &json!({})).await.data();
+    let device = Device::scan(&setup, &Clock::steady(Timestamp::from_millis(0)));
+    client.post_as(&token, "/api/auth/otp-bind", &json!({ "code": device.code() })).await.data();
+    process.kill();
+    let told = |process: Process| {
+        let (_, log) = process.terminate();
+        log.contains("encryption_key is not the one")
+    };
+    assert!(!told(serve(None)));
+    assert!(told(serve(Some(PRODUCTION[3].1))));
 }

@@ -69,6 +69,15 @@ impl Auth {
         Ok(DeviceStatus { agent: agent.filter(|agent| !agent.disabled) })
     }
 
+    /// Whether the key that devices' secrets are sealed with is the right one, as far as there is a device to tell by.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn opens_devices(&self) -> Result<bool, Error> {
+        let newest = self.store.newest_device().await?;
+        Ok(newest.is_none_or(|(owner, sealed)| self.locker.open(&sealed, &owner).is_ok()))
+    }
+
     /// Makes a secret for a device to be bound.
     ///
     /// # Errors

@@ -74,6 +74,7 @@ impl Server {
         let mut chores = JoinSet::new();
         chores.spawn(upkeep(desk.clone()));
         chores.spawn(notices::deliver(desk.clone()));
+        chores.spawn(try_key(desk.clone()));
         if let Some(errands) = errands {
             chores.spawn(errands::take(desk.clone(), errands));
         }
@@ -170,6 +171,18 @@ struct End(Serving);
 impl Drop for End {
     fn drop(&mut self) {
         self.0.turn();
+    }
+}
+
+/// A key that was changed would show when agents need their devices most; better now.
+async fn try_key(desk: Desk) {
+    match desk.auth.opens_devices().await {
+        Ok(true) => {}
+        Ok(false) => tracing::error!(
+            "encryption_key is not the one that agents' devices were bound with: bring that back, or have agents begin anew \
+             with deskpass agent reset-otp and reset-password"
+        ),
+        Err(error) => tracing::warn!(%error, "whether encryption_key opens agents' devices cannot be told"),
     }
 }
 

@@ -104,6 +104,17 @@ const UNBIND: &str = "UPDATE agent SET otp_secret = NULL, otp_bound_at = NULL, o
     otp_step = 0 WHERE corp_id = $1 AND employee_key = $2 AND otp_secret IS NOT NULL";
 
 impl Store {
+    /// The device that was bound last, of whichever agent.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn newest_device(&self) -> Result<Option<(EmployeeKey, String)>, StoreError> {
+        let text = "SELECT corp_id, employee_key, otp_secret FROM agent WHERE otp_secret IS NOT NULL
+            ORDER BY otp_bound_at DESC LIMIT 1";
+        let read = |row: &Row<'_>| Ok((EmployeeKey::from_parts(&row.text(0)?, &row.text(1)?), row.text(2)?));
+        self.database.read(move |sql| sql.first(text, &[], read)).await
+    }
+
     /// Keeps a device that waits to be bound, in place of another that does; `false`, and nothing changed, when one is bound
     /// or there is no agent whose record counts.
     ///
