@@ -15,6 +15,7 @@ mod harness;
 mod api;
 mod canary;
 mod cli;
+mod cli_agent;
 mod cli_copy;
 mod cli_doctor;
 mod cli_link;

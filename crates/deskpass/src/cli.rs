@@ -1,5 +1,6 @@
 //! The command line.
 
+mod agent;
 mod config;
 mod copy;
 mod doctor;
@@ -60,6 +61,12 @@ enum Command {
     /// Give roles to employees and take them away.
     #[command(subcommand, after_help = "Example:\n  deskpass role grant zhangsan admin")]
     Role(employee::RoleCommand),
+    /// Look after agents, their passwords and their one-time-password devices.
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  deskpass agent list                       who is ready for a day without the platform\n  deskpass agent reset-password zhangsan    a code for another password"
+    )]
+    Agent(agent::AgentCommand),
     /// Say who of a connected corporation may act as which employee.
     #[command(subcommand, after_help = "Example:\n  deskpass link approve wwpartner/lisi zhangsan")]
     Link(link::LinkCommand),
@@ -129,6 +136,7 @@ impl Cli {
             Command::Copy(copy) => copy.run(),
             Command::Employee(command) => command.run(),
             Command::Role(command) => command.run(),
+            Command::Agent(command) => command.run(),
             Command::Link(command) => command.run(),
             Command::Config(command) => command.run(),
             Command::Doctor(doctor) => doctor.run(),
@@ -202,7 +210,7 @@ impl Common {
         }
         let development = settings.development;
         let told = match runtime.block_on(Desk::open(settings)) {
-            Ok(desk) => runtime.block_on(errand.run(&desk.auth)),
+            Ok(desk) => runtime.block_on(errand.run(&desk)),
             Err(StartError::Open(OpenError::InUse(data))) => errand.hand_over(&data, development).map_err(|error| {
                 format!(
                     "the service that runs on {} did not answer ({error}); it may have done this all the same: look \

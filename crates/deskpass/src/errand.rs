@@ -4,6 +4,8 @@
 //! directory, which only the directory's owner can reach; when it does not, the command does the errand
 //! itself, as it always does on a database that nodes share.
 
+mod agents;
+
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -14,6 +16,10 @@ use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Person, Role, Roles, Timest
 use deskpass_store::{Link, Listed};
 use serde::{Deserialize, Serialize};
 
+use crate::Desk;
+
+pub(crate) use agents::{AgentErrand, Deed};
+
 /// An errand.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) enum Errand {
@@ -23,6 +29,7 @@ pub(crate) enum Errand {
     Enable(Who),
     Grant(Who, String),
     Revoke(Who, String),
+    Agent(AgentErrand),
     ApproveLink { identity: String, target: Who },
     Links,
     RemoveLink { identity: String },
@@ -57,7 +64,8 @@ impl Errand {
     }
 
     /// Does it.
-    pub(crate) async fn run(&self, auth: &Auth) -> Told {
+    pub(crate) async fn run(&self, desk: &Desk) -> Told {
+        let auth = &desk.auth;
         match self {
             Self::Add { who, name, department, roles } => add(auth, who, name.as_deref(), department, roles).await,
             Self::List => list(auth).await,
@@ -79,6 +87,7 @@ impl Errand {
                 let held = if revoked { "no longer holds" } else { "did not hold" };
                 Ok(format!("{} {held} the role {role}", who.employee))
             }
+            Self::Agent(errand) => errand.run(desk).await,
             Self::ApproveLink { identity, target } => {
                 let approved = auth.approve_link(outsider(auth, identity)?, target.key(auth)?).await;
                 approved.map_err(|error| target.explain(&error))?;
@@ -115,15 +124,21 @@ impl Who {
         Ok(auth.key(corp.as_ref(), &id))
     }
 
+    /// As it is to be typed again.
+    fn typed(&self) -> String {
+        let corp = self.corp.as_ref().map(|corp| format!(" --corp {corp}")).unwrap_or_default();
+        format!("{}{corp}", self.employee)
+    }
+
     /// Turns what the desk says into what to do about it.
     fn explain(&self, error: &Error) -> String {
-        let name = &self.employee;
+        let (name, typed) = (&self.employee, self.typed());
         match error {
             Error::Refused(Refusal::UnknownEmployee) => {
-                format!("there is no employee {name}; `deskpass employee add {name}` adds them")
+                format!("there is no employee {name}; `deskpass employee add {typed}` adds them")
             }
             Error::Refused(Refusal::Exists) => {
-                format!("{name} was added before; `deskpass role grant {name} ROLE` gives them a role")
+                format!("{name} was added before; `deskpass role grant {typed} ROLE` gives them a role")
             }
             Error::Refused(Refusal::NoSuchRole(role)) => no_such_role(role),
             other => trouble(other),

@@ -48,7 +48,7 @@ pub(super) struct Named {
     #[arg(long, value_name = "CORP")]
     corp: Option<String>,
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
 }
 
 /// An employee to be added.
@@ -71,10 +71,10 @@ pub(super) struct Add {
 #[derive(Args, Debug)]
 pub(super) struct Assignment {
     #[command(flatten)]
-    named: Named,
+    pub(super) named: Named,
     /// admin, agent, user, supervisor or security.
     #[arg(value_name = "ROLE")]
-    role: String,
+    pub(super) role: String,
 }
 
 impl EmployeeCommand {
@@ -100,7 +100,7 @@ impl RoleCommand {
 }
 
 impl Named {
-    fn who(&self) -> Who {
+    pub(super) fn who(&self) -> Who {
         Who { employee: self.employee.clone(), corp: self.corp.clone() }
     }
 }

@@ -68,7 +68,7 @@ async fn serve(desk: &Desk, mut stream: UnixStream) -> io::Result<()> {
         Ok(Handed { development, .. }) if development != desk.settings.development => Err(other_mode(development)),
         Ok(Handed { errand, .. }) => {
             tracing::info!(?errand, "an errand from the command line");
-            errand.run(&desk.auth).await
+            errand.run(desk).await
         }
         Err(_) => Err("the running service does not know this errand; is it another version?".to_owned()),
     };

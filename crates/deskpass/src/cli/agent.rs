@@ -1,0 +1,75 @@
+//! `deskpass agent`: who may sign in while the platform is down, and what to do when they cannot.
+
+use clap::{Args, Subcommand};
+
+use super::employee::{Assignment, Named};
+use super::{Common, Failed};
+use crate::errand::{AgentErrand, Deed, Errand};
+
+/// What shows how things stand.
+const LOOK: &str = "deskpass agent list";
+
+/// Look after agents, their passwords and their one-time-password devices.
+#[derive(Debug, Subcommand)]
+pub(super) enum AgentCommand {
+    /// Make an employee an agent, who may sign in with a password and a device while the platform is down.
+    #[command(after_help = "Examples:\n  deskpass agent add zhangsan\n  deskpass agent add lisi --role supervisor")]
+    Add(Add),
+    /// List agents: who is locked, and who has no password or no device yet.
+    #[command(
+        after_help = "STATE      enabled, disabled, shut until some time or locked after wrong guesses\nPASSWORD   set, not set, or until when a setup code counts\nDEVICE     since when one is bound; unproven: bound by password alone, so nobody signs in with it as an admin\nVERIFIED   when it was last used\n\nExample:\n  deskpass agent list"
+    )]
+    List(Common),
+    /// Give an agent's record another role; sessions in which the former was lent end.
+    #[command(after_help = "Example:\n  deskpass agent set-role zhangsan supervisor")]
+    SetRole(Assignment),
+    /// Have an agent's record not count, and end the sessions that stand on it.
+    ///
+    /// They cannot sign in with their password and are lent no role. As an employee they sign in through the platform as before;
+    /// `deskpass employee disable` shuts them out.
+    #[command(after_help = "Example:\n  deskpass agent disable zhangsan")]
+    Disable(Named),
+    /// Have an agent's record count again.
+    #[command(after_help = "Example:\n  deskpass agent enable zhangsan")]
+    Enable(Named),
+    /// Forget wrong guesses at an agent's password and one-time passwords.
+    #[command(after_help = "Example:\n  deskpass agent unlock zhangsan")]
+    Unlock(Named),
+    /// Unbind an agent's device and take its recovery codes away, as when a phone is lost.
+    #[command(after_help = "Example:\n  deskpass agent reset-otp zhangsan")]
+    ResetOtp(Named),
+    /// Take an agent's password away and print a code with which they set another.
+    ///
+    /// Sessions that began with the password end. The code counts once, for 24 hours. Be sure of whom you give it to.
+    #[command(after_help = "Example:\n  deskpass agent reset-password zhangsan")]
+    ResetPassword(Named),
+}
+
+/// An employee to be made an agent.
+#[derive(Args, Debug)]
+pub(super) struct Add {
+    #[command(flatten)]
+    named: Named,
+    /// The role they act in unless roles are assigned to them: admin, agent, user, supervisor or security.
+    #[arg(long, value_name = "ROLE", default_value = "agent")]
+    role: String,
+}
+
+impl AgentCommand {
+    pub(super) fn run(self) -> Result<(), Failed> {
+        match self {
+            Self::List(common) => common.send(&Errand::Agent(AgentErrand::List), LOOK),
+            Self::Add(Add { named, role }) => send(&named, Deed::Add(role)),
+            Self::SetRole(Assignment { named, role }) => send(&named, Deed::SetRole(role)),
+            Self::Disable(named) => send(&named, Deed::Disable),
+            Self::Enable(named) => send(&named, Deed::Enable),
+            Self::Unlock(named) => send(&named, Deed::Unlock),
+            Self::ResetOtp(named) => send(&named, Deed::ResetOtp),
+            Self::ResetPassword(named) => send(&named, Deed::ResetPassword),
+        }
+    }
+}
+
+fn send(named: &Named, deed: Deed) -> Result<(), Failed> {
+    named.common.send(&Errand::Agent(AgentErrand::To(named.who(), deed)), LOOK)
+}

@@ -1,0 +1,204 @@
+//! Errands about agents.
+
+use deskpass_auth::{Auth, Error, Refusal};
+use deskpass_core::{EmployeeKey, Timestamp};
+use deskpass_store::{Agent, Device, ListedAgent};
+use serde::{Deserialize, Serialize};
+
+use super::{Told, Who, no_such_role, second, trouble};
+use crate::Desk;
+
+/// An errand about agents.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) enum AgentErrand {
+    List,
+    To(Who, Deed),
+}
+
+/// What is done to an agent. Nothing of it is secret: the log has it.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) enum Deed {
+    Add(String),
+    SetRole(String),
+    Disable,
+    Enable,
+    Unlock,
+    ResetOtp,
+    ResetPassword,
+}
+
+impl AgentErrand {
+    /// Does it.
+    pub(super) async fn run(&self, desk: &Desk) -> Told {
+        let auth = &desk.auth;
+        let Self::To(who, deed) = self else { return list(auth).await };
+        let key = who.key(auth)?;
+        if matches!(deed, Deed::ResetPassword) && key.corp() != auth.policy.home.as_str() {
+            return Err(format!(
+                "agents of {} have no password: only the main corporation's sign in by one",
+                key.corp()
+            ));
+        }
+        match deed.run(desk, &who.employee, key.clone()).await {
+            Ok(told) => Ok(told),
+            Err(error) => Err(explain(auth, who, &key, &error).await),
+        }
+    }
+}
+
+impl Deed {
+    async fn run(&self, desk: &Desk, name: &str, key: EmployeeKey) -> Result<String, Error> {
+        let auth = &desk.auth;
+        Ok(match self {
+            Self::Add(role) => {
+                auth.add_agent(key, role).await?;
+                format!(
+                    "{name} is an agent, and acts as {role} unless roles are assigned to them\nfor a day without the \
+                     platform they need a password and a device; `deskpass agent list` shows who has them"
+                )
+            }
+            Self::SetRole(role) => {
+                let ended = auth.set_agent_role(key, role).await?;
+                format!("{name} acts as {role} unless roles are assigned to them; {ended} session(s) ended")
+            }
+            Self::Disable => {
+                let ended = auth.disable_agent(key).await?;
+                format!(
+                    "{name} is disabled as an agent; {ended} session(s) ended\nthe platform still signs them in as an \
+                     employee; `deskpass employee disable` shuts them out"
+                )
+            }
+            Self::Enable => {
+                auth.enable_agent(key).await?;
+                format!("{name} is an agent again")
+            }
+            Self::Unlock => {
+                let had = if auth.unlock_agent(key).await? { "is unlocked" } else { "was not locked" };
+                format!("{name} {had}; no wrong guess counts against them")
+            }
+            Self::ResetOtp => {
+                let had = if auth.reset_device(key).await? { "has no device any more" } else { "had no device" };
+                format!("{name} {had}; they bind one at their next sign-in by password, or while they are signed in")
+            }
+            Self::ResetPassword => reset_password(desk, name, key).await?,
+        })
+    }
+}
+
+/// Only what this returns has the code in it.
+async fn reset_password(desk: &Desk, name: &str, key: EmployeeKey) -> Result<String, Error> {
+    let reset = desk.auth.reset_password(key).await?;
+    let (code, until, url) = (reset.code.text(), second(reset.until), &desk.settings.public_url);
+    Ok(format!(
+        "{name} has no password any more; {} session(s) ended\n\n  setup code: {code}\n\nIt counts once, until {until}. \
+         Give it to {name} and to nobody else; with it they set a password:\n\n  POST \
+         {url}/api/agents/password/setup\n  \
+         {{\"employee_id\":\"{name}\",\"setup_code\":\"…\",\"new_password\":\"…\"}}",
+        reset.ended
+    ))
+}
+
+/// Turns what the desk says into what to do about it.
+async fn explain(auth: &Auth, who: &Who, key: &EmployeeKey, error: &Error) -> String {
+    let (name, typed) = (&who.employee, who.typed());
+    match error {
+        Error::Refused(Refusal::NotAnAgent) => match auth.store.person(key).await {
+            Ok(None) => who.explain(&Refusal::UnknownEmployee.into()),
+            _ => format!("{name} is no agent; `deskpass agent add {typed}` makes them one"),
+        },
+        Error::Refused(Refusal::Exists) => {
+            format!("{name} is an agent already; `deskpass agent set-role {typed} ROLE` gives them another role")
+        }
+        Error::Refused(Refusal::NoSuchRole(role)) => no_such_role(role),
+        Error::Refused(Refusal::UnknownEmployee) => who.explain(error),
+        other => trouble(other),
+    }
+}
+
+const HEADING: [&str; 8] = ["CORPORATION", "EMPLOYEE", "NAME", "ROLE", "STATE", "PASSWORD", "DEVICE", "VERIFIED"];
+
+async fn list(auth: &Auth) -> Told {
+    let (mut rows, mut after, now) = (vec![HEADING.map(str::to_owned)], None, auth.clock.now());
+    loop {
+        let page = auth.agents(after, 500).await.map_err(|error| trouble(&error))?;
+        rows.extend(page.iter().map(|listed| row(listed, now)));
+        match page.last() {
+            Some(last) => after = Some(last.agent.key.clone()),
+            None if rows.len() == 1 => {
+                return Ok("there are no agents; `deskpass agent add EMPLOYEE` makes one".to_owned());
+            }
+            None => return Ok(table(&rows)),
+        }
+    }
+}
+
+fn row(listed: &ListedAgent, now: Timestamp) -> [String; 8] {
+    let agent = &listed.agent;
+    let device = agent.device.as_ref();
+    [
+        agent.key.corp().to_owned(),
+        listed.employee_id.clone(),
+        listed.name.clone(),
+        agent.role.name().to_owned(),
+        state(listed),
+        password(agent, now),
+        device.map_or_else(|| "none".to_owned(), since),
+        device.and_then(|device| device.verified_at).map_or_else(|| "never".to_owned(), second),
+    ]
+}
+
+fn state(listed: &ListedAgent) -> String {
+    let states = [
+        listed.agent.disabled.then(|| "disabled".to_owned()),
+        listed.employee_disabled.then(|| "employee disabled".to_owned()),
+        listed.locked.then(|| "locked".to_owned()),
+        listed.shut_until.map(|until| format!("shut until {}", second(until))),
+    ];
+    let states: Vec<_> = states.into_iter().flatten().collect();
+    if states.is_empty() { "enabled".to_owned() } else { states.join(", ") }
+}
+
+fn password(agent: &Agent, now: Timestamp) -> String {
+    match agent.setup_code_until.filter(|until| now < *until) {
+        _ if agent.password.is_some() => "set".to_owned(),
+        Some(until) => format!("code until {}", second(until)),
+        None => "not set".to_owned(),
+    }
+}
+
+/// Since when a device is bound; one that the platform's word does not stand behind leads to no administrator.
+fn since(device: &Device) -> String {
+    format!("since {}{}", second(device.bound_at), if device.proven { "" } else { ", unproven" })
+}
+
+/// Rows below each other, their cells two blanks apart.
+fn table<const N: usize>(rows: &[[String; N]]) -> String {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(columns(cell));
+        }
+    }
+    let filled = |(cell, width): (&String, usize)| format!("{cell}{}", " ".repeat(width - columns(cell)));
+    let line =
+        |row: &[String; N]| row.iter().zip(widths).map(filled).collect::<Vec<_>>().join("  ").trim_end().to_owned();
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// How many columns of a terminal a text takes: Chinese characters take two.
+fn columns(text: &str) -> usize {
+    text.chars().map(|character| if character < '\u{1100}' { 1 } else { 2 }).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::table;
+
+    #[test]
+    fn chinese_names_do_not_push_their_row_aside() {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned);
+        let told =
+            table(&[row(["NAME", "ROLE", "STATE"]), row(["张三丰", "user", "enabled"]), row(["Li", "agent", ""])]);
+        assert_eq!(told, "NAME    ROLE   STATE\n张三丰  user   enabled\nLi      agent");
+    }
+}

@@ -1,0 +1,319 @@
+//! `deskpass agent`: who may sign in while the platform is down, and what to do when they cannot.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use deskpass_core::{Clock, Timestamp};
+use serde_json::json;
+
+use crate::harness::{Client, PASSWORD, PRODUCTION, Place, Process, Response, Servers, binary, query, with_settings};
+
+/// An operator of a desk in development mode, who has it in a directory, or on servers.
+#[derive(Clone, Copy)]
+enum Operator<'a> {
+    In(&'a Path),
+    At(&'a Place),
+}
+
+impl Operator<'_> {
+    /// Runs the program; returns whether it succeeded, and all it wrote.
+    fn run(self, arguments: &[&str]) -> (bool, String) {
+        let mut command = binary();
+        command.args(arguments).arg("--dev");
+        match self {
+            Self::In(directory) => command.current_dir(directory),
+            Self::At(place) => {
+                with_settings(&mut command, place.settings());
+                command.current_dir(std::env::temp_dir())
+            }
+        };
+        let output = command.output().unwrap();
+        let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        (output.status.success(), text)
+    }
+
+    fn done(self, arguments: &[&str]) -> String {
+        let (success, text) = self.run(arguments);
+        assert!(success, "{arguments:?}\n{text}");
+        text
+    }
+
+    /// What the list says of an employee: role, state, password, device, and when that was used last.
+    fn listed(self, employee: &str) -> Option<[String; 5]> {
+        let text = self.done(&["agent", "list"]);
+        let cells = |line: &str| -> Vec<String> {
+            line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect()
+        };
+        let rows: Vec<_> = text.lines().map(cells).collect();
+        assert!(rows.iter().all(|row| row.len() == 8), "{text}");
+        let row = rows.into_iter().find(|row| row[1] == employee)?;
+        Some(std::array::from_fn(|column| row[column + 3].clone()))
+    }
+
+    fn sql(self, sql: &str) {
+        match self {
+            Self::In(directory) => drop(query(&directory.join("data/deskpass.db"), sql)),
+            Self::At(place) => drop(place.query(sql)),
+        }
+    }
+}
+
+/// A text with its moments replaced, so that two of them can be compared.
+fn timeless(text: &str) -> String {
+    let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    shape.replace("0000-00-00T00:00:00Z", "TIME")
+}
+
+/// The code in what `deskpass agent reset-password` says.
+fn setup_code(told: &str) -> String {
+    let code = told.lines().find_map(|line| line.trim().strip_prefix("setup code: ")).expect("a code").to_owned();
+    assert_eq!(code.split('-').map(str::len).collect::<Vec<_>>(), [4; 4], "{told}");
+    assert_eq!(told.matches(&code).count(), 1, "{told}");
+    code
+}
+
+/// Every command, whoever does it.
+fn an_agents_life(operator: Operator<'_>) {
+    let states = |employee: &str| operator.listed(employee).map(|row| row.map(|cell| timeless(&cell)));
+    let fresh = |role: &str| Some([role, "enabled", "not set", "none", "never"].map(str::to_owned));
+    assert_eq!((states("agent01"), states("user01")), (fresh("agent"), None));
+    let told = operator.done(&["agent", "add", "User01"]);
+    assert!(told.starts_with("User01 is an agent, and acts as agent unless"), "{told}");
+    assert_eq!(states("user01"), fresh("agent"));
+    operator.done(&["agent", "add", "norole01", "--role", "admin"]);
+    assert_eq!(states("norole01"), fresh("admin"));
+    let told = operator.done(&["agent", "set-role", "NOROLE01", "security"]);
+    assert!(told.contains("acts as security") && told.contains("0 session(s) ended"), "{told}");
+    assert_eq!(states("norole01"), fresh("security"));
+
+    let told = operator.done(&["agent", "disable", "user01"]);
+    assert!(told.contains("0 session(s) ended") && told.contains("deskpass employee disable"), "{told}");
+    assert_eq!(states("user01").unwrap()[1], "disabled");
+    operator.done(&["employee", "disable", "user01"]);
+    assert_eq!(states("user01").unwrap()[1], "disabled, employee disabled");
+    assert!(operator.done(&["agent", "enable", "user01"]).contains("user01 is an agent again"));
+    assert_eq!(states("user01").unwrap()[1], "employee disabled");
+    operator.done(&["employee", "enable", "user01"]);
+
+    assert!(operator.done(&["agent", "unlock", "user01"]).contains("user01 was not locked"));
+    assert!(operator.done(&["agent", "reset-otp", "user01"]).contains("user01 had no device"));
+    let told = operator.done(&["agent", "reset-password", "user01"]);
+    let first = setup_code(&told);
+    assert!(timeless(&told).contains("It counts once, until TIME"), "{told}");
+    assert!(told.contains("POST http://") && told.contains("/api/agents/password/setup"), "{told}");
+    assert_eq!(states("user01").unwrap()[2], "code until TIME");
+    assert_ne!(setup_code(&operator.done(&["agent", "reset-password", "user01"])), first);
+
+    operator.done(&["employee", "add", "wangwu", "--corp", "wwother", "--name", "王五"]);
+    operator.done(&["agent", "add", "wangwu", "--corp", "wwother"]);
+    operator.done(&["agent", "set-role", "wangwu", "user", "--corp", "wwother"]);
+    assert_eq!(states("wangwu"), fresh("user"));
+}
+
+fn mistakes(operator: Operator<'_>) {
+    let before = operator.done(&["agent", "list"]);
+    operator.done(&["employee", "add", "lisi", "--corp", "wwother"]);
+    for (arguments, words) in [
+        (&["add", "nobody"][..], "there is no employee nobody; `deskpass employee add nobody` adds them"),
+        (&["add", "nobody", "--corp", "wwother"], "`deskpass employee add nobody --corp wwother`"),
+        (&["add", "a b"], "EMPLOYEE must be 1 to 64 characters"),
+        (&["add", "user01", "--corp", "a/b"], "--corp must be 1 to 64 characters"),
+        (&["add", "user01", "--role", "boss"], "the roles are admin, agent, user, supervisor, security"),
+        (&["add", "AGENT01"], "AGENT01 is an agent already; `deskpass agent set-role AGENT01 ROLE`"),
+        (&["set-role", "agent01", "Agent"], "there is no role Agent"),
+        (&["set-role", "agent01"], "ROLE"),
+        (&["reset-password", "lisi", "--corp", "wwother"], "agents of wwother have no password"),
+    ] {
+        let (success, text) = operator.run(&[&["agent"], arguments].concat());
+        assert!(!success && text.contains(words), "{arguments:?}\n{text}");
+    }
+    for command in ["set-role", "disable", "enable", "unlock", "reset-otp", "reset-password"] {
+        let role = if command == "set-role" { &["agent"][..] } else { &[] };
+        let (success, text) = operator.run(&[&["agent", command, "user01"], role].concat());
+        assert!(
+            !success && text.contains("user01 is no agent; `deskpass agent add user01` makes"),
+            "{command}\n{text}"
+        );
+        let (success, text) = operator.run(&[&["agent", command, "nobody"], role].concat());
+        assert!(!success && text.contains("`deskpass employee add nobody` adds them"), "{command}\n{text}");
+    }
+    assert_eq!(operator.done(&["agent", "list"]), before, "nothing was done");
+}
+
+/// What the list says of those who were guessed at.
+fn guesses(operator: Operator<'_>) {
+    let guessed = |employee: &str, trial: &str, in_a_row: u32, last_at: &str| {
+        operator.sql(&format!(
+            "INSERT INTO guess (corp_id, employee_key, trial, recent, in_a_row, last_at)
+             VALUES ('wwdeskpass', '{employee}', '{trial}', 5, {in_a_row}, {last_at})"
+        ));
+    };
+    let state = |employee: &str| operator.listed(employee).unwrap()[1].clone();
+    // The year 2100.
+    guessed("agent01", "otp", 99, "4102444800000");
+    guessed("admin01", "password", 100, "1800000000000");
+    guessed("supervisor01", "password", 99, "1");
+    assert_eq!(state("agent01"), "shut until 2100-01-01T00:15:00Z");
+    assert_eq!((state("admin01"), state("supervisor01")), ("locked".into(), "enabled".into()));
+    assert!(operator.done(&["agent", "unlock", "admin01"]).contains("admin01 is unlocked"));
+    assert!(operator.done(&["agent", "unlock", "agent01"]).contains("agent01 is unlocked"));
+    assert_eq!((state("admin01"), state("agent01")), ("enabled".into(), "enabled".into()));
+}
+
+#[test]
+fn agents_are_looked_after_where_no_service_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let operator = Operator::In(directory.path());
+    let (success, text) = operator.run(&["agent", "add", "agent01"]);
+    assert!(!success && text.contains("there is no deskpass data in ./data"), "{text}");
+    operator.done(&["migrate"]);
+    mistakes(operator);
+    an_agents_life(operator);
+    guesses(operator);
+}
+
+#[test]
+fn agents_are_looked_after_by_a_running_service() {
+    let directory = tempfile::tempdir().unwrap();
+    let process = Process::serve(&directory.path().join("data"), &[]);
+    let operator = Operator::In(directory.path());
+    mistakes(operator);
+    an_agents_life(operator);
+    process.kill();
+    assert_eq!(operator.listed("norole01").unwrap()[0], "security", "it was the service's own data");
+}
+
+#[test]
+fn agents_are_looked_after_on_the_pair() {
+    let place = Servers::shared().place();
+    let operator = Operator::At(&place);
+    operator.done(&["migrate"]);
+    mistakes(operator);
+    an_agents_life(operator);
+    guesses(operator);
+}
+
+async fn set_up(client: &mut Client, employee: &str, code: &str) -> Response {
+    let body = json!({ "employee_id": employee, "setup_code": code, "new_password": PASSWORD });
+    client.post("/api/agents/password/setup", &[], &body).await
+}
+
+/// Waits until a token opens nothing, which takes a second at most on another node.
+async fn ends(client: &mut Client, token: &str, reason: &str) {
+    let deadline = Instant::now() + Duration::from_secs(1);
+    loop {
+        let answer = client.get_as(token, "/api/auth/otp-status").await;
+        if answer.status == 401 {
+            assert_eq!(answer.refused(401, 1001).reason(), reason);
+            return;
+        }
+        assert!(Instant::now() < deadline, "it was not heard of: {answer:?}");
+    }
+}
+
+/// What the operator does is what a running service goes by; `code` was made before it ran. Returns the codes it must not know.
+async fn the_service_goes_by_it(operator: Operator<'_>, client: &mut Client, code: String) -> Vec<String> {
+    let clock = Clock::steady(Timestamp::from_millis(0));
+    set_up(client, "agent01", &code).await.data();
+    set_up(client, "agent01", &code).await.refused(403, 1003);
+    let half = client.half("agent01").await;
+    let (_, bound) = client.bind_device(&half, &clock).await;
+    let token = bound["token"].as_str().unwrap();
+    let [_, state, password, device, verified] = operator.listed("agent01").unwrap().map(|cell| timeless(&cell));
+    assert_eq!([state, password, device, verified], ["enabled", "set", "since TIME, unproven", "TIME"]);
+
+    for _ in 0..5 {
+        client.agent_login("agent01", "wrong").await.refused(401, 1011);
+    }
+    client.agent_login("agent01", PASSWORD).await.refused(429, 1013);
+    assert_eq!(timeless(&operator.listed("agent01").unwrap()[1]), "shut until TIME");
+    operator.done(&["agent", "unlock", "agent01"]);
+    assert_eq!(client.agent_login("agent01", PASSWORD).await.data()["otp"], "verify");
+    assert!(operator.done(&["agent", "reset-otp", "agent01"]).contains("has no device any more"));
+    assert_eq!(operator.listed("agent01").unwrap()[3..], ["none", "never"]);
+    assert_eq!(client.agent_login("agent01", PASSWORD).await.data()["otp"], "bind");
+
+    let told = operator.done(&["agent", "reset-password", "agent01"]);
+    assert!(told.contains("1 session(s) ended"), "{told}");
+    ends(client, token, "kicked").await;
+    client.agent_login("agent01", PASSWORD).await.refused(403, 1012);
+    let another = setup_code(&told);
+    set_up(client, "AGENT01", &another).await.data();
+
+    let half = client.half("agent01").await;
+    operator.done(&["agent", "disable", "agent01"]);
+    ends(client, &half, "disabled").await;
+    client.agent_login("agent01", PASSWORD).await.refused(401, 1011);
+    operator.done(&["agent", "enable", "agent01"]);
+    client.half("agent01").await;
+    vec![code, another, a_lent_role(operator, client, &clock).await]
+}
+
+/// Whoever has no role but their record's loses the session in which it was lent. Returns the setup code they had.
+async fn a_lent_role(operator: Operator<'_>, client: &mut Client, clock: &Clock) -> String {
+    operator.done(&["agent", "add", "norole01", "--role", "security"]);
+    let code = setup_code(&operator.done(&["agent", "reset-password", "norole01"]));
+    set_up(client, "norole01", &code).await.data();
+    let half = client.half("norole01").await;
+    let (_, bound) = client.bind_device(&half, clock).await;
+    assert_eq!(bound["current_role"], "security", "{bound}");
+    assert!(operator.done(&["agent", "set-role", "norole01", "agent"]).contains("1 session(s) ended"));
+    ends(client, bound["token"].as_str().unwrap(), "kicked").await;
+    code
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_running_service_knows_at_once_and_its_log_has_no_code() {
+    let directory = tempfile::tempdir().unwrap();
+    let operator = Operator::In(directory.path());
+    operator.done(&["migrate"]);
+    let code = setup_code(&operator.done(&["agent", "reset-password", "agent01"]));
+    let process = Process::serve(&directory.path().join("data"), &[]);
+    let mut client = Client::connect(&process.address).await;
+    let codes = the_service_goes_by_it(operator, &mut client, code).await;
+    let (_, log) = process.terminate();
+    assert!(log.contains("ResetPassword"), "it is logged: {log}");
+    for code in codes {
+        assert!(!log.contains(&code), "{log}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn running_nodes_know_within_a_second() {
+    let place = Servers::shared().place();
+    let operator = Operator::At(&place);
+    operator.done(&["migrate"]);
+    let code = setup_code(&operator.done(&["agent", "reset-password", "agent01"]));
+    let process = Process::node(&place, &[]);
+    let mut client = Client::connect(&process.address).await;
+    the_service_goes_by_it(operator, &mut client, code).await;
+}
+
+#[test]
+fn in_production_the_address_is_the_one_that_people_know() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = binary();
+        with_settings(&mut command, PRODUCTION);
+        let output = command.current_dir(directory.path()).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    run(&["employee", "add", "zhangsan", "--name", "张三"]);
+    assert_eq!(run(&["agent", "list"]), "there are no agents; `deskpass agent add EMPLOYEE` makes one\n");
+    run(&["agent", "add", "zhangsan"]);
+    let told = run(&["agent", "reset-password", "zhangsan"]);
+    setup_code(&told);
+    assert!(told.contains("POST https://desk.example.com/api/agents/password/setup\n"), "{told}");
+}
+
+#[test]
+fn every_help_has_an_example() {
+    let commands = ["add", "list", "set-role", "disable", "enable", "unlock", "reset-otp", "reset-password"];
+    for command in commands.map(Some).into_iter().chain([None]) {
+        let output = binary().arg("agent").args(command).arg("--help").output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let example = format!("\n  deskpass agent {}", command.unwrap_or_default());
+        assert!(text.contains("Example") && text.contains(&example), "{command:?}\n{text}");
+    }
+}
