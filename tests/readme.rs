@@ -1,4 +1,7 @@
-//! The session in the README, run as it stands there.
+//! The sessions in the README, run as they stand there.
+
+use std::collections::BTreeMap;
+use std::process::Command;
 
 use crate::harness::{Client, Process, Response, request};
 
@@ -42,32 +45,99 @@ fn curl(command: &str) -> Vec<u8> {
     request(&method, &path, &headers, body.unwrap_or_default().as_bytes())
 }
 
+/// What an answer has that differs from run to run, and how the README shows it.
+fn differing(answer: &Response) -> Vec<(String, String)> {
+    let json = answer.json();
+    let data = &json["data"];
+    let mut texts = vec![&json["request_id"], &data["expires_at"], &data["bound_at"], &data["secret"]];
+    texts.extend([&data["otpauth_url"], &data["qrcode_png_base64"]]);
+    let mut differing: Vec<_> =
+        texts.into_iter().filter_map(|text| Some((text.as_str()?.to_owned(), "…".to_owned()))).collect();
+    if let Some(token) = data["token"].as_str() {
+        differing.push((token.to_owned(), format!("{}…", &token[..4])));
+    }
+    differing
+}
+
 /// An answer's text; what differs from run to run is shown as an ellipsis.
 fn shown(answer: &Response) -> String {
-    let json = answer.json();
-    let differs = [(&json["request_id"], "…"), (&json["data"]["expires_at"], "…"), (&json["data"]["token"], "dpa_…")];
-    let differs = differs.into_iter().filter_map(|(value, shown)| Some((value.as_str()?, shown)));
-    differs.fold(answer.body.clone(), |body, (value, shown)| {
-        body.replace(&format!("\"{value}\""), &format!("\"{shown}\""))
-    })
+    let codes = &answer.json()["data"]["recovery_codes"];
+    let body = if codes.is_array() { answer.body.replace(&codes.to_string(), "[…]") } else { answer.body.clone() };
+    differing(answer)
+        .into_iter()
+        .fold(body, |body, (value, shown)| body.replace(&format!("\"{value}\""), &format!("\"{shown}\"")))
+}
+
+/// The first session below a heading.
+fn session(heading: &str) -> &'static str {
+    let (_, below) = include_str!("../README.md").split_once(&format!("\n## {heading}\n")).expect("the heading");
+    below.split("```console\n").nth(1).unwrap().split("```").next().unwrap()
+}
+
+/// What the person at the keyboard knows.
+#[derive(Default)]
+struct Memory {
+    variables: BTreeMap<String, String>,
+    /// What they could copy from the last answer.
+    answer: Vec<(String, String)>,
+    secret: String,
+}
+
+impl Memory {
+    fn filled(&self, command: &str) -> String {
+        self.variables.iter().fold(command.to_owned(), |text, (name, value)| text.replace(&format!("${name}"), value))
+    }
+
+    /// `NAME=…`: what stood there like this, or what oathtool says.
+    fn note(&mut self, name: &str, value: &str) {
+        let value = match value.strip_prefix("$(oathtool ") {
+            Some(rest) => oathtool(&words(&self.filled(rest.strip_suffix(')').unwrap()))),
+            None if name == "SECRET" => self.secret.clone(),
+            None => self.answer.iter().find(|(_, shown)| shown == value).expect("something to copy").0.clone(),
+        };
+        self.variables.insert(name.to_owned(), value);
+    }
+
+    fn read(&mut self, answer: &Response) {
+        self.answer = differing(answer);
+        if let Some(secret) = answer.json()["data"]["secret"].as_str() {
+            secret.clone_into(&mut self.secret);
+        }
+    }
+}
+
+fn oathtool(arguments: &[String]) -> String {
+    let output = Command::new("oathtool").args(arguments).output().expect("oathtool, which tools/services installs");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// Types what stands below a heading, and compares every answer; returns how many there were.
+async fn types(heading: &str) -> usize {
+    let directory = tempfile::tempdir().unwrap();
+    let process = Process::serve(directory.path(), &[]);
+    let (mut client, mut memory, mut compared) = (Client::connect(&process.address).await, Memory::default(), 0);
+    let mut lines = session(heading).lines().filter(|line| !line.is_empty());
+    while let Some(line) = lines.next() {
+        let command = line.strip_prefix("$ ").expect("a command");
+        if let Some((name, value)) = command.split_once('=').filter(|(name, _)| !name.contains(' ')) {
+            memory.note(name, value);
+            continue;
+        }
+        let answer = client.send(&curl(&memory.filled(command))).await;
+        memory.read(&answer);
+        assert_eq!(shown(&answer), lines.next().unwrap(), "{line}");
+        compared += 1;
+    }
+    compared
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_first_session_goes_as_the_readme_says() {
-    let readme = include_str!("../README.md");
-    let session = readme.split("```console\n").nth(1).unwrap().split("```").next().unwrap();
-    let directory = tempfile::tempdir().unwrap();
-    let process = Process::serve(directory.path(), &[]);
-    let (mut client, mut token, mut compared) = (Client::connect(&process.address).await, String::new(), 0);
-    let mut lines = session.lines().filter(|line| !line.is_empty());
-    while let Some(line) = lines.next() {
-        let Some(command) = line.strip_prefix("$ curl") else { continue };
-        let answer = client.send(&curl(&format!("curl{}", command.replace("$TOKEN", &token)))).await;
-        if let Some(fresh) = answer.json()["data"]["token"].as_str() {
-            fresh.clone_into(&mut token);
-        }
-        assert_eq!(shown(&answer), lines.next().unwrap(), "{line}");
-        compared += 1;
-    }
-    assert_eq!(compared, 7);
+    assert_eq!(types("The same without a browser").await, 7);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_day_without_the_platform_goes_as_the_readme_says() {
+    assert_eq!(types("When the platform is down").await, 6);
 }
