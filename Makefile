@@ -12,7 +12,7 @@ run: ## Run the service in development mode, everything embedded, data in ./data
 cluster: ## Run two nodes with PostgreSQL, Redis and HAProxy on this machine, to be tried out
 	./tools/cluster
 
-test: ## Run every test; needs a Rust toolchain and a C compiler, and installs Chromium, PostgreSQL, Redis and two proxies when they are missing
+test: ## Run every test; needs a Rust toolchain and a C compiler, and installs Chromium, PostgreSQL, Redis, two proxies and oathtool when they are missing
 	./tools/chromium
 	./tools/services
 	cargo test --workspace
