@@ -1,12 +1,14 @@
 //! Secrets are put in everywhere and must come out nowhere.
 
+mod agents;
+
 use std::process::Stdio;
 
 use serde_json::json;
 
 use crate::harness::{
-    Client, PASSWORDS, PRODUCTION, Place, Process, Servers, Stage, binary, cookies, fragment, location, request,
-    with_settings,
+    Client, PASSWORDS, PRODUCTION, Place, Process, Response, Servers, Stage, binary, cookies, fragment, location,
+    request, with_settings,
 };
 
 /// A service that tells its log everything, with nobody else on its store.
@@ -68,7 +70,7 @@ async fn misuse(client: &mut Client, token: &str) -> Vec<String> {
     let bearer = format!("Bearer {token}");
     let json = ("content-type", "application/json");
     let mut out = Vec::new();
-    let mut note = |answer: crate::harness::Response| out.push(format!("{:?} {}", answer.headers, answer.body));
+    let mut note = |answer: Response| out.push(format!("{:?} {}", answer.headers, answer.body));
     note(client.post("/api/auth/verify", &[], &json!({ "token": token })).await);
     note(client.me(token).await);
     note(client.switch(token, token).await.clone());

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use deskpass::http::{Limit, Route, routes};
 use serde_json::json;
 
-use crate::harness::{Client, PRODUCTION, Response, Servers, Stage, TestDesk, request, settings};
+use crate::harness::{Client, PASSWORD, PRODUCTION, Response, Servers, Stage, TestDesk, request, settings};
 
 /// A desk in production mode whose limits are the real ones, or as given.
 async fn production(more: &[(&'static str, &str)]) -> TestDesk {
@@ -23,6 +23,15 @@ async fn qrcode(client: &mut Client, forwarded: &str) -> Response {
 
 async fn bind(client: &mut Client, forwarded: &str) -> Response {
     client.post("/api/auth/bind", &[("x-forwarded-for", forwarded)], &json!({ "employee_id": "nobody" })).await
+}
+
+async fn login(client: &mut Client, forwarded: &str) -> Response {
+    let body = json!({ "employee_id": "nobody", "password": "wrong" });
+    client.post("/api/agents/login", &[("x-forwarded-for", forwarded)], &body).await
+}
+
+async fn otp(client: &mut Client, forwarded: &str) -> Response {
+    client.get("/api/auth/otp-status", &[("x-forwarded-for", forwarded)]).await
 }
 
 async fn verify(client: &mut Client, forwarded: &str, token: &str) -> Response {
@@ -77,6 +86,7 @@ on_every_store! {
         assert_eq!(let_through(async || qrcode(&mut client, "192.0.2.1").await).await, 30);
         assert_eq!(let_through(async || client.get(to, &[("x-forwarded-for", "192.0.2.1")]).await).await, 60);
         assert_eq!(let_through(async || bind(&mut client, "192.0.2.1").await).await, 20);
+        assert_eq!(let_through(async || otp(&mut client, "192.0.2.1").await).await, 10);
         assert_eq!(let_through(async || verify(&mut client, "192.0.2.1", "x").await).await, 300);
     }
 
@@ -168,6 +178,46 @@ on_every_store! {
         client.send(&look("status", &other, "192.0.2.1")).await.data();
     }
 
+    async fn agents_knock_ten_times_a_minute_from_one_address() {
+        let (desk, _platform) = TestDesk::production_with_platform(&[]).await;
+        let mut client = desk.client().await;
+        for turn in 0..10 {
+            login(&mut client, &format!("6.6.6.{turn}, 192.0.2.1")).await.refused(403, 1003);
+        }
+        wait(&login(&mut client, "192.0.2.1").await, "6");
+        wait(&login(&mut client, "6.6.6.6, 192.0.2.1").await, "6");
+        // Whatever has to do with passwords, with the right one too, and before it is even read.
+        let from = [("x-forwarded-for", "192.0.2.1")];
+        let setup = json!({ "employee_id": "agent01", "setup_code": "aaaa-bbbb-cccc-dddd", "new_password": PASSWORD });
+        wait(&client.post("/api/agents/password/setup", &from, &setup).await, "6");
+        wait(&client.post("/api/agents/password", &from, &json!({ "new_password": PASSWORD })).await, "6");
+        wait(&client.post("/api/agents/login", &from, &json!({})).await, "6");
+        login(&mut client, "192.0.2.2").await.refused(403, 1003);
+        otp(&mut client, "192.0.2.1").await.refused(401, 1001);
+        desk.clock.wind(Duration::from_millis(5_999));
+        wait(&login(&mut client, "192.0.2.1").await, "1");
+        desk.clock.wind(Duration::from_millis(1));
+        login(&mut client, "192.0.2.1").await.refused(403, 1003);
+        wait(&login(&mut client, "192.0.2.1").await, "6");
+    }
+
+    async fn one_time_passwords_are_counted_together_by_address() {
+        let desk = production(&[]).await;
+        let mut client = desk.client().await;
+        let about: Vec<_> = routes().into_iter().filter(|route| route.limit == Limit::Otp).collect();
+        assert_eq!(about.len(), 5);
+        for route in about.iter().chain(&about) {
+            client.send(&ask(route, "192.0.2.1")).await.refused(401, 1001);
+        }
+        for route in &about {
+            wait(&client.send(&ask(route, "10.0.0.1, 192.0.2.1")).await, "6");
+            client.send(&ask(route, "192.0.2.2")).await.refused(401, 1001);
+        }
+        desk.clock.wind(Duration::from_secs(6));
+        client.send(&ask(&about[3], "192.0.2.1")).await.refused(401, 1001);
+        wait(&client.send(&ask(&about[4], "192.0.2.1")).await, "6");
+    }
+
     async fn nobody_is_counted_as_somebody_else_by_what_they_write() {
         let desk = production(&[]).await;
         let mut client = desk.client().await;
@@ -238,6 +288,8 @@ on_every_store! {
         let mut client = desk.client().await;
         for _ in 0..100 {
             client.get("/api/auth/qrcode", &[]).await.data();
+            client.post("/api/agents/login", &[], &json!({})).await.refused(400, 1002);
+            otp(&mut client, "192.0.2.1").await.refused(401, 1001);
         }
         let off = [("limits.qrcode", "off"), ("limits.bind", "1/s")];
         let desk = production(&off).await;

@@ -24,8 +24,7 @@ impl Group {
     /// Steps that its run tells about.
     pub(crate) const fn steps(self) -> usize {
         match self {
-            Self::Embedded => 18,
-            Self::ScaledOut => 19,
+            Self::Embedded | Self::ScaledOut => 19,
         }
     }
 }
@@ -49,6 +48,9 @@ pub(crate) struct Plan {
     pub(crate) scans: usize,
     /// How often somebody signs out to time it, with Redis and without.
     pub(crate) logouts: usize,
+    /// Rounds of idleness and of many who try passwords, after one that warms up, and how long each takes.
+    pub(crate) floods: usize,
+    pub(crate) flood: Duration,
 }
 
 /// How many live sessions there are, and the throughput promised with them, beside a bare handler.
@@ -72,6 +74,10 @@ pub(crate) const SHARED_RATIO: f64 = 0.8;
 pub(crate) const LOGOUT_SECONDS: f64 = 1.0;
 /// Promised time to start, in seconds.
 pub(crate) const START_SECONDS: f64 = 2.0;
+/// Promised p99 of verify while many try passwords, beside the idle one.
+pub(crate) const FLOOD_RATIO: f64 = 2.0;
+/// Promised memory that they take, in bytes.
+pub(crate) const FLOOD_BYTES: usize = 128 << 20;
 /// Promised memory of a cached session, in bytes.
 pub(crate) const SESSION_BYTES: f64 = 300.0;
 
@@ -89,6 +95,8 @@ impl Plan {
             scans: 500,
             shared: 100_000,
             logouts: 1_000,
+            floods: 5,
+            flood: Duration::from_secs(5),
         }
     }
 
@@ -104,6 +112,8 @@ impl Plan {
             scans: 100,
             shared: 10_000,
             logouts: 40,
+            floods: 2,
+            flood: Duration::from_secs(1),
             ..full
         }
     }

@@ -74,6 +74,12 @@ impl Requests {
         Self::post("/api/auth/bind", "employee_id", employees, b"\"code\":0")
     }
 
+    /// Whoever bears these names has another password.
+    pub(crate) fn login(employees: Words) -> Self {
+        let open = "{\"password\":\"not the password\",\"employee_id\":\"";
+        Self::post_text("/api/agents/login", open, employees, b"\"code\":1011")
+    }
+
     pub(crate) fn me(tokens: Words) -> Self {
         let before = head("GET", "/api/auth/me") + "Authorization: Bearer ";
         Self { before: before.into(), after: b"\r\n\r\n".into(), words: tokens, expect: b"\"code\":0" }
@@ -101,10 +107,15 @@ impl Requests {
     }
 
     fn post(path: &str, field: &str, words: Words, expect: &'static [u8]) -> Self {
-        let (open, close) = (format!("{{\"{field}\":\""), "\"}");
+        Self::post_text(path, &format!("{{\"{field}\":\""), words, expect)
+    }
+
+    /// A body that begins like this and ends with a word.
+    fn post_text(path: &str, open: &str, words: Words, expect: &'static [u8]) -> Self {
+        let close = "\"}";
         let length = open.len() + words.width + close.len();
         let kind = format!("Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n");
-        Self { before: (head("POST", path) + &kind + &open).into(), after: close.into(), words, expect }
+        Self { before: (head("POST", path) + &kind + open).into(), after: close.into(), words, expect }
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -1,5 +1,6 @@
 //! The order of a run.
 
+mod flood;
 mod logout;
 mod qr;
 mod scaled_out;
@@ -60,7 +61,8 @@ impl Run<'_> {
         self.large().await?;
         self.worst().await?;
         self.sign_ins().await?;
-        self.qr().await
+        self.qr().await?;
+        self.flood().await
     }
 
     async fn small(&mut self) -> Result<(), Failed> {

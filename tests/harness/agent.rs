@@ -16,7 +16,7 @@ pub(crate) const STEP: Duration = Duration::from_secs(30);
 /// An authenticator.
 #[derive(Debug)]
 pub(crate) struct Device {
-    seed: Seed,
+    pub(crate) seed: Seed,
     clock: Clock,
     /// What its owner wrote down when it was bound.
     pub(crate) recovery_codes: Vec<String>,

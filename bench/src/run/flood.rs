@@ -1,0 +1,216 @@
+//! What it costs everybody else when many try passwords at once.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval, sleep};
+
+use super::{DRAWS, Run, template};
+use crate::connection::Connection;
+use crate::failed::Failed;
+use crate::plan::{FLOOD_BYTES, FLOOD_RATIO};
+use crate::progress::grouped;
+use crate::report::duration;
+use crate::requests::{Requests, Words};
+use crate::seed::employees;
+use crate::server::{Server, cpu};
+use crate::stats::{float, median, nanoseconds, now, share};
+
+/// Who try passwords at once.
+const CROWD: usize = 500;
+/// What one of them who was sent away waits before trying again, whatever they were told.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Connections that show a token meanwhile, and how often each does: little enough that the generator does not wait for itself.
+const CALLERS: usize = 2;
+const BEAT: Duration = Duration::from_millis(4);
+/// How often somebody looks at the memory.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Whom the token is for.
+const CALLER: &str = "user01";
+
+/// What is asked, by all together.
+#[derive(Clone)]
+struct Asks {
+    address: SocketAddr,
+    verify: Arc<Requests>,
+    login: Arc<Requests>,
+    /// How many names have been tried.
+    tried: Arc<AtomicUsize>,
+}
+
+/// How long verify took, in seconds.
+#[derive(Clone, Copy)]
+struct Times {
+    p50: f64,
+    p99: f64,
+}
+
+/// What became of those who tried.
+#[derive(Clone, Copy, Default)]
+struct Tries {
+    looked_at: usize,
+    sent_away: usize,
+}
+
+/// What the rounds showed.
+struct Flood {
+    calm: Vec<Times>,
+    busy: Vec<Times>,
+    tries: Tries,
+    /// How much of a core the benchmark used while it was busy, in each round.
+    own: Vec<f64>,
+    before: usize,
+    most: usize,
+}
+
+impl Run<'_> {
+    pub(super) async fn flood(&mut self) -> Result<(), Failed> {
+        let (rounds, length) = (self.plan.floods, self.plan.flood);
+        self.progress.step(format_args!("verify while {CROWD} try passwords (beside it: the same, idle)"));
+        let server = Server::deskpass(&self.yard, &self.yard.path().join("flood"))?;
+        let asks = Asks::new(&server).await?;
+        let (calm, busy, own) = (Vec::new(), Vec::new(), Vec::new());
+        let mut flood = Flood { calm, busy, own, tries: Tries::default(), before: 0, most: 0 };
+        for round in 0..=rounds {
+            let calm = asks.call(now() + length).await?;
+            if round == 0 {
+                flood.before = server.resident()?;
+            }
+            let busy = flood.busy(&server, &asks, length).await?;
+            // The first round warms up; what memory it takes counts.
+            if round > 0 {
+                flood.calm.push(calm);
+                flood.busy.push(busy);
+                self.progress.at("round", round, rounds);
+            }
+        }
+        self.report_flood(&flood);
+        server.stop()
+    }
+
+    fn report_flood(&mut self, flood: &Flood) {
+        let middle = |times: &[Times], figure: fn(&Times) -> f64| median(times.iter().map(figure));
+        let (calm, busy) = (middle(&flood.calm, |times| times.p99), middle(&flood.busy, |times| times.p99));
+        let halves = [&flood.busy, &flood.calm].map(|times| duration(middle(times, |times| times.p50)));
+        let (ratio, own) = (busy / calm, median(flood.own.iter().copied()) * 100.0);
+        let name = format!("verify's p99 while {CROWD} try passwords");
+        let seen = format!("{}; p50 {}; generator {own:.0} %", duration(busy), halves[0]);
+        let figure = format!("{ratio:.2} times the idle one ({}; p50 {})", duration(calm), halves[1]);
+        let target = Some((&*format!("{FLOOD_RATIO} times"), ratio <= FLOOD_RATIO));
+        self.report.figure(&name, &seen, &figure, target);
+
+        let (grown, before) = (flood.most.saturating_sub(flood.before), flood.before >> 20);
+        let target = Some((&*format!("{} MiB", FLOOD_BYTES >> 20), grown <= FLOOD_BYTES));
+        let name = format!("memory that {CROWD} who try passwords take");
+        self.report.figure(&name, &format!("at most, beside {before} MiB"), &format!("{} MiB", grown >> 20), target);
+
+        let Tries { looked_at, sent_away } = flood.tries;
+        let all = looked_at + sent_away;
+        let seen = format!("{} of {} tries; {} looked at", grouped(sent_away), grouped(all), grouped(looked_at));
+        let figure = format!("{:.1} %", float(sent_away) * 100.0 / float(all.max(1)));
+        self.report.figure("passwords turned away at once (1006)", &seen, &figure, None);
+    }
+}
+
+impl Flood {
+    /// A round with everybody there.
+    async fn busy(&mut self, server: &Server, asks: &Asks, length: Duration) -> Result<Times, Failed> {
+        let mut crowd = Vec::with_capacity(CROWD);
+        for _ in 0..CROWD {
+            crowd.push(Connection::open(asks.address).await?);
+        }
+        let (own, end) = (cpu("self")?, now() + length);
+        let mut crowd: JoinSet<_> =
+            crowd.into_iter().enumerate().map(|(at, client)| asks.clone().insist(client, at, end)).collect();
+        let (times, most) = tokio::join!(asks.call(end), watch(server, end));
+        self.own.push(cpu("self")?.saturating_sub(own).as_secs_f64() / length.as_secs_f64());
+        self.most = self.most.max(most?);
+        while let Some(tries) = crowd.join_next().await {
+            self.tries.add(tries??);
+        }
+        times
+    }
+}
+
+/// The most memory that the server has until `end`.
+async fn watch(server: &Server, end: Instant) -> Result<usize, Failed> {
+    let mut most = 0;
+    while now() < end {
+        most = server.resident()?.max(most);
+        sleep(LOOK).await;
+    }
+    Ok(most)
+}
+
+impl Asks {
+    async fn new(server: &Server) -> Result<Self, Failed> {
+        let mut connection = Connection::open(server.address).await?;
+        let (bind, mut request) = (Requests::bind(Words::one(CALLER)), Vec::new());
+        bind.write(0, &mut request);
+        let answer: serde_json::Value = serde_json::from_slice(connection.exchange(&request).await?.body())?;
+        let token = answer.pointer("/data/token").and_then(serde_json::Value::as_str).ok_or("no token")?;
+        let (verify, login) = (Requests::verify(Words::one(token)), Requests::login(employees(DRAWS)));
+        template(server, &verify).await?;
+        Ok(Self { address: server.address, verify: verify.into(), login: login.into(), tried: Arc::default() })
+    }
+
+    /// Shows a token at a steady pace until `end`.
+    async fn call(&self, end: Instant) -> Result<Times, Failed> {
+        let mut callers: JoinSet<_> = (0..CALLERS).map(|_| self.clone().beat(end)).collect();
+        let mut all = Vec::new();
+        while let Some(times) = callers.join_next().await {
+            all.extend(times??);
+        }
+        all.sort_unstable();
+        Ok(Times { p50: share(&all, 50), p99: share(&all, 99) })
+    }
+
+    async fn beat(self, end: Instant) -> Result<Vec<u32>, Failed> {
+        let (mut client, mut request, mut times) = (Connection::open(self.address).await?, Vec::new(), Vec::new());
+        self.verify.write(0, &mut request);
+        let mut beat = interval(BEAT);
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        while now() < end {
+            beat.tick().await;
+            let asked = now();
+            let answer = client.exchange(&request).await?;
+            if !self.verify.accepts(answer) {
+                return Err(format!("a token was refused:\n{}", answer.text()).into());
+            }
+            times.push(nanoseconds(asked.elapsed()));
+        }
+        Ok(times)
+    }
+
+    /// Tries one password after the other until `end`, each under another name: the guesses at one name are counted.
+    async fn insist(self, mut client: Connection, at: usize, end: Instant) -> Result<Tries, Failed> {
+        let (mut request, mut tries) = (Vec::new(), Tries::default());
+        // Not all in the same moment again and again: the generator would be what is slow then.
+        sleep(PAUSE * u32::try_from(at)? / u32::try_from(CROWD)?).await;
+        while now() < end {
+            let name = self.tried.fetch_add(1, Ordering::Relaxed) % self.login.len();
+            self.login.write(name, &mut request);
+            let answer = client.exchange(&request).await?;
+            if answer.has(b"\"code\":1011") {
+                tries.looked_at += 1;
+            } else if answer.has(b"\"code\":1006") {
+                tries.sent_away += 1;
+                sleep(PAUSE).await;
+            } else {
+                return Err(format!("neither wrong nor too many:\n{}", answer.text()).into());
+            }
+        }
+        Ok(tries)
+    }
+}
+
+impl Tries {
+    fn add(&mut self, other: Self) {
+        self.looked_at += other.looked_at;
+        self.sent_away += other.sent_away;
+    }
+}

@@ -1,0 +1,119 @@
+//! Five hundred at once who try passwords. Looking at one takes memory and time on purpose; nobody else may notice.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use crate::harness::{Client, Process, Response, binary, request};
+
+const CROWD: usize = 500;
+const WAVES: usize = 3;
+/// As many as are surely looked at when nobody else is there.
+const LINE: usize = 60;
+const MIB: usize = 1 << 20;
+
+/// How long something that must happen may take on a machine that does other things too.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+fn serve(data: &tempfile::TempDir) -> Process {
+    let mut command = binary();
+    command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(data.path());
+    // Nobody reads the log here, and a full pipe would hold the service up.
+    command.stderr(Stdio::null());
+    Process::spawn(command)
+}
+
+/// Bytes of memory that a process has.
+fn resident(process: u32) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.split_whitespace().next().unwrap().parse::<usize>().unwrap() * 1024
+}
+
+/// Somebody tries a password under a name that nobody else tries, or the counting of guesses would stop them first.
+fn knock(name: &str) -> Vec<u8> {
+    let body = json!({ "employee_id": name, "password": "not the password" }).to_string();
+    request("POST", "/api/agents/login", &[("content-type", "application/json")], body.as_bytes())
+}
+
+/// So many knock at once and wait for their answers.
+async fn crowd(address: &str, wave: usize, size: usize) -> Vec<Response> {
+    let mut clients = Vec::with_capacity(size);
+    for _ in 0..size {
+        clients.push(Client::connect(address).await);
+    }
+    let asks = clients.into_iter().enumerate();
+    let asks = asks.map(|(at, mut client)| async move { client.send(&knock(&format!("flood-{wave}-{at}"))).await });
+    asks.collect::<JoinSet<_>>().join_all().await
+}
+
+/// How many were looked at, and that all others were told to come again.
+fn looked_at(answers: &[Response]) -> usize {
+    let looked_at = answers.iter().filter(|answer| (answer.status, answer.code()) == (401, 1011)).count();
+    for answer in answers.iter().filter(|answer| answer.status != 401) {
+        assert_eq!(answer.refused(429, 1006).header("retry-after"), Some("1"));
+    }
+    looked_at
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_passwords_takes_little_memory_and_keeps_nobody_from_the_desk() {
+    let data = tempfile::tempdir().unwrap();
+    let process = serve(&data);
+    let mut client = Client::connect(&process.address).await;
+    client.first_password("agent01").await;
+    let token = client.sign_in("user01").await;
+    let before = resident(process.id());
+    let (mut most, mut checks, mut answers) = (before, 0, Vec::new());
+    for wave in 0..WAVES {
+        let address = process.address.clone();
+        let knocking = tokio::spawn(async move { crowd(&address, wave, CROWD).await });
+        while !knocking.is_finished() {
+            assert!(client.is_valid(&token).await);
+            most = most.max(resident(process.id()));
+            checks += 1;
+        }
+        answers.extend(knocking.await.unwrap());
+    }
+    let looked_at = looked_at(&answers);
+    assert!(looked_at >= LINE && looked_at < answers.len(), "{looked_at} of {}", answers.len());
+    assert!(checks > 100, "verify was answered {checks} times");
+    assert!(most - before <= 128 * MIB, "{} MiB more", (most - before) / MIB);
+    assert!(most - before >= 10 * MIB, "only {} MiB: this test looks at nothing", (most - before) / MIB);
+
+    client.half("agent01").await;
+    let over = Instant::now();
+    while resident(process.id()) > before + 40 * MIB {
+        assert!(over.elapsed() < PATIENCE, "{} MiB more to the end", (resident(process.id()) - before) / MIB);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_people_who_do_not_wait_leaves_the_line_free() {
+    let data = tempfile::tempdir().unwrap();
+    let process = serve(&data);
+    let mut client = Client::connect(&process.address).await;
+    client.first_password("agent01").await;
+    for wave in 0..WAVES {
+        let gone: JoinSet<_> = (0..CROWD)
+            .map(|at| {
+                let (address, ask) = (process.address.clone(), knock(&format!("gone-{wave}-{at}")));
+                async move { Client::connect(&address).await.start(&ask).await }
+            })
+            .collect();
+        gone.join_all().await;
+    }
+    let over = Instant::now();
+    // Not one place in the line is lost.
+    for wave in WAVES.. {
+        let answers = crowd(&process.address, wave, LINE).await;
+        if looked_at(&answers) == LINE {
+            break;
+        }
+        assert!(over.elapsed() < PATIENCE, "only {} of {LINE} find a place", looked_at(&answers));
+    }
+    client.half("agent01").await;
+}
