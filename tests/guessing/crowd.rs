@@ -92,7 +92,7 @@ async fn of_two_hundred_passwords_at_once_on_two_nodes_five_are_looked_at() {
         let other = one.second().await;
         passwords(&[&one, &other]).await;
     };
-    Stage::ScaledOut.run(test).await;
+    Stage::ScaledOut.run(Box::pin(test)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -102,5 +102,5 @@ async fn of_two_hundred_codes_at_once_on_two_nodes_five_are_looked_at() {
         let other = one.second().await;
         codes(&[&one, &other]).await;
     };
-    Stage::ScaledOut.run(test).await;
+    Stage::ScaledOut.run(Box::pin(test)).await;
 }
