@@ -70,7 +70,7 @@ async fn left_begun(node: &TestDesk, code: &str, cookies: &str, identity: Value)
 }
 
 /// Asks again and again until something is so, for the second that another node may take to hear of it.
-async fn soon(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+pub(crate) async fn soon(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let began = Instant::now();
     loop {
         // The node decides after this, so what it says then counts from here.

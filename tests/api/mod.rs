@@ -2,6 +2,6 @@
 
 mod admin;
 mod agents;
-mod auth;
+pub(crate) mod auth;
 mod dev;
 mod health;

@@ -6,6 +6,7 @@ use deskpass_wecom_sim::{Domains, Simulator, World};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 use url::Url;
 
 use super::{Client, PRODUCTION, Response, TestDesk, request, settings};
@@ -106,12 +107,25 @@ pub(crate) fn encoded(value: &str) -> String {
 #[derive(Debug)]
 pub(crate) struct Platform {
     pub(crate) address: String,
-    _stop: oneshot::Sender<()>,
+    stop: oneshot::Sender<()>,
+    stopped: JoinHandle<()>,
 }
+
+/// The domain of the desks that a test starts in production mode.
+const DOMAIN: &str = "desk.example.com";
 
 impl Platform {
     /// A platform whose application has this trusted domain.
     pub(crate) async fn start(domain: &str) -> Self {
+        Self::serve(domain, "127.0.0.1:0").await
+    }
+
+    /// A platform that comes back to where one was stopped, and remembers nothing.
+    pub(crate) async fn back_at(address: &str) -> Self {
+        Self::serve(DOMAIN, address).await
+    }
+
+    async fn serve(domain: &str, address: &str) -> Self {
         let world = World {
             corp_id: PRODUCTION[0].1.to_owned(),
             secret: PRODUCTION[1].1.to_owned(),
@@ -121,11 +135,18 @@ impl Platform {
         };
         let clock = Clock::wound(Timestamp::from_millis(1_800_000_000_000));
         let simulator = Simulator::new(world, clock, Entropy::system());
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let (stop, stopping) = oneshot::channel::<()>();
-        tokio::spawn(deskpass_wecom_sim::serve(listener, simulator, async { drop(stopping.await) }));
-        Self { address, _stop: stop }
+        let stopped = tokio::spawn(deskpass_wecom_sim::serve(listener, simulator, async { drop(stopping.await) }));
+        Self { address, stop, stopped }
+    }
+
+    /// Stops it; returns where it was.
+    pub(crate) async fn stop(self) -> String {
+        drop(self.stop);
+        self.stopped.await.unwrap();
+        self.address
     }
 
     pub(crate) async fn client(&self) -> Client {
@@ -150,10 +171,34 @@ impl Platform {
     }
 }
 
+impl Platform {
+    /// Somebody sets out from a desk's page and comes back with a code: the address they come back to, and their cookies.
+    async fn send_back(&self, desk: &mut Client, who: &str) -> (String, String) {
+        let (link, cookies) = desk.set_out(&format!("https://{DOMAIN}/itagent/")).await;
+        (self.client().await.authorize(&link, who).await, cookies)
+    }
+
+    /// A code for somebody.
+    pub(crate) async fn code(&self, desk: &mut Client, who: &str) -> String {
+        let (back, _) = self.send_back(desk, who).await;
+        let url = Url::parse(&back).unwrap();
+        url.query_pairs().find(|(name, _)| name == "code").unwrap().1.into_owned()
+    }
+
+    /// Signs somebody in by the platform's word and returns the token.
+    pub(crate) async fn sign_in(&self, desk: &mut Client, who: &str) -> String {
+        let (back, cookies) = self.send_back(desk, who).await;
+        let landed = desk.come_back(&back, &cookies).await;
+        let path = format!("/api/auth/scan/status?ticket={}", fragment(location(&landed), "ticket"));
+        let traded = desk.get(&path, &[("cookie", &cookies), ("sec-fetch-site", "same-origin")]).await.data();
+        traded["token"].as_str().unwrap().to_owned()
+    }
+}
+
 impl TestDesk {
     /// A desk in production mode with a platform to talk to.
     pub(crate) async fn production_with_platform(more: &[(&'static str, &str)]) -> (Self, Platform) {
-        let platform = Platform::start("desk.example.com").await;
+        let platform = Platform::start(DOMAIN).await;
         (Self::with(platform.settings(more)).await, platform)
     }
 }

@@ -95,6 +95,14 @@ impl Auth {
         }
     }
 
+    /// Whether half a sign-in can lead anywhere: should the roles that are left be none, nothing is to be done for it that
+    /// cannot be undone.
+    pub(crate) async fn may_complete(&self, half: &Halfway, proven: bool) -> Result<(), Error> {
+        let proven = Proven::ByPassword { half: half.digest, device_proven: proven };
+        let prospects = self.prospects(&half.person, LoginMethod::Password, &proven).await?;
+        if prospects.roles.is_empty() { Err(Refusal::NoRole.into()) } else { Ok(()) }
+    }
+
     /// Makes a whole sign-in of half a one, now that the other half was shown.
     pub(crate) async fn complete(&self, half: &Halfway, proven: bool, visitor: &Visitor) -> Result<SignedIn, Error> {
         self.sign_in(Admission {

@@ -68,6 +68,22 @@ impl Proven {
     }
 }
 
+/// What somebody could act as.
+#[derive(Debug)]
+pub(crate) struct Prospects {
+    pub(crate) roles: Roles,
+    /// The one among them that nobody gave them.
+    lent: Option<Lent>,
+}
+
+/// A role that is lent to somebody whom nobody gave one.
+#[derive(Clone, Copy, Debug)]
+struct Lent {
+    role: Role,
+    /// Whether their agent record lends it.
+    by_record: bool,
+}
+
 /// A session that has just begun.
 #[derive(Debug)]
 pub(crate) struct Begun {
@@ -110,23 +126,35 @@ impl Auth {
         if person.disabled {
             return Err(Refusal::Disabled.into());
         }
-        let lent = self.lent(&person, &admission.proven).await?;
-        let roles = self.policy.admitted(admission.method, admission.proven.is_proven(), lent, person.roles);
+        let Prospects { roles, lent } = self.prospects(&person, admission.method, &admission.proven).await?;
         let session = self.session_for(&person, first_role(roles, admission.role)?, lent, &admission);
-        // Whether the employee is shut out is asked once more inside the transaction. Roles need not be: they are asked
-        // for at every use.
-        match self.store.begin_session(self.birth(token, &session, &admission)?).await? {
+        // Whether the employee is shut out is asked once more inside the transaction, and whether what is lent still is.
+        // Other roles need not be: they are asked for at every use.
+        match self.store.begin_session(self.birth(token, &session, lent, &admission)?).await? {
             Beginning::Begun => {}
             Beginning::ShutOut => return Err(Refusal::Disabled.into()),
+            Beginning::Unlent => return Err(Refusal::NoRole.into()),
             Beginning::Groundless => return Err(admission.proven.failed().into()),
         }
         tracing::debug!(employee = ?session.employee, method = session.method.name(), "signed in");
         Ok(Begun { session, person, roles })
     }
 
+    /// What somebody could act as in a session that begins so.
+    pub(crate) async fn prospects(
+        &self,
+        person: &Person,
+        method: LoginMethod,
+        proven: &Proven,
+    ) -> Result<Prospects, Error> {
+        let lent = self.lent(person, proven).await?;
+        let role = lent.map(|lent| lent.role);
+        Ok(Prospects { roles: self.policy.admitted(method, proven.is_proven(), role, person.roles), lent })
+    }
+
     /// The role that is lent to somebody whom nobody gave one: that of their agent record, else the usual one, should the
     /// platform vouch for them.
-    async fn lent(&self, person: &Person, proven: &Proven) -> Result<Option<Role>, Error> {
+    async fn lent(&self, person: &Person, proven: &Proven) -> Result<Option<Lent>, Error> {
         let usual = match proven {
             Proven::Directly | Proven::Through(_) => self.policy.default_role,
             Proven::ByPassword { .. } => None,
@@ -135,27 +163,36 @@ impl Auth {
         if !person.roles.is_empty() {
             return Ok(None);
         }
-        Ok(self.store.agent_role(person.key.clone()).await?.or(usual))
+        let by_record = self.store.agent_role(person.key.clone()).await?;
+        let usual = usual.map(|role| Lent { role, by_record: false });
+        Ok(by_record.map(|role| Lent { role, by_record: true }).or(usual))
     }
 
-    fn session_for(&self, person: &Person, role: Role, lent: Option<Role>, admission: &Admission<'_>) -> Session {
+    fn session_for(&self, person: &Person, role: Role, lent: Option<Lent>, admission: &Admission<'_>) -> Session {
         let now = self.clock.now();
         Session {
             employee: person.key.clone(),
             current_role: role,
             method: admission.method,
             proven: admission.proven.is_proven(),
-            lent,
+            lent: lent.map(|lent| lent.role),
             source: admission.source.unwrap_or(LoginSource::of(role)),
             created_at: now,
             expires_at: now + self.policy.lifetime,
         }
     }
 
-    fn birth(&self, digest: Digest, session: &Session, admission: &Admission<'_>) -> Result<Birth, NoEntropy> {
+    fn birth(
+        &self,
+        digest: Digest,
+        session: &Session,
+        lent: Option<Lent>,
+        admission: &Admission<'_>,
+    ) -> Result<Birth, NoEntropy> {
         Ok(Birth {
             digest,
             session: session.clone(),
+            lent_by_record: lent.is_some_and(|lent| lent.by_record),
             grounds: match &admission.proven {
                 Proven::No | Proven::Directly => Grounds::None,
                 Proven::Through(identity) => Grounds::Link(identity.clone()),

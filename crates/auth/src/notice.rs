@@ -5,6 +5,7 @@ use std::time::Duration;
 use deskpass_core::{EmployeeKey, NoEntropy, Timestamp, Visitor};
 use deskpass_store::{Notice, Subject};
 use deskpass_wecom::Error as PlatformError;
+use deskpass_wecom::errcode::{Actor, meaning};
 
 use crate::{Auth, Error};
 
@@ -12,8 +13,9 @@ use crate::{Auth, Error};
 const PAUSE: Duration = Duration::from_mins(1);
 /// How old a notice may get before it is no use telling.
 const STALE: Duration = Duration::from_hours(24);
-/// How many are delivered in one go.
-const BATCH: i64 = 20;
+/// How many are delivered in one go: no more than can be tried within the pause, however slow the platform is. Otherwise
+/// another node would deliver the last of them, too.
+const BATCH: i64 = 10;
 
 impl Auth {
     pub(crate) fn notice(
@@ -53,8 +55,8 @@ impl Auth {
         }
         match self.platform.notify(employee.id(), &text).await {
             Ok(()) => true,
-            // Nobody looks into it again: the same would be said tomorrow.
-            Err(PlatformError::Refused { errcode, .. }) => {
+            // The same would be said tomorrow, unless the platform is merely busy.
+            Err(PlatformError::Refused { errcode, .. }) if meaning(errcode).actor != Actor::Nobody => {
                 tracing::warn!(
                     ?employee,
                     errcode,

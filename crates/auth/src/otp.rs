@@ -104,7 +104,11 @@ impl Auth {
         if agent.device.is_some() {
             return Err(Refusal::DeviceBound.into());
         }
-        let at = self.clock.now();
+        let (at, proven) = (self.clock.now(), entrant.is_proven());
+        // The recovery codes are told once, to whoever gets in.
+        if let Entrant::Half(half) = entrant {
+            self.may_complete(half, proven).await?;
+        }
         let pending = agent.pending.filter(|pending| at < pending.until).ok_or(Refusal::SetupOver)?;
         let code = OneTimeCode::parse(code).ok_or(Refusal::OtpWrong)?;
         self.guess(&agent.key, Trial::Otp).await?;
@@ -113,7 +117,7 @@ impl Auth {
         let recovery_codes = self.recovery_codes()?;
         let marks = recovery_codes.iter().map(|code| self.locker.mark(code, &agent.key)).collect();
         let notice = self.notice(&agent.key, Subject::DeviceBound, at, visitor)?;
-        let (employee, sealed, proven) = (agent.key.clone(), pending.sealed, entrant.is_proven());
+        let (employee, sealed) = (agent.key.clone(), pending.sealed);
         let binding = Binding { employee, sealed, step, proven, recovery_codes: marks, at, notice };
         if !self.store.bind_device(binding).await? {
             return Err(Refusal::SetupOver.into());

@@ -6,7 +6,7 @@ pub(crate) mod half;
 mod known;
 mod notice;
 mod password;
-mod record;
+pub(crate) mod record;
 
 use deskpass_core::Timestamp;
 

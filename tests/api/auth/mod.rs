@@ -5,7 +5,7 @@ mod logout;
 mod me;
 mod oauth2;
 mod otp;
-mod qrcode;
+pub(crate) mod qrcode;
 mod scan;
 mod sessions;
 mod switch_role;

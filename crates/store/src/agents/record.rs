@@ -198,8 +198,14 @@ impl Store {
 
 /// Whether the record counts, and keeps that so until the transaction ends.
 pub(super) fn hold(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool, StoreError> {
-    let text = "UPDATE agent SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
-    Ok(tx.execute(text, &args![key.corp(), key.id()])? == 1)
+    Ok(lends(tx, key)?.is_some())
+}
+
+/// The role that the record lends, and keeps that so until the transaction ends.
+pub(crate) fn lends(tx: &Tx<'_>, key: &EmployeeKey) -> Result<Option<Role>, StoreError> {
+    let text = "UPDATE agent SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL
+        RETURNING role_id";
+    tx.first(text, &args![key.corp(), key.id()], |row| row.role(0))
 }
 
 fn agent(row: &Row<'_>) -> Result<Agent, StoreError> {

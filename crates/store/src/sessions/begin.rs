@@ -3,7 +3,7 @@
 use deskpass_core::{Digest, EmployeeKey, Session, Timestamp};
 
 use super::{Ended, deny};
-use crate::agents::half;
+use crate::agents::{half, record};
 use crate::cache::Change;
 use crate::database::Tx;
 use crate::{LogEntry, Store, StoreError, links};
@@ -15,6 +15,8 @@ pub struct Birth {
     pub digest: Digest,
     /// The session.
     pub session: Session,
+    /// Whether the employee's agent record lends the role that is lent, which it then must do still.
+    pub lent_by_record: bool,
     /// What it stands on, without which it does not begin.
     pub grounds: Grounds,
     /// How many sessions the person may have at once; the oldest end.
@@ -47,6 +49,8 @@ pub enum Beginning {
     ShutOut,
     /// What it was to stand on does not hold.
     Groundless,
+    /// The agent record lends another role by now, or none.
+    Unlent,
 }
 
 impl Store {
@@ -60,7 +64,7 @@ impl Store {
 }
 
 fn begin(tx: &mut Tx<'_>, birth: &Birth) -> Result<Beginning, StoreError> {
-    let Birth { digest, session, grounds, at_most, deny_until, entry } = birth;
+    let Birth { digest, session, lent_by_record, grounds, at_most, deny_until, entry } = birth;
     let (employee, now) = (&session.employee, session.created_at);
     let founded = match grounds {
         Grounds::None => true,
@@ -77,6 +81,10 @@ fn begin(tx: &mut Tx<'_>, birth: &Birth) -> Result<Beginning, StoreError> {
     };
     if !founded {
         return Ok(Beginning::Groundless);
+    }
+    // Such a role stands until the session ends, so it must not be taken away meanwhile either.
+    if *lent_by_record && record::lends(tx, employee)? != session.lent {
+        return Ok(Beginning::Unlent);
     }
     // Before the session is written, so that somebody who is being shut out meanwhile is not missed: whoever comes second
     // waits for this row.

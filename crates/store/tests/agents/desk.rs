@@ -212,5 +212,6 @@ pub(crate) fn birth(name: &str, method: LoginMethod, lent: Option<Role>, grounds
         source: LoginSource::H5,
         visitor,
     };
-    Birth { digest: digest(name), session, grounds, at_most: None, deny_until: at(DAY), entry }
+    let lent_by_record = false;
+    Birth { digest: digest(name), session, lent_by_record, grounds, at_most: None, deny_until: at(DAY), entry }
 }

@@ -1,8 +1,9 @@
 //! Agent records: listed, changed, disabled.
 
 use deskpass_core::{EmployeeKey, LoginMethod, Role};
+use deskpass_store::{Beginning, Birth, Grounds};
 
-use crate::desk::{DAY, Desk, agent01, at, digest, on_every_store};
+use crate::desk::{DAY, Desk, agent01, at, birth, digest, on_every_store};
 
 fn nobody() -> EmployeeKey {
     EmployeeKey::from_parts("ww", "nobody")
@@ -37,6 +38,23 @@ on_every_store! {
         assert!(!desk.lives("lent").await && desk.lives("by password").await);
         assert_eq!(store.agent_role(agent01()).await.unwrap(), Some(Role::Supervisor));
         assert_eq!(store.set_agent_role(nobody(), Role::Admin, at(DAY)).await.unwrap(), None);
+    }
+}
+
+on_every_store! {
+    async fn a_session_begins_with_what_its_record_lends_at_that_moment(desk: &Desk) {
+        let store = desk.store();
+        let begin = async |name, role| {
+            let birth = birth(name, LoginMethod::Oauth2, Some(role), Grounds::None);
+            store.begin_session(Birth { lent_by_record: true, ..birth }).await.unwrap()
+        };
+        assert_eq!(begin("as it is", Role::Agent).await, Beginning::Begun);
+        store.set_agent_role(agent01(), Role::Supervisor, at(DAY)).await.unwrap();
+        assert_eq!(begin("another role", Role::Agent).await, Beginning::Unlent);
+        store.disable_agent(agent01(), at(0), at(DAY)).await.unwrap();
+        assert_eq!(begin("none", Role::Supervisor).await, Beginning::Unlent);
+        assert!(!desk.lives("another role").await && !desk.lives("none").await);
+        desk.session("the usual role", LoginMethod::Oauth2, Some(Role::User)).await;
     }
 }
 

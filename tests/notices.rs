@@ -1,0 +1,302 @@
+//! What agents are told through the platform: everything once, and nobody waits for it.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::harness::{Client, PASSWORD, Platform, Response, Stage, TestDesk, request, settings};
+
+const OTHER: &str = "nine boats on a quiet river";
+const SEND: &str = "message/send";
+/// When a notice is tried again.
+const LATER: Duration = Duration::from_mins(1);
+
+/// The messages that came through the simulated platform.
+async fn inbox(platform: &mut Client) -> Vec<Value> {
+    let answer = platform.get("/sim/inbox", &[]).await;
+    serde_json::from_str::<Value>(&answer.body).unwrap()["messages"].as_array().unwrap().clone()
+}
+
+/// Waits until something is so: notices are delivered behind everybody's back.
+async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so().await {
+        assert!(began.elapsed() < Duration::from_secs(20), "{what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Waits until every notice was delivered or given up.
+async fn settled(desk: &TestDesk) {
+    until("notices are settled", async || desk.query("SELECT count(*) FROM notice") == ["0"]).await;
+}
+
+/// Waits until the platform has taken none of so many messages; then it takes them again.
+async fn turned_away(platform: &mut Client, messages: u64) {
+    until("messages were turned away", async || platform.calls(SEND).await >= messages).await;
+    clear(platform, "faults").await;
+}
+
+async fn clear(platform: &mut Client, what: &str) {
+    assert_eq!(platform.send(&request("DELETE", &format!("/sim/{what}"), &[], b"")).await.status, 200);
+}
+
+async fn set_password(client: &mut Client, token: &str, body: &Value) -> Response {
+    let headers = [("authorization", &*format!("Bearer {token}")), ("x-forwarded-for", "198.51.100.7")];
+    client.post("/api/agents/password", &headers, body).await
+}
+
+/// Everything of which an agent is told, done by agent01 on a desk in development mode; `after` sees how long each took.
+async fn do_everything(desk: &TestDesk, mut after: impl AsyncFnMut(&str, Duration)) {
+    let mut client = desk.client().await;
+    let token = client.sign_in("agent01").await;
+    let mut timed = async |what: &str, began: Instant| after(what, began.elapsed()).await;
+
+    let began = Instant::now();
+    set_password(&mut client, &token, &json!({ "new_password": PASSWORD })).await.data();
+    timed("the password of your account was changed / 您的账号密码已修改", began).await;
+
+    let began = Instant::now();
+    let ask = json!({ "employee_id": "agent01", "password": PASSWORD });
+    let half = client.post("/api/agents/login", &[("x-forwarded-for", "198.51.100.7")], &ask).await.data();
+    timed("somebody signed in with your password / 有人使用您的本地密码登录", began).await;
+
+    let setup = client.post_as(half["token"].as_str().unwrap(), "/api/auth/otp-setup", &json!({})).await.data();
+    let device = crate::harness::Device::scan(&setup, &desk.clock);
+    let began = Instant::now();
+    let from =
+        |token: &str| [("authorization", format!("Bearer {token}")), ("x-forwarded-for", "198.51.100.7".to_owned())];
+    let headers = from(half["token"].as_str().unwrap());
+    let headers = headers.each_ref().map(|(name, value)| (*name, &**value));
+    client.post("/api/auth/otp-bind", &headers, &json!({ "code": device.code() })).await.data();
+    timed("a one-time-password device was bound to your account / 您的账号绑定了一次性密码设备", began).await;
+
+    let began = Instant::now();
+    let headers = from(&token);
+    let headers = headers.each_ref().map(|(name, value)| (*name, &**value));
+    client.post("/api/auth/otp-unbind", &headers, &json!({ "code": device.next_code() })).await.data();
+    timed("the one-time-password device of your account was unbound / 您的账号解绑了一次性密码设备", began).await;
+
+    let began = Instant::now();
+    set_password(&mut client, &token, &json!({ "old_password": PASSWORD, "new_password": OTHER })).await.data();
+    timed("the password of your account was changed / 您的账号密码已修改", began).await;
+}
+
+on_every_store! {
+    async fn everything_is_told_once_to_its_agent_in_both_languages_with_address_and_time(desk) {
+        let (mut platform, mut told) = (desk.client().await, 0);
+        do_everything(&desk, async |what, _| {
+            told += 1;
+            until(what, async || inbox(&mut platform).await.len() >= told).await;
+            settled(&desk).await;
+            let messages = inbox(&mut platform).await;
+            assert_eq!(messages.len(), told, "{messages:?}");
+            let (message, (english, chinese)) = (&messages[told - 1], what.split_once(" / ").unwrap());
+            assert_eq!((&message["touser"], &message["msgtype"]), (&json!(["agent01"]), &json!("text")));
+            let text = message["text"]["content"].as_str().unwrap();
+            let at = jiff::Timestamp::from_millisecond(desk.clock.now().millis()).unwrap().to_string();
+            for line in [format!("{english} ({at}, 198.51.100.7)"), format!("{chinese}（{at}，198.51.100.7）")] {
+                assert!(text.contains(&line), "no {line:?} in {text:?}");
+            }
+            assert!(!text.contains(PASSWORD) && !text.contains(OTHER), "{text}");
+        })
+        .await;
+        assert_eq!((told, platform.calls(SEND).await), (5, 5));
+    }
+
+    async fn what_failed_is_not_told(desk) {
+        let mut client = desk.client().await;
+        let device = desk.equipped("agent01").await;
+        settled(&desk).await;
+        let before = client.calls(SEND).await;
+        client.agent_login("agent01", "wrong").await.refused(401, 1011);
+        client.agent_login("nobody", PASSWORD).await.refused(401, 1011);
+        let token = client.sign_in("agent01").await;
+        let wrong = json!({ "code": device.wrong_code() });
+        client.post_as(&token, "/api/auth/otp-unbind", &wrong).await.refused(401, 1008);
+        set_password(&mut client, &token, &json!({ "old_password": OTHER, "new_password": OTHER })).await.refused(403, 1016);
+        set_password(&mut client, &token, &json!({ "old_password": PASSWORD, "new_password": "brief" })).await.refused(400, 1014);
+        assert_eq!(desk.query("SELECT count(*) FROM notice"), ["0"]);
+        assert_eq!(client.calls(SEND).await, before);
+    }
+
+    async fn a_platform_that_takes_no_messages_fails_nothing_and_holds_nobody_up() {
+        for fault in [
+            json!({ "api": SEND, "errcode": 81013, "times": 0 }),
+            json!({ "api": SEND, "errcode": 60020, "times": 0 }),
+            json!({ "api": SEND, "drop": true, "times": 0 }),
+            json!({ "api": SEND, "http_status": 500, "times": 0 }),
+            json!({ "api": SEND, "body": "<html>", "times": 0 }),
+            json!({ "api": SEND, "delay_ms": 60_000, "times": 0 }),
+            json!({ "drop": true, "times": 0 }),
+        ] {
+            let desk = TestDesk::start().await;
+            let mut platform = desk.client().await;
+            platform.fault(&fault).await;
+            do_everything(&desk, async |what, took| assert!(took < Duration::from_secs(3), "{fault} {what}: {took:?}")).await;
+            assert_eq!(inbox(&mut platform).await, Vec::<Value>::new(), "{fault}");
+        }
+    }
+
+    async fn a_message_that_reaches_nobody_is_given_up(desk) {
+        let mut client = desk.client().await;
+        desk.add("ghost01", deskpass_core::Role::Agent).await;
+        desk.auth().add_agent(desk.key("ghost01"), "agent").await.unwrap();
+        client.first_password("ghost01").await;
+        settled(&desk).await;
+        client.fault(&json!({ "api": SEND, "errcode": 81013 })).await;
+        client.first_password("agent01").await;
+        settled(&desk).await;
+        assert_eq!((client.calls(SEND).await, inbox(&mut client).await.len()), (2, 0));
+    }
+
+    /// A platform that is busy, or that was asked too often, says so for now and not for good.
+    async fn a_message_that_came_at_a_bad_moment_is_sent_again(desk) {
+        let mut client = desk.client().await;
+        // A busy platform is asked three times on the spot.
+        for (employee, errcode, calls) in [("agent01", -1, 3), ("admin01", 45009, 1), ("supervisor01", 45033, 1)] {
+            clear(&mut client, "calls").await;
+            clear(&mut client, "inbox").await;
+            client.fault(&json!({ "api": SEND, "errcode": errcode, "times": 0 })).await;
+            client.first_password(employee).await;
+            turned_away(&mut client, calls).await;
+            // The pause begins when the client has read the answer, which nobody here sees.
+            until("it is sent again", async || {
+                desk.clock.wind(LATER);
+                desk.auth().noticed.notify_one();
+                inbox(&mut client).await.len() == 1
+            })
+            .await;
+            settled(&desk).await;
+            assert_eq!(inbox(&mut client).await.len(), 1, "{errcode}");
+        }
+    }
+
+    async fn after_a_day_it_is_no_use_telling(desk) {
+        let mut client = desk.client().await;
+        let day = Duration::from_hours(24);
+        for (employee, wait, told) in [("agent01", day, 1), ("admin01", day + Duration::from_millis(1), 0)] {
+            clear(&mut client, "calls").await;
+            clear(&mut client, "inbox").await;
+            client.fault(&json!({ "api": SEND, "drop": true, "times": 0 })).await;
+            client.first_password(employee).await;
+            turned_away(&mut client, 1).await;
+            desk.clock.wind(wait);
+            desk.auth().noticed.notify_one();
+            settled(&desk).await;
+            assert_eq!(inbox(&mut client).await.len(), told, "{wait:?}");
+        }
+    }
+}
+
+/// Production nodes, and the platform they talk to.
+async fn nodes() -> (Vec<TestDesk>, Platform) {
+    let given = [("limits.enabled", "false"), ("agents.password_fallback", "always")];
+    let (one, platform) = TestDesk::production_with_platform(&given).await;
+    one.auth().seed_dev_users().await.unwrap();
+    let mut nodes = vec![one];
+    if Stage::current() == Stage::ScaledOut {
+        nodes.push(nodes[0].second().await);
+    }
+    (nodes, platform)
+}
+
+/// Has nodes serve nobody any more and deliver nothing by themselves.
+async fn stop(nodes: &mut [TestDesk]) {
+    for node in nodes {
+        node.stop().await;
+    }
+}
+
+/// Has a node deliver what is due; returns how much it took up.
+async fn deliver(node: &TestDesk) -> usize {
+    node.auth().deliver_notices(|notice| format!("told of {}", notice.subject.name())).await.unwrap()
+}
+
+on_every_store! {
+    async fn a_platform_that_was_gone_is_told_of_it_later_once_and_by_one_node() {
+        let (mut nodes, platform) = nodes().await;
+        let mut client = nodes[0].client().await;
+        let token = platform.sign_in(&mut client, "agent01").await;
+        let address = platform.stop().await;
+        set_password(&mut client, &token, &json!({ "new_password": PASSWORD })).await.data();
+        until("a notice was tried", async || nodes[0].query("SELECT tries FROM notice") == ["1"]).await;
+        drop(client);
+        stop(&mut nodes).await;
+        let (one, other) = (&nodes[0], nodes.last().unwrap());
+        for tries in ["2", "3"] {
+            one.clock.wind(Duration::from_millis(59_999));
+            assert_eq!(deliver(one).await, 0, "too early");
+            one.clock.wind(Duration::from_millis(1));
+            assert_eq!((deliver(other).await, deliver(one).await), (1, 0));
+            assert_eq!(one.query("SELECT tries FROM notice"), [tries]);
+        }
+        let platform = Platform::back_at(&address).await;
+        one.clock.wind(LATER);
+        let (here, there) = tokio::join!(deliver(one), deliver(other));
+        assert_eq!(here + there, 1, "told by one of them");
+        one.clock.wind(LATER);
+        assert_eq!((deliver(one).await, deliver(other).await), (0, 0));
+        assert_eq!(inbox(&mut platform.client().await).await.len(), 1);
+    }
+
+    /// Nobody else takes a notice up while the node that has it may still be trying, and each try may take three and a half
+    /// seconds.
+    async fn nobody_takes_up_more_than_can_be_tried_before_others_may() {
+        let (mut nodes, platform) = nodes().await;
+        let (mut client, mut control) = (nodes[0].client().await, platform.client().await);
+        let token = platform.sign_in(&mut client, "agent01").await;
+        control.fault(&json!({ "api": SEND, "drop": true, "times": 0 })).await;
+        set_password(&mut client, &token, &json!({ "new_password": PASSWORD })).await.data();
+        for _ in 0..30 {
+            client.half("agent01").await;
+        }
+        turned_away(&mut control, 31).await;
+        drop(client);
+        stop(&mut nodes).await;
+        nodes[0].clock.wind(LATER);
+        let mut told = 0;
+        while told < 31 {
+            let count = deliver(&nodes[0]).await;
+            let longest = Duration::from_millis(3_500) * u32::try_from(count).unwrap();
+            assert!(count > 0 && longest < LATER, "{count} at once");
+            told += count;
+        }
+        assert_eq!(inbox(&mut control).await.len(), 31);
+    }
+
+    async fn many_notices_go_out_once_each_from_two_nodes() {
+        let (nodes, platform) = nodes().await;
+        let (mut client, mut control) = (nodes[0].client().await, platform.client().await);
+        let token = platform.sign_in(&mut client, "agent01").await;
+        control.fault(&json!({ "api": SEND, "drop": true, "times": 0 })).await;
+        set_password(&mut client, &token, &json!({ "new_password": PASSWORD })).await.data();
+        let passwords = [PASSWORD, OTHER];
+        for round in 0..20 {
+            let change = json!({ "old_password": passwords[round % 2], "new_password": passwords[(round + 1) % 2] });
+            set_password(&mut client, &token, &change).await.data();
+        }
+        turned_away(&mut control, 21).await;
+        nodes[0].clock.wind(LATER);
+        for node in &nodes {
+            node.auth().noticed.notify_one();
+        }
+        settled(&nodes[0]).await;
+        assert_eq!((inbox(&mut control).await.len(), control.calls(SEND).await), (21, 42));
+    }
+
+    async fn without_an_agent_id_nobody_is_told_and_nothing_fails() {
+        let platform = Platform::start("desk.example.com").await;
+        let pairs = platform.pairs();
+        let given = pairs.iter().filter(|(key, _)| *key != "platform.agent_id").map(|(key, value)| (*key, &**value));
+        let given: Vec<_> = given.chain([("limits.enabled", "false")]).collect();
+        let desk = TestDesk::with(settings(&given)).await;
+        desk.auth().seed_dev_users().await.unwrap();
+        let mut client = desk.client().await;
+        let token = platform.sign_in(&mut client, "agent01").await;
+        set_password(&mut client, &token, &json!({ "new_password": PASSWORD })).await.data();
+        client.bind_device(&token, &desk.clock).await;
+        settled(&desk).await;
+        assert_eq!(platform.client().await.calls(SEND).await, 0);
+    }
+}

@@ -1,0 +1,357 @@
+//! Whose word counts for an agent: the platform's, an administrator's code, and what was bound by the one or the other.
+
+use std::time::Duration;
+
+use deskpass_core::Role;
+use serde_json::{Value, json};
+
+use crate::harness::{
+    Client, Device, PASSWORD, Platform, Response, Stage, TestDesk, cookies, fragment, location, target,
+};
+
+const OTHER: &str = "nine boats on a quiet river";
+
+/// A desk in production with agents, where passwords always count unless `more` says otherwise.
+pub(crate) async fn production(more: &[(&'static str, &str)]) -> (TestDesk, Platform) {
+    let given = [&[("limits.enabled", "false"), ("agents.password_fallback", "always")], more].concat();
+    let (desk, platform) = TestDesk::production_with_platform(&given).await;
+    desk.auth().seed_dev_users().await.unwrap();
+    (desk, platform)
+}
+
+/// Lets whoever is on this machine name themselves: a session for which nobody vouches.
+const OPEN: [(&str, &str); 3] =
+    [("bind.mode", "open"), ("bind.networks", "127.0.0.0/8"), ("trusted_proxies", "127.0.0.1")];
+
+async fn by_name(client: &mut Client, who: &str) -> String {
+    let bound = client.post("/api/auth/bind", &[], &json!({ "employee_id": who })).await.data();
+    bound["token"].as_str().unwrap().to_owned()
+}
+
+async fn by_qr(client: &mut Client, platform: &Platform, who: &str) -> String {
+    let qrcode = client.qrcode().await;
+    let back = platform.client().await.authorize(qrcode["qrcode_url"].as_str().unwrap(), who).await;
+    let confirm = fragment(location(&client.get(&target(&back), &[]).await), "confirm");
+    client.decide("confirm", &confirm).await.data();
+    let status = client.scan_status(qrcode["ticket"].as_str().unwrap()).await;
+    status["token"].as_str().unwrap().to_owned()
+}
+
+async fn set_password(client: &mut Client, token: &str, body: &Value) -> Response {
+    client.post_as(token, "/api/agents/password", body).await
+}
+
+async fn use_setup_code(client: &mut Client, who: &str, code: &str) -> Response {
+    let ask = json!({ "employee_id": who, "setup_code": code, "new_password": PASSWORD });
+    client.post("/api/agents/password/setup", &[], &ask).await
+}
+
+pub(crate) async fn show(client: &mut Client, token: &str, to: &str, code: &str) -> Response {
+    client.post_as(token, &format!("/api/auth/otp-{to}"), &json!({ "code": code })).await
+}
+
+/// Gives an agent the usual password by an administrator's code.
+pub(crate) async fn give_password(desk: &TestDesk, who: &str) {
+    let reset = desk.auth().reset_password(desk.key(who)).await.unwrap();
+    use_setup_code(&mut desk.client().await, who, &reset.code.text()).await.data();
+}
+
+/// Gives an agent the usual password, and a device that they bound in a session for which the platform vouched.
+pub(crate) async fn equip(desk: &TestDesk, platform: &Platform, who: &str) -> Device {
+    give_password(desk, who).await;
+    let mut client = desk.client().await;
+    let token = platform.sign_in(&mut client, who).await;
+    let (device, _) = client.bind_device(&token, &desk.clock).await;
+    client.logout(&token).await.data();
+    device
+}
+
+on_every_store! {
+    async fn a_first_password_is_set_by_whom_the_platform_vouches_for() {
+        let (desk, platform) = production(&OPEN).await;
+        let mut client = desk.client().await;
+        let first = json!({ "new_password": PASSWORD });
+        let named = by_name(&mut client, "agent01").await;
+        assert_eq!(set_password(&mut client, &named, &first).await.refused(403, 1003).reason(), "not_proven");
+        let with_old = json!({ "old_password": OTHER, "new_password": PASSWORD });
+        assert_eq!(set_password(&mut client, &named, &with_old).await.refused(403, 1003).reason(), "not_proven");
+
+        let oauth = platform.sign_in(&mut client, "agent01").await;
+        set_password(&mut client, &oauth, &first).await.data();
+        assert_eq!(client.me(&named).await.refused(401, 1001).reason(), "kicked");
+        let qr = by_qr(&mut client, &platform, "supervisor01").await;
+        set_password(&mut client, &qr, &first).await.data();
+        let code = platform.code(&mut client, "admin01").await;
+        let login = client.post("/api/agents/login", &[], &json!({ "employee_id": "admin01", "code": code })).await.data();
+        set_password(&mut client, login["token"].as_str().unwrap(), &first).await.data();
+        for who in ["agent01", "supervisor01", "admin01"] {
+            client.half(who).await;
+        }
+        // Whoever has one may change it without the platform's word, and nobody without the old one.
+        let named = by_name(&mut client, "agent01").await;
+        set_password(&mut client, &named, &json!({ "new_password": OTHER })).await.refused(400, 1015);
+        set_password(&mut client, &named, &with_old).await.refused(403, 1016);
+        set_password(&mut client, &named, &json!({ "old_password": PASSWORD, "new_password": OTHER })).await.data();
+    }
+
+    async fn a_setup_code_counts_once_for_a_day_for_its_agent_and_only_the_newest() {
+        let (desk, _platform) = production(&[]).await;
+        let mut client = desk.client().await;
+        let code = async |who: &str| desk.auth().reset_password(desk.key(who)).await.unwrap().code.text();
+        let (older, newest) = (code("agent01").await, code("agent01").await);
+        let others = code("supervisor01").await;
+        for (who, code) in [("agent01", &older), ("agent01", &others), ("supervisor01", &newest), ("user01", &newest), ("nobody", &newest)] {
+            let refused = use_setup_code(&mut client, who, code).await;
+            assert_eq!(refused.refused(403, 1003).reason(), "setup_code", "{who}");
+        }
+        desk.clock.wind(Duration::from_hours(24) - Duration::from_millis(1));
+        use_setup_code(&mut client, "AGENT01", &newest.to_uppercase().replace('-', "")).await.data();
+        use_setup_code(&mut client, "agent01", &newest).await.refused(403, 1003);
+        client.half("agent01").await;
+        desk.clock.wind(Duration::from_millis(1));
+        use_setup_code(&mut client, "supervisor01", &others).await.refused(403, 1003);
+
+        // A weak password does not use it up; a first password set otherwise does, and so does shutting the agent out.
+        let code = code("supervisor01").await;
+        let weak = json!({ "employee_id": "supervisor01", "setup_code": code, "new_password": "brief" });
+        client.post("/api/agents/password/setup", &[], &weak).await.refused(400, 1014);
+        desk.auth().disable_agent(desk.key("supervisor01")).await.unwrap();
+        use_setup_code(&mut client, "supervisor01", &code).await.refused(403, 1003);
+        desk.auth().enable_agent(desk.key("supervisor01")).await.unwrap();
+        use_setup_code(&mut client, "supervisor01", &code).await.data();
+    }
+
+    async fn of_two_who_bring_one_setup_code_at_once_one_sets_the_password() {
+        let (desk, _platform) = production(&[]).await;
+        let mut clients = [desk.client().await, desk.client().await];
+        for _ in 0..Stage::current().rounds(25) {
+            let code = desk.auth().reset_password(desk.key("agent01")).await.unwrap().code.text();
+            let [one, two] = &mut clients;
+            let ask = |new| json!({ "employee_id": "agent01", "setup_code": code, "new_password": new });
+            let (first, second) = (ask(PASSWORD), ask(OTHER));
+            let path = "/api/agents/password/setup";
+            let (here, there) = tokio::join!(one.post(path, &[], &first), two.post(path, &[], &second));
+            let mut statuses = [here.status, there.status];
+            statuses.sort_unstable();
+            assert_eq!(statuses, [200, 403], "{here:?} {there:?}");
+            let set = if here.status == 200 { PASSWORD } else { OTHER };
+            one.agent_login("agent01", set).await.data();
+        }
+    }
+
+    async fn that_an_agent_has_no_password_is_told_to_the_agent_alone() {
+        let (desk, platform) = production(&OPEN).await;
+        let mut client = desk.client().await;
+        let page = ("sec-fetch-site", "same-origin");
+        let cookie = async |who: &str| {
+            let mut client = desk.client().await;
+            let code = platform.code(&mut client, who).await;
+            let ask = json!({ "employee_id": who, "code": code });
+            let answer = client.post("/api/agents/login", &[page], &ask).await;
+            answer.data();
+            cookies(&answer)
+        };
+        let (known, others) = (cookie("agent01").await, cookie("supervisor01").await);
+        assert!(known.starts_with("__Host-deskpass_device="), "{known}");
+        let bearer = |token: String| format!("Bearer {token}");
+        let named = bearer(by_name(&mut client, "agent01").await);
+        let other = bearer(platform.sign_in(&mut client, "supervisor01").await);
+        let proven = platform.sign_in(&mut client, "agent01").await;
+        let over = platform.sign_in(&mut client, "agent01").await;
+        client.logout(&over).await.data();
+        let (proven, over) = (bearer(proven), bearer(over));
+        let ask = json!({ "employee_id": "agent01", "password": PASSWORD });
+        let mut login = async |header: Option<(&str, &str)>| {
+            desk.auth().unlock_agent(desk.key("agent01")).await.unwrap();
+            let headers: Vec<_> = header.into_iter().chain([("x-request-id", "same")]).collect();
+            client.post("/api/agents/login", &headers, &ask).await
+        };
+        let stranger = login(None).await;
+        stranger.refused(401, 1011);
+        for header in [("authorization", &*named), ("authorization", &*other), ("authorization", &*over), ("cookie", &*others), ("authorization", "Bearer x")] {
+            let answer = login(Some(header)).await;
+            assert_eq!((answer.status, &answer.body), (401, &stranger.body), "{header:?}");
+        }
+        login(Some(("authorization", &proven))).await.refused(403, 1012);
+        login(Some(("cookie", &known))).await.refused(403, 1012);
+    }
+
+    async fn a_password_leads_to_the_top_only_with_a_device_that_the_platform_vouched_for() {
+        let (desk, platform) = production(&OPEN).await;
+        let mut client = desk.client().await;
+        give_password(&desk, "admin01").await;
+        let unlock = "/api/admin/agents/agent01/unlock";
+        // Bound by whoever has the password, and by whoever says who they are.
+        for by_password in [true, false] {
+            let device = if by_password {
+                let half = client.half("admin01").await;
+                let (device, login) = client.bind_device(&half, &desk.clock).await;
+                assert_eq!((&login["roles"], &login["current_role"]), (&json!(["agent", "user"]), &json!("agent")));
+                device
+            } else {
+                let named = by_name(&mut client, "admin01").await;
+                client.bind_device(&named, &desk.clock).await.0
+            };
+            for code in [device.next_code(), device.recovery_codes[0].clone()] {
+                let half = client.half("admin01").await;
+                let login = show(&mut client, &half, "verify", &code).await.data();
+                assert_eq!((&login["roles"], &login["current_role"]), (&json!(["agent", "user"]), &json!("agent")));
+                let token = login["token"].as_str().unwrap();
+                client.switch(token, "admin").await.refused(403, 1003);
+                let refused = client.post_risky(token, unlock, Some(&device.next_code())).await;
+                assert_eq!(refused.refused(403, 1003).reason(), "role_needed");
+                // Nor does what such a session binds.
+                show(&mut client, token, "verify", &device.code()).await.data();
+            }
+            desk.auth().reset_device(desk.key("admin01")).await.unwrap();
+        }
+        let device = equip(&desk, &platform, "admin01").await;
+        for code in [device.next_code(), device.recovery_codes[0].clone()] {
+            let half = client.half("admin01").await;
+            let login = show(&mut client, &half, "verify", &code).await.data();
+            assert_eq!((&login["roles"], &login["current_role"]), (&json!(["admin", "agent", "user"]), &json!("admin")));
+            client.post_risky(login["token"].as_str().unwrap(), unlock, Some(&device.next_code())).await.data();
+        }
+        // Whoever has the password and a recovery code gets rid of the device, and not to the top.
+        let half = client.half("admin01").await;
+        show(&mut client, &half, "unbind", &device.recovery_codes[1]).await.data();
+        let (_, login) = client.bind_device(&half, &desk.clock).await;
+        assert_eq!(login["roles"], json!(["agent", "user"]));
+    }
+
+    /// An administrator and nothing else has nothing left to act as. They are told before a device is bound whose recovery
+    /// codes nobody would ever see.
+    async fn whoever_cannot_enter_binds_no_device_on_the_way() {
+        let (desk, _platform) = production(&[]).await;
+        let mut client = desk.client().await;
+        desk.add("chief01", Role::Admin).await;
+        desk.auth().add_agent(desk.key("chief01"), "admin").await.unwrap();
+        give_password(&desk, "chief01").await;
+        let half = client.half("chief01").await;
+        let setup = client.post_as(&half, "/api/auth/otp-setup", &json!({})).await.data();
+        let code = Device::scan(&setup, &desk.clock).code();
+        assert_eq!(show(&mut client, &half, "bind", &code).await.refused(403, 1003).reason(), "no_role");
+        assert_eq!(client.get_as(&half, "/api/auth/otp-status").await.data()["bound"], false);
+        desk.auth().grant(desk.key("chief01"), "agent").await.unwrap();
+        let bound = show(&mut client, &half, "bind", &code).await.data();
+        assert_eq!(bound["recovery_codes"].as_array().unwrap().len(), 10);
+    }
+}
+
+on_every_store! {
+    async fn an_agent_who_is_disabled_keeps_what_the_platform_gives() {
+        let (desk, platform) = production(&[]).await;
+        let mut client = desk.client().await;
+        desk.auth().add_agent(desk.key("norole01"), "agent").await.unwrap();
+        let lent = platform.sign_in(&mut client, "norole01").await;
+        assert_eq!(client.verify(&lent).await["roles"], json!(["agent"]));
+        let device = equip(&desk, &platform, "agent01").await;
+        let half = client.half("agent01").await;
+        let whole = show(&mut client, &half, "verify", &device.next_code()).await.data();
+        let (whole, half) = (whole["token"].as_str().unwrap(), client.half("agent01").await);
+        let platforms = platform.sign_in(&mut client, "agent01").await;
+        assert_eq!(desk.auth().disable_agent(desk.key("agent01")).await.unwrap(), 1);
+        assert_eq!(desk.auth().disable_agent(desk.key("norole01")).await.unwrap(), 1);
+
+        for ended in [whole, &lent] {
+            assert_eq!(client.me(ended).await.refused(401, 1001).reason(), "disabled");
+        }
+        assert_eq!(show(&mut client, &half, "verify", &device.next_code()).await.refused(401, 1001).reason(), "disabled");
+        client.agent_login("agent01", PASSWORD).await.refused(401, 1011);
+        let code = platform.code(&mut client, "agent01").await;
+        let refused = client.post("/api/agents/login", &[], &json!({ "employee_id": "agent01", "code": code })).await;
+        assert_eq!(refused.refused(403, 1003).reason(), "not_an_agent");
+        assert_eq!(client.verify(&platforms).await["roles"], json!(["agent", "user"]));
+        for (who, roles) in [("agent01", json!(["agent", "user"])), ("norole01", json!(["user"]))] {
+            let token = platform.sign_in(&mut client, who).await;
+            assert_eq!(client.verify(&token).await["roles"], roles);
+            set_password(&mut client, &token, &json!({ "new_password": OTHER })).await.refused(403, 1003);
+        }
+        desk.auth().enable_agent(desk.key("agent01")).await.unwrap();
+        let half = client.half("agent01").await;
+        show(&mut client, &half, "verify", &device.next_code()).await.data();
+    }
+
+    async fn an_employee_who_is_disabled_is_not_half_way_in_either() {
+        let (desk, platform) = production(&[]).await;
+        let mut client = desk.client().await;
+        let device = equip(&desk, &platform, "agent01").await;
+        let half = client.half("agent01").await;
+        desk.auth().disable(desk.key("agent01")).await.unwrap();
+        for path in ["verify", "bind", "unbind"] {
+            assert_eq!(show(&mut client, &half, path, &device.next_code()).await.refused(401, 1001).reason(), "disabled");
+        }
+        client.agent_login("agent01", PASSWORD).await.refused(401, 1011);
+        desk.auth().enable(desk.key("agent01")).await.unwrap();
+        // It stays ended.
+        assert_eq!(show(&mut client, &half, "verify", &device.code()).await.refused(401, 1001).reason(), "disabled");
+        let half = client.half("agent01").await;
+        show(&mut client, &half, "verify", &device.code()).await.data();
+    }
+
+    async fn whoever_is_shut_by_wrong_codes_does_not_come_in_by_a_right_one() {
+        let (desk, platform) = production(&[]).await;
+        let mut client = desk.client().await;
+        let device = equip(&desk, &platform, "agent01").await;
+        let half = client.half("agent01").await;
+        for _ in 0..5 {
+            show(&mut client, &half, "verify", &device.wrong_code()).await.refused(401, 1008);
+        }
+        for code in [device.next_code(), device.recovery_codes[0].clone()] {
+            show(&mut client, &half, "verify", &code).await.refused(429, 1013);
+        }
+        assert_eq!(desk.query("SELECT count(*) FROM session WHERE login_method = 'password'"), ["0"]);
+        // The platform's way stays open, and time or an administrator opens the other one.
+        platform.sign_in(&mut client, "agent01").await;
+        desk.auth().unlock_agent(desk.key("agent01")).await.unwrap();
+        show(&mut client, &half, "verify", &device.next_code()).await.data();
+    }
+
+    async fn nobody_completes_a_sign_in_past_being_disabled() {
+        let (desk, platform) = production(&[]).await;
+        let device = equip(&desk, &platform, "agent01").await;
+        let mut client = desk.client().await;
+        let key = || desk.key("agent01");
+        for round in 0..Stage::current().rounds(60) {
+            let (half, code) = (client.half("agent01").await, device.next_code());
+            let disable = async {
+                for _ in 0..round % 6 * 20 {
+                    tokio::task::yield_now().await;
+                }
+                if round % 2 == 0 { desk.auth().disable_agent(key()).await } else { desk.auth().disable(key()).await }
+            };
+            let (completed, disabled) = tokio::join!(show(&mut client, &half, "verify", &code), disable);
+            disabled.unwrap();
+            if round % 2 == 0 { desk.auth().enable_agent(key()).await } else { desk.auth().enable(key()).await }.unwrap();
+            if completed.status == 200 {
+                assert!(!client.is_valid(completed.data()["token"].as_str().unwrap()).await);
+            }
+            assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+            desk.auth().unlock_agent(key()).await.unwrap();
+        }
+    }
+
+    /// A role that is lent goes with the record that lends it, also for whoever is just coming in.
+    async fn nobody_is_lent_a_role_past_being_disabled() {
+        let (desk, platform) = production(&[]).await;
+        let mut client = desk.client().await;
+        desk.auth().add_agent(desk.key("norole01"), "agent").await.unwrap();
+        for round in 0..Stage::current().rounds(200) {
+            let code = platform.code(&mut client, "norole01").await;
+            let ask = json!({ "employee_id": "norole01", "code": code });
+            let disable = async {
+                for _ in 0..round % 20 * 20 {
+                    tokio::task::yield_now().await;
+                }
+                desk.auth().disable_agent(desk.key("norole01")).await
+            };
+            let (login, disabled) = tokio::join!(client.post("/api/agents/login", &[], &ask), disable);
+            disabled.unwrap();
+            if login.status == 200 {
+                let roles = client.verify(login.data()["token"].as_str().unwrap()).await["roles"].clone();
+                assert_ne!(roles, json!(["agent"]), "round {round}: what a disabled record lends still counts");
+            }
+            desk.auth().enable_agent(desk.key("norole01")).await.unwrap();
+        }
+    }
+}
