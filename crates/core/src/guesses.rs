@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Timestamp;
 
 /// What is remembered of the attempts since the last one that was right. Every attempt is counted before it is looked at.
@@ -16,7 +18,7 @@ pub struct Guesses {
 }
 
 /// Why there is no other attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Shut {
     /// There will be one in so long.
     For(Duration),

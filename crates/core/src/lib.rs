@@ -28,7 +28,7 @@ pub use kind::{Access, BindProof, Browser, Confirm, Flow, Half, Kind, KnownDevic
 pub use limit::{Debt, Rate};
 pub use login::{LoginMethod, LoginSource, UserAgent, Visitor};
 pub use network::{ClientAddress, Networks, counted_as};
-pub use password::{Weakness, weakness};
+pub use password::{Password, Weakness, weakness};
 pub use role::{Role, Roles};
 pub use secret::{Digest, Malformed, Sealed, Secret, exposed};
 pub use session::Session;
