@@ -28,9 +28,9 @@ pub enum Shut {
 
 impl Guesses {
     /// How many may follow one another.
-    pub const AT_ONCE: u32 = 5;
+    const AT_ONCE: u32 = 5;
     /// How long nothing may come after that.
-    pub const PAUSE: Duration = Duration::from_mins(15);
+    const PAUSE: Duration = Duration::from_mins(15);
     /// How many there may be without a right one among them.
     pub const IN_A_ROW: u32 = 100;
 
