@@ -119,8 +119,7 @@ impl Auth {
         let right = turn.is_right(password, kept).await?;
         match agent {
             Some(Agent { password: Some(hash), device, key, .. }) if right => {
-                self.store.guessed_right(employee.clone(), trial).await?;
-                self.halve(key, hash, device.is_some(), &knock.visitor).await
+                self.halve(key, hash, trial, device.is_some(), &knock.visitor).await
             }
             Some(Agent { password: None, .. }) if self.may_know(knock, trial) => Err(Refusal::NoPassword.into()),
             _ => {
@@ -154,6 +153,7 @@ impl Auth {
         &self,
         employee: EmployeeKey,
         hash: String,
+        trial: Trial,
         has_device: bool,
         visitor: &Visitor,
     ) -> Result<Halved, Error> {
@@ -161,7 +161,7 @@ impl Auth {
         let expires_at = now + HALF;
         let notice = self.notice(&employee, Subject::PasswordUsed, now, visitor)?;
         let half = HalfSession { digest: token.digest(), employee, created_at: now, expires_at };
-        if !self.store.begin_half(half, hash, notice).await? {
+        if !self.store.begin_half(half, hash, trial, notice).await? {
             return Err(Refusal::PasswordWrong.into());
         }
         self.noticed.notify_one();

@@ -69,7 +69,7 @@ impl Store {
             .await
     }
 
-    /// Forgets the guesses before a right one.
+    /// Forgets the guesses before a right one that nothing else is written with.
     ///
     /// # Errors
     /// When the store fails.
