@@ -24,7 +24,7 @@ pub use clock::{Clock, Timestamp};
 pub use employee::{CorpId, EmployeeId, EmployeeKey, Identified, InvalidId, Person};
 pub use entropy::{Entropy, NoEntropy};
 pub use guesses::{Guesses, Shut};
-pub use kind::{Access, BindProof, Browser, Confirm, Flow, Half, Kind, KnownDevice, Pending, ScanId, Ticket};
+pub use kind::{Access, BindProof, Browser, Confirm, Flow, Half, Kind, KnownBrowser, Pending, ScanId, Ticket};
 pub use limit::{Debt, Rate};
 pub use login::{LoginMethod, LoginSource, UserAgent, Visitor};
 pub use network::{ClientAddress, Networks, counted_as};

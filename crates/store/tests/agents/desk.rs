@@ -74,8 +74,12 @@ impl Desk {
     }
 
     pub(crate) async fn employ(&self, id: &str) {
+        self.employ_in("ww", id).await;
+    }
+
+    pub(crate) async fn employ_in(&self, corp: &str, id: &str) {
         let person = Person {
-            key: EmployeeKey::from_parts("ww", id),
+            key: EmployeeKey::from_parts(corp, id),
             employee_id: id.to_uppercase(),
             name: format!("Name of {id}"),
             department: String::new(),

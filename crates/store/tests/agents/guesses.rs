@@ -30,17 +30,17 @@ on_every_store! {
 on_every_store! {
     async fn each_trial_and_each_name_is_counted_apart_and_a_right_guess_forgets(desk: &Desk) {
         let store = desk.store();
-        let device = Trial::Device(digest("browser"));
+        let browser = Trial::KnownBrowser(digest("browser"));
         let stranger = EmployeeKey::from_parts("ww", "nobody");
-        let all = [(agent01(), Trial::Password), (agent01(), Trial::Otp), (agent01(), device), (stranger, device)];
+        let all = [(agent01(), Trial::Password), (agent01(), Trial::Otp), (agent01(), browser), (stranger, browser)];
         for (key, trial) in &all {
             for _ in 0..5 {
                 assert_eq!(store.guess(key.clone(), *trial, at(0)).await.unwrap(), Ok(()), "{key:?} {trial:?}");
             }
             assert!(store.guess(key.clone(), *trial, at(0)).await.unwrap().is_err(), "{key:?} {trial:?}");
         }
-        store.guessed_right(agent01(), device).await.unwrap();
-        assert_eq!(store.guess(agent01(), device, at(0)).await.unwrap(), Ok(()));
+        store.guessed_right(agent01(), browser).await.unwrap();
+        assert_eq!(store.guess(agent01(), browser, at(0)).await.unwrap(), Ok(()));
         for trial in TRIALS {
             assert!(store.guess(agent01(), trial, at(0)).await.unwrap().is_err(), "{trial:?}");
         }
@@ -89,7 +89,7 @@ on_every_store! {
 
 on_every_store! {
     async fn half_a_sign_in_forgets_the_guesses_of_its_own_trial(desk: &Desk) {
-        let browser = Trial::Device(digest("browser"));
+        let browser = Trial::KnownBrowser(digest("browser"));
         desk.set_password("hash").await;
         for trial in [Trial::Password, Trial::Otp, browser] {
             four_wrong(desk, trial).await;
@@ -120,7 +120,7 @@ on_every_store! {
             store.guess(shut.clone(), Trial::Otp, at(number)).await.unwrap().unwrap();
         }
         for number in 0..100 {
-            store.guess(locked.clone(), Trial::Device(digest("a")), at(number * DAY)).await.unwrap().unwrap();
+            store.guess(locked.clone(), Trial::KnownBrowser(digest("a")), at(number * DAY)).await.unwrap().unwrap();
         }
         let shown = |listed: deskpass_store::ListedAgent| (listed.agent.key, listed.locked, listed.shut_until);
         let page = store.agents(None, 10, at(10)).await.unwrap().into_iter().map(shown).collect::<Vec<_>>();
