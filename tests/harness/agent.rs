@@ -25,8 +25,7 @@ pub(crate) struct Device {
 impl Device {
     /// Takes over what `otp-setup` answered.
     pub(crate) fn scan(setup: &Value, clock: &Clock) -> Self {
-        let secret = setup["secret"].as_str().unwrap();
-        let seed = Seed::from_bytes(unbase32(secret).try_into().unwrap());
+        let seed = Seed::from_base32(setup["secret"].as_str().unwrap()).unwrap();
         Self { seed, clock: clock.clone(), recovery_codes: Vec::new() }
     }
 
@@ -47,12 +46,6 @@ impl Device {
         let near: Vec<_> = (now - 3..=now + 3).map(|step| self.seed.code_at(Step::from_number(step))).collect();
         (0..10).map(|guess| format!("{guess:06}")).find(|guess| !near.contains(guess)).unwrap()
     }
-}
-
-fn unbase32(text: &str) -> Vec<u8> {
-    let digit = |c: u8| (0..).zip(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567").find(|(_, known)| **known == c).unwrap().0;
-    let bits: Vec<u8> = text.bytes().flat_map(|c| (0..5).rev().map(move |bit| digit(c) >> bit & 1)).collect();
-    bits.chunks_exact(8).map(|byte| byte.iter().fold(0, |byte, bit| byte << 1 | bit)).collect()
 }
 
 impl Client {

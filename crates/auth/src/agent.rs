@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deskpass_core::{Digest, EmployeeKey, Half, KnownDevice, LoginMethod, LoginSource, Secret, Timestamp, Visitor};
+use deskpass_core::{Digest, EmployeeKey, Half, KnownBrowser, LoginMethod, LoginSource, Secret, Timestamp, Visitor};
 use deskpass_store::{Agent, Half as HalfSession, Subject, Trial};
 
 use crate::arrival::Arrival;
@@ -119,8 +119,7 @@ impl Auth {
         let right = turn.is_right(password, kept).await?;
         match agent {
             Some(Agent { password: Some(hash), device, key, .. }) if right => {
-                self.store.guessed_right(employee.clone(), trial).await?;
-                self.halve(key, hash, device.is_some(), &knock.visitor).await
+                self.halve(key, hash, trial, device.is_some(), &knock.visitor).await
             }
             Some(Agent { password: None, .. }) if self.may_know(knock, trial) => Err(Refusal::NoPassword.into()),
             _ => {
@@ -133,14 +132,14 @@ impl Auth {
     /// Whether it is the agent, and no stranger, who is to learn that they have no password yet.
     fn may_know(&self, knock: &Knock, trial: Trial) -> bool {
         let vouched = knock.vouched.as_ref() == Some(&knock.employee);
-        self.policy.agents.trusting || vouched || matches!(trial, Trial::Device(_))
+        self.policy.agents.trusting || vouched || matches!(trial, Trial::KnownBrowser(_))
     }
 
     /// Which guesses this one counts among. Strangers cannot use up those of a browser the agent has signed in with.
     pub(crate) async fn trial(&self, employee: &EmployeeKey, device: Option<Digest>) -> Result<Trial, Error> {
         let Some(device) = device else { return Ok(Trial::Password) };
-        let known = self.store.knows_device(device, employee.clone(), self.clock.now()).await?;
-        Ok(if known { Trial::Device(device) } else { Trial::Password })
+        let known = self.store.knows_browser(device, employee.clone(), self.clock.now()).await?;
+        Ok(if known { Trial::KnownBrowser(device) } else { Trial::Password })
     }
 
     /// Counts a guess before anybody looks at it.
@@ -154,6 +153,7 @@ impl Auth {
         &self,
         employee: EmployeeKey,
         hash: String,
+        trial: Trial,
         has_device: bool,
         visitor: &Visitor,
     ) -> Result<Halved, Error> {
@@ -161,7 +161,7 @@ impl Auth {
         let expires_at = now + HALF;
         let notice = self.notice(&employee, Subject::PasswordUsed, now, visitor)?;
         let half = HalfSession { digest: token.digest(), employee, created_at: now, expires_at };
-        if !self.store.begin_half(half, hash, notice).await? {
+        if !self.store.begin_half(half, hash, trial, notice).await? {
             return Err(Refusal::PasswordWrong.into());
         }
         self.noticed.notify_one();
@@ -176,15 +176,15 @@ impl Auth {
         &self,
         agent: &EmployeeKey,
         kept: Option<Digest>,
-    ) -> Result<Option<(Secret<KnownDevice>, Duration)>, Error> {
+    ) -> Result<Option<(Secret<KnownBrowser>, Duration)>, Error> {
         let now = self.clock.now();
         if let Some(kept) = kept
-            && self.store.knows_device(kept, agent.clone(), now).await?
+            && self.store.knows_browser(kept, agent.clone(), now).await?
         {
             return Ok(None);
         }
         let device = Secret::generate(&self.entropy)?;
-        self.store.know_device(device.digest(), agent.clone(), now + REMEMBERED).await?;
+        self.store.know_browser(device.digest(), agent.clone(), now + REMEMBERED).await?;
         Ok(Some((device, REMEMBERED)))
     }
 

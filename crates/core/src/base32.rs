@@ -19,8 +19,23 @@ fn letter(bits: u64) -> char {
     ALPHABET.get(at).copied().map_or('A', char::from)
 }
 
+/// The bytes that letters in either case stand for: exactly as many as are asked for, which is a number of whole groups of
+/// five.
+pub(crate) fn decode<const LENGTH: usize>(letters: impl Iterator<Item = char>) -> Option<[u8; LENGTH]> {
+    let values = letters.map(value).collect::<Option<Vec<_>>>()?;
+    let (groups, rest) = values.as_chunks::<8>();
+    let bytes: Vec<u8> = groups.iter().flat_map(bytes).collect();
+    rest.is_empty().then(|| bytes.try_into().ok()).flatten()
+}
+
+/// The five bytes of eight letters.
+fn bytes(group: &[u8; 8]) -> impl Iterator<Item = u8> + use<> {
+    let bits = group.iter().fold(0u64, |bits, value| bits << 5 | u64::from(*value));
+    bits.to_be_bytes().into_iter().skip(3)
+}
+
 /// What a letter stands for, in either case.
-pub(crate) fn value(letter: char) -> Option<u8> {
+fn value(letter: char) -> Option<u8> {
     let letter = u8::try_from(letter).ok()?.to_ascii_uppercase();
     ALPHABET.iter().position(|known| *known == letter).and_then(|at| u8::try_from(at).ok())
 }
@@ -36,6 +51,18 @@ mod tests {
             assert_eq!(b"foobar".get(..length).map(encode).as_deref(), Some(text));
         }
         assert_eq!(encode(b""), "");
+    }
+
+    #[test]
+    fn what_was_written_is_read_and_nothing_longer_or_shorter() {
+        let read = |text: &str| decode::<10>(text.chars());
+        assert_eq!(read("MZXW6YTBOJTG633C"), Some(*b"foobarfoob"));
+        assert_eq!(read("mzxw6ytbOJTG633C"), Some(*b"foobarfoob"));
+        for other in
+            ["", "MZXW6YTB", "MZXW6YTBOJTG633", "MZXW6YTBOJTG633CA", "MZXW6YTBOJTG633CAAAAAAAA", "MZXW6YTBOJTG633="]
+        {
+            assert_eq!(read(other), None, "{other}");
+        }
     }
 
     #[test]

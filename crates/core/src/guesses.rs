@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Timestamp;
 
 /// What is remembered of the attempts since the last one that was right. Every attempt is counted before it is looked at.
@@ -16,7 +18,7 @@ pub struct Guesses {
 }
 
 /// Why there is no other attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Shut {
     /// There will be one in so long.
     For(Duration),
@@ -26,9 +28,9 @@ pub enum Shut {
 
 impl Guesses {
     /// How many may follow one another.
-    pub const AT_ONCE: u32 = 5;
+    const AT_ONCE: u32 = 5;
     /// How long nothing may come after that.
-    pub const PAUSE: Duration = Duration::from_mins(15);
+    const PAUSE: Duration = Duration::from_mins(15);
     /// How many there may be without a right one among them.
     pub const IN_A_ROW: u32 = 100;
 

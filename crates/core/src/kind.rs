@@ -31,7 +31,7 @@ kinds! {
     /// The token of somebody with a right password who has still to show a one-time password.
     Half = "dph_";
     /// A browser's cookie that says that an agent has signed in there.
-    KnownDevice = "dpd_";
+    KnownBrowser = "dpd_";
     /// Collects a sign-in: its holder alone receives the token.
     Ticket = "dpt_";
     /// What a QR code shows: names a sign-in to the phone that scans it, and opens nothing.

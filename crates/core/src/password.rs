@@ -1,15 +1,41 @@
-//! Which passwords are refused because somebody else could guess them.
+//! Passwords, and which of them are refused because somebody else could guess them.
 
 mod effort;
 mod folded;
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
 
 use folded::Folded;
 
+/// A password as somebody typed it, right or wrong. It prints only that it is one.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Password(Box<str>);
+
+impl Password {
+    /// How many bytes a text may have to be looked at as a password at all.
+    pub const LONGEST: usize = 1_024;
+
+    /// Takes a text for a password, unless it is longer than any.
+    #[must_use]
+    pub fn parse(text: String) -> Option<Self> {
+        (text.len() <= Self::LONGEST).then(|| Self(text.into()))
+    }
+
+    /// The text itself, for whoever hashes it or judges it.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Password")
+    }
+}
+
 /// Why a password will not do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weakness {
     /// Fewer than 12 characters.
     TooShort,

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sha1::Sha1;
 
 use crate::{Entropy, NoEntropy, Timestamp, base32};
@@ -15,6 +16,8 @@ const DIGITS: u32 = 6;
 const LENGTH: usize = 20;
 /// The block of SHA-1, to which HMAC fills up a key.
 const BLOCK: usize = 64;
+/// All that RFC 3986 does not leave unreserved.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// One stretch of 30 seconds, counted from 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,6 +95,12 @@ impl Seed {
         &self.0
     }
 
+    /// A seed as somebody typed it into an authenticator.
+    #[must_use]
+    pub fn from_base32(text: &str) -> Option<Self> {
+        base32::decode(text.chars()).map(Self)
+    }
+
     /// The seed as people type it into an authenticator: 32 characters of base 32.
     #[must_use]
     pub fn base32(&self) -> String {
@@ -101,7 +110,8 @@ impl Seed {
     /// The address by which an authenticator takes the seed over, usually from a picture.
     #[must_use]
     pub fn address(&self, issuer: &str, account: &str) -> String {
-        let (issuer, account, secret) = (percent_encoded(issuer), percent_encoded(account), self.base32());
+        let [issuer, account] = [issuer, account].map(|name| utf8_percent_encode(name, RESERVED));
+        let secret = self.base32();
         let period = PERIOD_MILLIS / 1_000;
         format!(
             "otpauth://totp/{issuer}:{account}?secret={secret}&issuer={issuer}&algorithm=SHA1&digits={DIGITS}&period={period}"
@@ -152,14 +162,6 @@ fn truncated(hash: &[u8; LENGTH]) -> u32 {
 
 fn shown(code: u32, digits: u32) -> String {
     format!("{code:0width$}", width = usize::try_from(digits).unwrap_or(0))
-}
-
-/// RFC 3986: everything but what is unreserved.
-fn percent_encoded(text: &str) -> String {
-    text.bytes().fold(String::new(), |encoded, byte| match byte {
-        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => encoded + &char::from(byte).to_string(),
-        _ => encoded + &format!("%{byte:02X}"),
-    })
 }
 
 #[cfg(test)]

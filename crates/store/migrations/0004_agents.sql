@@ -53,7 +53,7 @@ CREATE INDEX half_session_of_employee ON half_session (corp_id, employee_key);
 CREATE INDEX half_session_by_end ON half_session (expires_at);
 
 -- Browsers in which an agent has signed in: their guesses are counted apart, so that strangers cannot use up an agent's.
-CREATE TABLE known_device (
+CREATE TABLE known_browser (
     digest        TEXT   NOT NULL PRIMARY KEY,
     corp_id       TEXT   NOT NULL,
     employee_key  TEXT   NOT NULL,
@@ -61,8 +61,8 @@ CREATE TABLE known_device (
     FOREIGN KEY (corp_id, employee_key) REFERENCES agent (corp_id, employee_key)
 );
 
-CREATE INDEX known_device_of_employee ON known_device (corp_id, employee_key);
-CREATE INDEX known_device_by_end ON known_device (expires_at);
+CREATE INDEX known_browser_of_employee ON known_browser (corp_id, employee_key);
+CREATE INDEX known_browser_by_end ON known_browser (expires_at);
 
 -- What agents are to be told through the platform, written with what happened, kept until it is delivered or too old.
 CREATE TABLE notice (

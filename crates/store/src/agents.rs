@@ -1,9 +1,9 @@
 //! Support staff, and what they prove themselves with when the platform cannot.
 
+mod browser;
 mod device;
 mod guesses;
 pub(crate) mod half;
-mod known;
 mod notice;
 mod password;
 pub(crate) mod record;
@@ -24,5 +24,5 @@ pub use record::{Agent, ListedAgent};
 /// went.
 pub(crate) fn sweep(tx: &Tx<'_>, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize, StoreError> {
     let halves = half::sweep(tx, ended, batch)?;
-    Ok(halves + known::sweep(tx, now, batch)? + guesses::sweep(tx, now, batch)? + notice::sweep(tx, now, batch)?)
+    Ok(halves + browser::sweep(tx, now, batch)? + guesses::sweep(tx, now, batch)? + notice::sweep(tx, now, batch)?)
 }

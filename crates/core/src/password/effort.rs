@@ -119,8 +119,7 @@ fn longest_run(text: &[char]) -> usize {
 }
 
 fn is_listed(list: &[&str], piece: &[char]) -> bool {
-    let piece: String = piece.iter().collect();
-    list.binary_search(&piece.as_str()).is_ok()
+    list.binary_search_by(|word| word.chars().cmp(piece.iter().copied())).is_ok()
 }
 
 #[cfg(test)]

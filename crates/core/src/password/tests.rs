@@ -181,6 +181,14 @@ const GOOD: [&str; 58] = [
 ];
 
 #[test]
+fn a_password_may_be_long_and_does_not_print_itself() {
+    let of = |length| Password::parse("x".repeat(length));
+    assert_eq!(of(1_024).map(|password| password.expose().len()), Some(1_024));
+    assert_eq!((of(1_025), Password::parse("雨".repeat(342))), (None, None), "bytes, not characters");
+    assert_eq!(format!("{:?}", of(12)), "Some(Password)");
+}
+
+#[test]
 fn common_passwords_are_refused() {
     let taken: Vec<_> = COMMON.into_iter().filter(|password| judged(password) != Some(Weakness::Common)).collect();
     assert!(taken.is_empty(), "{taken:?}");

@@ -153,6 +153,9 @@ fn one_code_for_two_steps_is_good_once() {
 fn the_seed_is_given_as_base_32_and_as_an_address() {
     let seed = Seed::from_bytes(*SECRET);
     assert_eq!(seed.base32(), "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ");
+    let read = |text: &str| Seed::from_base32(text).map(|seed| seed.0);
+    assert_eq!(read(&seed.base32()), Some(*SECRET));
+    assert_eq!(read("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJ"), None);
     assert_eq!(
         seed.address("Deskpass", "user01"),
         "otpauth://totp/Deskpass:user01?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Deskpass&algorithm=SHA1&digits=6&period=30"
@@ -161,8 +164,8 @@ fn the_seed_is_given_as_base_32_and_as_an_address() {
 
 #[test]
 fn names_cannot_break_out_of_the_address() {
-    let address = Seed::from_bytes(*SECRET).address("A: b&c=d/e?#%", "张 wei@x");
-    let (label, rest) = ("A%3A%20b%26c%3Dd%2Fe%3F%23%25", "%E5%BC%A0%20wei%40x");
+    let address = Seed::from_bytes(*SECRET).address("A: b&c=d/e?#%", "张 wei@x-y._~");
+    let (label, rest) = ("A%3A%20b%26c%3Dd%2Fe%3F%23%25", "%E5%BC%A0%20wei%40x-y._~");
     assert!(address.starts_with(&format!("otpauth://totp/{label}:{rest}?secret=")), "{address}");
     assert!(address.contains(&format!("&issuer={label}&algorithm=")), "{address}");
 }

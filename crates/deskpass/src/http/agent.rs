@@ -2,7 +2,7 @@
 
 use axum::extract::{FromRequestParts, State};
 use deskpass_auth::{Change, Entry, Halved, Knock};
-use deskpass_core::{EmployeeId, EmployeeKey, KnownDevice};
+use deskpass_core::{EmployeeId, EmployeeKey, KnownBrowser};
 use hyper::http::request::Parts;
 use serde::Serialize;
 
@@ -94,7 +94,7 @@ pub(super) async fn login(
     Vouched(vouched): Vouched,
     Body(Login { employee_id, code, password }): Body<Login>,
 ) -> Result<(SetCookie, Reply<Entered>), Failure> {
-    let (employee, device) = (desk.auth.key(None, &employee_id), cookies.digest::<KnownDevice>());
+    let (employee, device) = (desk.auth.key(None, &employee_id), cookies.digest::<KnownBrowser>());
     let knock = Knock { employee, code, password, device, vouched, visitor };
     let at = desk.clone();
     let entry = to_the_end(async move { at.auth.agent_login(&knock).await }).await?;
@@ -111,7 +111,7 @@ pub(super) async fn remember(desk: &Desk, cookies: &Cookies, agent: &EmployeeKey
     if !cookies.page {
         return SetCookie::NONE;
     }
-    match desk.auth.remember(agent, cookies.digest::<KnownDevice>()).await {
+    match desk.auth.remember(agent, cookies.digest::<KnownBrowser>()).await {
         Ok(known) => known.map_or(SetCookie::NONE, |(device, lifetime)| SetCookie::keep(desk, &device, lifetime)),
         Err(error) => {
             tracing::warn!(%error, "an agent's browser could not be noted");
@@ -162,7 +162,7 @@ pub(super) async fn password(
     Reads(language): Reads,
     Body(NewPassword { old_password: old, new_password: new }): Body<NewPassword>,
 ) -> Result<(SetCookie, Reply<PasswordSet>), Failure> {
-    let change = Change { old, new, device: cookies.digest::<KnownDevice>(), visitor };
+    let change = Change { old, new, device: cookies.digest::<KnownBrowser>(), visitor };
     let (at, agent, caller) = (desk.clone(), caller.session().employee.clone(), caller.into_inner());
     let ended = to_the_end(async move { at.auth.change_password(&caller, &change).await }).await?;
     Ok((remember(&desk, &cookies, &agent).await, PasswordSet::told(ended, language)))

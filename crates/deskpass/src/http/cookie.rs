@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::extract::FromRequestParts;
 use axum::response::{IntoResponse, IntoResponseParts, Response, ResponseParts};
 use deskpass_auth::Poller;
-use deskpass_core::{BindProof, Browser, Digest, Flow, Kind, KnownDevice, Secret};
+use deskpass_core::{BindProof, Browser, Digest, Flow, Kind, KnownBrowser, Secret};
 use hyper::header::{ACCEPT, COOKIE, HeaderValue, SET_COOKIE};
 use hyper::http::request::Parts;
 
@@ -31,8 +31,8 @@ impl Kept for BindProof {
     const NAMES: [&'static str; 2] = ["deskpass_bind", "__Host-deskpass_bind"];
 }
 
-impl Kept for KnownDevice {
-    const NAMES: [&'static str; 2] = ["deskpass_device", "__Host-deskpass_device"];
+impl Kept for KnownBrowser {
+    const NAMES: [&'static str; 2] = ["deskpass_known", "__Host-deskpass_known"];
 }
 
 /// What the cookies of a request say.

@@ -124,8 +124,8 @@ impl Store {
         self.database.write(move |tx| Ok(tx.execute(BEGIN, &args![key.corp(), key.id(), &*sealed, until])? == 1)).await
     }
 
-    /// Binds the device that waits for it, with its recovery codes; `false`, and nothing changed, when another one waits or
-    /// is bound.
+    /// Binds the device that waits for it, with its recovery codes, and forgets the guesses at its code; `false`, and nothing
+    /// changed, when another one waits or is bound.
     ///
     /// # Errors
     /// When the store fails.
@@ -142,13 +142,15 @@ impl Store {
                 for code in recovery_codes {
                     tx.execute(text, &args![corp, id, *code])?;
                 }
+                guesses::forget(tx, employee, Forget::Trial(Trial::Otp))?;
                 notice.write(tx)?;
                 Ok(true)
             })
             .await
     }
 
-    /// Uses up a step of the device with this secret; `false` when it was used, or a later one, or the device is another.
+    /// Uses up a step of the device with this secret, and forgets the guesses before it; `false` when it was used, or a later
+    /// one, or the device is another.
     ///
     /// # Errors
     /// When the store fails; then the code may not be taken for right.
@@ -160,11 +162,18 @@ impl Store {
         at: Timestamp,
     ) -> Result<bool, StoreError> {
         self.database
-            .write(move |tx| Ok(tx.execute(USE_STEP, &args![key.corp(), key.id(), &*sealed, step.number(), at])? == 1))
+            .write(move |tx| {
+                if tx.execute(USE_STEP, &args![key.corp(), key.id(), &*sealed, step.number(), at])? == 0 {
+                    return Ok(false);
+                }
+                guesses::forget(tx, &key, Forget::Trial(Trial::Otp))?;
+                Ok(true)
+            })
             .await
     }
 
-    /// Uses up a recovery code of the device that is bound; `false` when there is no such code.
+    /// Uses up a recovery code of the device that is bound, and forgets the guesses before it; `false` when there is no such
+    /// code.
     ///
     /// # Errors
     /// When the store fails; then the code may not be taken for right.
@@ -177,6 +186,7 @@ impl Store {
                 }
                 let text = "UPDATE agent SET otp_verified_at = $3 WHERE corp_id = $1 AND employee_key = $2";
                 tx.execute(text, &args![key.corp(), key.id(), at])?;
+                guesses::forget(tx, &key, Forget::Trial(Trial::Otp))?;
                 Ok(true)
             })
             .await

@@ -16,18 +16,18 @@ pub enum Trial {
     /// A one-time password.
     Otp,
     /// The password, in a browser in which the agent has signed in before: strangers cannot use these guesses up.
-    Device(Digest),
+    KnownBrowser(Digest),
 }
 
 /// What the names of the trials in known browsers begin with.
-const DEVICE: &str = "device:";
+const BROWSER: &str = "browser:";
 
 impl Trial {
     fn name(self) -> Cow<'static, str> {
         match self {
             Self::Password => "password".into(),
             Self::Otp => "otp".into(),
-            Self::Device(digest) => format!("{DEVICE}{}", digest.to_text()).into(),
+            Self::KnownBrowser(digest) => format!("{BROWSER}{}", digest.to_text()).into(),
         }
     }
 }
@@ -69,7 +69,7 @@ impl Store {
             .await
     }
 
-    /// Forgets the guesses before a right one.
+    /// Forgets the guesses before a right one that nothing else is written with.
     ///
     /// # Errors
     /// When the store fails.
@@ -109,12 +109,16 @@ pub(super) fn read(row: &Row<'_>) -> Result<Guesses, StoreError> {
 
 /// Removes guesses at what nobody has: names without a record, browsers that are not known any more.
 pub(super) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
-    let text = "DELETE FROM guess WHERE (corp_id, employee_key, trial) IN
+    let digest = BROWSER.len() + 1;
+    let text = format!(
+        "DELETE FROM guess WHERE (corp_id, employee_key, trial) IN
         (SELECT g.corp_id, g.employee_key, g.trial FROM guess g WHERE g.last_at <= $1
          AND (g.in_a_row < $2 OR g.last_at <= $3)
          AND (NOT EXISTS (SELECT 1 FROM agent a WHERE a.corp_id = g.corp_id AND a.employee_key = g.employee_key)
-              OR (g.trial LIKE $4 || '%' AND NOT EXISTS
-                  (SELECT 1 FROM known_device d WHERE $4 || d.digest = g.trial AND d.employee_key = g.employee_key)))
-         LIMIT $5) AND last_at <= $1";
-    tx.execute(text, &args![now - KEPT, i64::from(Guesses::IN_A_ROW), now - KEPT_LOCKED, DEVICE, batch])
+              OR (g.trial LIKE '{BROWSER}%' AND NOT EXISTS
+                  (SELECT 1 FROM known_browser b WHERE b.digest = SUBSTR(g.trial, {digest})
+                   AND b.corp_id = g.corp_id AND b.employee_key = g.employee_key)))
+         LIMIT $4) AND last_at <= $1"
+    );
+    tx.execute(&text, &args![now - KEPT, i64::from(Guesses::IN_A_ROW), now - KEPT_LOCKED, batch])
 }

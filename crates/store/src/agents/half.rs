@@ -5,6 +5,7 @@
 
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
+use super::guesses::{self, Forget, Trial};
 use super::{Notice, record};
 use crate::database::{Row, Tx};
 use crate::sessions::{Ended, denied, deny};
@@ -35,12 +36,13 @@ pub enum HalfFound {
 }
 
 impl Store {
-    /// Keeps a half and what the agent is to be told; `false`, and nothing happened, when the agent or the employee is
-    /// disabled or gone, or `hash` is not that of the agent's password any more.
+    /// Keeps a half and what the agent is to be told, and forgets the guesses of the trial that found the password; `false`,
+    /// and nothing happened, when the agent or the employee is disabled or gone, or `hash` is not that of the agent's
+    /// password any more.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn begin_half(&self, half: Half, hash: String, notice: Notice) -> Result<bool, StoreError> {
+    pub async fn begin_half(&self, half: Half, hash: String, trial: Trial, notice: Notice) -> Result<bool, StoreError> {
         self.database
             .write(move |tx| {
                 let (corp, id) = (half.employee.corp(), half.employee.id());
@@ -54,6 +56,7 @@ impl Store {
                 let text = "INSERT INTO half_session (digest, corp_id, employee_key, created_at, expires_at)
                     VALUES ($1, $2, $3, $4, $5)";
                 tx.execute(text, &args![half.digest, corp, id, half.created_at, half.expires_at])?;
+                guesses::forget(tx, &half.employee, Forget::Trial(trial))?;
                 notice.write(tx)?;
                 Ok(true)
             })

@@ -5,7 +5,7 @@ use std::fmt;
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
 use super::guesses::{self, Forget};
-use super::{Notice, half, known};
+use super::{Notice, browser, half};
 use crate::database::{Sql, Tx};
 use crate::sessions::{self, Ended, Which};
 use crate::{Store, StoreError};
@@ -116,7 +116,7 @@ impl Store {
                 }
                 let ended = sessions::end(tx, &key, Which::ByPassword, Ended::Kicked, deny_until)?;
                 half::end_all(tx, &key, Ended::Kicked, deny_until)?;
-                known::forget(tx, &key)?;
+                browser::forget(tx, &key)?;
                 Ok(Some(ended))
             })
             .await

@@ -6,7 +6,7 @@ use std::fmt;
 use deskpass_core::{EmployeeKey, Guesses, Role, Shut, Timestamp};
 
 use super::guesses::{self, Forget};
-use super::{Device, PendingDevice, half, known};
+use super::{Device, PendingDevice, browser, half};
 use crate::database::{Row, Sql, Tx};
 use crate::sessions::{self, Ended, Which};
 use crate::{Store, StoreError};
@@ -164,7 +164,7 @@ impl Store {
                 }
                 let ended = sessions::end(tx, &key, Which::ByPasswordOrLent, Ended::Disabled, deny_until)?;
                 half::end_all(tx, &key, Ended::Disabled, deny_until)?;
-                known::forget(tx, &key)?;
+                browser::forget(tx, &key)?;
                 Ok(Some(ended))
             })
             .await

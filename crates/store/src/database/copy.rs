@@ -20,7 +20,7 @@ const TABLES: [&str; 13] = [
     "recovery_code",
     "guess",
     "half_session",
-    "known_device",
+    "known_browser",
     "notice",
     "link",
     "session",

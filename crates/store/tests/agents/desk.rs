@@ -11,7 +11,7 @@ use deskpass_core::{
 };
 use deskpass_store::{
     Before, Binding, Birth, Event, Found, Grounds, Half, Location, LogEntry, Mode, NewEmployee, NewPassword, Notice,
-    Postgres, Store, Subject,
+    Postgres, Store, Subject, Trial,
 };
 use tempfile::TempDir;
 use tokio_postgres::NoTls;
@@ -74,8 +74,12 @@ impl Desk {
     }
 
     pub(crate) async fn employ(&self, id: &str) {
+        self.employ_in("ww", id).await;
+    }
+
+    pub(crate) async fn employ_in(&self, corp: &str, id: &str) {
         let person = Person {
-            key: EmployeeKey::from_parts("ww", id),
+            key: EmployeeKey::from_parts(corp, id),
             employee_id: id.to_uppercase(),
             name: format!("Name of {id}"),
             department: String::new(),
@@ -108,7 +112,8 @@ impl Desk {
 
     /// Begins a half of `agent01`, whose password has this hash.
     pub(crate) async fn half(&self, name: &str, hash: &str) -> bool {
-        self.store().begin_half(half(name), hash.to_owned(), notice(name, Subject::PasswordUsed)).await.unwrap()
+        let notice = notice(name, Subject::PasswordUsed);
+        self.store().begin_half(half(name), hash.to_owned(), Trial::Password, notice).await.unwrap()
     }
 
     /// Begins a session of `agent01` that stands on nothing.

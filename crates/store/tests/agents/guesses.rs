@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use deskpass_core::{EmployeeKey, Guesses, Shut};
-use deskpass_store::Trial;
+use deskpass_core::{EmployeeKey, Guesses, Shut, Step};
+use deskpass_store::{Subject, Trial};
 use proptest::prelude::*;
 use tokio::task::JoinSet;
 
-use crate::desk::{DAY, Desk, agent01, at, digest, on_every_store};
+use crate::desk::{DAY, Desk, agent01, at, binding, digest, half, notice, on_every_store};
 
 const TRIALS: [Trial; 2] = [Trial::Password, Trial::Otp];
 
@@ -30,17 +30,17 @@ on_every_store! {
 on_every_store! {
     async fn each_trial_and_each_name_is_counted_apart_and_a_right_guess_forgets(desk: &Desk) {
         let store = desk.store();
-        let device = Trial::Device(digest("browser"));
+        let browser = Trial::KnownBrowser(digest("browser"));
         let stranger = EmployeeKey::from_parts("ww", "nobody");
-        let all = [(agent01(), Trial::Password), (agent01(), Trial::Otp), (agent01(), device), (stranger, device)];
+        let all = [(agent01(), Trial::Password), (agent01(), Trial::Otp), (agent01(), browser), (stranger, browser)];
         for (key, trial) in &all {
             for _ in 0..5 {
                 assert_eq!(store.guess(key.clone(), *trial, at(0)).await.unwrap(), Ok(()), "{key:?} {trial:?}");
             }
             assert!(store.guess(key.clone(), *trial, at(0)).await.unwrap().is_err(), "{key:?} {trial:?}");
         }
-        store.guessed_right(agent01(), device).await.unwrap();
-        assert_eq!(store.guess(agent01(), device, at(0)).await.unwrap(), Ok(()));
+        store.guessed_right(agent01(), browser).await.unwrap();
+        assert_eq!(store.guess(agent01(), browser, at(0)).await.unwrap(), Ok(()));
         for trial in TRIALS {
             assert!(store.guess(agent01(), trial, at(0)).await.unwrap().is_err(), "{trial:?}");
         }
@@ -50,6 +50,60 @@ on_every_store! {
             assert_eq!(store.guess(agent01(), trial, at(0)).await.unwrap(), Ok(()));
         }
         assert_eq!(store.unlock_agent(EmployeeKey::from_parts("ww", "nobody")).await.unwrap(), None);
+    }
+}
+
+/// Uses up all guesses of a trial but one.
+async fn four_wrong(desk: &Desk, trial: Trial) {
+    for _ in 0..4 {
+        assert_eq!(desk.store().guess(agent01(), trial, at(0)).await.unwrap(), Ok(()), "{trial:?}");
+    }
+}
+
+/// Whether one guess of a trial is left, and no more.
+async fn one_is_left(desk: &Desk, trial: Trial) -> bool {
+    let guess = async || desk.store().guess(agent01(), trial, at(0)).await.unwrap().is_ok();
+    guess().await && !guess().await
+}
+
+on_every_store! {
+    async fn a_right_code_forgets_the_guesses_before_it_with_what_it_does(desk: &Desk) {
+        let store = desk.store();
+        let step = async |number| {
+            store.use_step(agent01(), "sealed".to_owned(), Step::from_number(number), at(60)).await.unwrap()
+        };
+        four_wrong(desk, Trial::Otp).await;
+        desk.bind("sealed", &[digest("code")]).await;
+        four_wrong(desk, Trial::Otp).await;
+        assert!(!store.bind_device(binding("sealed", &[])).await.unwrap());
+        assert!(!step(10).await);
+        assert!(step(11).await);
+        four_wrong(desk, Trial::Otp).await;
+        assert!(!store.use_recovery_code(agent01(), digest("other"), at(60)).await.unwrap());
+        assert!(store.use_recovery_code(agent01(), digest("code"), at(60)).await.unwrap());
+        four_wrong(desk, Trial::Otp).await;
+        assert!(!store.use_recovery_code(agent01(), digest("code"), at(60)).await.unwrap() && !step(11).await);
+        assert!(one_is_left(desk, Trial::Otp).await, "what was not right forgets nothing");
+    }
+}
+
+on_every_store! {
+    async fn half_a_sign_in_forgets_the_guesses_of_its_own_trial(desk: &Desk) {
+        let browser = Trial::KnownBrowser(digest("browser"));
+        desk.set_password("hash").await;
+        for trial in [Trial::Password, Trial::Otp, browser] {
+            four_wrong(desk, trial).await;
+        }
+        let begin = async |name: &str, hash: &str, trial| {
+            let notice = notice(name, Subject::PasswordUsed);
+            desk.store().begin_half(half(name), hash.to_owned(), trial, notice).await.unwrap()
+        };
+        assert!(!begin("none", "other hash", Trial::Password).await);
+        assert!(begin("half", "hash", browser).await);
+        four_wrong(desk, browser).await;
+        for trial in [Trial::Password, Trial::Otp] {
+            assert!(one_is_left(desk, trial).await, "{trial:?}");
+        }
     }
 }
 
@@ -66,7 +120,7 @@ on_every_store! {
             store.guess(shut.clone(), Trial::Otp, at(number)).await.unwrap().unwrap();
         }
         for number in 0..100 {
-            store.guess(locked.clone(), Trial::Device(digest("a")), at(number * DAY)).await.unwrap().unwrap();
+            store.guess(locked.clone(), Trial::KnownBrowser(digest("a")), at(number * DAY)).await.unwrap().unwrap();
         }
         let shown = |listed: deskpass_store::ListedAgent| (listed.agent.key, listed.locked, listed.shut_until);
         let page = store.agents(None, 10, at(10)).await.unwrap().into_iter().map(shown).collect::<Vec<_>>();

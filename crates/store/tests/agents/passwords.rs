@@ -38,8 +38,8 @@ on_every_store! {
             desk.session(name, LoginMethod::Oauth2, None).await;
         }
         assert!(desk.half("half", "one").await);
-        let device = Trial::Device(digest("browser"));
-        for trial in [Trial::Password, Trial::Otp, device] {
+        let browser = Trial::KnownBrowser(digest("browser"));
+        for trial in [Trial::Password, Trial::Otp, browser] {
             for _ in 0..5 {
                 store.guess(agent01(), trial, at(0)).await.unwrap().unwrap();
             }
@@ -54,7 +54,7 @@ on_every_store! {
         }
         assert!(matches!(store.half(&digest("half")).await.unwrap(), HalfFound::Denied(Ended::Kicked)));
         assert_eq!(store.guess(agent01(), Trial::Password, at(0)).await.unwrap(), Ok(()));
-        assert_eq!(store.guess(agent01(), device, at(0)).await.unwrap(), Ok(()));
+        assert_eq!(store.guess(agent01(), browser, at(0)).await.unwrap(), Ok(()));
         assert!(store.guess(agent01(), Trial::Otp, at(0)).await.unwrap().is_err());
     }
 }
@@ -68,12 +68,12 @@ on_every_store! {
             desk.session(name, method, Some(Role::User)).await;
         }
         assert!(desk.half("half", "one").await);
-        store.know_device(digest("browser"), agent01(), at(DAY)).await.unwrap();
+        store.know_browser(digest("browser"), agent01(), at(DAY)).await.unwrap();
         let reset = store.reset_password(agent01(), digest("code"), at(1_001), at(DAY)).await.unwrap();
         assert_eq!(reset, Some(1));
         assert!(desk.lives("platform").await && !desk.lives("by password").await);
         assert!(matches!(store.half(&digest("half")).await.unwrap(), HalfFound::Denied(Ended::Kicked)));
-        assert!(!store.knows_device(digest("browser"), agent01(), at(0)).await.unwrap());
+        assert!(!store.knows_browser(digest("browser"), agent01(), at(0)).await.unwrap());
         let agent = store.agent(agent01()).await.unwrap().unwrap();
         assert_eq!((agent.password, agent.setup_code_until), (None, Some(at(1_001))));
         assert!(!desk.half("again", "one").await);

@@ -1,7 +1,7 @@
 //! Of several who come at once, one gets what there is one of; and what is taken away stays away.
 
 use deskpass_core::{LoginMethod, Step};
-use deskpass_store::{Before, Beginning, Grounds, HalfFound, Store, Subject};
+use deskpass_store::{Before, Beginning, Grounds, HalfFound, Store, Subject, Trial};
 use tokio::task::JoinSet;
 
 use crate::desk::{DAY, Desk, agent01, at, binding, birth, digest, half, notice, on_every_store, password};
@@ -93,7 +93,8 @@ async fn ends_what_begins(desk: &Desk, end: impl AsyncFn(&Store), restore: impl 
         let (half, notice) = (half(&starting), notice(&starting, Subject::PasswordUsed));
         let (one, other) = (desk.node(0), desk.node(1));
         let completing = tokio::spawn(async move { one.begin_session(birth).await.unwrap() });
-        let beginning = tokio::spawn(async move { other.begin_half(half, hash, notice).await.unwrap() });
+        let beginning =
+            tokio::spawn(async move { other.begin_half(half, hash, Trial::Password, notice).await.unwrap() });
         end(&desk.node(round)).await;
         let _ = (completing.await.unwrap(), beginning.await.unwrap());
         assert!(!desk.lives(&session).await, "round {round}");

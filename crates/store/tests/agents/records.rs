@@ -15,11 +15,11 @@ on_every_store! {
         desk.session("assigned", LoginMethod::Oauth2, None).await;
         desk.session("lent", LoginMethod::Oauth2, Some(Role::Agent)).await;
         desk.session("by password", LoginMethod::Password, None).await;
-        store.know_device(digest("browser"), agent01(), at(DAY)).await.unwrap();
+        store.know_browser(digest("browser"), agent01(), at(DAY)).await.unwrap();
         assert_eq!(store.agent_role(agent01()).await.unwrap(), Some(Role::Agent));
         assert_eq!(store.disable_agent(agent01(), at(0), at(DAY)).await.unwrap(), Some(2));
         assert!(desk.lives("assigned").await && !desk.lives("lent").await && !desk.lives("by password").await);
-        assert!(!store.knows_device(digest("browser"), agent01(), at(0)).await.unwrap());
+        assert!(!store.knows_browser(digest("browser"), agent01(), at(0)).await.unwrap());
         assert_eq!(store.agent_role(agent01()).await.unwrap(), None);
         assert!(store.agent(agent01()).await.unwrap().unwrap().disabled);
         assert!(store.enable_agent(agent01()).await.unwrap());
@@ -79,13 +79,13 @@ on_every_store! {
     async fn a_browser_is_known_for_its_agent_and_for_a_while(desk: &Desk) {
         let store = desk.store();
         let browser = digest("browser");
-        store.know_device(browser, nobody(), at(100)).await.unwrap();
-        assert!(!store.knows_device(browser, nobody(), at(0)).await.unwrap(), "they are no agent");
-        store.know_device(browser, agent01(), at(100)).await.unwrap();
-        assert!(store.knows_device(browser, agent01(), at(99)).await.unwrap());
-        assert!(!store.knows_device(browser, agent01(), at(100)).await.unwrap());
-        assert!(!store.knows_device(browser, nobody(), at(0)).await.unwrap());
-        store.know_device(browser, agent01(), at(200)).await.unwrap();
-        assert!(store.knows_device(browser, agent01(), at(199)).await.unwrap());
+        store.know_browser(browser, nobody(), at(100)).await.unwrap();
+        assert!(!store.knows_browser(browser, nobody(), at(0)).await.unwrap(), "they are no agent");
+        store.know_browser(browser, agent01(), at(100)).await.unwrap();
+        assert!(store.knows_browser(browser, agent01(), at(99)).await.unwrap());
+        assert!(!store.knows_browser(browser, agent01(), at(100)).await.unwrap());
+        assert!(!store.knows_browser(browser, nobody(), at(0)).await.unwrap());
+        store.know_browser(browser, agent01(), at(200)).await.unwrap();
+        assert!(store.knows_browser(browser, agent01(), at(199)).await.unwrap());
     }
 }

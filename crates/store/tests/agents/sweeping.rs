@@ -1,6 +1,6 @@
 //! What is over goes; what is somebody's stays.
 
-use deskpass_core::EmployeeKey;
+use deskpass_core::{EmployeeKey, Role};
 use deskpass_store::{HalfFound, Trial};
 
 use crate::desk::{DAY, Desk, HOUR, agent01, at, digest, on_every_store};
@@ -9,9 +9,18 @@ on_every_store! {
     async fn guesses_of_strangers_go_after_a_day_and_those_of_agents_stay(desk: &Desk) {
         let store = desk.store();
         let stranger = EmployeeKey::from_parts("ww", "nobody");
-        let (known, lost) = (Trial::Device(digest("known")), Trial::Device(digest("lost")));
-        store.know_device(digest("known"), agent01(), at(99 * DAY)).await.unwrap();
-        let all = [(agent01(), Trial::Password), (agent01(), known), (agent01(), lost), (stranger.clone(), Trial::Password)];
+        let (known, lost) = (Trial::KnownBrowser(digest("known")), Trial::KnownBrowser(digest("lost")));
+        store.know_browser(digest("known"), agent01(), at(99 * DAY)).await.unwrap();
+        let namesake = EmployeeKey::from_parts("wwother", "agent01");
+        desk.employ_in("wwother", "agent01").await;
+        assert!(store.add_agent(namesake.clone(), Role::Agent, at(0)).await.unwrap());
+        let all = [
+            (agent01(), Trial::Password),
+            (agent01(), known),
+            (agent01(), lost),
+            (stranger, Trial::Password),
+            (namesake, known),
+        ];
         for (key, trial) in &all {
             for _ in 0..5 {
                 store.guess(key.clone(), *trial, at(0)).await.unwrap().unwrap();
@@ -19,9 +28,9 @@ on_every_store! {
         }
         assert_eq!(store.sweep(at(DAY - 1), at(0), 100).await.unwrap(), 0);
         assert_eq!(store.sweep(at(DAY), at(0), 1).await.unwrap(), 1);
-        assert_eq!(store.sweep(at(DAY), at(0), 100).await.unwrap(), 1);
+        assert_eq!(store.sweep(at(DAY), at(0), 100).await.unwrap(), 2);
         assert_eq!(store.sweep(at(9 * DAY), at(0), 100).await.unwrap(), 0);
-        let open = [false, false, true, true];
+        let open = [false, false, true, true, true];
         for ((key, trial), open) in all.into_iter().zip(open) {
             assert_eq!(store.guess(key, trial, at(0)).await.unwrap().is_ok(), open, "{trial:?}");
         }
@@ -47,12 +56,12 @@ on_every_store! {
         let store = desk.store();
         desk.set_password("hash").await;
         assert!(desk.half("half", "hash").await);
-        store.know_device(digest("browser"), agent01(), at(DAY)).await.unwrap();
+        store.know_browser(digest("browser"), agent01(), at(DAY)).await.unwrap();
         assert_eq!(store.sweep(at(DAY - 1), at(599_999), 100).await.unwrap(), 0);
         assert_eq!(store.sweep(at(DAY - 1), at(600_000), 100).await.unwrap(), 1);
         assert!(matches!(store.half(&digest("half")).await.unwrap(), HalfFound::Nothing));
         assert_eq!(store.sweep(at(DAY), at(0), 100).await.unwrap(), 1);
-        assert!(!store.knows_device(digest("browser"), agent01(), at(0)).await.unwrap());
+        assert!(!store.knows_browser(digest("browser"), agent01(), at(0)).await.unwrap());
         assert_eq!(store.sweep(at(2 * DAY), at(0), 100).await.unwrap(), 0);
         assert_eq!(store.sweep(at(2 * DAY + 1), at(0), 100).await.unwrap(), 2);
         assert!(store.claim_notices(at(9 * DAY), at(9 * DAY), 100).await.unwrap().is_empty());

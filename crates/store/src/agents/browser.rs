@@ -11,10 +11,10 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn know_device(&self, digest: Digest, key: EmployeeKey, until: Timestamp) -> Result<(), StoreError> {
+    pub async fn know_browser(&self, digest: Digest, key: EmployeeKey, until: Timestamp) -> Result<(), StoreError> {
         self.database
             .write(move |tx| {
-                let text = "INSERT INTO known_device (digest, corp_id, employee_key, expires_at)
+                let text = "INSERT INTO known_browser (digest, corp_id, employee_key, expires_at)
                     SELECT $1, corp_id, employee_key, $4 FROM agent WHERE corp_id = $2 AND employee_key = $3
                     ON CONFLICT (digest) DO UPDATE SET corp_id = excluded.corp_id,
                     employee_key = excluded.employee_key, expires_at = excluded.expires_at";
@@ -27,8 +27,8 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn knows_device(&self, digest: Digest, key: EmployeeKey, now: Timestamp) -> Result<bool, StoreError> {
-        let text = "SELECT 1 FROM known_device
+    pub async fn knows_browser(&self, digest: Digest, key: EmployeeKey, now: Timestamp) -> Result<bool, StoreError> {
+        let text = "SELECT 1 FROM known_browser
             WHERE digest = $1 AND corp_id = $2 AND employee_key = $3 AND expires_at > $4";
         self.database
             .read(move |sql| {
@@ -40,13 +40,13 @@ impl Store {
 
 /// Forgets every browser of an agent.
 pub(super) fn forget(tx: &Tx<'_>, key: &EmployeeKey) -> Result<(), StoreError> {
-    let text = "DELETE FROM known_device WHERE corp_id = $1 AND employee_key = $2";
+    let text = "DELETE FROM known_browser WHERE corp_id = $1 AND employee_key = $2";
     tx.execute(text, &args![key.corp(), key.id()]).map(drop)
 }
 
 /// Removes browsers whose time is over.
 pub(super) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
-    let text = "DELETE FROM known_device WHERE digest IN
-        (SELECT digest FROM known_device WHERE expires_at <= $1 LIMIT $2)";
+    let text = "DELETE FROM known_browser WHERE digest IN
+        (SELECT digest FROM known_browser WHERE expires_at <= $1 LIMIT $2)";
     tx.execute(text, &args![now, batch])
 }
