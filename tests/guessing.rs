@@ -3,7 +3,7 @@
 
 mod codes;
 mod crowd;
-mod known_device;
+mod known_browser;
 mod restart;
 mod walk;
 

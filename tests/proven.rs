@@ -152,7 +152,7 @@ on_every_store! {
             cookies(&answer)
         };
         let (known, others) = (cookie("agent01").await, cookie("supervisor01").await);
-        assert!(known.starts_with("__Host-deskpass_device="), "{known}");
+        assert!(known.starts_with("__Host-deskpass_known="), "{known}");
         let bearer = |token: String| format!("Bearer {token}");
         let named = bearer(by_name(&mut client, "agent01").await);
         let other = bearer(platform.sign_in(&mut client, "supervisor01").await);

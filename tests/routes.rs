@@ -61,6 +61,20 @@ on_every_store! {
         assert_eq!(open, expected.map(|path| format!("/api/auth/{path}")));
     }
 
+    async fn only_high_risk_routes_ask_for_a_fresh_code(desk) {
+        let mut client = desk.client().await;
+        let token = client.sign_in("admin01").await;
+        client.bind_device(&token, &desk.clock).await;
+        for route in routes() {
+            let (admin, agent) = (client.sign_in("admin01").await, client.sign_in("agent01").await);
+            let asked = client.send(&ask(&route, &[("authorization", &format!("Bearer {admin}"))])).await;
+            let refused = client.send(&ask(&route, &[("authorization", &format!("Bearer {agent}"))])).await;
+            let high_risk = route.who == Who::HighRisk;
+            assert_eq!(asked.body.contains("\"code\":1007"), high_risk, "{route:?} {asked:?}");
+            assert_eq!(refused.body.contains("role_needed"), high_risk, "{route:?} {refused:?}");
+        }
+    }
+
     async fn in_production_developers_routes_do_not_answer_and_operators_need_their_network() {
         let desk = TestDesk::production().await;
         let mut client = desk.client().await;
@@ -69,7 +83,9 @@ on_every_store! {
             match route.who {
                 Who::Developer => drop(answer.refused(403, 1018)),
                 Who::Operator => drop(answer.refused(403, 1003)),
-                _ => assert_ne!(answer.status, 500, "{route:?}"),
+                Who::Anyone | Who::Entrant | Who::Holder | Who::Caller | Who::HighRisk => {
+                    assert_ne!(answer.status, 500, "{route:?}");
+                }
             }
         }
     }

@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use deskpass::config::Settings;
 use deskpass::http::{Route, Who, routes};
-use deskpass_core::{Access, Digest, Entropy, Half, Kind, KnownDevice, Secret, SpareCode};
+use deskpass_core::{Access, Digest, Entropy, Half, Kind, KnownBrowser, Secret, SpareCode};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
@@ -58,7 +58,7 @@ async fn furnish(desk: &TestDesk) -> Held {
     let page = [("authorization", &*half), ("sec-fetch-site", "same-origin")];
     let entered = client.post(VERIFY, &page, &json!({ "code": device.recovery_codes[0] })).await;
     let session = entered.data()["token"].as_str().unwrap().to_owned();
-    let cookie = cookies(&entered).strip_prefix("deskpass_device=").unwrap().to_owned();
+    let cookie = cookies(&entered).strip_prefix("deskpass_known=").unwrap().to_owned();
     let half = client.half("agent01").await;
     client.agent_login("agent01", "wrong").await.refused(401, 1011);
     let colleague = client.sign_in("supervisor01").await;
@@ -120,7 +120,7 @@ fn values(desk: &TestDesk) -> BTreeSet<String> {
     let cells: BTreeSet<_> = rows.flat_map(|row| row.split('|').map(str::to_owned).collect::<Vec<_>>()).collect();
     let digests = cells.iter().filter_map(|cell| Digest::from_text(cell));
     let forged =
-        digests.flat_map(|digest| [forged::<Access>(digest), forged::<Half>(digest), forged::<KnownDevice>(digest)]);
+        digests.flat_map(|digest| [forged::<Access>(digest), forged::<Half>(digest), forged::<KnownBrowser>(digest)]);
     let forged: Vec<_> = forged.collect();
     assert!(cells.len() > 60 && forged.len() > 60, "{} values: this test tries nothing", cells.len());
     cells.into_iter().filter(|cell| !cell.is_empty() && !cell.contains(char::is_control)).chain(forged).collect()
@@ -151,7 +151,7 @@ async fn type_in(client: &mut Client, held: &Held, value: &str) {
     client.post_risky(&held.admin, UNLOCK, Some(value)).await.refused(401, 1008);
     let setup = json!({ "employee_id": "supervisor01", "setup_code": value, "new_password": PASSWORD });
     assert_eq!(client.post(SET_UP_PASSWORD, &[], &setup).await.refused(403, 1003).reason(), "setup_code");
-    let cookie = format!("deskpass_device={value}");
+    let cookie = format!("deskpass_known={value}");
     let login = json!({ "employee_id": "agent01", "password": value });
     client.post("/api/agents/login", &[("cookie", &cookie)], &login).await.refused(401, 1011);
 }
@@ -203,7 +203,7 @@ on_every_store! {
 
         // The real ones still do.
         unlock(&desk).await;
-        let cookie = format!("deskpass_device={}", held.cookie);
+        let cookie = format!("deskpass_known={}", held.cookie);
         let login = json!({ "employee_id": "agent01", "password": "wrong" });
         client.post("/api/agents/login", &[("cookie", &cookie)], &login).await.refused(401, 1011);
         assert_eq!(desk.query("SELECT count(*) FROM guess WHERE trial LIKE 'device%'"), ["1"]);

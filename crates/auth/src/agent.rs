@@ -1,48 +1,81 @@
 //! The agents' own way in: a code of the platform, else a password, to which a one-time password must still be added.
 
+use std::fmt;
 use std::time::Duration;
 
-use deskpass_core::{Digest, EmployeeKey, Half, KnownBrowser, LoginMethod, LoginSource, Secret, Timestamp, Visitor};
-use deskpass_store::{Agent, Half as HalfSession, Subject, Trial};
+use deskpass_core::{
+    Digest, EmployeeKey, Half, KnownBrowser, LoginMethod, LoginSource, Password, Secret, Timestamp, Visitor,
+};
+use deskpass_store::{Agent, HalfSession, Subject, Trial};
 
 use crate::arrival::Arrival;
+use crate::hasher::Rank;
 use crate::mint::{Admission, Proven};
-use crate::{Auth, Error, Fallback, Refusal, SignedIn};
+use crate::{Auth, Error, Fallback, Holder, Refusal, SignedIn};
 
 /// How long somebody with a right password has for their one-time password.
 const HALF: Duration = Duration::from_mins(10);
-/// How long a browser is known in which an agent has signed in.
+/// How long a browser is known in which an agent has been.
 const REMEMBERED: Duration = Duration::from_hours(90 * 24);
 
 /// Somebody who says that they are an agent.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Knock {
     /// As whom.
     pub employee: EmployeeKey,
-    /// A code of the platform.
-    pub code: Option<String>,
-    /// A password.
-    pub password: Option<String>,
-    /// The cookie of a browser in which an agent has signed in before.
-    pub device: Option<Digest>,
-    /// As whom the platform vouched for them earlier, if they show a token that says so.
-    pub vouched: Option<EmployeeKey>,
+    /// What they bring to show it.
+    pub evidence: Evidence,
+    /// The cookie of a browser in which an agent has been before.
+    pub browser: Option<Digest>,
+    /// The session of a token that they show besides.
+    pub shown: Option<Holder>,
     /// From where.
     pub visitor: Visitor,
 }
 
+/// What somebody brings to show that they are an agent.
+pub enum Evidence {
+    /// A code of the platform.
+    Code(String),
+    /// A password.
+    Password(Password),
+    /// A code, and a password should the platform not say whose it is.
+    Either(String, Password),
+}
+
+impl fmt::Debug for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Code(_) => "Code",
+            Self::Password(_) => "Password",
+            Self::Either(..) => "Either",
+        })
+    }
+}
+
 /// What becomes of an agent who knocks.
 #[derive(Debug)]
-pub enum Entry {
+pub enum AgentEntry {
     /// They are signed in.
     Whole(SignedIn),
     /// They are half-way.
-    Half(Halved),
+    Half(HalfSignIn),
+}
+
+impl AgentEntry {
+    /// Who is signed in, if anybody is.
+    #[must_use]
+    pub fn signed_in(&self) -> Option<&EmployeeKey> {
+        match self {
+            Self::Whole(signed_in) => Some(&signed_in.person.key),
+            Self::Half(_) => None,
+        }
+    }
 }
 
 /// Half of a sign-in.
 #[derive(Debug)]
-pub struct Halved {
+pub struct HalfSignIn {
     /// Completes it.
     pub token: Secret<Half>,
     /// Whether the other half is a code of the device that is bound, or binding one.
@@ -53,31 +86,35 @@ pub struct Halved {
     pub expires_at: Timestamp,
 }
 
+/// That a guess was counted, without which nobody looks whether it is right.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub(crate) struct Counted(pub(crate) Trial);
+
 impl Auth {
     /// Lets an agent in, or half-way in.
     ///
     /// # Errors
     /// When neither code nor password is good, or the password does not count right now.
-    pub async fn agent_login(&self, knock: &Knock) -> Result<Entry, Error> {
-        match (&knock.code, &knock.password) {
-            (Some(code), None) => Ok(Entry::Whole(self.by_code(code, knock).await?)),
-            (Some(code), Some(password)) => self.by_either(code, password, knock).await,
-            (None, Some(password)) => {
+    pub async fn agent_login(&self, knock: &Knock) -> Result<AgentEntry, Error> {
+        match &knock.evidence {
+            Evidence::Code(code) => Ok(AgentEntry::Whole(self.by_code(code, knock).await?)),
+            Evidence::Password(password) => {
                 self.passwords_count().await?;
-                Ok(Entry::Half(self.by_password(password, knock).await?))
+                Ok(AgentEntry::Half(self.by_password(password, knock).await?))
             }
-            (None, None) => Err(Refusal::PasswordWrong.into()),
+            Evidence::Either(code, password) => self.by_either(code, password, knock).await,
         }
     }
 
     /// By the platform's word, and where it gives none, by password. Whether that counts is found out meanwhile: both may
     /// take as long as a platform that does not answer.
-    async fn by_either(&self, code: &str, password: &str, knock: &Knock) -> Result<Entry, Error> {
+    async fn by_either(&self, code: &str, password: &Password, knock: &Knock) -> Result<AgentEntry, Error> {
         let (by_code, counts) = tokio::join!(self.by_code(code, knock), self.passwords_count());
         match (by_code, counts) {
-            (Ok(signed_in), _) => Ok(Entry::Whole(signed_in)),
+            (Ok(signed_in), _) => Ok(AgentEntry::Whole(signed_in)),
             (Err(Error::Internal(_) | Error::Refused(Refusal::InvalidCode)), Ok(())) => {
-                Ok(Entry::Half(self.by_password(password, knock).await?))
+                Ok(AgentEntry::Half(self.by_password(password, knock).await?))
             }
             // The platform looked and said no, or a password does not count.
             (Err(refused), _) => Err(refused),
@@ -92,7 +129,7 @@ impl Auth {
             return Err(Refusal::SomebodyElse.into());
         }
         self.welcome(&who).await?;
-        self.enabled_agent(&who.key).await?;
+        self.agent(&who.key).await?.ok_or(Refusal::NotAnAgent)?;
         let (employee, method, proven) = (&who.key, LoginMethod::Oauth2, Proven::of(&who));
         let (source, visitor) = (Some(LoginSource::ItAgent), &knock.visitor);
         self.sign_in(Admission { employee, role: None, method, proven, source, visitor }).await
@@ -109,19 +146,19 @@ impl Auth {
     }
 
     /// Checks a password. To a stranger it is all the same whether the agent, or their password, exists.
-    async fn by_password(&self, password: &str, knock: &Knock) -> Result<Halved, Error> {
-        let turn = self.locker.turn()?;
+    async fn by_password(&self, password: &Password, knock: &Knock) -> Result<HalfSignIn, Error> {
         let employee = &knock.employee;
-        let trial = self.trial(employee, knock.device).await?;
-        self.guess(employee, trial).await?;
-        let agent = self.store.agent(employee.clone()).await?.filter(|agent| !agent.disabled);
+        let trial = self.trial(employee, knock.browser).await?;
+        let turn = self.locker.turn(if trial == Trial::Password { Rank::Stranger } else { Rank::Known })?;
+        let counted = self.guess(employee, trial).await?;
+        let agent = self.agent(employee).await?;
         let kept = agent.as_ref().and_then(|agent| agent.password.as_deref());
-        let right = turn.is_right(password, kept).await?;
+        let right = turn.is_right(password, kept, counted).await?;
         match agent {
-            Some(Agent { password: Some(hash), device, key, .. }) if right => {
-                self.halve(key, hash, trial, device.is_some(), &knock.visitor).await
+            Some(Agent { password: Some(hash), device, .. }) if right => {
+                self.halve(hash, device.is_some(), counted, knock).await
             }
-            Some(Agent { password: None, .. }) if self.may_know(knock, trial) => Err(Refusal::NoPassword.into()),
+            Some(Agent { password: None, .. }) if self.may_know(knock, counted) => Err(Refusal::NoPassword.into()),
             _ => {
                 tracing::info!(?employee, ip = %knock.visitor.address.decided, "a password was refused");
                 Err(Refusal::PasswordWrong.into())
@@ -130,67 +167,71 @@ impl Auth {
     }
 
     /// Whether it is the agent, and no stranger, who is to learn that they have no password yet.
-    fn may_know(&self, knock: &Knock, trial: Trial) -> bool {
-        let vouched = knock.vouched.as_ref() == Some(&knock.employee);
+    fn may_know(&self, knock: &Knock, Counted(trial): Counted) -> bool {
+        let shown = knock.shown.as_ref().map(Holder::session);
+        let vouched = shown.is_some_and(|session| session.is_vouched_for() && session.employee == knock.employee);
         self.policy.agents.trusting || vouched || matches!(trial, Trial::KnownBrowser(_))
     }
 
-    /// Which guesses this one counts among. Strangers cannot use up those of a browser the agent has signed in with.
-    pub(crate) async fn trial(&self, employee: &EmployeeKey, device: Option<Digest>) -> Result<Trial, Error> {
-        let Some(device) = device else { return Ok(Trial::Password) };
-        let known = self.store.knows_browser(device, employee.clone(), self.clock.now()).await?;
-        Ok(if known { Trial::KnownBrowser(device) } else { Trial::Password })
+    /// Which guesses at a password this one counts among. Strangers cannot use up those of a browser in which the agent has
+    /// been.
+    pub(crate) async fn trial(&self, employee: &EmployeeKey, browser: Option<Digest>) -> Result<Trial, Error> {
+        match browser {
+            Some(browser) if self.knows(browser, employee).await? => Ok(Trial::KnownBrowser(browser)),
+            _ => Ok(Trial::Password),
+        }
     }
 
     /// Counts a guess before anybody looks at it.
-    pub(crate) async fn guess(&self, employee: &EmployeeKey, trial: Trial) -> Result<(), Error> {
+    pub(crate) async fn guess(&self, employee: &EmployeeKey, trial: Trial) -> Result<Counted, Error> {
         let counted = self.store.guess(employee.clone(), trial, self.clock.now()).await?;
-        Ok(counted.map_err(Refusal::Shut)?)
+        Ok(counted.map(|()| Counted(trial)).map_err(Refusal::Shut)?)
     }
 
     /// Half of a sign-in, for whoever knew the password with this hash.
     async fn halve(
         &self,
-        employee: EmployeeKey,
         hash: String,
-        trial: Trial,
         has_device: bool,
-        visitor: &Visitor,
-    ) -> Result<Halved, Error> {
+        Counted(trial): Counted,
+        knock: &Knock,
+    ) -> Result<HalfSignIn, Error> {
         let (now, token) = (self.clock.now(), Secret::<Half>::generate(&self.entropy)?);
-        let expires_at = now + HALF;
-        let notice = self.notice(&employee, Subject::PasswordUsed, now, visitor)?;
+        let (employee, expires_at) = (knock.employee.clone(), now + HALF);
+        let notice = self.notice(&employee, Subject::PasswordUsed, now, &knock.visitor)?;
         let half = HalfSession { digest: token.digest(), employee, created_at: now, expires_at };
         if !self.store.begin_half(half, hash, trial, notice).await? {
             return Err(Refusal::PasswordWrong.into());
         }
         self.noticed.notify_one();
-        Ok(Halved { token, has_device, lifetime: HALF, expires_at })
+        Ok(HalfSignIn { token, has_device, lifetime: HALF, expires_at })
     }
 
-    /// Notes that an agent has signed in with a browser; returns the cookie for it, unless it brought one that is known.
+    /// Notes that an agent has been in a browser, for as long again; returns the cookie for it, which is the one that it
+    /// brought, if any agent's was.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn remember(
         &self,
         agent: &EmployeeKey,
-        kept: Option<Digest>,
-    ) -> Result<Option<(Secret<KnownBrowser>, Duration)>, Error> {
+        kept: Option<Secret<KnownBrowser>>,
+    ) -> Result<(Secret<KnownBrowser>, Duration), Error> {
         let now = self.clock.now();
-        if let Some(kept) = kept
-            && self.store.knows_browser(kept, agent.clone(), now).await?
-        {
-            return Ok(None);
-        }
-        let device = Secret::generate(&self.entropy)?;
-        self.store.know_browser(device.digest(), agent.clone(), now + REMEMBERED).await?;
-        Ok(Some((device, REMEMBERED)))
+        let browser = match kept {
+            Some(kept) if self.store.is_browser_known(kept.digest(), now).await? => kept,
+            _ => Secret::generate(&self.entropy)?,
+        };
+        self.store.know_browser(browser.digest(), agent.clone(), now + REMEMBERED).await?;
+        Ok((browser, REMEMBERED))
+    }
+
+    async fn knows(&self, browser: Digest, agent: &EmployeeKey) -> Result<bool, Error> {
+        Ok(self.store.knows_browser(browser, agent.clone(), self.clock.now()).await?)
     }
 
     /// Somebody's agent record, if it counts.
-    pub(crate) async fn enabled_agent(&self, employee: &EmployeeKey) -> Result<Agent, Error> {
-        let agent = self.store.agent(employee.clone()).await?.filter(|agent| !agent.disabled);
-        Ok(agent.ok_or(Refusal::NotAnAgent)?)
+    pub(crate) async fn agent(&self, employee: &EmployeeKey) -> Result<Option<Agent>, Error> {
+        Ok(self.store.agent(employee.clone()).await?.filter(|agent| !agent.disabled))
     }
 }

@@ -71,7 +71,13 @@ impl From<Progress> for Kept {
             Err(Error::Refused(refusal)) => Outcome::Refused(refusal),
             Err(Error::Internal(Internal::Platform(_))) => Outcome::Failed { platform: true },
             Err(Error::Internal(Internal::Elsewhere { platform })) => Outcome::Failed { platform },
-            Err(Error::Internal(_)) => Outcome::Failed { platform: false },
+            Err(Error::Internal(
+                Internal::Store(_)
+                | Internal::Entropy(_)
+                | Internal::Sealing(_)
+                | Internal::Hashing
+                | Internal::Unopened,
+            )) => Outcome::Failed { platform: false },
         });
         Self { since: progress.since, identity: progress.identity, outcome }
     }

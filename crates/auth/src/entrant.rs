@@ -46,9 +46,9 @@ impl Entrant {
         }
     }
 
-    /// Whether the platform vouched for them.
-    pub(crate) fn is_proven(&self) -> bool {
-        matches!(self, Self::Whole(holder) if holder.session().proven)
+    /// Whether the platform vouched for them, in the session whose token they show.
+    pub(crate) fn is_vouched_for(&self) -> bool {
+        matches!(self, Self::Whole(holder) if holder.session().is_vouched_for())
     }
 }
 
@@ -95,24 +95,24 @@ impl Auth {
         }
     }
 
-    /// Whether half a sign-in can lead anywhere: should the roles that are left be none, nothing is to be done for it that
-    /// cannot be undone.
-    pub(crate) async fn may_complete(&self, half: &Halfway, proven: bool) -> Result<(), Error> {
-        let proven = Proven::ByPassword { half: half.digest, device_proven: proven };
+    /// Whether somebody half-way in will have a role, asked before anything is used up for it.
+    pub(crate) async fn has_role(&self, entrant: &Entrant, device_proven: bool) -> Result<(), Error> {
+        let Entrant::Half(half) = entrant else { return Ok(()) };
+        let proven = Proven::ByPassword { half: half.digest, device_proven };
         let prospects = self.prospects(&half.person, LoginMethod::Password, &proven).await?;
         if prospects.roles.is_empty() { Err(Refusal::NoRole.into()) } else { Ok(()) }
     }
 
     /// Makes a whole sign-in of half a one, now that the other half was shown.
-    pub(crate) async fn complete(&self, half: &Halfway, proven: bool, visitor: &Visitor) -> Result<SignedIn, Error> {
-        self.sign_in(Admission {
-            employee: &half.person.key,
-            role: None,
-            method: LoginMethod::Password,
-            proven: Proven::ByPassword { half: half.digest, device_proven: proven },
-            source: Some(LoginSource::ItAgent),
-            visitor,
-        })
-        .await
+    pub(crate) async fn complete(
+        &self,
+        half: &Halfway,
+        device_proven: bool,
+        visitor: &Visitor,
+    ) -> Result<SignedIn, Error> {
+        let (employee, method) = (&half.person.key, LoginMethod::Password);
+        let proven = Proven::ByPassword { half: half.digest, device_proven };
+        let source = Some(LoginSource::ItAgent);
+        self.sign_in(Admission { employee, role: None, method, proven, source, visitor }).await
     }
 }

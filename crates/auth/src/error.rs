@@ -4,7 +4,7 @@
 //! platform turn into [`Internal`] by `?` and can never become a refusal.
 
 use deskpass_core::{NoEntropy, Role, Shut, Weakness};
-use deskpass_store::{Ended, StoreError};
+use deskpass_store::{Ended, SealError, StoreError};
 use serde::{Deserialize, Serialize};
 
 /// Why a flow did not succeed.
@@ -75,18 +75,17 @@ pub enum Refusal {
     DeviceBound,
     /// What is to be bound was never set up, is too old, or was replaced.
     #[error("setup over")]
-    SetupOver,
+    DeviceSetupOver,
     /// The password is wrong, or nobody bears that name.
     #[error("password wrong")]
     PasswordWrong,
     /// The agent has no password yet.
     #[error("no password")]
     NoPassword,
-    /// Too many guesses were wrong. Each node knows that by itself.
+    /// Too many guesses were wrong.
     #[error("shut: {0:?}")]
-    #[serde(skip)]
     Shut(Shut),
-    /// The new password is too easy to guess. Only whoever chose it is told.
+    /// The new password is too easy to guess. Nobody leaves that for another node to tell.
     #[error("weak password: {0:?}")]
     #[serde(skip)]
     Weak(Weakness),
@@ -101,7 +100,7 @@ pub enum Refusal {
     OldPasswordWrong,
     /// The code for setting a password is wrong, used or too old.
     #[error("setup code not good")]
-    SetupCode,
+    SetupCodeWrong,
     /// A first password needs more than this session says.
     #[error("not proven")]
     NotProven,
@@ -114,6 +113,9 @@ pub enum Refusal {
     /// It is for agents.
     #[error("not an agent")]
     NotAnAgent,
+    /// There is no such agent.
+    #[error("no such agent")]
+    NoSuchAgent,
     /// It is for another active role.
     #[error("not permitted")]
     NotPermitted,
@@ -172,6 +174,9 @@ pub enum Internal {
     /// There is no randomness to make a secret of.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
+    /// A secret could not be sealed.
+    #[error(transparent)]
+    Sealing(#[from] SealError),
     /// A password could not be hashed.
     #[error("a password could not be hashed")]
     Hashing,
@@ -190,6 +195,12 @@ impl From<StoreError> for Error {
 
 impl From<deskpass_wecom::Error> for Error {
     fn from(error: deskpass_wecom::Error) -> Self {
+        Self::Internal(error.into())
+    }
+}
+
+impl From<SealError> for Error {
+    fn from(error: SealError) -> Self {
         Self::Internal(error.into())
     }
 }

@@ -5,16 +5,18 @@ use std::io;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use deskpass_core::{Digest, EmployeeKey, Entropy, Seed, SpareCode};
-use deskpass_store::{Seal, SealError};
+use deskpass_store::Seal;
 
-use crate::hasher::{Hasher, Turn};
-use crate::{Error, Internal, Refusal};
+use crate::hasher::{Hasher, Rank, Turn};
+use crate::{Auth, Error, Internal, Refusal};
 
 /// Hashes, seals and marks what agents prove themselves with. A stolen database is of no use without it.
 #[derive(Debug)]
 pub struct Locker {
     hasher: Hasher,
     seeds: Seal,
+    /// Tells this key from others.
+    checks: Seal,
     /// Marks spare codes.
     spare: Digest,
 }
@@ -28,13 +30,14 @@ impl Locker {
         Ok(Self {
             hasher: Hasher::start(key)?,
             seeds: Seal::new(key, "deskpass one-time-password devices", entropy),
+            checks: Seal::new(key, "deskpass key check", entropy),
             spare: Digest::of(&[b"deskpass spare codes", key]),
         })
     }
 
     /// A place in the line of passwords to be hashed.
-    pub(crate) fn turn(&self) -> Result<Turn, Refusal> {
-        self.hasher.turn().ok_or(Refusal::Busy)
+    pub(crate) fn turn(&self, rank: Rank) -> Result<Turn, Refusal> {
+        self.hasher.turn(rank).ok_or(Refusal::Busy)
     }
 
     /// What is kept of a spare code.
@@ -44,11 +47,17 @@ impl Locker {
 
     /// A device's secret, closed for everyone but its agent.
     pub(crate) fn close(&self, seed: &Seed, owner: &EmployeeKey) -> Result<String, Error> {
-        let closed = self.seeds.close(&name(owner), seed.bytes()).map_err(|error| match error {
-            SealError::NoEntropy(none) => Internal::Entropy(none),
-            SealError::TooLong => Internal::Unopened,
-        })?;
-        Ok(URL_SAFE_NO_PAD.encode(closed))
+        Ok(URL_SAFE_NO_PAD.encode(self.seeds.close(&name(owner), seed.bytes())?))
+    }
+
+    /// Something by which this key can be told from others.
+    fn check(&self) -> Result<String, Error> {
+        Ok(URL_SAFE_NO_PAD.encode(self.checks.close(CHECK, CHECK.as_bytes())?))
+    }
+
+    /// Whether somebody with this key left that.
+    fn left(&self, check: &str) -> bool {
+        URL_SAFE_NO_PAD.decode(check).is_ok_and(|closed| self.checks.open(CHECK, &closed).is_some())
     }
 
     /// A device's secret.
@@ -56,6 +65,27 @@ impl Locker {
         let closed = URL_SAFE_NO_PAD.decode(closed).ok();
         let seed = closed.and_then(|closed| self.seeds.open(&name(owner), &closed)?.try_into().ok());
         Ok(seed.map(Seed::from_bytes).ok_or(Internal::Unopened)?)
+    }
+}
+
+/// What the key is told by.
+const CHECK: &str = "the key is the same";
+
+impl Auth {
+    /// Whether the key is the one that agents' secrets were made with. Where there are none, it is from then on.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn knows_key(&self) -> Result<bool, Error> {
+        let before = self.store.key_check().await?;
+        if before.as_deref().is_some_and(|check| self.locker.left(check)) {
+            return Ok(true);
+        }
+        if before.is_some() && self.store.keeps_secrets().await? {
+            return Ok(false);
+        }
+        self.store.keep_key_check(self.locker.check()?, before).await?;
+        Ok(self.store.key_check().await?.is_some_and(|check| self.locker.left(&check)))
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use deskpass_core::{
     Access, Digest, EmployeeKey, Identified, LoginMethod, LoginSource, NoEntropy, Person, Role, Roles, Secret, Session,
-    Shown, Timestamp, Visitor,
+    Shown, Timestamp, Visitor, Vouched,
 };
 use deskpass_store::{Beginning, Birth, Event, Grounds, LogEntry, Member};
 
@@ -17,7 +17,7 @@ pub(crate) struct Admission<'a> {
     /// The role to begin with; otherwise the highest one held.
     pub(crate) role: Option<&'a str>,
     pub(crate) method: LoginMethod,
-    /// Whether the platform vouched for them, and with which proof, should it be one that is used up.
+    /// What stands behind their word that they are who they are.
     pub(crate) proven: Proven,
     /// The client; without one, that of the role they begin with.
     pub(crate) source: Option<LoginSource>,
@@ -45,11 +45,11 @@ pub(crate) enum Proven {
 }
 
 impl Proven {
-    fn is_proven(&self) -> bool {
+    fn vouched(&self) -> Vouched {
         match self {
-            Self::No => false,
-            Self::Directly | Self::Through(_) | Self::By(_) => true,
-            Self::ByPassword { device_proven, .. } => *device_proven,
+            Self::Directly | Self::ByPassword { device_proven: true, .. } => Vouched::Directly,
+            Self::Through(_) | Self::By(_) => Vouched::Through,
+            Self::No | Self::ByPassword { device_proven: false, .. } => Vouched::Nobody,
         }
     }
 
@@ -147,12 +147,15 @@ impl Auth {
         method: LoginMethod,
         proven: &Proven,
     ) -> Result<Prospects, Error> {
+        let admitted = |lent| self.policy.admitted(method, proven.vouched(), lent, person.roles);
+        if !admitted(None).is_empty() {
+            return Ok(Prospects { roles: admitted(None), lent: None });
+        }
         let lent = self.lent(person, proven).await?;
-        let role = lent.map(|lent| lent.role);
-        Ok(Prospects { roles: self.policy.admitted(method, proven.is_proven(), role, person.roles), lent })
+        Ok(Prospects { roles: admitted(lent.map(|lent| lent.role)), lent })
     }
 
-    /// The role that is lent to somebody whom nobody gave one: that of their agent record, else the usual one, should the
+    /// The role that is lent to somebody who would have none: that of their agent record, else the usual one, should the
     /// platform vouch for them.
     async fn lent(&self, person: &Person, proven: &Proven) -> Result<Option<Lent>, Error> {
         let usual = match proven {
@@ -160,9 +163,6 @@ impl Auth {
             Proven::ByPassword { .. } => None,
             Proven::No | Proven::By(_) => return Ok(None),
         };
-        if !person.roles.is_empty() {
-            return Ok(None);
-        }
         let by_record = self.store.agent_role(person.key.clone()).await?;
         let usual = usual.map(|role| Lent { role, by_record: false });
         Ok(by_record.map(|role| Lent { role, by_record: true }).or(usual))
@@ -174,7 +174,7 @@ impl Auth {
             employee: person.key.clone(),
             current_role: role,
             method: admission.method,
-            proven: admission.proven.is_proven(),
+            vouched: admission.proven.vouched(),
             lent: lent.map(|lent| lent.role),
             source: admission.source.unwrap_or(LoginSource::of(role)),
             created_at: now,
@@ -205,6 +205,11 @@ impl Auth {
         })
     }
 
+    /// The name of a record that is kept in the order of time.
+    pub(crate) fn record_id(&self, at: Timestamp) -> Result<String, NoEntropy> {
+        Ok(format!("{:012x}{:020x}", at.millis(), u128::from_be_bytes(self.entropy.bytes()?) >> 48))
+    }
+
     pub(crate) fn entry(
         &self,
         event: Event,
@@ -213,7 +218,7 @@ impl Auth {
         visitor: &Visitor,
     ) -> Result<LogEntry, NoEntropy> {
         Ok(LogEntry {
-            id: format!("{:012x}{:020x}", at.millis(), u128::from_be_bytes(self.entropy.bytes()?) >> 48),
+            id: self.record_id(at)?,
             at,
             event,
             employee: session.employee.clone(),

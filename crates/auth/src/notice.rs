@@ -4,15 +4,18 @@ use std::time::Duration;
 
 use deskpass_core::{EmployeeKey, NoEntropy, Timestamp, Visitor};
 use deskpass_store::{Notice, Subject};
-use deskpass_wecom::Error as PlatformError;
-use deskpass_wecom::errcode::{Actor, meaning};
 
 use crate::{Auth, Error};
 
-/// How long after a try the next one may be made, by this node or another.
+/// How long one is left to whoever took it up, and the first pause after a try.
 const PAUSE: Duration = Duration::from_mins(1);
+/// How often the pause doubles: to an hour.
+const DOUBLED: u32 = 6;
 /// How old a notice may get before it is no use telling.
 const STALE: Duration = Duration::from_hours(24);
+/// What the platform says that it will say tomorrow, too: about the recipient, the message or the application's id. Anything
+/// else may pass; above all what keeps everybody from signing in, which is when passwords are used.
+const NEVER: [i64; 9] = [40003, 40008, 40056, 41011, 44004, 45002, 60111, 81013, 82001];
 /// How many are delivered in one go: no more than can be tried within the pause, however slow the platform is. Otherwise
 /// another node would deliver the last of them, too.
 const BATCH: i64 = 10;
@@ -25,7 +28,7 @@ impl Auth {
         at: Timestamp,
         visitor: &Visitor,
     ) -> Result<Notice, NoEntropy> {
-        let id = format!("{:032x}", u128::from_be_bytes(self.entropy.bytes()?));
+        let id = self.record_id(at)?;
         let (employee, address) = (employee.clone(), visitor.address.decided.to_string());
         Ok(Notice { id, employee, subject, address, at, tries: 0 })
     }
@@ -41,6 +44,9 @@ impl Auth {
         for notice in due {
             if self.is_settled(&notice, write(&notice)).await {
                 self.store.drop_notice(notice.id).await?;
+            } else {
+                let doubled = u32::try_from(notice.tries).unwrap_or(DOUBLED).min(DOUBLED);
+                self.store.put_off_notice(notice.id, now + PAUSE * 2_u32.pow(doubled)).await?;
             }
         }
         Ok(count)
@@ -55,13 +61,8 @@ impl Auth {
         }
         match self.platform.notify(employee.id(), &text).await {
             Ok(()) => true,
-            // The same would be said tomorrow, unless the platform is merely busy.
-            Err(PlatformError::Refused { errcode, .. }) if meaning(errcode).actor != Actor::Nobody => {
-                tracing::warn!(
-                    ?employee,
-                    errcode,
-                    "the platform does not tell an agent what happened to their account"
-                );
+            Err(error) if error.errcode().is_some_and(|errcode| NEVER.contains(&errcode)) => {
+                tracing::warn!(?employee, %error, "the platform does not tell an agent what happened to their account");
                 true
             }
             Err(error) => {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use deskpass_core::{OneTimeCode, Seed, SpareCode, Step, Timestamp, Visitor};
-use deskpass_store::{Agent, Binding, Device, Subject, Trial};
+use deskpass_core::{EmployeeKey, OneTimeCode, Seed, SpareCode, Step, Timestamp, Visitor};
+use deskpass_store::{Agent, Binding, Device, Subject, Trial, UsedStep};
 
 use crate::{Auth, Caller, Entrant, Error, Refusal, SignedIn};
 
@@ -15,13 +15,23 @@ const RECOVERY_CODES: usize = 10;
 /// How things stand with somebody's device.
 #[derive(Debug)]
 pub struct DeviceStatus {
-    /// Their agent record; without one, there is nothing to bind a device to.
-    pub agent: Option<Agent>,
+    /// Whether they are an agent: otherwise there is nothing to bind a device to.
+    pub is_agent: bool,
+    /// When the device was bound, if one is.
+    pub bound_at: Option<Timestamp>,
+    /// When it showed a code last.
+    pub verified_at: Option<Timestamp>,
+    /// Whether the platform vouched for whoever has it: otherwise it does not lead to the role of an administrator.
+    pub proven: bool,
+    /// How many codes stand in for it.
+    pub recovery_codes: usize,
+    /// Whether they have a password.
+    pub has_password: bool,
 }
 
 /// A device about to be bound.
 #[derive(Debug)]
-pub struct Setup {
+pub struct DeviceSetup {
     /// What it is to know.
     pub seed: Seed,
     /// How long there is to bind it.
@@ -30,7 +40,7 @@ pub struct Setup {
 
 /// A device that was bound.
 #[derive(Debug)]
-pub struct Bound {
+pub struct BoundDevice {
     /// What stands in for it when it is lost: told once.
     pub recovery_codes: Vec<SpareCode>,
     /// When.
@@ -39,23 +49,28 @@ pub struct Bound {
     pub signed_in: Option<SignedIn>,
 }
 
+/// A code that somebody brought for an operation of high risk, to be taken when everything else is good.
+#[derive(Debug)]
+#[must_use]
+pub struct FreshCode {
+    agent: EmployeeKey,
+    device: Device,
+    code: OneTimeCode,
+    vouched: bool,
+}
+
 /// What somebody shows for a one-time password.
 enum Shown {
     Code(OneTimeCode),
-    Spare(SpareCode),
-}
-
-/// What may stand in for a device.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Instead {
-    RecoveryCode,
-    Nothing,
+    /// Stands in for the device.
+    Recovery(SpareCode),
 }
 
 impl Shown {
-    fn read(text: &str, instead: Instead) -> Option<Self> {
-        let spare = || SpareCode::parse(text).filter(|_| instead == Instead::RecoveryCode).map(Self::Spare);
-        OneTimeCode::parse(text).map(Self::Code).or_else(spare)
+    /// What cannot be a code is no guess at one.
+    fn read(text: &str) -> Result<Self, Refusal> {
+        let recovery = || SpareCode::parse(text).map(Self::Recovery);
+        OneTimeCode::parse(text).map(Self::Code).or_else(recovery).ok_or(Refusal::OtpWrong)
     }
 }
 
@@ -65,66 +80,64 @@ impl Auth {
     /// # Errors
     /// When the store fails.
     pub async fn device_status(&self, entrant: &Entrant) -> Result<DeviceStatus, Error> {
-        let agent = self.store.agent(entrant.employee().clone()).await?;
-        Ok(DeviceStatus { agent: agent.filter(|agent| !agent.disabled) })
-    }
-
-    /// Whether the key that devices' secrets are sealed with is the right one, as far as there is a device to tell by.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn opens_devices(&self) -> Result<bool, Error> {
-        let newest = self.store.newest_device().await?;
-        Ok(newest.is_none_or(|(owner, sealed)| self.locker.open(&sealed, &owner).is_ok()))
+        let agent = self.agent(entrant.employee()).await?;
+        let device = agent.as_ref().and_then(|agent| agent.device.as_ref());
+        Ok(DeviceStatus {
+            is_agent: agent.is_some(),
+            bound_at: device.map(|device| device.bound_at),
+            verified_at: device.and_then(|device| device.verified_at),
+            proven: device.is_some_and(|device| device.proven),
+            recovery_codes: agent.as_ref().map_or(0, |agent| agent.recovery_codes),
+            has_password: agent.as_ref().is_some_and(|agent| agent.password.is_some()),
+        })
     }
 
     /// Makes a secret for a device to be bound.
     ///
     /// # Errors
     /// When one is bound already, or they are no agent.
-    pub async fn set_up_device(&self, entrant: &Entrant) -> Result<Setup, Error> {
-        let agent = self.enabled_agent(entrant.employee()).await?;
-        if agent.device.is_some() {
-            return Err(Refusal::DeviceBound.into());
-        }
+    pub async fn set_up_device(&self, entrant: &Entrant) -> Result<DeviceSetup, Error> {
+        let agent = self.agent_without_device(entrant).await?;
         let seed = Seed::generate(&self.entropy)?;
         let (closed, until) = (self.locker.close(&seed, &agent.key)?, self.clock.now() + SETUP);
         if !self.store.begin_device(agent.key, closed, until).await? {
             return Err(Refusal::DeviceBound.into());
         }
-        Ok(Setup { seed, lifetime: SETUP })
+        Ok(DeviceSetup { seed, lifetime: SETUP })
     }
 
     /// Binds the device that shows this code; whoever was half-way in is in.
     ///
     /// # Errors
     /// When the code is wrong, nothing was set up, or a device is bound already.
-    pub async fn bind_device(&self, entrant: &Entrant, code: &str, visitor: &Visitor) -> Result<Bound, Error> {
-        let agent = self.enabled_agent(entrant.employee()).await?;
-        if agent.device.is_some() {
-            return Err(Refusal::DeviceBound.into());
-        }
-        let (at, proven) = (self.clock.now(), entrant.is_proven());
-        // The recovery codes are told once, to whoever gets in.
-        if let Entrant::Half(half) = entrant {
-            self.may_complete(half, proven).await?;
-        }
-        let pending = agent.pending.filter(|pending| at < pending.until).ok_or(Refusal::SetupOver)?;
-        let code = OneTimeCode::parse(code).ok_or(Refusal::OtpWrong)?;
-        self.guess(&agent.key, Trial::Otp).await?;
-        let seed = self.locker.open(&pending.sealed, &agent.key)?;
-        let step = seed.step_of(code, at, Step::NEVER).ok_or(Refusal::OtpWrong)?;
+    pub async fn bind_device(&self, entrant: &Entrant, code: &str, visitor: &Visitor) -> Result<BoundDevice, Error> {
+        let (agent, at) = (self.agent_without_device(entrant).await?, self.clock.now());
+        let pending = agent.pending.filter(|pending| at < pending.until).ok_or(Refusal::DeviceSetupOver)?;
+        let proven = entrant.is_vouched_for();
+        self.has_role(entrant, proven).await?;
+        // No guess: whoever asks was told the secret, or could be told another.
+        let (code, seed) = (OneTimeCode::parse(code), self.locker.open(&pending.sealed, &agent.key)?);
+        let step = code.and_then(|code| seed.step_of(code, self.clock.wall(), Step::NEVER)).ok_or(Refusal::OtpWrong)?;
         let recovery_codes = self.recovery_codes()?;
         let marks = recovery_codes.iter().map(|code| self.locker.mark(code, &agent.key)).collect();
         let notice = self.notice(&agent.key, Subject::DeviceBound, at, visitor)?;
-        let (employee, sealed) = (agent.key.clone(), pending.sealed);
+        let (employee, sealed) = (agent.key, pending.sealed);
         let binding = Binding { employee, sealed, step, proven, recovery_codes: marks, at, notice };
         if !self.store.bind_device(binding).await? {
-            return Err(Refusal::SetupOver.into());
+            return Err(Refusal::DeviceSetupOver.into());
         }
         self.noticed.notify_one();
-        let signed_in = self.completed(entrant, proven, visitor).await?;
-        Ok(Bound { recovery_codes, at, signed_in })
+        // The codes are told once, so they are told also to somebody who must sign in again.
+        let signed_in = self.completed(entrant, proven, visitor).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, employee = ?entrant.employee(), "a device was bound, but the sign-in was not completed");
+            None
+        });
+        Ok(BoundDevice { recovery_codes, at, signed_in })
+    }
+
+    async fn agent_without_device(&self, entrant: &Entrant) -> Result<Agent, Error> {
+        let agent = self.agent(entrant.employee()).await?.ok_or(Refusal::NotAnAgent)?;
+        if agent.device.is_some() { Err(Refusal::DeviceBound.into()) } else { Ok(agent) }
     }
 
     fn recovery_codes(&self) -> Result<Vec<SpareCode>, Error> {
@@ -141,8 +154,9 @@ impl Auth {
         code: &str,
         visitor: &Visitor,
     ) -> Result<Option<SignedIn>, Error> {
-        let agent = self.enabled_agent(entrant.employee()).await?;
-        let device = self.take_code(&agent, code, Instead::RecoveryCode).await?;
+        let (agent, device) = self.agent_with_device(entrant).await?;
+        self.has_role(entrant, device.proven).await?;
+        self.take(&agent, &device, Shown::read(code)?, entrant.is_vouched_for()).await?;
         self.completed(entrant, device.proven, visitor).await
     }
 
@@ -151,56 +165,76 @@ impl Auth {
     /// # Errors
     /// When the code is wrong or used, or no device is bound.
     pub async fn unbind_device(&self, entrant: &Entrant, code: &str, visitor: &Visitor) -> Result<(), Error> {
-        let agent = self.enabled_agent(entrant.employee()).await?;
-        self.take_code(&agent, code, Instead::RecoveryCode).await?;
-        let notice = self.notice(&agent.key, Subject::DeviceUnbound, self.clock.now(), visitor)?;
-        if !self.store.unbind_device(agent.key, Some(notice)).await? {
+        let (employee, device) = self.agent_with_device(entrant).await?;
+        self.take(&employee, &device, Shown::read(code)?, false).await?;
+        let notice = self.notice(&employee, Subject::DeviceUnbound, self.clock.now(), visitor)?;
+        if !self.store.unbind_device(employee, Some(notice)).await? {
             return Err(Refusal::NoDevice.into());
         }
         self.noticed.notify_one();
         Ok(())
     }
 
-    /// Whether somebody could show a fresh code at all, and has brought something that may be one.
+    /// Reads what somebody brought for a fresh code of their device. Nothing stands in for the device here.
     ///
     /// # Errors
-    /// When no device is bound, or no code was brought.
-    pub async fn expects_code(&self, caller: &Caller, code: Option<&str>) -> Result<Agent, Error> {
-        let agent = self.store.agent(caller.0.session().employee.clone()).await?;
-        let agent = agent.filter(|agent| !agent.disabled && agent.device.is_some()).ok_or(Refusal::NoDevice)?;
-        if code.is_none() { Err(Refusal::OtpNeeded.into()) } else { Ok(agent) }
+    /// When no device is bound, or nothing was brought that could be a code.
+    pub async fn fresh_code(&self, caller: &Caller, brought: Option<&str>) -> Result<FreshCode, Error> {
+        let agent = self.agent(&caller.0.session().employee).await?.ok_or(Refusal::NoDevice)?;
+        let device = agent.device.ok_or(Refusal::NoDevice)?;
+        let code = OneTimeCode::parse(brought.ok_or(Refusal::OtpNeeded)?).ok_or(Refusal::OtpWrong)?;
+        Ok(FreshCode { agent: agent.key, device, code, vouched: caller.0.session().is_vouched_for() })
     }
 
-    /// Takes a fresh code for an operation of high risk. Nothing stands in for the device here.
+    /// Takes a fresh code.
     ///
     /// # Errors
-    /// When the code is wrong or used.
-    pub async fn take_fresh_code(&self, agent: &Agent, code: &str) -> Result<(), Error> {
-        self.take_code(agent, code, Instead::Nothing).await.map(drop)
+    /// When it is wrong or used.
+    pub async fn take_fresh_code(&self, fresh: FreshCode) -> Result<(), Error> {
+        let FreshCode { agent, device, code, vouched } = fresh;
+        self.take(&agent, &device, Shown::Code(code), vouched).await
     }
 
-    /// Takes a code, which then counts no more, here or on any other node.
-    async fn take_code(&self, agent: &Agent, code: &str, instead: Instead) -> Result<Device, Error> {
-        let device = agent.device.clone().ok_or(Refusal::NoDevice)?;
-        // What cannot be a code is no guess at one.
-        let shown = Shown::read(code, instead).ok_or(Refusal::OtpWrong)?;
-        self.guess(&agent.key, Trial::Otp).await?;
-        let (key, now) = (agent.key.clone(), self.clock.now());
+    async fn agent_with_device(&self, entrant: &Entrant) -> Result<(EmployeeKey, Device), Error> {
+        let agent = self.agent(entrant.employee()).await?.ok_or(Refusal::NotAnAgent)?;
+        Ok((agent.key, agent.device.ok_or(Refusal::NoDevice)?))
+    }
+
+    /// Takes a code, which then counts no more, here or on any other node. A device that shows one where the platform
+    /// vouches for its owner is theirs from then on, whoever bound it.
+    async fn take(&self, agent: &EmployeeKey, device: &Device, shown: Shown, vouched: bool) -> Result<(), Error> {
         let taken = match shown {
-            Shown::Code(code) => match self.locker.open(&device.sealed, &key)?.step_of(code, now, device.step) {
-                Some(step) => self.store.use_step(key, device.sealed.clone(), step, now).await?,
-                None => false,
-            },
-            Shown::Spare(code) => {
-                let mark = self.locker.mark(&code, &key);
-                self.store.use_recovery_code(key, mark, now).await?
+            Shown::Code(code) => self.take_step(agent, device, code, vouched).await?,
+            Shown::Recovery(code) => {
+                let _counted = self.guess(agent, Trial::Otp).await?;
+                self.store.use_recovery_code(agent.clone(), self.locker.mark(&code, agent), self.clock.now()).await?
             }
         };
         if !taken {
-            tracing::info!(employee = ?agent.key, "a one-time password was refused");
+            tracing::info!(employee = ?agent, "a one-time password was refused");
             return Err(Refusal::OtpWrong.into());
         }
-        Ok(device)
+        Ok(())
+    }
+
+    async fn take_step(
+        &self,
+        agent: &EmployeeKey,
+        device: &Device,
+        code: OneTimeCode,
+        vouched: bool,
+    ) -> Result<bool, Error> {
+        let (seed, wall) = (self.locker.open(&device.sealed, agent)?, self.clock.wall());
+        let step = seed.step_of(code, wall, device.step);
+        if step.is_none() && seed.step_of(code, wall, Step::NEVER).is_some() {
+            // Right, and used before: a double click, and nothing that anybody learns from.
+            return Ok(false);
+        }
+        let _counted = self.guess(agent, Trial::Otp).await?;
+        let Some(step) = step else { return Ok(false) };
+        let used =
+            UsedStep { employee: agent.clone(), sealed: device.sealed.clone(), step, at: self.clock.now(), vouched };
+        Ok(self.store.use_step(used).await?)
     }
 
     async fn completed(&self, entrant: &Entrant, proven: bool, visitor: &Visitor) -> Result<Option<SignedIn>, Error> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deskpass_core::{CorpId, LoginMethod, Networks, Role, Roles};
+use deskpass_core::{CorpId, LoginMethod, Networks, Role, Roles, Vouched};
 
 /// The rules of this desk.
 #[derive(Clone, Debug)]
@@ -56,9 +56,9 @@ pub enum BindPolicy {
 
 impl Policy {
     /// The roles that count in a session that began so, out of those its person holds and the one that was lent to them.
-    pub(crate) fn admitted(&self, method: LoginMethod, proven: bool, lent: Option<Role>, held: Roles) -> Roles {
+    pub(crate) fn admitted(&self, method: LoginMethod, vouched: Vouched, lent: Option<Role>, held: Roles) -> Roles {
         let held = lent.map_or(held, |lent| held.with(lent));
-        match (method, proven, &self.bind) {
+        match (method, vouched.is_anybodys(), &self.bind) {
             // Whoever has somebody's password can bind a device of their own to it. That must not lead to the top either,
             // unless the platform vouched for whoever bound it.
             (LoginMethod::Password, false, _) if !self.agents.trusting => held.without(Role::Admin),

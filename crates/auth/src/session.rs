@@ -72,7 +72,7 @@ impl Auth {
         if person.disabled {
             return Err(problem(TokenProblem::Ended(Ended::Disabled)));
         }
-        let roles = self.policy.admitted(session.method, session.proven, session.lent, person.roles);
+        let roles = self.policy.admitted(session.method, session.vouched, session.lent, person.roles);
         Ok(Holder { digest, standing, roles, remaining })
     }
 

@@ -24,12 +24,12 @@ fn letter(bits: u64) -> char {
 pub(crate) fn decode<const LENGTH: usize>(letters: impl Iterator<Item = char>) -> Option<[u8; LENGTH]> {
     let values = letters.map(value).collect::<Option<Vec<_>>>()?;
     let (groups, rest) = values.as_chunks::<8>();
-    let bytes: Vec<u8> = groups.iter().flat_map(bytes).collect();
+    let bytes: Vec<u8> = groups.iter().copied().flat_map(bytes).collect();
     rest.is_empty().then(|| bytes.try_into().ok()).flatten()
 }
 
 /// The five bytes of eight letters.
-fn bytes(group: &[u8; 8]) -> impl Iterator<Item = u8> + use<> {
+fn bytes(group: [u8; 8]) -> impl Iterator<Item = u8> + use<> {
     let bits = group.iter().fold(0u64, |bits, value| bits << 5 | u64::from(*value));
     bits.to_be_bytes().into_iter().skip(3)
 }

@@ -85,6 +85,16 @@ impl Clock {
         }
     }
 
+    /// The time that other people's clocks show: the machine's, which may be set forwards and back. For what is agreed with
+    /// a device that has a clock of its own, and for nothing that must not be revived.
+    #[must_use]
+    pub fn wall(&self) -> Timestamp {
+        match &*self.0 {
+            Source::Steady { .. } => wall(),
+            Source::Wound(_) => self.now(),
+        }
+    }
+
     /// Moves a hand-wound clock forward; a steady one does not care.
     pub fn wind(&self, by: Duration) {
         if let Source::Wound(at) = &*self.0 {
@@ -129,7 +139,7 @@ mod tests {
         assert_eq!(clock.now(), clock.clone().now());
         clock.wind(Duration::from_secs(2));
         assert_eq!(clock.now().millis(), 3_000);
-        assert_eq!(clock.follow_wall(), 0);
+        assert_eq!((clock.follow_wall(), clock.wall()), (0, clock.now()));
     }
 
     #[test]
@@ -141,6 +151,7 @@ mod tests {
         // The machine is a day behind, and we do not go back for it.
         assert!(clock.follow_wall() < -23 * 3_600_000);
         assert!(clock.now() >= before);
+        assert!(clock.wall() < tomorrow, "but can tell what others' clocks show");
     }
 
     #[test]

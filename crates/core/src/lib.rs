@@ -31,7 +31,7 @@ pub use network::{ClientAddress, Networks, counted_as};
 pub use password::{Password, Weakness, weakness};
 pub use role::{Role, Roles};
 pub use secret::{Digest, Malformed, Sealed, Secret, exposed};
-pub use session::Session;
+pub use session::{Session, Vouched};
 pub use spare::SpareCode;
 pub use ticket::{Asked, Claim, OutOfStep, REPEATS, Shown, SignIn, Stage};
 pub use totp::{OneTimeCode, Seed, Step};

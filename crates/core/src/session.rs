@@ -14,8 +14,8 @@ pub struct Session {
     pub current_role: Role,
     /// How they signed in.
     pub method: LoginMethod,
-    /// Whether the platform vouched for who they are.
-    pub proven: bool,
+    /// Whose word stood behind who they are.
+    pub vouched: Vouched,
     /// The role that was lent to them for this session, since nobody had given them one when it began.
     pub lent: Option<Role>,
     /// Which client they signed in to.
@@ -26,7 +26,53 @@ pub struct Session {
     pub expires_at: Timestamp,
 }
 
+/// Whose word stands behind who somebody is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vouched {
+    /// Nobody's.
+    Nobody,
+    /// The platform's, about themself.
+    Directly,
+    /// The platform's, about somebody who may act as them.
+    Through,
+}
+
+impl Vouched {
+    /// The number in the records.
+    #[must_use]
+    pub const fn number(self) -> i64 {
+        match self {
+            Self::Nobody => 0,
+            Self::Directly => 1,
+            Self::Through => 2,
+        }
+    }
+
+    /// What a number in the records says; one that says nothing is nobody's word.
+    #[must_use]
+    pub const fn from_number(number: i64) -> Self {
+        match number {
+            1 => Self::Directly,
+            2 => Self::Through,
+            _ => Self::Nobody,
+        }
+    }
+
+    /// Whether it is anybody's at all.
+    #[must_use]
+    pub fn is_anybodys(self) -> bool {
+        self != Self::Nobody
+    }
+}
+
 impl Session {
+    /// Whether the platform itself named this very person when it began: not somebody who may act as them for a while, nor
+    /// a device that they once bound.
+    #[must_use]
+    pub fn is_vouched_for(&self) -> bool {
+        self.vouched == Vouched::Directly && self.method != LoginMethod::Password
+    }
+
     /// How long it has still to live; `None` once it has ended.
     #[must_use]
     pub fn remaining(&self, now: Timestamp) -> Option<Duration> {
@@ -43,12 +89,24 @@ mod tests {
             employee: EmployeeKey::from_parts("ww", "user01"),
             current_role: Role::User,
             method: LoginMethod::Dev,
-            proven: false,
+            vouched: Vouched::Nobody,
             lent: None,
             source: LoginSource::H5,
             created_at: Timestamp::from_millis(0),
             expires_at: Timestamp::from_millis(1_000),
         }
+    }
+
+    #[test]
+    fn only_the_platforms_own_word_about_this_very_person_counts() {
+        for vouched in [Vouched::Nobody, Vouched::Directly, Vouched::Through] {
+            assert_eq!(Vouched::from_number(vouched.number()), vouched);
+            for method in [LoginMethod::Qrcode, LoginMethod::Oauth2, LoginMethod::Bind, LoginMethod::Password] {
+                let counts = vouched == Vouched::Directly && method != LoginMethod::Password;
+                assert_eq!(Session { method, vouched, ..session() }.is_vouched_for(), counts, "{vouched:?} {method:?}");
+            }
+        }
+        assert_eq!([-1, 3, i64::MAX].map(Vouched::from_number), [Vouched::Nobody; 3]);
     }
 
     #[test]

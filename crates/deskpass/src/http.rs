@@ -16,9 +16,11 @@ mod health;
 mod landing;
 mod language;
 mod limit;
+mod login;
 mod oauth;
 mod otp;
 mod page;
+mod password;
 mod picture;
 mod qr;
 mod query;
@@ -111,41 +113,41 @@ pub fn routes() -> Vec<Route> {
     const GET: Method = Method::GET;
     const POST: Method = Method::POST;
     let mut table = vec![
-        Route::new(GET,  "/api/auth/qrcode",          Anyone,    QrCode,     ["QR code failed", "二维码生成失败"],                  qr::qrcode).leaving_traces(),
-        Route::new(GET,  "/api/auth/scan/status",     Anyone,    ScanStatus, ["Scan status failed", "扫码状态查询失败"],            qr::status).leaving_traces(),
-        Route::new(GET,  "/api/auth/scan/events",     Anyone,    ScanStatus, ["Scan events failed", "扫码事件推送失败"],            qr::events).leaving_traces(),
-        Route::new(POST, "/api/auth/scan/request",    Anyone,    SignIn,     ["Reading the scan failed", "读取扫码请求失败"],       qr::request),
-        Route::new(POST, "/api/auth/scan/confirm",    Anyone,    SignIn,     ["Confirming failed", "确认登录失败"],                 qr::confirm),
-        Route::new(POST, "/api/auth/scan/cancel",     Anyone,    SignIn,     ["Cancelling failed", "取消登录失败"],                 qr::cancel),
-        Route::new(GET,  "/api/auth/oauth2/url",      Anyone,    OauthUrl,   ["Authorization address failed", "生成授权地址失败"],  oauth::url).leaving_traces(),
-        Route::new(GET,  redirect::CALLBACK,          Anyone,    SignIn,     ["Sign-in failed", "登录失败"],                        oauth::callback).leaving_traces(),
-        Route::new(POST, "/api/auth/oauth2/pending",  Anyone,    SignIn,     ["Reading the sign-in failed", "读取登录请求失败"],    oauth::pending),
-        Route::new(POST, "/api/auth/oauth2/continue", Anyone,    SignIn,     ["Sign-in failed", "登录失败"],                        oauth::proceed),
-        Route::new(POST, "/api/auth/verify",          Anyone,    Verify,     ["Token verification failed", "令牌校验失败"],         session::verify),
-        Route::new(POST, "/api/auth/logout",          Entrant,   Free,       ["Logout failed", "退出登录失败"],                     session::logout),
-        Route::new(GET,  "/api/auth/me",              Caller,    Free,       ["Reading the current user failed", "获取当前用户失败"], session::me),
-        Route::new(POST, "/api/auth/switch-role",     Holder,    Free,       ["Role switch failed", "切换角色失败"],                session::switch_role),
-        Route::new(POST, "/api/auth/bind",            Anyone,    Bind,       ["Binding failed", "绑定失败"],                        bind::bind),
-        Route::new(GET,  "/api/auth/otp-status",      Entrant,   Otp,        ["Reading the device failed", "获取一次性密码设备失败"], otp::status),
-        Route::new(POST, "/api/auth/otp-setup",       Entrant,   Otp,        ["Setting up the device failed", "设置一次性密码设备失败"], otp::setup),
-        Route::new(POST, "/api/auth/otp-bind",        Entrant,   Otp,        ["Binding the device failed", "绑定一次性密码设备失败"], otp::bind),
-        Route::new(POST, "/api/auth/otp-verify",      Entrant,   Otp,        ["One-time password failed", "一次性密码校验失败"],   otp::verify),
-        Route::new(POST, "/api/auth/otp-unbind",      Entrant,   Otp,        ["Unbinding the device failed", "解绑一次性密码设备失败"], otp::unbind),
-        Route::new(POST, "/api/agents/login",         Anyone,    AgentsLogin, ["Agent sign-in failed", "坐席登录失败"],             agent::login),
-        Route::new(POST, "/api/agents/password",      Caller,    AgentsLogin, ["Setting the password failed", "设置密码失败"],      agent::password),
-        Route::new(POST, "/api/agents/password/setup", Anyone,   AgentsLogin, ["Setting the password failed", "设置密码失败"],      agent::first_password),
-        Route::new(POST, "/api/admin/agents/{employee_id}/unlock",         HighRisk, Free, ["Unlocking failed", "解锁失败"],                   admin::unlock),
+        Route::new(GET,  "/api/auth/qrcode",           Anyone,    QrCode,      ["QR code failed", "二维码生成失败"],                       qr::qrcode).leaving_traces(),
+        Route::new(GET,  "/api/auth/scan/status",      Anyone,    ScanStatus,  ["Scan status failed", "扫码状态查询失败"],                 qr::status).leaving_traces(),
+        Route::new(GET,  "/api/auth/scan/events",      Anyone,    ScanStatus,  ["Scan events failed", "扫码事件推送失败"],                 qr::events).leaving_traces(),
+        Route::new(POST, "/api/auth/scan/request",     Anyone,    SignIn,      ["Reading the scan failed", "读取扫码请求失败"],            qr::request),
+        Route::new(POST, "/api/auth/scan/confirm",     Anyone,    SignIn,      ["Confirming failed", "确认登录失败"],                      qr::confirm),
+        Route::new(POST, "/api/auth/scan/cancel",      Anyone,    SignIn,      ["Cancelling failed", "取消登录失败"],                      qr::cancel),
+        Route::new(GET,  "/api/auth/oauth2/url",       Anyone,    OauthUrl,    ["Authorization address failed", "生成授权地址失败"],       oauth::url).leaving_traces(),
+        Route::new(GET,  redirect::CALLBACK,           Anyone,    SignIn,      ["Sign-in failed", "登录失败"],                             oauth::callback).leaving_traces(),
+        Route::new(POST, "/api/auth/oauth2/pending",   Anyone,    SignIn,      ["Reading the sign-in failed", "读取登录请求失败"],         oauth::pending),
+        Route::new(POST, "/api/auth/oauth2/continue",  Anyone,    SignIn,      ["Sign-in failed", "登录失败"],                             oauth::proceed),
+        Route::new(POST, "/api/auth/verify",           Anyone,    Verify,      ["Token verification failed", "令牌校验失败"],              session::verify),
+        Route::new(POST, "/api/auth/logout",           Entrant,   Free,        ["Logout failed", "退出登录失败"],                          session::logout),
+        Route::new(GET,  "/api/auth/me",               Caller,    Free,        ["Reading the current user failed", "获取当前用户失败"],    session::me),
+        Route::new(POST, "/api/auth/switch-role",      Holder,    Free,        ["Role switch failed", "切换角色失败"],                     session::switch_role),
+        Route::new(POST, "/api/auth/bind",             Anyone,    Bind,        ["Binding failed", "绑定失败"],                             bind::bind),
+        Route::new(GET,  "/api/auth/otp-status",       Entrant,   Otp,         ["Reading the device failed", "获取一次性密码设备失败"],    otp::status),
+        Route::new(POST, "/api/auth/otp-setup",        Entrant,   Otp,         ["Setting up the device failed", "设置一次性密码设备失败"], otp::setup),
+        Route::new(POST, "/api/auth/otp-bind",         Entrant,   Otp,         ["Binding the device failed", "绑定一次性密码设备失败"],    otp::bind),
+        Route::new(POST, "/api/auth/otp-verify",       Entrant,   Otp,         ["One-time password failed", "一次性密码校验失败"],         otp::verify),
+        Route::new(POST, "/api/auth/otp-unbind",       Entrant,   Otp,         ["Unbinding the device failed", "解绑一次性密码设备失败"],  otp::unbind),
+        Route::new(POST, "/api/agents/login",          Anyone,    AgentsLogin, ["Agent sign-in failed", "坐席登录失败"],                   agent::login),
+        Route::new(POST, "/api/agents/password",       Caller,    AgentsLogin, ["Setting the password failed", "设置密码失败"],            password::change),
+        Route::new(POST, "/api/agents/password/setup", Anyone,    AgentsLogin, ["Setting the password failed", "设置密码失败"],            password::set_up),
+        Route::new(POST, "/api/admin/agents/{employee_id}/unlock",         HighRisk, Free, ["Unlocking failed", "解锁失败"],                          admin::unlock),
         Route::new(POST, "/api/admin/agents/{employee_id}/reset-otp",      HighRisk, Free, ["Resetting the device failed", "重置一次性密码设备失败"], admin::reset_otp),
-        Route::new(POST, "/api/admin/agents/{employee_id}/reset-password", HighRisk, Free, ["Resetting the password failed", "重置密码失败"],   admin::reset_password),
-        Route::new(GET,  "/api/dev/health",           Developer, Free,       ["Development health failed", "开发健康检查失败"],     dev::health),
-        Route::new(GET,  "/api/dev/users",            Developer, Free,       ["Listing development users failed", "获取开发用户失败"], dev::users),
-        Route::new(POST, "/api/dev/login",            Developer, Free,       ["Development login failed", "开发登录失败"],          dev::login),
-        Route::new(GET,  "/api/ready",                Anyone,    Free,       ["Not ready", "服务未就绪"],                           health::ready),
-        Route::new(GET,  "/api/version",              Anyone,    Free,       ["Reading the version failed", "获取版本失败"],        health::version),
-        Route::new(GET,  "/version",                  Anyone,    Free,       ["Reading the version failed", "获取版本失败"],        health::version),
-        Route::new(GET,  "/healthz",                  Anyone,    Free,       ["Not alive", "服务异常"],                             health::alive),
-        Route::new(GET,  "/metrics",                  Operator,  Free,       ["Reading metrics failed", "获取指标失败"],            health::metrics),
-        Route::new(GET,  "/WW_verify_{file}",         Anyone,    Free,       ["Reading the file failed", "读取文件失败"],           page::verify_file),
+        Route::new(POST, "/api/admin/agents/{employee_id}/reset-password", HighRisk, Free, ["Resetting the password failed", "重置密码失败"],         admin::reset_password),
+        Route::new(GET,  "/api/dev/health",            Developer, Free,        ["Development health failed", "开发健康检查失败"],          dev::health),
+        Route::new(GET,  "/api/dev/users",             Developer, Free,        ["Listing development users failed", "获取开发用户失败"],   dev::users),
+        Route::new(POST, "/api/dev/login",             Developer, Free,        ["Development login failed", "开发登录失败"],               dev::login),
+        Route::new(GET,  "/api/ready",                 Anyone,    Free,        ["Not ready", "服务未就绪"],                                health::ready),
+        Route::new(GET,  "/api/version",               Anyone,    Free,        ["Reading the version failed", "获取版本失败"],             health::version),
+        Route::new(GET,  "/version",                   Anyone,    Free,        ["Reading the version failed", "获取版本失败"],             health::version),
+        Route::new(GET,  "/healthz",                   Anyone,    Free,        ["Not alive", "服务异常"],                                  health::alive),
+        Route::new(GET,  "/metrics",                   Operator,  Free,        ["Reading metrics failed", "获取指标失败"],                 health::metrics),
+        Route::new(GET,  "/WW_verify_{file}",          Anyone,    Free,        ["Reading the file failed", "读取文件失败"],                page::verify_file),
     ];
     for path in ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/", "/assets/{file}"] {
         table.push(Route::new(GET, path, Anyone, Free, ["Reading the page failed", "读取页面失败"], page::page));

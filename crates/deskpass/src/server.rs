@@ -174,15 +174,15 @@ impl Drop for End {
     }
 }
 
-/// A key that was changed would show when agents need their devices most; better now.
+/// A key that was changed would show when agents need their passwords most; better now.
 async fn try_key(desk: Desk) {
-    match desk.auth.opens_devices().await {
+    match desk.auth.knows_key().await {
         Ok(true) => {}
         Ok(false) => tracing::error!(
-            "encryption_key is not the one that agents' devices were bound with: bring that back, or have agents begin anew \
-             with deskpass agent reset-otp and reset-password"
+            "encryption_key is not the one that agents' passwords and devices were kept with: bring that back, or have agents \
+             begin anew with deskpass agent reset-otp and reset-password"
         ),
-        Err(error) => tracing::warn!(%error, "whether encryption_key opens agents' devices cannot be told"),
+        Err(error) => tracing::warn!(%error, "whether encryption_key is the right one cannot be told"),
     }
 }
 

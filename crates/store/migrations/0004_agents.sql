@@ -54,10 +54,11 @@ CREATE INDEX half_session_by_end ON half_session (expires_at);
 
 -- Browsers in which an agent has signed in: their guesses are counted apart, so that strangers cannot use up an agent's.
 CREATE TABLE known_browser (
-    digest        TEXT   NOT NULL PRIMARY KEY,
+    digest        TEXT   NOT NULL,
     corp_id       TEXT   NOT NULL,
     employee_key  TEXT   NOT NULL,
     expires_at    BIGINT NOT NULL,
+    PRIMARY KEY (digest, corp_id, employee_key),
     FOREIGN KEY (corp_id, employee_key) REFERENCES agent (corp_id, employee_key)
 );
 
@@ -77,3 +78,6 @@ CREATE TABLE notice (
 );
 
 CREATE INDEX notice_by_time ON notice (due_at);
+
+-- A fixed text under the key outside the database, to tell whether that is the one it was before.
+ALTER TABLE desk ADD COLUMN key_check TEXT;

@@ -5,7 +5,7 @@ mod begin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, Role, Session, Timestamp};
+use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, Role, Session, Timestamp, Vouched};
 
 use tokio::time::timeout;
 
@@ -267,7 +267,7 @@ fn session(row: &Row<'_>) -> Result<Session, StoreError> {
         source: LoginSource::from_name(&row.text(4)?).ok_or_else(damaged)?,
         created_at: row.moment(5)?,
         expires_at: row.moment(6)?,
-        proven: row.int(7)? != 0,
+        vouched: Vouched::from_number(row.int(7)?),
         lent: if row.is_null(8)? { None } else { Some(row.role(8)?) },
     })
 }

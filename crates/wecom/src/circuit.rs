@@ -8,7 +8,7 @@ use deskpass_core::{Clock, Timestamp};
 
 use crate::api::Api;
 use crate::errcode::{Actor, meaning};
-use crate::{Error, Garbled};
+use crate::{Error, Garbled, Unreachable};
 
 /// Whether the platform is being asked, as far as signing in needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +106,7 @@ impl Breakers {
     fn note<T>(&self, api: Api, outcome: &Result<T, Error>) {
         match outcome {
             Ok(_) | Err(Error::Refused { .. }) => self.reached(),
+            Err(Error::Unreachable(Unreachable::Shortage)) => self.state().tried = true,
             Err(Error::Unreachable(_) | Error::Garbled(Garbled::Status(500..))) => self.missed(),
             Err(_) => self.state().tried = true,
         }

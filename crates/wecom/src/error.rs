@@ -58,6 +58,9 @@ pub enum Unreachable {
     /// No connection came about: name, route, port, or certificate.
     #[error("no connection")]
     Connect,
+    /// This machine has no connection to spare, whatever the platform would say.
+    #[error("no connection to spare on this machine")]
+    Shortage,
     /// It took too long.
     #[error("timed out")]
     TimedOut,

@@ -1,6 +1,7 @@
 //! The line to the platform: one call, with its limits, and the few repeats that are worth it.
 
 use std::error::Error as _;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
 use deskpass_core::Clock;
@@ -178,9 +179,16 @@ fn garbled(api: Api, error: &Error) {
     }
 }
 
+/// Whether this machine has no sockets to spare. Strangers can bring that about by holding many connections, so it must not
+/// pass for the platform's fault.
+fn is_short() -> bool {
+    UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).is_err()
+}
+
 /// What became of a call without an answer. The error itself has the address with its secrets, so only its cause is told.
 fn unreachable(api: &'static str, error: &reqwest::Error) -> Error {
     let how = match error {
+        error if error.is_connect() && is_short() => Unreachable::Shortage,
         error if error.is_connect() => Unreachable::Connect,
         error if error.is_timeout() => Unreachable::TimedOut,
         _ => Unreachable::Broken,

@@ -34,7 +34,9 @@ impl Wecom {
             "text": { "content": text },
             "safe": 0,
             // Two sign-ins that read alike are two.
-            "enable_duplicate_check": 0,
+            // Whoever does not hear our thanks is asked again, and must not tell it again.
+            "enable_duplicate_check": 1,
+            "duplicate_check_interval": 14_400,
         });
         let answer = self.ask(&Question::post(Api::Message, body), self.deadline()).await?;
         let misses = |name| answer.text(name).is_some_and(|list| list.split('|').any(|id| same(id, userid)));

@@ -12,7 +12,7 @@ use tracing::Instrument;
 use crate::api::{Api, Question};
 use crate::errcode::{Actor, meaning};
 use crate::line::{BUSY, PAUSE};
-use crate::{Error, Identity, Wecom};
+use crate::{Error, Identity, Unreachable, Wecom};
 
 /// How many attempts without an answer make an outage.
 const ATTEMPTS: u32 = 3;
@@ -88,15 +88,21 @@ impl Wecom {
     /// Asks what a sign-in asks. An answer that cannot be read, and that the platform is busy, say as little as none.
     async fn attempt(&self, deadline: Instant) -> Option<bool> {
         if let Err(error) = self.token(deadline).await {
-            return answered(&error).map(|_| true);
+            return if is_ours(&error) { Some(false) } else { answered(&error).map(|_| true) };
         }
         let question = Question::get(Api::UserInfo, &[("code", NOBODYS_CODE)]).first();
         let told = self.ask(&question, deadline).await.and_then(|answer| Ok(Identity::read(&answer)?));
         match told {
             Ok(_) => Some(false),
+            Err(error) if is_ours(&error) => Some(false),
             Err(error) => answered(&error).map(|errcode| meaning(errcode).actor == Actor::Administrator),
         }
     }
+}
+
+/// Whether it says nothing of the platform that there was no answer.
+fn is_ours(error: &Error) -> bool {
+    matches!(error, Error::Unreachable(Unreachable::Shortage))
 }
 
 /// The platform's number for why it refused, where it had the time to look.

@@ -32,6 +32,15 @@ impl Auth {
         if added { Ok(()) } else { Err(Refusal::Exists.into()) }
     }
 
+    /// Makes sure that somebody is an agent, whether or not their record counts.
+    ///
+    /// # Errors
+    /// When they are not, or the store fails.
+    pub async fn is_agent(&self, employee: &EmployeeKey) -> Result<(), Error> {
+        let agent = self.store.agent(employee.clone()).await?;
+        if agent.is_some() { Ok(()) } else { Err(Refusal::NoSuchAgent.into()) }
+    }
+
     /// A page of agents, starting after one.
     ///
     /// # Errors
@@ -47,7 +56,7 @@ impl Auth {
     pub async fn set_agent_role(&self, employee: EmployeeKey, role: &str) -> Result<usize, Error> {
         let role = Role::from_name(role).ok_or_else(|| Refusal::NoSuchRole(role.to_owned()))?;
         let deny_until = self.deny_until(self.clock.now());
-        Ok(self.store.set_agent_role(employee, role, deny_until).await?.ok_or(Refusal::NotAnAgent)?)
+        Ok(self.store.set_agent_role(employee, role, deny_until).await?.ok_or(Refusal::NoSuchAgent)?)
     }
 
     /// Makes an agent's record count no more, and ends the sessions that stand on it; returns how many. As an employee they
@@ -58,7 +67,7 @@ impl Auth {
     pub async fn disable_agent(&self, employee: EmployeeKey) -> Result<usize, Error> {
         let now = self.clock.now();
         let ended = self.store.disable_agent(employee, now, self.deny_until(now)).await?;
-        Ok(ended.ok_or(Refusal::NotAnAgent)?)
+        Ok(ended.ok_or(Refusal::NoSuchAgent)?)
     }
 
     /// Makes it count again.
@@ -66,7 +75,7 @@ impl Auth {
     /// # Errors
     /// When there is no such agent, or the store fails.
     pub async fn enable_agent(&self, employee: EmployeeKey) -> Result<(), Error> {
-        if self.store.enable_agent(employee).await? { Ok(()) } else { Err(Refusal::NotAnAgent.into()) }
+        if self.store.enable_agent(employee).await? { Ok(()) } else { Err(Refusal::NoSuchAgent.into()) }
     }
 
     /// Forgets an agent's failed guesses; whether there were any.
@@ -74,7 +83,7 @@ impl Auth {
     /// # Errors
     /// When there is no such agent, or the store fails.
     pub async fn unlock_agent(&self, employee: EmployeeKey) -> Result<bool, Error> {
-        Ok(self.store.unlock_agent(employee).await?.ok_or(Refusal::NotAnAgent)?)
+        Ok(self.store.unlock_agent(employee).await?.ok_or(Refusal::NoSuchAgent)?)
     }
 
     /// Unbinds an agent's device and takes their recovery codes away; whether there was one.
@@ -82,7 +91,7 @@ impl Auth {
     /// # Errors
     /// When there is no such agent, or the store fails.
     pub async fn reset_device(&self, employee: EmployeeKey) -> Result<bool, Error> {
-        self.store.agent(employee.clone()).await?.ok_or(Refusal::NotAnAgent)?;
+        self.store.agent(employee.clone()).await?.ok_or(Refusal::NoSuchAgent)?;
         Ok(self.store.unbind_device(employee, None).await?)
     }
 
@@ -94,6 +103,6 @@ impl Auth {
         let (now, code) = (self.clock.now(), SpareCode::generate(&self.entropy)?);
         let (mark, until) = (self.locker.mark(&code, &employee), now + SETUP_CODE);
         let ended = self.store.reset_password(employee, mark, until, self.deny_until(now)).await?;
-        Ok(PasswordReset { code, until, ended: ended.ok_or(Refusal::NotAnAgent)? })
+        Ok(PasswordReset { code, until, ended: ended.ok_or(Refusal::NoSuchAgent)? })
     }
 }

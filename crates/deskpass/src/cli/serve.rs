@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Failed, Serving};
@@ -15,8 +16,27 @@ use deskpass_auth::DEV_USERS;
 pub(super) fn run(serving: &Serving) -> Result<(), Failed> {
     let settings = serving.settings()?;
     let _logging = telemetry::start_logging(&settings.log);
+    allow_connections(&settings);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(serve(settings))
+}
+
+/// What the service needs besides its clients' connections: the database's, Redis's, the platform's, files.
+const RESERVE: u64 = 256;
+
+/// Takes as many open files as the system allows this user. Whoever holds many connections must not keep us from our own.
+fn allow_connections(settings: &Settings) {
+    let limit = getrlimit(Resource::Nofile);
+    // Without permission the limit stays, and is told below where it is too low.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    let wanted = u64::try_from(settings.server.max_connections).unwrap_or(u64::MAX).saturating_add(RESERVE);
+    if let Some(allowed) = getrlimit(Resource::Nofile).current.filter(|allowed| *allowed < wanted) {
+        tracing::warn!(
+            allowed,
+            wanted,
+            "fewer files may be open than server.max_connections needs: raise the limit (LimitNOFILE), or lower the setting"
+        );
+    }
 }
 
 async fn serve(settings: Settings) -> Result<(), Failed> {

@@ -250,6 +250,16 @@ choice! {
     }
 }
 
+impl Language {
+    /// One of two wordings.
+    pub fn of<T>(self, [english, chinese]: [T; 2]) -> T {
+        match self {
+            Self::En => english,
+            Self::Zh => chinese,
+        }
+    }
+}
+
 choice! {
     /// The role of whoever nobody gave one. Nobody becomes an administrator by default.
     pub enum DefaultRole {

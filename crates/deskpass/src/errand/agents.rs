@@ -102,7 +102,7 @@ async fn reset_password(desk: &Desk, name: &str, key: EmployeeKey) -> Result<Str
 async fn explain(auth: &Auth, who: &Who, key: &EmployeeKey, error: &Error) -> String {
     let (name, typed) = (&who.employee, who.typed());
     match error {
-        Error::Refused(Refusal::NotAnAgent) => match auth.store.person(key).await {
+        Error::Refused(Refusal::NoSuchAgent) => match auth.store.person(key).await {
             Ok(None) => who.explain(&Refusal::UnknownEmployee.into()),
             _ => format!("{name} is no agent; `deskpass agent add {typed}` makes them one"),
         },

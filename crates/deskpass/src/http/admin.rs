@@ -1,35 +1,18 @@
 //! What administrators do to agents: every one of these wants a fresh one-time password.
 
-use axum::extract::{FromRequest, Request, State};
-use deskpass_core::EmployeeId;
-use percent_encoding::percent_decode_str;
+use axum::extract::State;
+use deskpass_core::EmployeeKey;
 use serde::Serialize;
 
-use super::answer::Window;
-use super::bind::iso;
 use super::envelope::Reply;
-use super::extract::{Caller, HighRisk};
-use super::failure::{BadRequest, Failure};
-use super::fields::{Problem, Problems};
+use super::extract::{Caller, HighRisk, NamedAgent};
+use super::failure::Failure;
+use super::login::iso;
 use crate::Desk;
 
-/// The employee whom a path names, in its fifth piece: `/api/admin/agents/{employee_id}/…`.
-#[derive(Debug)]
-pub(super) struct Named(EmployeeId);
-
-impl FromRequest<Window> for Named {
-    type Rejection = Failure;
-    async fn from_request(request: Request, _: &Window) -> Result<Self, Failure> {
-        let piece = request.uri().path().split('/').nth(4).unwrap_or_default();
-        let name = percent_decode_str(piece).decode_utf8_lossy();
-        let wrong = |rule| BadRequest::Fields(Problems::from([("employee_id", Problem::Id(rule))]));
-        Ok(Self(EmployeeId::parse(&name).map_err(wrong)?))
-    }
-}
-
 /// Who did what to whom.
-fn note(admin: &Caller, agent: &EmployeeId, what: &str) {
-    tracing::info!(by = ?admin.session().employee, agent = agent.as_str(), what, "an administrator was here");
+fn note(admin: &Caller, agent: &EmployeeKey, what: &str) {
+    tracing::info!(by = ?admin.session().employee, ?agent, what, "an administrator changed an agent's record");
 }
 
 /// A change that was made.
@@ -41,20 +24,20 @@ pub(super) struct Done {
 /// Forgets an agent's failed guesses.
 pub(super) async fn unlock(
     State(desk): State<Desk>,
-    HighRisk(admin, Named(agent)): HighRisk<Named>,
+    HighRisk(admin, NamedAgent(agent)): HighRisk<NamedAgent>,
 ) -> Result<Reply<Done>, Failure> {
-    desk.auth.unlock_agent(desk.auth.key(None, &agent)).await?;
-    note(&admin, &agent, "unlocked an agent");
+    desk.auth.unlock_agent(agent.clone()).await?;
+    note(&admin, &agent, "unlock");
     Ok(Reply(Done { success: true }))
 }
 
 /// Unbinds an agent's device, for them to bind another.
 pub(super) async fn reset_otp(
     State(desk): State<Desk>,
-    HighRisk(admin, Named(agent)): HighRisk<Named>,
+    HighRisk(admin, NamedAgent(agent)): HighRisk<NamedAgent>,
 ) -> Result<Reply<Done>, Failure> {
-    desk.auth.reset_device(desk.auth.key(None, &agent)).await?;
-    note(&admin, &agent, "reset an agent's device");
+    desk.auth.reset_device(agent.clone()).await?;
+    note(&admin, &agent, "reset-otp");
     Ok(Reply(Done { success: true }))
 }
 
@@ -69,10 +52,10 @@ pub(super) struct Reset {
 /// Takes an agent's password away, and hands out a code with which they set another.
 pub(super) async fn reset_password(
     State(desk): State<Desk>,
-    HighRisk(admin, Named(agent)): HighRisk<Named>,
+    HighRisk(admin, NamedAgent(agent)): HighRisk<NamedAgent>,
 ) -> Result<Reply<Reset>, Failure> {
-    let reset = desk.auth.reset_password(desk.auth.key(None, &agent)).await?;
-    note(&admin, &agent, "reset an agent's password");
+    let reset = desk.auth.reset_password(agent.clone()).await?;
+    note(&admin, &agent, "reset-password");
     let (setup_code, expires_at) = (reset.code.text(), iso(reset.until));
     Ok(Reply(Reset { setup_code, expires_at, ended_sessions: reset.ended }))
 }

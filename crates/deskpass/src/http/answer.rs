@@ -29,6 +29,8 @@ pub(crate) struct Window {
     pub(super) desk: Desk,
     pub(super) peer: IpAddr,
     pub(super) language: Language,
+    /// What the path has in the places that its row leaves open, by their names.
+    pub(super) named: Vec<(String, String)>,
 }
 
 impl FromRef<Window> for Desk {
@@ -94,7 +96,11 @@ impl Answerer {
 
     /// Finds a request's place in the table.
     fn read<B>(&self, request: &Request<B>) -> Asked<'_> {
-        let rows = self.paths.at(request.uri().path()).map_or(&[][..], |found| found.value);
+        let found = self.paths.at(request.uri().path());
+        let (rows, named) = found.map_or((&[][..], Vec::new()), |found| {
+            let named = found.params.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+            (found.value, named.collect())
+        });
         // HEAD is a GET whose body the server leaves out, except where a GET leaves traces: whoever only looks must not.
         let head = request.method() == Method::HEAD;
         let method = if head { &Method::GET } else { request.method() };
@@ -104,6 +110,7 @@ impl Answerer {
             language: language::preferred(request.headers(), self.desk.settings.default_language),
             route: routes.find(|(_, route)| route.method == method && !(head && route.leaves_traces)),
             rows,
+            named,
         }
     }
 
@@ -113,7 +120,8 @@ impl Answerer {
                 Failure::from(BadRequest::Prefetch).into_response()
             }
             Some((row, route)) => {
-                let window = Window { desk: self.desk.clone(), peer, language: asked.language };
+                let (desk, named) = (self.desk.clone(), asked.named.clone());
+                let window = Window { desk, peer, language: asked.language, named };
                 limit::within(&self.desk, route, request, window).await.unwrap_or_else(|wait| {
                     self.desk.metrics.limited(row);
                     Failure::Limited(wait).into_response()
@@ -181,6 +189,8 @@ struct Asked<'a> {
     language: Language,
     /// The rows with its path.
     rows: &'a [usize],
+    /// What the path has in the places that they leave open.
+    named: Vec<(String, String)>,
     /// The one of them with its method.
     route: Option<(usize, &'a Route)>,
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::extract::FromRequestParts;
 use axum::response::{IntoResponse, IntoResponseParts, Response, ResponseParts};
 use deskpass_auth::Poller;
-use deskpass_core::{BindProof, Browser, Digest, Flow, Kind, KnownBrowser, Secret};
+use deskpass_core::{BindProof, Browser, Digest, EmployeeKey, Flow, Kind, KnownBrowser, Secret};
 use hyper::header::{ACCEPT, COOKIE, HeaderValue, SET_COOKIE};
 use hyper::http::request::Parts;
 
@@ -136,6 +136,19 @@ pub(super) fn bound(desk: &Desk, cookies: &Cookies) -> Result<(Option<Digest>, S
         None => Secret::generate(&desk.auth.entropy).map_err(deskpass_auth::Error::from)?,
     };
     Ok((Some(own.digest()), SetCookie::keep(desk, &own, LIFETIME)))
+}
+
+/// Has a browser remember that this agent was there, so that strangers cannot use up their guesses. Programs keep nothing. What
+/// was done before stands, whether or not this can be noted.
+pub(super) async fn remember(desk: &Desk, cookies: &Cookies, agent: Option<&EmployeeKey>) -> SetCookie {
+    let Some(agent) = agent.filter(|_| cookies.page) else { return SetCookie::NONE };
+    match desk.auth.remember(agent, cookies.get::<KnownBrowser>()).await {
+        Ok((browser, lifetime)) => SetCookie::keep(desk, &browser, lifetime),
+        Err(error) => {
+            tracing::warn!(%error, "an agent's browser could not be noted");
+            SetCookie::NONE
+        }
+    }
 }
 
 /// Longer than any ticket lives.

@@ -5,11 +5,11 @@ use deskpass_core::{CorpId, EmployeeId, Role, Roles};
 use deskpass_store::Listed;
 use serde::Serialize;
 
-use super::bind::{LoginResult, iso};
 use super::envelope::Reply;
 use super::extract::{Body, Developer, Guest};
 use super::failure::Failure;
 use super::fields::{Ask, Fields};
+use super::login::{LoginResult, iso};
 use crate::Desk;
 
 /// Who to sign in as.

@@ -11,16 +11,17 @@ use axum::body::Body as RequestBody;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use bytes::{Bytes, BytesMut};
 use deskpass_auth::{Error, Refusal, TokenProblem};
-use deskpass_core::{ClientAddress, Role, UserAgent, Visitor};
+use deskpass_core::{ClientAddress, EmployeeId, EmployeeKey, Role, UserAgent, Visitor};
 use http_body_util::BodyExt as _;
 use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
 use hyper::http::request::Parts;
+use percent_encoding::percent_decode_str;
 use tokio::time::timeout;
 
 use super::answer::Window;
 use super::failure::{BadRequest, Failure};
-use super::fields::{Ask, Fields};
+use super::fields::{Ask, Fields, Problem, Problems};
 use crate::Desk;
 use crate::config::Language;
 
@@ -44,6 +45,14 @@ pub(super) struct Admin(pub(super) Caller);
 /// the request is known to be good, so that nobody wastes one on a slip.
 #[derive(Debug)]
 pub(super) struct HighRisk<T>(pub(super) Caller, pub(super) T);
+
+/// The session of a token that a request shows besides what it asks; none where there is no good one.
+#[derive(Debug)]
+pub(super) struct Besides(pub(super) Option<deskpass_auth::Holder>);
+
+/// The agent whom the path names as `{employee_id}`: there is one.
+#[derive(Debug)]
+pub(super) struct NamedAgent(pub(super) EmployeeKey);
 
 /// Where a request comes from.
 #[derive(Debug)]
@@ -133,6 +142,29 @@ impl FromRequestParts<Window> for Entrant {
     }
 }
 
+impl FromRequestParts<Window> for Besides {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
+        match Holder::from_request_parts(parts, window).await {
+            Ok(Holder(holder)) => Ok(Self(Some(holder))),
+            Err(Failure::Refused(_)) => Ok(Self(None)),
+            Err(other) => Err(other),
+        }
+    }
+}
+
+impl FromRequest<Window> for NamedAgent {
+    type Rejection = Failure;
+    async fn from_request(_: Request, window: &Window) -> Result<Self, Failure> {
+        let piece = window.named.iter().find(|(name, _)| name == "employee_id").map(|(_, piece)| piece.as_str());
+        let name = percent_decode_str(piece.unwrap_or_default()).decode_utf8_lossy();
+        let wrong = |rule| BadRequest::Fields(Problems::from([("employee_id", Problem::Id(rule))]));
+        let agent = window.desk.auth.key(None, &EmployeeId::parse(&name).map_err(wrong)?);
+        window.desk.auth.is_agent(&agent).await?;
+        Ok(Self(agent))
+    }
+}
+
 impl FromRequestParts<Window> for Admin {
     type Rejection = Failure;
     async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
@@ -149,16 +181,16 @@ impl<T: FromRequest<Window, Rejection = Failure> + Send> FromRequest<Window> for
     async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
         let (mut parts, body) = request.into_parts();
         let Admin(caller) = Admin::from_request_parts(&mut parts, window).await?;
-        let code = fresh_code(&parts.headers);
-        let agent = window.desk.auth.expects_code(&caller.0, code.as_deref()).await?;
+        let brought = brought_code(&parts.headers);
+        let fresh = window.desk.auth.fresh_code(&caller.0, brought.as_deref()).await?;
         let rest = T::from_request(Request::from_parts(parts, body), window).await?;
-        window.desk.auth.take_fresh_code(&agent, &code.unwrap_or_default()).await?;
+        window.desk.auth.take_fresh_code(fresh).await?;
         Ok(Self(caller, rest))
     }
 }
 
 /// The one-time password of a request. Of two, neither counts.
-fn fresh_code(headers: &HeaderMap) -> Option<String> {
+fn brought_code(headers: &HeaderMap) -> Option<String> {
     let mut given = headers.get_all(ONE_TIME_PASSWORD).iter();
     let (first, second) = (given.next()?, given.next());
     Some(first.to_str().ok().filter(|_| second.is_none()).unwrap_or_default().to_owned())

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
 use deskpass_auth::{Error, Internal, Refusal};
-use deskpass_store::Cause as StoreCause;
+use deskpass_store::{Cause as StoreCause, SealError};
 use deskpass_wecom::Error as PlatformError;
 
 pub(super) use telling::{Telling, Telltale};
@@ -103,10 +103,12 @@ fn cause(internal: &Internal) -> Cause {
             StoreCause::Damaged => Cause::RecordDamaged,
             StoreCause::SharedUnavailable => Cause::SharedUnavailable,
         },
-        Internal::Entropy(_) => Cause::NoRandomness,
+        Internal::Entropy(_) | Internal::Sealing(SealError::NoEntropy(_)) => Cause::NoRandomness,
         Internal::Unopened => Cause::RecordDamaged,
         Internal::Elsewhere { platform: true } => Cause::PlatformUnreachable,
-        Internal::Elsewhere { platform: false } | Internal::Hashing => Cause::Unexpected,
+        Internal::Elsewhere { platform: false } | Internal::Hashing | Internal::Sealing(SealError::TooLong) => {
+            Cause::Unexpected
+        }
         Internal::Platform(error) => match error {
             PlatformError::Unreachable(_) => Cause::PlatformUnreachable,
             PlatformError::Garbled(_) | PlatformError::BadCode => Cause::PlatformGarbled,

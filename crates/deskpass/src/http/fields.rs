@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use deskpass_core::InvalidId;
+use deskpass_core::{InvalidId, Password};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
@@ -103,27 +103,27 @@ impl Fields {
         None
     }
 
-    /// A text that must be there, of so many bytes at most.
-    pub(super) fn text_within(&mut self, name: &'static str, most: usize) -> Option<String> {
+    /// A password that must be there.
+    pub(super) fn password(&mut self, name: &'static str) -> Option<Password> {
         let text = self.text(name)?;
-        self.within(name, most, text)
+        self.bounded(name, text)
     }
 
-    /// A text that may be missing, of so many bytes at most.
+    /// A password that may be missing.
     #[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
-    pub(super) fn maybe_text_within(&mut self, name: &'static str, most: usize) -> Option<Option<String>> {
+    pub(super) fn maybe_password(&mut self, name: &'static str) -> Option<Option<Password>> {
         match self.maybe_text(name)? {
             None => Some(None),
-            Some(text) => self.within(name, most, text).map(Some),
+            Some(text) => self.bounded(name, text).map(Some),
         }
     }
 
-    fn within(&mut self, name: &'static str, most: usize, text: String) -> Option<String> {
-        if text.len() > most {
-            self.refuse(name, Problem::TooLong(most));
-            return None;
+    fn bounded(&mut self, name: &'static str, text: String) -> Option<Password> {
+        let password = Password::parse(text);
+        if password.is_none() {
+            self.refuse(name, Problem::TooLong(Password::LONGEST));
         }
-        Some(text)
+        password
     }
 
     /// Reports a field that is wrong for another reason.

@@ -3,46 +3,45 @@
 use axum::extract::State;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use deskpass_auth::{Bound, DeviceStatus};
+use deskpass_auth::{BoundDevice, DeviceStatus};
 use deskpass_core::SpareCode;
-use deskpass_store::Device;
 use serde::Serialize;
 
-use super::agent::remember;
-use super::bind::{LoginResult, iso};
-use super::cookie::{Cookies, SetCookie};
+use super::cookie::{Cookies, SetCookie, remember};
 use super::envelope::Reply;
 use super::extract::{Body, Entrant, Guest, Reads, to_the_end};
 use super::failure::Failure;
 use super::fields::{Ask, Fields};
+use super::login::{LoginResult, iso};
 use super::picture;
 use crate::Desk;
-use crate::config::Language;
 
 /// Whom an authenticator says its codes are for.
 const ISSUER: &str = "deskpass";
 
 /// How things stand with the caller's device.
 #[derive(Debug, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "what clients read, and not what we decide by")]
 pub(super) struct Status {
     agent: bool,
     bound: bool,
     bound_at: Option<String>,
     last_verified_at: Option<String>,
+    proven: bool,
     recovery_codes: usize,
     has_password: bool,
 }
 
 impl From<DeviceStatus> for Status {
-    fn from(DeviceStatus { agent }: DeviceStatus) -> Self {
-        let device = agent.as_ref().and_then(|agent| agent.device.as_ref());
+    fn from(status: DeviceStatus) -> Self {
         Self {
-            agent: agent.is_some(),
-            bound: device.is_some(),
-            bound_at: device.map(|device| iso(device.bound_at)),
-            last_verified_at: device.and_then(|Device { verified_at, .. }| verified_at.map(iso)),
-            recovery_codes: agent.as_ref().map_or(0, |agent| agent.recovery_codes),
-            has_password: agent.is_some_and(|agent| agent.password.is_some()),
+            agent: status.is_agent,
+            bound: status.bound_at.is_some(),
+            bound_at: status.bound_at.map(iso),
+            last_verified_at: status.verified_at.map(iso),
+            proven: status.proven,
+            recovery_codes: status.recovery_codes,
+            has_password: status.has_password,
         }
     }
 }
@@ -96,12 +95,12 @@ pub(super) async fn bind(
     cookies: Cookies,
     Body(Code(code)): Body<Code>,
 ) -> Result<(SetCookie, Reply<BoundResult>), Failure> {
-    let (at, agent) = (desk.clone(), entrant.employee().clone());
-    let bound = to_the_end(async move { at.auth.bind_device(&entrant, &code, &visitor).await });
-    let Bound { recovery_codes, at, signed_in } = bound.await?;
+    let (inside, agent) = (desk.clone(), entrant.employee().clone());
+    let bound = to_the_end(async move { inside.auth.bind_device(&entrant, &code, &visitor).await });
+    let BoundDevice { recovery_codes, at, signed_in } = bound.await?;
     let recovery_codes = recovery_codes.iter().map(SpareCode::text).collect();
     let bound = BoundResult { recovery_codes, bound_at: iso(at), login: signed_in.map(LoginResult::from) };
-    Ok((remember(&desk, &cookies, &agent).await, Reply(bound)))
+    Ok((remember(&desk, &cookies, Some(&agent)).await, Reply(bound)))
 }
 
 /// A code that was taken, and the sign-in that this completed.
@@ -120,10 +119,10 @@ pub(super) async fn verify(
     cookies: Cookies,
     Body(Code(code)): Body<Code>,
 ) -> Result<(SetCookie, Reply<Verified>), Failure> {
-    let (at, agent) = (desk.clone(), entrant.employee().clone());
-    let signed_in = to_the_end(async move { at.auth.verify_device(&entrant, &code, &visitor).await }).await?;
+    let (inside, agent) = (desk.clone(), entrant.employee().clone());
+    let signed_in = to_the_end(async move { inside.auth.verify_device(&entrant, &code, &visitor).await }).await?;
     let verified = Verified { verified: true, login: signed_in.map(LoginResult::from) };
-    Ok((remember(&desk, &cookies, &agent).await, Reply(verified)))
+    Ok((remember(&desk, &cookies, Some(&agent)).await, Reply(verified)))
 }
 
 /// A device that was unbound.
@@ -142,9 +141,5 @@ pub(super) async fn unbind(
     Body(Code(code)): Body<Code>,
 ) -> Result<Reply<Unbound>, Failure> {
     to_the_end(async move { desk.auth.unbind_device(&entrant, &code, &visitor).await }).await?;
-    let message = match language {
-        Language::En => "the device is unbound",
-        Language::Zh => "设备已解绑",
-    };
-    Ok(Reply(Unbound { success: true, message }))
+    Ok(Reply(Unbound { success: true, message: language.of(["the device is unbound", "设备已解绑"]) }))
 }

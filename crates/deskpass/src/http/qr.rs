@@ -13,12 +13,12 @@ use serde::Serialize;
 use url::{Url, form_urlencoded};
 
 use super::answer::Window;
-use super::bind::iso;
 use super::cookie::{Cookies, SetCookie, bound};
 use super::envelope::Reply;
 use super::extract::{Body, Guest, to_the_end};
 use super::failure::{BadRequest, Failure};
 use super::fields::{Ask, Fields, Problem, Problems};
+use super::login::iso;
 use super::query::Query;
 use super::redirect::CALLBACK;
 use super::{browser, events, landing, oauth, picture};

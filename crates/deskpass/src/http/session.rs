@@ -11,7 +11,6 @@ use super::failure::Failure;
 use super::fields::{Ask, Fields};
 use super::who;
 use crate::Desk;
-use crate::config::Language;
 
 /// A token to look at.
 #[derive(Debug)]
@@ -53,10 +52,7 @@ pub(super) async fn logout(
     Reads(language): Reads,
 ) -> Result<Reply<Done>, Failure> {
     desk.auth.leave(&entrant, &visitor).await?;
-    let message = match language {
-        Language::En => "signed out",
-        Language::Zh => "已退出登录",
-    };
+    let message = language.of(["signed out", "已退出登录"]);
     Ok(Reply(Done { success: true, current_role: None, message }))
 }
 
@@ -81,9 +77,6 @@ pub(super) async fn switch_role(
     Body(ask): Body<SwitchRole>,
 ) -> Result<Reply<Done>, Failure> {
     let session = desk.auth.switch_role(&holder, &ask.role, &visitor).await?;
-    let message = match language {
-        Language::En => "role switched",
-        Language::Zh => "角色已切换",
-    };
+    let message = language.of(["role switched", "角色已切换"]);
     Ok(Reply(Done { success: true, current_role: Some(session.current_role), message }))
 }

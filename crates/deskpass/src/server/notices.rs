@@ -33,7 +33,7 @@ fn write(notice: &Notice) -> String {
         Subject::DeviceUnbound => {
             ["the one-time-password device of your account was unbound", "您的账号解绑了一次性密码设备"]
         }
-        Subject::PasswordUsed => ["somebody signed in with your password", "有人使用您的本地密码登录"],
+        Subject::PasswordUsed => ["somebody used your password to sign in", "有人使用您的密码登录"],
         Subject::PasswordChanged => ["the password of your account was changed", "您的账号密码已修改"],
     };
     let (at, from) = (jiff::Timestamp::from_second(notice.at.millis() / 1_000).unwrap_or_default(), &notice.address);

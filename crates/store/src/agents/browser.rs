@@ -2,7 +2,7 @@
 
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
-use crate::database::Tx;
+use crate::database::{Sql, Tx};
 use crate::{Store, StoreError};
 
 impl Store {
@@ -16,11 +16,20 @@ impl Store {
             .write(move |tx| {
                 let text = "INSERT INTO known_browser (digest, corp_id, employee_key, expires_at)
                     SELECT $1, corp_id, employee_key, $4 FROM agent WHERE corp_id = $2 AND employee_key = $3
-                    ON CONFLICT (digest) DO UPDATE SET corp_id = excluded.corp_id,
-                    employee_key = excluded.employee_key, expires_at = excluded.expires_at";
+                    ON CONFLICT (digest, corp_id, employee_key) DO UPDATE SET expires_at = excluded.expires_at";
                 tx.execute(text, &args![digest, key.corp(), key.id(), until]).map(drop)
             })
             .await
+    }
+
+    /// Whether any agent has signed in before in the browser that holds the value with this digest: several may share one.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn is_browser_known(&self, digest: Digest, now: Timestamp) -> Result<bool, StoreError> {
+        let text = "SELECT 1 FROM known_browser WHERE digest = $1 AND expires_at > $2 LIMIT 1";
+        let found = move |sql: &Sql<'_>| sql.first(text, &args![digest, now], |row| row.int(0));
+        Ok(self.database.read(found).await?.is_some())
     }
 
     /// Whether the agent has signed in before in the browser that holds the value with this digest.
@@ -38,15 +47,16 @@ impl Store {
     }
 }
 
-/// Forgets every browser of an agent.
-pub(super) fn forget(tx: &Tx<'_>, key: &EmployeeKey) -> Result<(), StoreError> {
-    let text = "DELETE FROM known_browser WHERE corp_id = $1 AND employee_key = $2";
-    tx.execute(text, &args![key.corp(), key.id()]).map(drop)
+/// Forgets the browsers of an agent, but the one that holds the value with this digest.
+pub(super) fn forget(tx: &Tx<'_>, key: &EmployeeKey, keep: Option<Digest>) -> Result<(), StoreError> {
+    let text = "DELETE FROM known_browser WHERE corp_id = $1 AND employee_key = $2 AND digest <> $3";
+    let keep = keep.map(|keep| keep.to_text()).unwrap_or_default();
+    tx.execute(text, &args![key.corp(), key.id(), &*keep]).map(drop)
 }
 
 /// Removes browsers whose time is over.
 pub(super) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
-    let text = "DELETE FROM known_browser WHERE digest IN
-        (SELECT digest FROM known_browser WHERE expires_at <= $1 LIMIT $2)";
+    let text = "DELETE FROM known_browser WHERE (digest, corp_id, employee_key) IN
+        (SELECT digest, corp_id, employee_key FROM known_browser WHERE expires_at <= $1 LIMIT $2)";
     tx.execute(text, &args![now, batch])
 }

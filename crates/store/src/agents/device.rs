@@ -33,6 +33,27 @@ pub struct PendingDevice {
     pub until: Timestamp,
 }
 
+/// A step that a device showed the code of.
+#[derive(Clone)]
+pub struct UsedStep {
+    /// Whose device it is.
+    pub employee: EmployeeKey,
+    /// Its secret, sealed, as it was when the code was checked.
+    pub sealed: String,
+    /// The step.
+    pub step: Step,
+    /// When.
+    pub at: Timestamp,
+    /// Whether the platform vouches for whoever shows it: then the device is theirs, whoever bound it.
+    pub vouched: bool,
+}
+
+impl fmt::Debug for UsedStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UsedStep").field("employee", &self.employee).field("step", &self.step).finish_non_exhaustive()
+    }
+}
+
 /// A device to be bound.
 #[derive(Clone)]
 pub struct Binding {
@@ -98,23 +119,13 @@ const BIND: &str =
     "UPDATE agent SET otp_secret = otp_pending, otp_bound_at = $4, otp_proven = $5, otp_verified_at = $4,
     otp_step = $6, otp_pending = NULL, otp_pending_until = NULL WHERE corp_id = $1 AND employee_key = $2
     AND disabled_at IS NULL AND otp_secret IS NULL AND otp_pending = $3 AND otp_pending_until > $4";
-const USE_STEP: &str = "UPDATE agent SET otp_step = $4, otp_verified_at = $5
+const USE_STEP: &str = "UPDATE agent SET otp_step = $4, otp_verified_at = $5,
+    otp_proven = CASE WHEN $6 = 1 THEN 1 ELSE otp_proven END
     WHERE corp_id = $1 AND employee_key = $2 AND otp_secret = $3 AND otp_step < $4";
 const UNBIND: &str = "UPDATE agent SET otp_secret = NULL, otp_bound_at = NULL, otp_proven = 0, otp_verified_at = NULL,
     otp_step = 0 WHERE corp_id = $1 AND employee_key = $2 AND otp_secret IS NOT NULL";
 
 impl Store {
-    /// The device that was bound last, of whichever agent.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn newest_device(&self) -> Result<Option<(EmployeeKey, String)>, StoreError> {
-        let text = "SELECT corp_id, employee_key, otp_secret FROM agent WHERE otp_secret IS NOT NULL
-            ORDER BY otp_bound_at DESC LIMIT 1";
-        let read = |row: &Row<'_>| Ok((EmployeeKey::from_parts(&row.text(0)?, &row.text(1)?), row.text(2)?));
-        self.database.read(move |sql| sql.first(text, &[], read)).await
-    }
-
     /// Keeps a device that waits to be bound, in place of another that does; `false`, and nothing changed, when one is bound
     /// or there is no agent whose record counts.
     ///
@@ -154,19 +165,14 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails; then the code may not be taken for right.
-    pub async fn use_step(
-        &self,
-        key: EmployeeKey,
-        sealed: String,
-        step: Step,
-        at: Timestamp,
-    ) -> Result<bool, StoreError> {
+    pub async fn use_step(&self, used: UsedStep) -> Result<bool, StoreError> {
         self.database
             .write(move |tx| {
-                if tx.execute(USE_STEP, &args![key.corp(), key.id(), &*sealed, step.number(), at])? == 0 {
+                let UsedStep { employee: key, sealed, step, at, vouched } = &used;
+                if tx.execute(USE_STEP, &args![key.corp(), key.id(), &**sealed, step.number(), *at, *vouched])? == 0 {
                     return Ok(false);
                 }
-                guesses::forget(tx, &key, Forget::Trial(Trial::Otp))?;
+                guesses::forget(tx, key, Forget::Trial(Trial::Otp))?;
                 Ok(true)
             })
             .await

@@ -32,10 +32,12 @@ impl Trial {
     }
 }
 
-/// How long guesses at what nobody has are kept: so that a stranger cannot tell that nobody has it by asking again.
+/// How long guesses at what nobody has are kept where there were a few: nobody learns anything from a few.
 const KEPT: Duration = Duration::from_hours(24);
-/// And how long those that only an administrator could unlock.
-const KEPT_LOCKED: Duration = Duration::from_hours(30 * 24);
+/// And how long more of them are, so that a stranger cannot soon tell by asking again that nobody has it.
+const KEPT_LONG: Duration = Duration::from_hours(30 * 24);
+/// How many are more than a few.
+const MORE: u32 = 5;
 
 /// A count that is there is locked until the transaction ends, so that guesses that come at once are counted one after the
 /// other, on however many nodes.
@@ -120,5 +122,5 @@ pub(super) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, St
                    AND b.corp_id = g.corp_id AND b.employee_key = g.employee_key)))
          LIMIT $4) AND last_at <= $1"
     );
-    tx.execute(&text, &args![now - KEPT, i64::from(Guesses::IN_A_ROW), now - KEPT_LOCKED, batch])
+    tx.execute(&text, &args![now - KEPT, i64::from(MORE), now - KEPT_LONG, batch])
 }

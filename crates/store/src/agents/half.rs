@@ -13,7 +13,7 @@ use crate::{Store, StoreError};
 
 /// A sign-in that is half done.
 #[derive(Clone, Debug)]
-pub struct Half {
+pub struct HalfSession {
     /// What its token hashes to.
     pub digest: Digest,
     /// Whose it is.
@@ -28,7 +28,7 @@ pub struct Half {
 #[derive(Clone, Debug)]
 pub enum HalfFound {
     /// A half; whether it has expired is for the caller to tell.
-    Half(Half),
+    Half(HalfSession),
     /// It was ended, or its agent or employee does not count any more.
     Denied(Ended),
     /// Nothing.
@@ -42,7 +42,13 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn begin_half(&self, half: Half, hash: String, trial: Trial, notice: Notice) -> Result<bool, StoreError> {
+    pub async fn begin_half(
+        &self,
+        half: HalfSession,
+        hash: String,
+        trial: Trial,
+        notice: Notice,
+    ) -> Result<bool, StoreError> {
         self.database
             .write(move |tx| {
                 let (corp, id) = (half.employee.corp(), half.employee.id());
@@ -75,7 +81,7 @@ impl Store {
             JOIN employee e ON e.corp_id = h.corp_id AND e.employee_key = h.employee_key WHERE h.digest = $1";
         let read = move |row: &Row<'_>| {
             let (employee, created_at) = (EmployeeKey::from_parts(&row.text(0)?, &row.text(1)?), row.moment(2)?);
-            Ok((Half { digest, employee, created_at, expires_at: row.moment(3)? }, row.int(4)? != 0))
+            Ok((HalfSession { digest, employee, created_at, expires_at: row.moment(3)? }, row.int(4)? != 0))
         };
         self.database
             .read(move |sql| {

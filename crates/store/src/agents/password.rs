@@ -21,6 +21,8 @@ pub struct NewPassword {
     pub instead_of: Before,
     /// The session that goes on; all others end.
     pub keep: Option<Digest>,
+    /// The browser that stays known; all others are forgotten.
+    pub keep_browser: Option<Digest>,
     /// When.
     pub at: Timestamp,
     /// How long the digests of those that end are denied.
@@ -57,13 +59,16 @@ impl fmt::Debug for Before {
 }
 
 const SET: &str =
-    "UPDATE agent SET password_hash = $3, password_set_at = $4, setup_code = NULL, setup_code_until = NULL
-    WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
+    "UPDATE agent SET password_hash = $3, password_set_at = $4, setup_code = NULL, setup_code_until = NULL";
+
+/// The agent, if their record counts and they are not shut out.
+const WHO: &str = "corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND NOT EXISTS
+    (SELECT 1 FROM employee e WHERE e.corp_id = $1 AND e.employee_key = $2 AND e.disabled_at IS NOT NULL)";
 
 impl Store {
-    /// Sets a password, if everything is as it should be before; then the agent's other sessions and halves end, a setup
-    /// code is spent and guesses at the password are forgotten. Returns how many sessions ended; `None`, and nothing
-    /// changed, when it is not so or there is no agent whose record counts.
+    /// Sets a password, if everything is as it should be before; then the agent's other sessions and halves end, their
+    /// other browsers and guesses at the password are forgotten, and a setup code is spent. Returns how many sessions ended; `None`, and nothing
+    /// changed, when it is not so, when the employee is shut out, or when there is no agent whose record counts.
     ///
     /// # Errors
     /// When the store fails.
@@ -76,6 +81,7 @@ impl Store {
                 let which = new.keep.map_or(Which::All, Which::AllBut);
                 let ended = sessions::end(tx, &new.employee, which, Ended::Kicked, new.deny_until)?;
                 half::end_all(tx, &new.employee, Ended::Kicked, new.deny_until)?;
+                browser::forget(tx, &new.employee, new.keep_browser)?;
                 guesses::forget(tx, &new.employee, Forget::AtPassword)?;
                 new.notice.write(tx)?;
                 Ok(Some(ended))
@@ -83,14 +89,13 @@ impl Store {
             .await
     }
 
-    /// Whether an agent whose record counts was handed the code with this digest, and it still counts.
+    /// Whether an agent whose record counts and who is not shut out was handed the code with this digest, and it still counts.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn awaits_password(&self, key: EmployeeKey, code: Digest, now: Timestamp) -> Result<bool, StoreError> {
-        let text = "SELECT 1 FROM agent WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL
-            AND setup_code = $3 AND setup_code_until > $4";
-        let found = move |sql: &Sql<'_>| sql.first(text, &args![key.corp(), key.id(), code, now], |row| row.int(0));
+        let text = format!("SELECT 1 FROM agent WHERE {WHO} AND setup_code = $3 AND setup_code_until > $4");
+        let found = move |sql: &Sql<'_>| sql.first(&text, &args![key.corp(), key.id(), code, now], |row| row.int(0));
         Ok(self.database.read(found).await?.is_some())
     }
 
@@ -116,7 +121,7 @@ impl Store {
                 }
                 let ended = sessions::end(tx, &key, Which::ByPassword, Ended::Kicked, deny_until)?;
                 half::end_all(tx, &key, Ended::Kicked, deny_until)?;
-                browser::forget(tx, &key)?;
+                browser::forget(tx, &key, None)?;
                 Ok(Some(ended))
             })
             .await
@@ -127,12 +132,14 @@ impl Store {
 fn replace(tx: &Tx<'_>, new: &NewPassword) -> Result<bool, StoreError> {
     let (corp, id, hash) = (new.employee.corp(), new.employee.id(), &*new.hash);
     let changed = match &new.instead_of {
-        Before::Nothing => tx.execute(&format!("{SET} AND password_hash IS NULL"), &args![corp, id, hash, new.at])?,
+        Before::Nothing => {
+            tx.execute(&format!("{SET} WHERE {WHO} AND password_hash IS NULL"), &args![corp, id, hash, new.at])?
+        }
         Before::Hash(old) => {
-            tx.execute(&format!("{SET} AND password_hash = $5"), &args![corp, id, hash, new.at, &**old])?
+            tx.execute(&format!("{SET} WHERE {WHO} AND password_hash = $5"), &args![corp, id, hash, new.at, &**old])?
         }
         Before::SetupCode(code) => {
-            let text = format!("{SET} AND setup_code = $5 AND setup_code_until > $4");
+            let text = format!("{SET} WHERE {WHO} AND setup_code = $5 AND setup_code_until > $4");
             tx.execute(&text, &args![corp, id, hash, new.at, *code])?
         }
     };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use deskpass_core::{EmployeeKey, Guesses, Role, Shut, Timestamp};
+use deskpass_core::{EmployeeKey, Role, Shut, Timestamp};
 
 use super::guesses::{self, Forget};
 use super::{Device, PendingDevice, browser, half};
@@ -164,7 +164,7 @@ impl Store {
                 }
                 let ended = sessions::end(tx, &key, Which::ByPasswordOrLent, Ended::Disabled, deny_until)?;
                 half::end_all(tx, &key, Ended::Disabled, deny_until)?;
-                browser::forget(tx, &key)?;
+                browser::forget(tx, &key, None)?;
                 Ok(Some(ended))
             })
             .await
@@ -246,10 +246,10 @@ fn shut(
     let mut shut = HashMap::<_, (bool, Option<Timestamp>)>::new();
     for (key, guesses) in sql.rows(text, &args![corp, id, last.corp(), last.id()], read)? {
         let (locked, until) = shut.entry(key).or_default();
-        match Guesses::another(guesses, now) {
-            Ok(_) => {}
-            Err(Shut::For(span)) => *until = (*until).max(Some(now + span)),
-            Err(Shut::UntilUnlocked) => *locked = true,
+        match guesses.shut(now) {
+            Some(Shut::For(span)) => *until = (*until).max(Some(now + span)),
+            Some(Shut::UntilUnlocked) => *locked = true,
+            None => {}
         }
     }
     Ok(shut)

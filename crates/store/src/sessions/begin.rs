@@ -129,7 +129,7 @@ fn insert(tx: &Tx<'_>, digest: Digest, session: &Session) -> Result<bool, StoreE
         session.source.name(),
         session.created_at,
         session.expires_at,
-        session.proven,
+        session.vouched.number(),
         session.lent
     ];
     Ok(tx.execute(text, &values)? == 1)

@@ -169,6 +169,7 @@ pub(crate) fn password(hash: &str, instead_of: Before, now: Timestamp) -> NewPas
         hash: hash.to_owned(),
         instead_of,
         keep: None,
+        keep_browser: None,
         at: now,
         deny_until: at(DAY),
         notice: notice(&format!("{hash} is set"), Subject::PasswordChanged),
@@ -187,8 +188,8 @@ pub(crate) fn binding(sealed: &str, codes: &[Digest]) -> Binding {
     }
 }
 
-pub(crate) fn half(name: &str) -> Half {
-    Half { digest: digest(name), employee: agent01(), created_at: at(0), expires_at: at(600_000) }
+pub(crate) fn half(name: &str) -> HalfSession {
+    HalfSession { digest: digest(name), employee: agent01(), created_at: at(0), expires_at: at(600_000) }
 }
 
 pub(crate) fn birth(name: &str, method: LoginMethod, lent: Option<Role>, grounds: Grounds) -> Birth {
@@ -197,7 +198,7 @@ pub(crate) fn birth(name: &str, method: LoginMethod, lent: Option<Role>, grounds
         current_role: Role::User,
         method,
         source: LoginSource::H5,
-        proven: false,
+        vouched: Vouched::Nobody,
         lent,
         created_at: at(1_000),
         expires_at: at(8 * HOUR),

@@ -26,6 +26,9 @@ on_every_store! {
         assert_eq!(kept(desk).await.as_deref(), Some("two"));
         desk.store().disable_agent(agent01(), at(0), at(DAY)).await.unwrap();
         assert_eq!(set(desk, "three", Before::Hash("two".to_owned())).await, None);
+        desk.store().enable_agent(agent01()).await.unwrap();
+        desk.store().disable(agent01(), at(0), at(DAY)).await.unwrap();
+        assert_eq!(set(desk, "three", Before::Hash("two".to_owned())).await, None);
         assert_eq!(kept(desk).await.as_deref(), Some("two"));
     }
 }
@@ -77,12 +80,19 @@ on_every_store! {
         let agent = store.agent(agent01()).await.unwrap().unwrap();
         assert_eq!((agent.password, agent.setup_code_until), (None, Some(at(1_001))));
         assert!(!desk.half("again", "one").await);
+        for (code, now, counts) in [("other", 0, false), ("code", 1_000, true), ("code", 1_001, false)] {
+            assert_eq!(store.awaits_password(agent01(), digest(code), at(now)).await.unwrap(), counts, "{code} {now}");
+        }
         assert_eq!(set(desk, "two", Before::SetupCode(digest("other"))).await, None);
         assert_eq!(set(desk, "two", Before::SetupCode(digest("code"))).await, Some(1));
         assert_eq!(set(desk, "three", Before::SetupCode(digest("code"))).await, None);
         store.reset_password(agent01(), digest("code"), at(1_000), at(DAY)).await.unwrap();
         assert_eq!(set(desk, "three", Before::SetupCode(digest("code"))).await, None, "its time is over");
         assert_eq!(kept(desk).await, None);
+        store.reset_password(agent01(), digest("code"), at(DAY), at(DAY)).await.unwrap();
+        store.disable(agent01(), at(0), at(DAY)).await.unwrap();
+        assert!(!store.awaits_password(agent01(), digest("code"), at(0)).await.unwrap(), "they are shut out");
+        assert_eq!(set(desk, "three", Before::SetupCode(digest("code"))).await, None);
         let nobody = deskpass_core::EmployeeKey::from_parts("ww", "nobody");
         assert_eq!(store.reset_password(nobody, digest("code"), at(0), at(0)).await.unwrap(), None);
     }

@@ -44,7 +44,8 @@ async fn a_message_goes_out_as_the_platform_wants_it() {
         "agentid": 1_000_002,
         "text": { "content": "你好, \"Ann\"\nbye" },
         "safe": 0,
-        "enable_duplicate_check": 0,
+        "enable_duplicate_check": 1,
+        "duplicate_check_interval": 14_400,
     });
     assert_eq!(sent(&platform), body);
 }

@@ -56,6 +56,7 @@ fn hinted(hint: Option<&str>) -> String {
 fn unreachable(how: Unreachable) -> &'static str {
     match how {
         Unreachable::Connect => "无法建立连接",
+        Unreachable::Shortage => "本机无可用连接",
         Unreachable::TimedOut => "超时",
         Unreachable::Broken => "连接中断",
     }

@@ -46,11 +46,8 @@ pub(in crate::http) struct Telltale<'a> {
 
 impl Telltale<'_> {
     /// One of two wordings.
-    fn say<'a>(&self, [english, chinese]: [&'a str; 2]) -> &'a str {
-        match self.language {
-            Language::En => english,
-            Language::Zh => chinese,
-        }
+    fn say<'a>(&self, words: [&'a str; 2]) -> &'a str {
+        self.language.of(words)
     }
 
     /// The endpoint's phrase, the cause, and where the log has more.

@@ -39,8 +39,9 @@ pub(super) fn tell(refusal: &Refusal, by: Telltale<'_>) -> Telling {
         Refusal::PasswordOff => forbidden(1003, words::PASSWORD_OFF).because("password_off"),
         Refusal::PlatformWorks => forbidden(1003, words::PLATFORM_WORKS).because("platform_works"),
         Refusal::NotProven => forbidden(1003, words::NOT_PROVEN).because("not_proven"),
-        Refusal::SetupCode => forbidden(1003, words::SETUP_CODE).because("setup_code"),
+        Refusal::SetupCodeWrong => forbidden(1003, words::SETUP_CODE).because("setup_code"),
         Refusal::NoSuchRole(role) => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_ROLE).naming(role),
+        Refusal::NoSuchAgent => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_AGENT),
         Refusal::Busy => say(StatusCode::TOO_MANY_REQUESTS, 1006, words::BUSY).after(1),
         Refusal::OtpNeeded => {
             forbidden(1007, words::OTP_NEEDED).with(WWW_AUTHENTICATE, HeaderValue::from_static(CHALLENGE))
@@ -56,7 +57,7 @@ pub(super) fn tell(refusal: &Refusal, by: Telltale<'_>) -> Telling {
         Refusal::OldPasswordNeeded => say(StatusCode::BAD_REQUEST, 1015, words::OLD_PASSWORD_NEEDED),
         Refusal::OldPasswordWrong => forbidden(1016, words::OLD_PASSWORD_WRONG),
         Refusal::Over => conflict(1019, words::OVER).because("over"),
-        Refusal::SetupOver => conflict(1019, words::SETUP_OVER).because("setup_over"),
+        Refusal::DeviceSetupOver => conflict(1019, words::SETUP_OVER).because("setup_over"),
         Refusal::Exists => conflict(1019, words::EXISTS),
     }
 }

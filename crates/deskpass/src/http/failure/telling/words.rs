@@ -31,6 +31,7 @@ pub(super) const EXISTS: Words = ["exists already", "已存在"];
 
 pub(super) const NOT_AN_AGENT: Words =
     ["this is for agents; ask an administrator to make you one", "仅限坐席使用，请联系管理员开通"];
+pub(super) const NO_SUCH_AGENT: Words = ["there is no such agent; check the employee id", "没有该坐席，请核对员工编号"];
 pub(super) const NOT_PERMITTED: Words =
     ["this needs the active role admin; switch to it", "此操作需要当前角色为 admin，请先切换角色"];
 pub(super) const BUSY: Words = [
@@ -57,7 +58,7 @@ pub(super) const DEVICE_BOUND: Words = [
 pub(super) const SETUP_OVER: Words =
     ["this setup is over; begin with otp-setup again", "本次绑定已失效，请重新从 otp-setup 开始"];
 
-pub(super) const PASSWORD_WRONG: Words = ["the employee id or the password is wrong", "工号或密码错误"];
+pub(super) const PASSWORD_WRONG: Words = ["the employee id or the password is wrong", "员工编号或密码错误"];
 pub(super) const NO_PASSWORD: Words = [
     "there is no password yet; sign in through the platform and set one, or ask an administrator for a setup code",
     "尚未设置密码，请通过平台登录后设置，或向管理员索取设置码",
@@ -65,8 +66,8 @@ pub(super) const NO_PASSWORD: Words = [
 pub(super) const PASSWORD_OFF: Words =
     ["passwords are switched off; sign in through the platform", "密码登录已关闭，请通过平台登录"];
 pub(super) const PLATFORM_WORKS: Words = [
-    "sign in through the platform; passwords count only while it cannot be reached",
-    "请通过平台登录；仅在平台无法访问时才能使用密码",
+    "sign in through the platform; passwords count only while nobody can",
+    "请通过平台登录；仅在无法通过平台登录时才能使用密码",
 ];
 pub(super) const NOT_PROVEN: Words = [
     "a first password is set after signing in through the platform, or with a setup code from an administrator",
@@ -91,9 +92,10 @@ pub(super) const fn weakness(weakness: Weakness) -> Words {
         Weakness::TooShort => ["is too short (at least 12 characters)", "太短（至少 12 个字符）"],
         Weakness::TooLong => ["is too long (at most 128 characters)", "太长（最多 128 个字符）"],
         Weakness::Common => ["is one of those that are guessed first", "过于常见，容易被猜到"],
-        Weakness::Personal => {
-            ["has your name, your id or the name of the company or service in it", "包含您的姓名、工号、企业或系统名称"]
-        }
+        Weakness::Personal => [
+            "has your name, your id or the name of the company or service in it",
+            "包含您的姓名、员工编号、企业或系统名称",
+        ],
         Weakness::Monotonous => ["is the same few characters over and over", "重复的字符过多"],
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deskpass_core::{Entropy, KnownDevice, Secret};
+use deskpass_core::{Entropy, KnownBrowser, Secret};
 use deskpass_store::Trial;
 use serde_json::json;
 
@@ -18,7 +18,7 @@ async fn sign_in_by_page(client: &mut Client, who: &str) -> String {
     let answer = client.post("/api/agents/login", &[PAGE], &json!({ "employee_id": who, "code": code })).await;
     answer.data();
     let cookie = cookies(&answer);
-    assert!(cookie.starts_with("deskpass_device=") && !cookie.contains("; "), "{cookie}");
+    assert!(cookie.starts_with("deskpass_known=") && !cookie.contains("; "), "{cookie}");
     cookie
 }
 
@@ -66,8 +66,8 @@ on_every_store! {
         locked(&client.agent_login("agent01", PASSWORD).await);
         knock(&mut client, &cookie, "agent01", PASSWORD).await.data();
         // A browser of one's own is locked like everything else.
-        let own = Secret::<KnownDevice>::parse(cookie.split_once('=').unwrap().1).unwrap().digest();
-        wear_down(&desk, "agent01", Trial::Device(own), 99).await;
+        let own = Secret::<KnownBrowser>::parse(cookie.split_once('=').unwrap().1).unwrap().digest();
+        wear_down(&desk, "agent01", Trial::KnownBrowser(own), 99).await;
         knock(&mut client, &cookie, "agent01", WRONG).await.refused(401, 1011);
         locked(&knock(&mut client, &cookie, "agent01", PASSWORD).await);
         assert!(desk.auth().unlock_agent(desk.key("agent01")).await.unwrap());
@@ -78,14 +78,14 @@ on_every_store! {
     async fn whoever_completes_half_a_sign_in_has_a_browser_that_is_known(desk) {
         let mut client = desk.client().await;
         let device = desk.equipped("agent01").await;
-        let half = knock(&mut client, "deskpass_device=none", "agent01", PASSWORD).await;
+        let half = knock(&mut client, "deskpass_known=none", "agent01", PASSWORD).await;
         assert_eq!(cookies(&half), "", "half-way in is not in");
         let bearer = format!("Bearer {}", half.data()["token"].as_str().unwrap());
         let headers = [PAGE, ("authorization", &*bearer)];
         let whole = client.post("/api/auth/otp-verify", &headers, &json!({ "code": device.next_code() })).await;
         whole.data();
         let set = whole.header("set-cookie").unwrap();
-        for part in ["deskpass_device=", "HttpOnly", "SameSite=", "Path=/", "Max-Age=7776000"] {
+        for part in ["deskpass_known=", "HttpOnly", "SameSite=", "Path=/", "Max-Age=7776000"] {
             assert!(set.contains(part), "{set}");
         }
         let cookie = cookies(&whole);
@@ -103,9 +103,9 @@ on_every_store! {
         client.first_password("agent01").await;
         sign_in_by_page(&mut client, "agent01").await;
         let others = sign_in_by_page(&mut client, "admin01").await;
-        let made_up = Secret::<KnownDevice>::generate(&Entropy::system()).unwrap();
-        let made_up = format!("deskpass_device={}", made_up.expose());
-        let cookies = [&*others, &*made_up, "deskpass_device=", "deskpass_device=dpd_x", "__Host-deskpass_device=x"];
+        let made_up = Secret::<KnownBrowser>::generate(&Entropy::system()).unwrap();
+        let made_up = format!("deskpass_known={}", made_up.expose());
+        let cookies = [&*others, &*made_up, "deskpass_known=", "deskpass_known=dpd_x", "__Host-deskpass_known=x"];
         for cookie in cookies {
             knock(&mut client, cookie, "agent01", WRONG).await.refused(401, 1011);
         }

@@ -1,0 +1,36 @@
+//! Whether the key outside the database is the one that its secrets were made with.
+
+use crate::database::Sql;
+use crate::{Store, StoreError};
+
+impl Store {
+    /// What was left to tell the key by.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn key_check(&self) -> Result<Option<String>, StoreError> {
+        let text = "SELECT key_check FROM desk";
+        Ok(self.database.read(move |sql| sql.first(text, &[], |row| row.maybe_text(0))).await?.flatten())
+    }
+
+    /// Leaves something to tell the key by in the place of `before`, unless another node was quicker.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn keep_key_check(&self, check: String, before: Option<String>) -> Result<(), StoreError> {
+        let text = "UPDATE desk SET key_check = $1 WHERE COALESCE(key_check, '') = $2";
+        let before = before.unwrap_or_default();
+        self.database.write(move |tx| tx.execute(text, &args![&*check, &*before]).map(drop)).await
+    }
+
+    /// Whether anything is kept that only that key opens.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn keeps_secrets(&self) -> Result<bool, StoreError> {
+        let text = "SELECT 1 FROM agent WHERE password_hash IS NOT NULL OR otp_secret IS NOT NULL
+            OR otp_pending IS NOT NULL OR setup_code IS NOT NULL LIMIT 1";
+        let found = move |sql: &Sql<'_>| sql.first(text, &[], |row| row.int(0));
+        Ok(self.database.read(found).await?.is_some())
+    }
+}
