@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deskpass_core::{Digest, EmployeeKey, Half, KnownBrowser, LoginMethod, LoginSource, Secret, Timestamp, Visitor};
-use deskpass_store::{Agent, Half as HalfSession, Subject, Trial};
+use deskpass_store::{Agent, HalfSession, Subject, Trial};
 
 use crate::arrival::Arrival;
 use crate::mint::{Admission, Proven};
@@ -160,7 +160,7 @@ impl Auth {
         let (now, token) = (self.clock.now(), Secret::<Half>::generate(&self.entropy)?);
         let expires_at = now + HALF;
         let notice = self.notice(&employee, Subject::PasswordUsed, now, visitor)?;
-        let half = HalfSession { digest: token.digest(), employee, created_at: now, expires_at };
+        let half = HalfSession { digest: token.digest(), employee, expires_at };
         if !self.store.begin_half(half, hash, trial, notice).await? {
             return Err(Refusal::PasswordWrong.into());
         }

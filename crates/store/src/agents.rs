@@ -15,7 +15,7 @@ use crate::database::Tx;
 
 pub use device::{Binding, Device, PendingDevice};
 pub use guesses::Trial;
-pub use half::{Half, HalfFound};
+pub use half::{HalfFound, HalfSession};
 pub use notice::{Notice, Subject};
 pub use password::{Before, NewPassword};
 pub use record::{Agent, ListedAgent};

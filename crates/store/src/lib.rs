@@ -25,7 +25,8 @@ use crate::cache::{Cache, Proof};
 use crate::database::{Database, Sql};
 
 pub use agents::{
-    Agent, Before, Binding, Device, Half, HalfFound, ListedAgent, NewPassword, Notice, PendingDevice, Subject, Trial,
+    Agent, Before, Binding, Device, HalfFound, HalfSession, ListedAgent, NewPassword, Notice, PendingDevice, Subject,
+    Trial,
 };
 pub use cache::{Member, Standing};
 pub use database::{

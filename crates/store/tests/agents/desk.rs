@@ -10,8 +10,8 @@ use deskpass_core::{
     UserAgent, Visitor,
 };
 use deskpass_store::{
-    Before, Binding, Birth, Event, Found, Grounds, Half, Location, LogEntry, Mode, NewEmployee, NewPassword, Notice,
-    Postgres, Store, Subject, Trial,
+    Before, Binding, Birth, Event, Found, Grounds, HalfSession, Location, LogEntry, Mode, NewEmployee, NewPassword,
+    Notice, Postgres, Store, Subject, Trial,
 };
 use tempfile::TempDir;
 use tokio_postgres::NoTls;
@@ -187,8 +187,8 @@ pub(crate) fn binding(sealed: &str, codes: &[Digest]) -> Binding {
     }
 }
 
-pub(crate) fn half(name: &str) -> Half {
-    Half { digest: digest(name), employee: agent01(), created_at: at(0), expires_at: at(600_000) }
+pub(crate) fn half(name: &str) -> HalfSession {
+    HalfSession { digest: digest(name), employee: agent01(), expires_at: at(600_000) }
 }
 
 pub(crate) fn birth(name: &str, method: LoginMethod, lent: Option<Role>, grounds: Grounds) -> Birth {
