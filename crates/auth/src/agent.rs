@@ -199,7 +199,7 @@ impl Auth {
         let (now, token) = (self.clock.now(), Secret::<Half>::generate(&self.entropy)?);
         let (employee, expires_at) = (knock.employee.clone(), now + HALF);
         let notice = self.notice(&employee, Subject::PasswordUsed, now, &knock.visitor)?;
-        let half = HalfSession { digest: token.digest(), employee, created_at: now, expires_at };
+        let half = HalfSession { digest: token.digest(), employee, expires_at };
         if !self.store.begin_half(half, hash, trial, notice).await? {
             return Err(Refusal::PasswordWrong.into());
         }

@@ -1,6 +1,7 @@
 -- What agents prove themselves with when the platform cannot. A password is kept as its hash. The secret of a one-time-password
 -- device is sealed with a key that is not in the database, and opens for its agent alone; so is the one that waits to be bound.
 -- `otp_step` is the last time step a code was accepted for, `otp_proven` whether the platform had vouched for whoever bound it.
+-- `password_set_at` decides nothing: operators look at it.
 ALTER TABLE agent ADD COLUMN disabled_at BIGINT;
 ALTER TABLE agent ADD COLUMN password_hash TEXT;
 ALTER TABLE agent ADD COLUMN password_set_at BIGINT;
@@ -44,7 +45,6 @@ CREATE TABLE half_session (
     digest        TEXT   NOT NULL PRIMARY KEY,
     corp_id       TEXT   NOT NULL,
     employee_key  TEXT   NOT NULL,
-    created_at    BIGINT NOT NULL,
     expires_at    BIGINT NOT NULL,
     FOREIGN KEY (corp_id, employee_key) REFERENCES agent (corp_id, employee_key)
 );

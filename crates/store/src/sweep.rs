@@ -16,8 +16,9 @@ impl Store {
         self.database.write(move |tx| Ok(tx.execute(text, &args![now, until])? == 1)).await
     }
 
-    /// Removes up to `batch` sessions that ended before `ended`, and as many of everything else whose time is over: deny-list
-    /// entries, proofs, what agents prove themselves with; returns how many went. Small batches share the writer with sign-ins without holding them up.
+    /// Removes up to `batch` sessions and halves that ended before `ended`, and as many of everything else whose time is over:
+    /// deny-list entries, proofs, known browsers, strangers' guesses, old notices; returns how many went. Small batches share
+    /// the writer with sign-ins without holding them up.
     ///
     /// # Errors
     /// When the store fails.

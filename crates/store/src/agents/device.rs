@@ -4,8 +4,8 @@ use std::fmt;
 
 use deskpass_core::{Digest, EmployeeKey, Step, Timestamp};
 
-use super::Notice;
 use super::guesses::{self, Forget, Trial};
+use super::{Notice, record};
 use crate::database::{Row, Tx};
 use crate::{Store, StoreError};
 
@@ -187,7 +187,9 @@ impl Store {
         self.database
             .write(move |tx| {
                 let text = "DELETE FROM recovery_code WHERE corp_id = $1 AND employee_key = $2 AND digest = $3";
-                if !hold_device(tx, &key)? || tx.execute(text, &args![key.corp(), key.id(), code])? == 0 {
+                let bound = "corp_id = $1 AND employee_key = $2 AND otp_secret IS NOT NULL";
+                let has_device = record::hold(tx, bound, &args![key.corp(), key.id()])?;
+                if !has_device || tx.execute(text, &args![key.corp(), key.id(), code])? == 0 {
                     return Ok(false);
                 }
                 let text = "UPDATE agent SET otp_verified_at = $3 WHERE corp_id = $1 AND employee_key = $2";
@@ -220,13 +222,6 @@ impl Store {
             })
             .await
     }
-}
-
-/// Whether a device is bound, and keeps that so until the transaction ends.
-fn hold_device(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool, StoreError> {
-    let text = "UPDATE agent SET otp_step = otp_step
-        WHERE corp_id = $1 AND employee_key = $2 AND otp_secret IS NOT NULL";
-    Ok(tx.execute(text, &args![key.corp(), key.id()])? == 1)
 }
 
 fn forget_codes(tx: &Tx<'_>, key: &EmployeeKey) -> Result<(), StoreError> {

@@ -18,8 +18,6 @@ pub struct HalfSession {
     pub digest: Digest,
     /// Whose it is.
     pub employee: EmployeeKey,
-    /// When the password was right.
-    pub created_at: Timestamp,
     /// When it ends, unless it is completed.
     pub expires_at: Timestamp,
 }
@@ -52,16 +50,15 @@ impl Store {
         self.database
             .write(move |tx| {
                 let (corp, id) = (half.employee.corp(), half.employee.id());
-                let agent = "UPDATE agent SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2
-                    AND disabled_at IS NULL AND password_hash = $3";
+                let agent = "corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND password_hash = $3";
                 let employee = "UPDATE employee SET created_at = created_at WHERE corp_id = $1 AND employee_key = $2
                     AND disabled_at IS NULL";
-                if tx.execute(agent, &args![corp, id, &*hash])? == 0 || tx.execute(employee, &args![corp, id])? == 0 {
+                if !record::hold(tx, agent, &args![corp, id, &*hash])? || tx.execute(employee, &args![corp, id])? == 0 {
                     return Ok(false);
                 }
-                let text = "INSERT INTO half_session (digest, corp_id, employee_key, created_at, expires_at)
-                    VALUES ($1, $2, $3, $4, $5)";
-                tx.execute(text, &args![half.digest, corp, id, half.created_at, half.expires_at])?;
+                let text = "INSERT INTO half_session (digest, corp_id, employee_key, expires_at)
+                    VALUES ($1, $2, $3, $4)";
+                tx.execute(text, &args![half.digest, corp, id, half.expires_at])?;
                 guesses::forget(tx, &half.employee, Forget::Trial(trial))?;
                 notice.write(tx)?;
                 Ok(true)
@@ -75,13 +72,13 @@ impl Store {
     /// When the store fails; then the token must not count as valid.
     pub async fn half(&self, digest: &Digest) -> Result<HalfFound, StoreError> {
         let digest = *digest;
-        let text = "SELECT h.corp_id, h.employee_key, h.created_at, h.expires_at,
+        let text = "SELECT h.corp_id, h.employee_key, h.expires_at,
             CASE WHEN a.disabled_at IS NULL AND e.disabled_at IS NULL THEN 0 ELSE 1 END FROM half_session h
             JOIN agent a ON a.corp_id = h.corp_id AND a.employee_key = h.employee_key
             JOIN employee e ON e.corp_id = h.corp_id AND e.employee_key = h.employee_key WHERE h.digest = $1";
         let read = move |row: &Row<'_>| {
-            let (employee, created_at) = (EmployeeKey::from_parts(&row.text(0)?, &row.text(1)?), row.moment(2)?);
-            Ok((HalfSession { digest, employee, created_at, expires_at: row.moment(3)? }, row.int(4)? != 0))
+            let employee = EmployeeKey::from_parts(&row.text(0)?, &row.text(1)?);
+            Ok((HalfSession { digest, employee, expires_at: row.moment(2)? }, row.int(3)? != 0))
         };
         self.database
             .read(move |sql| {
@@ -102,9 +99,9 @@ impl Store {
     pub async fn end_half(&self, digest: Digest, deny_until: Timestamp) -> Result<bool, StoreError> {
         self.database
             .write(move |tx| {
-                let text = "UPDATE agent SET role_id = role_id WHERE (corp_id, employee_key) IN
+                let owner = "(corp_id, employee_key) IN
                     (SELECT corp_id, employee_key FROM half_session WHERE digest = $1)";
-                tx.execute(text, &args![digest])?;
+                record::hold(tx, owner, &args![digest])?;
                 if tx.execute(REMOVE, &args![digest])? == 0 {
                     return Ok(false);
                 }
@@ -123,7 +120,9 @@ pub(crate) fn stands(tx: &Tx<'_>, digest: Digest, employee: &EmployeeKey, now: T
     let text =
         "SELECT 1 FROM half_session WHERE digest = $1 AND corp_id = $2 AND employee_key = $3 AND expires_at > $4";
     let values = args![digest, employee.corp(), employee.id(), now];
-    Ok(record::hold(tx, employee)? && tx.first(text, &values, |row| row.int(0))?.is_some())
+    let agent = "corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
+    let counts = record::hold(tx, agent, &args![employee.corp(), employee.id()])?;
+    Ok(counts && tx.first(text, &values, |row| row.int(0))?.is_some())
 }
 
 /// A session has begun in the place of a half.

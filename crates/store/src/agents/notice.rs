@@ -10,7 +10,7 @@ use crate::{Store, StoreError};
 /// Something an agent is to be told.
 #[derive(Clone, Debug)]
 pub struct Notice {
-    /// Sixteen bytes that begin with the time, in hexadecimal.
+    /// What tells it from all others: sixteen random bytes, in hexadecimal.
     pub id: String,
     /// Whom it is for.
     pub employee: EmployeeKey,

@@ -7,7 +7,7 @@ use deskpass_core::{EmployeeKey, Role, Shut, Timestamp};
 
 use super::guesses::{self, Forget};
 use super::{Device, PendingDevice, browser, half};
-use crate::database::{Row, Sql, Tx};
+use crate::database::{Row, Sql, Tx, Value};
 use crate::sessions::{self, Ended, Which};
 use crate::{Store, StoreError};
 
@@ -51,6 +51,8 @@ pub struct ListedAgent {
     pub name: String,
     /// Whether the employee is shut out.
     pub employee_disabled: bool,
+    /// When their password was set, when they have one.
+    pub password_set_at: Option<Timestamp>,
     /// Whether something of theirs was guessed at so often that only an administrator can unlock it.
     pub locked: bool,
     /// Until when something of theirs cannot be guessed at, where that ends by itself.
@@ -60,7 +62,7 @@ pub struct ListedAgent {
 const COLUMNS: &str = "SELECT a.corp_id, a.employee_key, a.role_id, a.disabled_at, a.created_at, a.password_hash,
     a.otp_secret, a.otp_bound_at, a.otp_verified_at, a.otp_step, a.otp_proven, a.otp_pending, a.otp_pending_until,
     a.setup_code_until, (SELECT COUNT(*) FROM recovery_code r WHERE r.corp_id = a.corp_id
-    AND r.employee_key = a.employee_key), e.employee_id, e.name, e.disabled_at
+    AND r.employee_key = a.employee_key), e.employee_id, e.name, e.disabled_at, a.password_set_at
     FROM agent a JOIN employee e ON e.corp_id = a.corp_id AND e.employee_key = a.employee_key";
 
 impl Store {
@@ -196,16 +198,16 @@ impl Store {
     }
 }
 
-/// Whether the record counts, and keeps that so until the transaction ends.
-pub(super) fn hold(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool, StoreError> {
-    Ok(lends(tx, key)?.is_some())
-}
-
-/// The role that the record lends, and keeps that so until the transaction ends.
+/// The role that the record lends, if it counts, and keeps that so until the transaction ends.
 pub(crate) fn lends(tx: &Tx<'_>, key: &EmployeeKey) -> Result<Option<Role>, StoreError> {
     let text = "UPDATE agent SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL
         RETURNING role_id";
     tx.first(text, &args![key.corp(), key.id()], |row| row.role(0))
+}
+
+/// Whether there is a record of which this is true, and keeps it as it is until the transaction ends.
+pub(super) fn hold(tx: &Tx<'_>, which: &str, values: &[Value<'_>]) -> Result<bool, StoreError> {
+    Ok(tx.execute(&format!("UPDATE agent SET role_id = role_id WHERE {which}"), values)? == 1)
 }
 
 fn agent(row: &Row<'_>) -> Result<Agent, StoreError> {
@@ -228,6 +230,7 @@ fn listed(row: &Row<'_>) -> Result<ListedAgent, StoreError> {
         employee_id: row.text(15)?,
         name: row.text(16)?,
         employee_disabled: !row.is_null(17)?,
+        password_set_at: row.maybe_int(18)?.map(Timestamp::from_millis),
         locked: false,
         shut_until: None,
     })
@@ -247,9 +250,9 @@ fn shut(
     for (key, guesses) in sql.rows(text, &args![corp, id, last.corp(), last.id()], read)? {
         let (locked, until) = shut.entry(key).or_default();
         match guesses.shut(now) {
+            None => {}
             Some(Shut::For(span)) => *until = (*until).max(Some(now + span)),
             Some(Shut::UntilUnlocked) => *locked = true,
-            None => {}
         }
     }
     Ok(shut)

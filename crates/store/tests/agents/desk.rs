@@ -7,11 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use deskpass_core::{
     ClientAddress, Digest, EmployeeKey, LoginMethod, LoginSource, Person, Role, Roles, Session, Step, Timestamp,
-    UserAgent, Visitor,
-};
+    UserAgent, Visitor, Vouched};
 use deskpass_store::{
-    Before, Binding, Birth, Event, Found, Grounds, Half, Location, LogEntry, Mode, NewEmployee, NewPassword, Notice,
-    Postgres, Store, Subject, Trial,
+    Before, Binding, Birth, Event, Found, Grounds, HalfSession, Location, LogEntry, Mode, NewEmployee, NewPassword,
+    Notice, Postgres, Store, Subject, Trial, UsedStep,
 };
 use tempfile::TempDir;
 use tokio_postgres::NoTls;
@@ -188,8 +187,13 @@ pub(crate) fn binding(sealed: &str, codes: &[Digest]) -> Binding {
     }
 }
 
+pub(crate) fn used(sealed: &str, number: i64) -> UsedStep {
+    let (employee, sealed, step) = (agent01(), sealed.to_owned(), Step::from_number(number));
+    UsedStep { employee, sealed, step, at: at(60), vouched: false }
+}
+
 pub(crate) fn half(name: &str) -> HalfSession {
-    HalfSession { digest: digest(name), employee: agent01(), created_at: at(0), expires_at: at(600_000) }
+    HalfSession { digest: digest(name), employee: agent01(), expires_at: at(600_000) }
 }
 
 pub(crate) fn birth(name: &str, method: LoginMethod, lent: Option<Role>, grounds: Grounds) -> Birth {

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use deskpass_core::{EmployeeKey, Guesses, Shut, Step};
+use deskpass_core::{EmployeeKey, Guesses, Shut};
 use deskpass_store::{Subject, Trial};
 use proptest::prelude::*;
 use tokio::task::JoinSet;
 
-use crate::desk::{DAY, Desk, agent01, at, binding, digest, half, notice, on_every_store};
+use crate::desk::{DAY, Desk, agent01, at, binding, digest, half, notice, on_every_store, used};
 
 const TRIALS: [Trial; 2] = [Trial::Password, Trial::Otp];
 
@@ -79,7 +79,7 @@ on_every_store! {
     async fn a_right_code_forgets_the_guesses_before_it_with_what_it_does(desk: &Desk) {
         let store = desk.store();
         let step = async |number| {
-            store.use_step(agent01(), "sealed".to_owned(), Step::from_number(number), at(60)).await.unwrap()
+            store.use_step(used("sealed", number)).await.unwrap()
         };
         four_wrong(desk, Trial::Otp).await;
         desk.bind("sealed", &[digest("code")]).await;

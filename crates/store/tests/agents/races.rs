@@ -1,10 +1,10 @@
 //! Of several who come at once, one gets what there is one of; and what is taken away stays away.
 
-use deskpass_core::{LoginMethod, Step};
+use deskpass_core::LoginMethod;
 use deskpass_store::{Before, Beginning, Grounds, HalfFound, Store, Subject, Trial};
 use tokio::task::JoinSet;
 
-use crate::desk::{DAY, Desk, agent01, at, binding, birth, digest, half, notice, on_every_store, password};
+use crate::desk::{DAY, Desk, agent01, at, binding, birth, digest, half, notice, on_every_store, password, used};
 
 /// How often a race is run.
 const ROUNDS: usize = 15;
@@ -25,7 +25,7 @@ on_every_store! {
     async fn one_gets_the_step_and_one_the_recovery_code(desk: &Desk) {
         desk.bind("sealed", &[digest("code")]).await;
         let step = |_, node: Store| async move {
-            node.use_step(agent01(), "sealed".to_owned(), Step::from_number(11), at(60)).await.unwrap()
+            node.use_step(used("sealed", 11)).await.unwrap()
         };
         assert_eq!(winners(desk, step).await, 1);
         let code = |_, node: Store| async move {
