@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use deskpass_core::{
     ClientAddress, Digest, EmployeeKey, LoginMethod, LoginSource, Person, Role, Roles, Session, Step, Timestamp,
-    UserAgent, Visitor, Vouched};
+    UserAgent, Visitor, Vouched,
+};
 use deskpass_store::{
     Before, Binding, Birth, Event, Found, Grounds, HalfSession, Location, LogEntry, Mode, NewEmployee, NewPassword,
     Notice, Postgres, Store, Subject, Trial, UsedStep,

@@ -1,6 +1,6 @@
 //! One-time-password devices and recovery codes.
 
-use deskpass_core::EmployeeKey;
+use deskpass_core::{EmployeeKey, Step};
 use deskpass_store::{Subject, Trial};
 
 use crate::desk::{Desk, agent01, at, binding, digest, notice, on_every_store, used};
