@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deskpass_core::Role;
+use deskpass_core::{CorpId, EmployeeId, Role};
 use serde_json::{Value, json};
 
 use crate::harness::{
@@ -238,7 +238,71 @@ on_every_store! {
     }
 }
 
+/// Signs somebody of a connected corporation in as whom they may act, for the first time.
+async fn by_link(client: &mut Client, platform: &Platform, target: &str) -> String {
+    let (link, cookies) = client.set_out("https://desk.example.com/h5/").await;
+    let back = platform.client().await.authorize(&link, "wwpartner/partner01").await;
+    let landed = client.come_back(&back, &cookies).await;
+    let ticket = fragment(location(&landed), "bind_ticket");
+    let bound = client.post("/api/auth/bind", &[], &json!({ "employee_id": target, "bind_ticket": ticket })).await;
+    bound.data()["token"].as_str().unwrap().to_owned()
+}
+
 on_every_store! {
+    /// Whoever may act as an agent for a while does not become the agent.
+    async fn a_link_gives_nothing_that_outlives_it() {
+        let (desk, platform) = production(&[]).await;
+        let mut client = desk.client().await;
+        let partner = desk.auth().key(Some(&CorpId::parse("wwpartner").unwrap()), &EmployeeId::parse("partner01").unwrap());
+        desk.auth().approve_link(partner.clone(), desk.key("admin01")).await.unwrap();
+        let bound = by_link(&mut client, &platform, "admin01").await;
+        let linked = platform.sign_in(&mut client, "wwpartner/partner01").await;
+        for token in [&bound, &linked] {
+            assert_eq!(client.verify(token).await["employee_id"], "admin01");
+            let refused = set_password(&mut client, token, &json!({ "new_password": PASSWORD })).await;
+            assert_eq!(refused.refused(403, 1003).reason(), "not_proven");
+        }
+        client.bind_device(&linked, &desk.clock).await;
+        assert_eq!(client.get_as(&linked, "/api/auth/otp-status").await.data()["proven"], false);
+    }
+
+    async fn whoever_is_only_an_administrator_acts_as_their_agent_record_says() {
+        let (desk, _platform) = production(&[]).await;
+        let mut client = desk.client().await;
+        desk.add("chief01", Role::Admin).await;
+        desk.auth().add_agent(desk.key("chief01"), "agent").await.unwrap();
+        give_password(&desk, "chief01").await;
+        let half = client.half("chief01").await;
+        let (device, login) = client.bind_device(&half, &desk.clock).await;
+        assert_eq!((&login["roles"], &login["current_role"]), (&json!(["agent"]), &json!("agent")));
+        let half = client.half("chief01").await;
+        let login = show(&mut client, &half, "verify", &device.next_code()).await.data();
+        let token = login["token"].as_str().unwrap();
+        assert_eq!(client.verify(token).await["roles"], json!(["agent"]));
+        // Nobody goes on with what is lent no more.
+        desk.auth().set_agent_role(desk.key("chief01"), "supervisor").await.unwrap();
+        assert_eq!(client.me(token).await.refused(401, 1001).reason(), "kicked");
+    }
+
+    /// A phone that was replaced on a day without the platform is as good as any once its owner has shown it on another day.
+    async fn a_device_is_proven_by_use_where_the_platform_vouches() {
+        let (desk, platform) = production(&[]).await;
+        let mut client = desk.client().await;
+        give_password(&desk, "admin01").await;
+        let half = client.half("admin01").await;
+        let (device, _) = client.bind_device(&half, &desk.clock).await;
+        let token = platform.sign_in(&mut client, "admin01").await;
+        let proven = async |client: &mut Client| client.get_as(&token, "/api/auth/otp-status").await.data()["proven"].clone();
+        assert_eq!(proven(&mut client).await, false);
+        show(&mut client, &token, "verify", &device.recovery_codes[0]).await.data();
+        assert_eq!(proven(&mut client).await, false, "whoever has the codes need not have the device");
+        show(&mut client, &token, "verify", &device.next_code()).await.data();
+        assert_eq!(proven(&mut client).await, true);
+        let half = client.half("admin01").await;
+        let login = show(&mut client, &half, "verify", &device.next_code()).await.data();
+        assert_eq!(login["current_role"], "admin");
+    }
+
     async fn an_agent_who_is_disabled_keeps_what_the_platform_gives() {
         let (desk, platform) = production(&[]).await;
         let mut client = desk.client().await;

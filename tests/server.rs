@@ -1,11 +1,14 @@
 //! The server itself: patience, limits, farewell.
 
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use deskpass_core::{Clock, Timestamp};
 use serde_json::json;
 
-use crate::harness::{Client, Device, PRODUCTION, Process, TestDesk, binary, request, settings, with_settings};
+use crate::harness::{
+    Client, PASSWORD, PRODUCTION, Platform, Process, TestDesk, binary, request, settings, with_settings,
+};
 
 const DEV: (&str, &str) = ("development.enabled", "true");
 
@@ -186,17 +189,60 @@ async fn a_key_that_was_changed_is_told_at_the_start() {
         with_settings(&mut command, key.map(|key| ("encryption_key", key)));
         Process::spawn(command)
     };
+    let told = |process: Process| process.terminate().1.contains("encryption_key is not the one");
+    let other = Some(PRODUCTION[3].1);
+    assert!(!told(serve(None)));
+    assert!(!told(serve(other)), "there is nothing that depends on it");
     let process = serve(None);
+    Client::connect(&process.address).await.first_password("agent01").await;
+    assert!(!told(process));
+    assert!(told(serve(other)));
+    assert!(!told(serve(None)), "it is back");
+}
+
+/// The desk's own clock never goes back, so that nothing is revived. Authenticators go by everybody else's.
+#[tokio::test]
+async fn one_time_passwords_go_by_the_machines_time() {
+    let directory = tempfile::tempdir().unwrap();
+    Process::serve(directory.path(), &[]).kill();
+    let machine = Clock::steady(Timestamp::from_millis(0));
+    let ahead = machine.now() + Duration::from_mins(10);
+    let database = rusqlite::Connection::open(directory.path().join("deskpass.db")).unwrap();
+    database.execute("UPDATE probe SET at = ?1", [ahead.millis()]).unwrap();
+    drop(database);
+    let process = Process::serve(directory.path(), &[]);
     let mut client = Client::connect(&process.address).await;
     let token = client.sign_in("agent01").await;
-    let setup = client.post_as(&token, "/api/auth/otp-setup", &json!({})).await.data();
-    let device = Device::scan(&setup, &Clock::steady(Timestamp::from_millis(0)));
-    client.post_as(&token, "/api/auth/otp-bind", &json!({ "code": device.code() })).await.data();
+    client.bind_device(&token, &machine).await;
     process.kill();
-    let told = |process: Process| {
-        let (_, log) = process.terminate();
-        log.contains("encryption_key is not the one")
-    };
-    assert!(!told(serve(None)));
-    assert!(told(serve(Some(PRODUCTION[3].1))));
+}
+
+/// Whoever holds all connections keeps us from asking the platform, which does not make it an outage.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shortage_of_our_own_is_no_outage() {
+    let (directory, platform) = (tempfile::tempdir().unwrap(), Platform::start("desk.example.com").await);
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 80; exec \"$0\" \"$@\""]).arg(binary().get_program());
+    command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(directory.path());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let pairs = platform.pairs();
+    with_settings(&mut command, pairs.iter().map(|(key, value)| (*key, &**value)));
+    with_settings(&mut command, [("limits.enabled", "false")]);
+    let process = Process::spawn(command);
+    let mut early = Client::connect(&process.address).await;
+    early.get("/healthz", &[]).await;
+    let mut crowd = Vec::new();
+    // Until nobody else is let in: whoever is one too many waits for an answer.
+    loop {
+        let mut client = Client::connect(&process.address).await;
+        let answered = tokio::time::timeout(Duration::from_millis(500), client.get("/healthz", &[])).await;
+        crowd.push(client);
+        if answered.is_err() {
+            break;
+        }
+    }
+    let refused = early.agent_login("agent01", PASSWORD).await;
+    assert_eq!(refused.refused(403, 1003).reason(), "platform_works");
+    drop(crowd);
+    process.kill();
 }

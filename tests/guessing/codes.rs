@@ -85,16 +85,31 @@ on_every_store! {
         shut(&doors.show(3, &right).await);
     }
 
-    async fn a_device_that_waits_to_be_bound_is_not_guessed_at_for_ever(desk) {
+    /// Whoever binds a device was told its secret: there is nothing to guess at.
+    async fn a_slip_while_binding_counts_nothing(desk) {
         let mut client = desk.client().await;
         let token = client.sign_in("agent01").await;
         let setup = client.post_as(&token, "/api/auth/otp-setup", &json!({})).await.data();
         let device = Device::scan(&setup, &desk.clock);
-        for _ in 0..5 {
+        for _ in 0..6 {
             let wrong = json!({ "code": device.wrong_code() });
             client.post_as(&token, "/api/auth/otp-bind", &wrong).await.refused(401, 1008);
         }
-        shut(&client.post_as(&token, "/api/auth/otp-bind", &json!({ "code": device.code() })).await);
+        client.post_as(&token, "/api/auth/otp-bind", &json!({ "code": device.code() })).await.data();
+        assert_eq!(desk.query("SELECT count(*) FROM guess"), ["0"]);
+    }
+
+    /// A double click is refused, and shuts nobody out.
+    async fn a_right_code_that_was_used_is_no_guess(desk) {
+        let mut client = desk.client().await;
+        let device = desk.equipped("agent01").await;
+        let token = client.sign_in("agent01").await;
+        let code = json!({ "code": device.next_code() });
+        client.post_as(&token, "/api/auth/otp-verify", &code).await.data();
+        for _ in 0..7 {
+            client.post_as(&token, "/api/auth/otp-verify", &code).await.refused(401, 1008);
+        }
+        client.post_as(&token, "/api/auth/otp-verify", &json!({ "code": device.next_code() })).await.data();
     }
 
     async fn passwords_and_codes_are_counted_apart(desk) {

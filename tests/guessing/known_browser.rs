@@ -116,6 +116,42 @@ on_every_store! {
         knock(&mut client, &others, "admin01", WRONG).await.refused(403, 1012);
     }
 
+    async fn a_browser_stays_known_while_it_is_used_and_to_everybody_who_uses_it(desk) {
+        let mut client = desk.client().await;
+        client.first_password("agent01").await;
+        client.first_password("admin01").await;
+        let cookie = sign_in_by_page(&mut client, "agent01").await;
+        for (who, days) in [("agent01", 60), ("admin01", 60), ("agent01", 60)] {
+            desk.clock.wind(Duration::from_hours(days * 24));
+            let ask = json!({ "employee_id": who, "code": platform_code(&mut client, who).await });
+            let again = client.post("/api/agents/login", &[PAGE, ("cookie", &cookie)], &ask).await;
+            again.data();
+            assert_eq!(cookies(&again), cookie, "the same for as long again");
+        }
+        guess_wrong(&mut client, 5).await;
+        knock(&mut client, &cookie, "agent01", PASSWORD).await.data();
+        knock(&mut client, &cookie, "admin01", PASSWORD).await.data();
+        // What nobody has used is not taken over from whoever brings it.
+        let made_up = format!("deskpass_known={}", Secret::<KnownBrowser>::generate(&Entropy::system()).unwrap().expose());
+        let ask = json!({ "employee_id": "agent01", "code": platform_code(&mut client, "agent01").await });
+        let answer = client.post("/api/agents/login", &[PAGE, ("cookie", &made_up)], &ask).await;
+        assert_ne!(cookies(&answer), made_up);
+    }
+
+    async fn other_browsers_are_forgotten_when_the_password_is_changed(desk) {
+        let mut client = desk.client().await;
+        client.first_password("agent01").await;
+        let (own, other) =
+            (sign_in_by_page(&mut client, "agent01").await, sign_in_by_page(&mut client, "agent01").await);
+        let bearer = format!("Bearer {}", client.sign_in("agent01").await);
+        let change = json!({ "old_password": PASSWORD, "new_password": "nine boats on a quiet river" });
+        let headers = [PAGE, ("cookie", &*own), ("authorization", &*bearer)];
+        client.post("/api/agents/password", &headers, &change).await.data();
+        guess_wrong(&mut client, 5).await;
+        shut(&knock(&mut client, &other, "agent01", "nine boats on a quiet river").await);
+        knock(&mut client, &own, "agent01", "nine boats on a quiet river").await.data();
+    }
+
     async fn a_browser_that_is_known_is_not_signed_in_by_that(desk) {
         let mut client = desk.client().await;
         client.first_password("agent01").await;

@@ -45,7 +45,8 @@ impl Auth {
             if self.is_settled(&notice, write(&notice)).await {
                 self.store.drop_notice(notice.id).await?;
             } else {
-                let doubled = u32::try_from(notice.tries).unwrap_or(DOUBLED).min(DOUBLED);
+                // This try is among them.
+                let doubled = u32::try_from(notice.tries.saturating_sub(1)).unwrap_or(0).min(DOUBLED);
                 self.store.put_off_notice(notice.id, now + PAUSE * 2_u32.pow(doubled)).await?;
             }
         }
