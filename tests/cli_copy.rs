@@ -3,7 +3,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::harness::{Client, PRODUCTION, Place, Process, Servers, binary, cookies, query, with_settings};
+use deskpass_core::{Clock, Timestamp};
+use serde_json::json;
+
+use crate::harness::{Client, PASSWORD, PRODUCTION, Place, Process, Servers, binary, cookies, query, with_settings};
 
 /// Copies in development mode; returns whether it succeeded, and all it wrote, which never includes a password.
 fn copy(directory: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> (bool, String) {
@@ -84,6 +87,22 @@ struct Lived {
     by_phone: String,
     signed_out: String,
     shut_out: String,
+    half: String,
+}
+
+/// Leaves something of all that agents do; returns half a sign-in, to be completed by the code of a device.
+async fn work_as_agent(client: &mut Client) -> String {
+    // What an agent is told stays with us for as long as the platform does not take it.
+    client.fault(&json!({ "api": "message/send", "drop": true, "times": 0 })).await;
+    let bearer = format!("Bearer {}", client.sign_in("agent01").await);
+    let page = [("authorization", &*bearer), ("sec-fetch-site", "same-origin")];
+    let set = client.post("/api/agents/password", &page, &json!({ "new_password": PASSWORD })).await;
+    assert!(set.data()["success"] == true && cookies(&set).contains("dpd_"), "{set:?}");
+    let half = client.half("agent01").await;
+    client.bind_device(&half, &Clock::steady(Timestamp::from_millis(0))).await;
+    let half = client.half("agent01").await;
+    client.agent_login("agent01", "no such password").await.refused(401, 1011);
+    half
 }
 
 /// Has a desk in `data` see something of everything.
@@ -98,6 +117,7 @@ async fn live(data: &Path) -> Lived {
     let confirm = client.scan_as(&code, "user01").await;
     client.decide("confirm", &confirm).await.data();
     let by_phone = client.scan_status(code["ticket"].as_str().unwrap()).await["token"].as_str().unwrap().to_owned();
+    let half = work_as_agent(&mut client).await;
     let (link, _) = client.set_out(&format!("http://{}/h5/", process.address)).await;
     let back = client.authorize(&link, "wwpartner/partner01").await;
     assert!(cookies(&client.come_back(&back, "").await).contains("dpb_"));
@@ -110,7 +130,7 @@ async fn live(data: &Path) -> Lived {
         assert!(output.status.success(), "{output:?}");
     }
     assert_eq!(process.terminate().0, Some(0));
-    Lived { good, by_phone, signed_out, shut_out }
+    Lived { good, by_phone, signed_out, shut_out, half }
 }
 
 /// Every row of a table, in no order in particular.
@@ -147,6 +167,8 @@ async fn everything_is_carried_over_and_whoever_was_signed_in_still_is() {
     assert_eq!(client.verify(&lived.by_phone).await["employee_id"], "user01");
     assert_eq!(client.me(&lived.signed_out).await.refused(401, 1001).reason(), "signed_out");
     assert_eq!(client.me(&lived.shut_out).await.refused(401, 1001).reason(), "disabled");
+    assert_eq!(client.get_as(&lived.half, "/api/auth/otp-status").await.data()["bound"], true);
+    assert_eq!(client.agent_login("agent01", PASSWORD).await.data()["otp"], "verify");
     client.logout(&lived.good).await.data();
     let (success, text) = copy(directory.path(), &["--from", "sqlite:data", "--to", &place.store], &[]);
     assert!(
