@@ -87,6 +87,22 @@ struct Lived {
     by_phone: String,
     signed_out: String,
     shut_out: String,
+    half: String,
+}
+
+/// Leaves something of all that agents do; returns half a sign-in, to be completed by the code of a device.
+async fn work_as_agent(client: &mut Client) -> String {
+    // What an agent is told stays with us for as long as the platform does not take it.
+    client.fault(&json!({ "api": "message/send", "drop": true, "times": 0 })).await;
+    let bearer = format!("Bearer {}", client.sign_in("agent01").await);
+    let page = [("authorization", &*bearer), ("sec-fetch-site", "same-origin")];
+    let set = client.post("/api/agents/password", &page, &json!({ "new_password": PASSWORD })).await;
+    assert!(set.data()["success"] == true && cookies(&set).contains("dpd_"), "{set:?}");
+    let half = client.half("agent01").await;
+    client.bind_device(&half, &Clock::steady(Timestamp::from_millis(0))).await;
+    let half = client.half("agent01").await;
+    client.agent_login("agent01", "no such password").await.refused(401, 1011);
+    half
 }
 
 /// Has a desk in `data` see something of everything.
@@ -101,6 +117,7 @@ async fn live(data: &Path) -> Lived {
     let confirm = client.scan_as(&code, "user01").await;
     client.decide("confirm", &confirm).await.data();
     let by_phone = client.scan_status(code["ticket"].as_str().unwrap()).await["token"].as_str().unwrap().to_owned();
+    let half = work_as_agent(&mut client).await;
     let (link, _) = client.set_out(&format!("http://{}/h5/", process.address)).await;
     let back = client.authorize(&link, "wwpartner/partner01").await;
     assert!(cookies(&client.come_back(&back, "").await).contains("dpb_"));
@@ -114,7 +131,7 @@ async fn live(data: &Path) -> Lived {
         assert!(output.status.success(), "{output:?}");
     }
     assert_eq!(process.terminate().0, Some(0));
-    Lived { good, by_phone, signed_out, shut_out }
+    Lived { good, by_phone, signed_out, shut_out, half }
 }
 
 /// Leaves a password, a device, a browser that is known, half a sign-in, a wrong guess, and messages that are not sent yet.
@@ -162,6 +179,8 @@ async fn everything_is_carried_over_and_whoever_was_signed_in_still_is() {
     assert_eq!(client.verify(&lived.by_phone).await["employee_id"], "user01");
     assert_eq!(client.me(&lived.signed_out).await.refused(401, 1001).reason(), "signed_out");
     assert_eq!(client.me(&lived.shut_out).await.refused(401, 1001).reason(), "disabled");
+    assert_eq!(client.get_as(&lived.half, "/api/auth/otp-status").await.data()["bound"], true);
+    assert_eq!(client.agent_login("agent01", PASSWORD).await.data()["otp"], "verify");
     client.logout(&lived.good).await.data();
     let (success, text) = copy(directory.path(), &["--from", "sqlite:data", "--to", &place.store], &[]);
     assert!(

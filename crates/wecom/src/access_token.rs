@@ -5,12 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use deskpass_core::{Clock, Timestamp};
-use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout_at};
-use tracing::Instrument;
 
 use crate::answer::Answer;
 use crate::api::{Api, Question};
+use crate::flight::{Flight, Needed};
 use crate::line::Line;
 use crate::plain::is_visible;
 use crate::vault::{Kept, Vault, within};
@@ -59,7 +58,6 @@ impl Token {
 }
 
 type Outcome = Result<Arc<Token>, Error>;
-type Flight = watch::Receiver<Option<Outcome>>;
 
 /// Who we are to the platform.
 pub(crate) struct Credentials {
@@ -92,7 +90,8 @@ struct Stock {
     token: Option<Arc<Token>>,
     /// The last one the platform did not take; the vault may still have it.
     refused: Option<Arc<Token>>,
-    flight: Option<Flight>,
+    /// The fetch under way.
+    flight: Option<Flight<Outcome>>,
     rest_until: Option<Timestamp>,
     useless_until: Option<Timestamp>,
 }
@@ -108,11 +107,6 @@ impl Stock {
         let until = if self.good(now).is_some() { token.renew_at } else { token.kept.expires_at };
         now < until && !refused && is_visible(token.value())
     }
-
-    /// The fetch under way. One that ended without a word, as when its runtime stopped, does not count.
-    fn flight(&self) -> Option<Flight> {
-        self.flight.clone().filter(|flight| flight.has_changed().is_ok())
-    }
 }
 
 impl Tokens {
@@ -122,13 +116,8 @@ impl Tokens {
 
     /// The token, from the stock or from the platform.
     pub(crate) async fn get(&self, deadline: Instant) -> Outcome {
-        let mut flight = match self.look() {
-            Ok(token) => return Ok(token),
-            Err(flight) => flight,
-        };
-        let landed = timeout_at(deadline, flight.wait_for(Option::is_some)).await;
-        let landed = landed.map_err(|_| Unreachable::TimedOut)?.map_err(|_| Unreachable::Broken)?;
-        landed.clone().unwrap_or(Err(Unreachable::Broken.into()))
+        let token = timeout_at(deadline, self.stocked_or_fetched().get()).await;
+        token.map_err(|_| Unreachable::TimedOut)?.ok_or(Unreachable::Broken)?
     }
 
     /// Whether a token is at hand that has not expired.
@@ -156,32 +145,28 @@ impl Tokens {
     }
 
     /// A good token, or the fetch that will bring one. Starts a fetch where one is due and none is under way.
-    fn look(&self) -> Result<Arc<Token>, Flight> {
+    fn stocked_or_fetched(&self) -> Needed<Outcome> {
         let now = self.clock.now();
         let mut stock = self.stock();
+        let flight = stock.flight.clone().filter(Flight::is_under_way);
         let Some(token) = stock.good(now).cloned() else {
-            return Err(stock.flight().unwrap_or_else(|| self.depart(&mut stock)));
+            return Needed::Coming(flight.unwrap_or_else(|| stock.flight.insert(self.depart()).clone()));
         };
         let resting = stock.rest_until.is_some_and(|until| now < until);
-        if now >= token.renew_at && !resting && stock.flight().is_none() {
-            self.depart(&mut stock);
+        if now >= token.renew_at && !resting && flight.is_none() {
+            stock.flight = Some(self.depart());
         }
-        Ok(token)
+        Needed::Here(Ok(token))
     }
 
-    /// Starts a fetch as a task of its own: whoever asked first may give up without leaving the others waiting.
-    fn depart(&self, stock: &mut Stock) -> Flight {
-        let (sender, flight) = watch::channel(None);
-        stock.flight = Some(flight.clone());
+    /// Starts a fetch.
+    fn depart(&self) -> Flight<Outcome> {
         let this = self.clone();
-        let fetch = async move {
+        Flight::depart(async move {
             let outcome = this.obtain().await.map(Arc::new);
             this.land(&outcome);
-            // Nobody may be waiting any more.
-            drop(sender.send(Some(outcome)));
-        };
-        drop(tokio::spawn(fetch.in_current_span()));
-        flight
+            outcome
+        })
     }
 
     /// A token from another node or from the platform.

@@ -10,6 +10,7 @@ mod circuit;
 mod client;
 mod department;
 mod error;
+mod flight;
 mod identity;
 mod line;
 mod link;

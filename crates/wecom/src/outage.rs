@@ -5,12 +5,11 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
-use tracing::Instrument;
 
 use crate::api::{Api, Question};
 use crate::errcode::{Actor, meaning};
+use crate::flight::{Flight, Needed};
 use crate::line::{BUSY, PAUSE};
 use crate::{Error, Identity, Unreachable, Wecom};
 
@@ -19,14 +18,12 @@ const ATTEMPTS: u32 = 3;
 /// A code that is nobody's.
 const NOBODYS_CODE: &str = "deskpass-is-looking";
 
-type Look = watch::Receiver<Option<bool>>;
-
 /// The look under way, if there is one.
 #[derive(Default)]
-pub(crate) struct Lookout(Mutex<Option<Look>>);
+pub(crate) struct Lookout(Mutex<Option<Flight<bool>>>);
 
 impl Lookout {
-    fn look(&self) -> MutexGuard<'_, Option<Look>> {
+    fn under_way(&self) -> MutexGuard<'_, Option<Flight<bool>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -36,38 +33,28 @@ impl Wecom {
     /// administrator has mended something. A limit that was met is no outage, for anybody can meet it. What was found out
     /// in the last seconds stands, so this asks the platform rarely, and takes no longer than one operation may.
     pub async fn is_out(&self) -> bool {
-        let mut look = match self.known_or_look() {
-            Ok(out) => return out,
-            Err(look) => look,
-        };
-        let seen = look.wait_for(Option::is_some).await;
         // A look that ended without a word, as when the service stops, is no reason to open another way in.
-        seen.is_ok_and(|seen| *seen == Some(true))
+        self.known_or_look().get().await.unwrap_or(false)
     }
 
     /// What is known, or the look that will show it.
-    fn known_or_look(&self) -> Result<bool, Look> {
-        let mut under_way = self.lookout().look();
+    fn known_or_look(&self) -> Needed<bool> {
+        let mut under_way = self.lookout().under_way();
         if let Some(out) = self.breakers().known_out() {
-            return Ok(out);
+            return Needed::Here(out);
         }
-        // One that ended without a word does not count.
-        let look = under_way.clone().filter(|look| look.has_changed().is_ok());
-        Err(look.unwrap_or_else(|| under_way.insert(self.begin_look()).clone()))
+        let look = under_way.clone().filter(Flight::is_under_way);
+        Needed::Coming(look.unwrap_or_else(|| under_way.insert(self.begin_look()).clone()))
     }
 
-    /// Looks as a task of its own: whoever asked first may give up without leaving the others waiting.
-    fn begin_look(&self) -> Look {
-        let (sender, look) = watch::channel(None);
+    fn begin_look(&self) -> Flight<bool> {
         let this = self.clone();
-        let looking = async move {
+        Flight::depart(async move {
             let out = this.look().await;
             this.breakers().found(out);
-            *this.lookout().look() = None;
-            sender.send_replace(Some(out));
-        };
-        drop(tokio::spawn(looking.in_current_span()));
-        look
+            *this.lookout().under_way() = None;
+            out
+        })
     }
 
     async fn look(&self) -> bool {
