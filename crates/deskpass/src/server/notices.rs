@@ -37,8 +37,10 @@ fn write(notice: &Notice) -> String {
         Subject::PasswordChanged => ["the password of your account was changed", "您的账号密码已修改"],
     };
     let (at, from) = (jiff::Timestamp::from_second(notice.at.millis() / 1_000).unwrap_or_default(), &notice.address);
+    // Two of the same second are told apart by it, also by the platform, which leaves out what it was told before.
+    let reference = notice.id.get(notice.id.len().saturating_sub(6)..).unwrap_or_default();
     format!(
         "IT help desk: {english} ({at}, {from}). If that was not you, tell your administrator at once.\n\
-         IT 服务台：{chinese}（{at}，{from}）。如非本人操作，请立即联系管理员。"
+         IT 服务台：{chinese}（{at}，{from}）。如非本人操作，请立即联系管理员。\n(ref {reference})"
     )
 }
