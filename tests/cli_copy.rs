@@ -121,7 +121,6 @@ async fn live(data: &Path) -> Lived {
     let (link, _) = client.set_out(&format!("http://{}/h5/", process.address)).await;
     let back = client.authorize(&link, "wwpartner/partner01").await;
     assert!(cookies(&client.come_back(&back, "").await).contains("dpb_"));
-    make_an_agent_ready(&mut client).await;
     for arguments in [
         &["employee", "disable", "security01"][..],
         &["employee", "add", "zhangsan", "--name", "张三 | O'Neil \\ \t", "--role", "user"],
@@ -132,17 +131,6 @@ async fn live(data: &Path) -> Lived {
     }
     assert_eq!(process.terminate().0, Some(0));
     Lived { good, by_phone, signed_out, shut_out, half }
-}
-
-/// Leaves a password, a device, a browser that is known, half a sign-in, a wrong guess, and messages that are not sent yet.
-async fn make_an_agent_ready(client: &mut Client) {
-    client.fault(&json!({ "api": "message/send", "drop": true, "times": 0 })).await;
-    let token = client.sign_in("agent01").await;
-    let headers = [("authorization", &*format!("Bearer {token}")), ("sec-fetch-site", "same-origin")];
-    client.post("/api/agents/password", &headers, &json!({ "new_password": PASSWORD })).await.data();
-    client.bind_device(&token, &Clock::steady(Timestamp::from_millis(0))).await;
-    client.half("agent01").await;
-    client.agent_login("agent01", "wrong").await.refused(401, 1011);
 }
 
 /// Every row of a table, in no order in particular.

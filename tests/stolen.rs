@@ -199,14 +199,14 @@ on_every_store! {
             unlock(&desk).await;
             type_in(&mut client, &held, &value).await;
         }
-        assert_eq!(desk.query("SELECT count(*) FROM guess WHERE trial LIKE 'device%'"), ["0"]);
+        assert_eq!(desk.query("SELECT count(*) FROM guess WHERE trial LIKE 'browser%'"), ["0"]);
 
         // The real ones still do.
         unlock(&desk).await;
         let cookie = format!("deskpass_known={}", held.cookie);
         let login = json!({ "employee_id": "agent01", "password": "wrong" });
         client.post("/api/agents/login", &[("cookie", &cookie)], &login).await.refused(401, 1011);
-        assert_eq!(desk.query("SELECT count(*) FROM guess WHERE trial LIKE 'device%'"), ["1"]);
+        assert_eq!(desk.query("SELECT count(*) FROM guess WHERE trial LIKE 'browser%'"), ["1"]);
         client.post_as(&held.half, VERIFY, &json!({ "code": held.device.recovery_codes[1] })).await.data();
         client.post_risky(&held.admin, UNLOCK, Some(&held.admin_device.next_code())).await.data();
         let setup = json!({ "employee_id": "supervisor01", "setup_code": held.setup_code, "new_password": PASSWORD });

@@ -71,10 +71,10 @@ impl Server {
         for caution in desk.settings.cautions() {
             tracing::warn!("{caution}");
         }
+        try_key(&desk).await;
         let mut chores = JoinSet::new();
         chores.spawn(upkeep(desk.clone()));
         chores.spawn(notices::deliver(desk.clone()));
-        chores.spawn(try_key(desk.clone()));
         if let Some(errands) = errands {
             chores.spawn(errands::take(desk.clone(), errands));
         }
@@ -175,7 +175,7 @@ impl Drop for End {
 }
 
 /// A key that was changed would show when agents need their passwords most; better now.
-async fn try_key(desk: Desk) {
+async fn try_key(desk: &Desk) {
     match desk.auth.knows_key().await {
         Ok(true) => {}
         Ok(false) => tracing::error!(
