@@ -80,11 +80,17 @@ on_every_store! {
         ] {
             let mut fault = fault;
             fault["api"] = json!("auth/getuserinfo");
+            // What was seen a moment ago stands, so the fault meets the caller's code and not our look.
+            let works = client.agent_login("agent01", PASSWORD).await;
+            assert_eq!(works.refused(403, 1003).reason(), "platform_works", "before {fault}");
             control.fault(&fault).await;
             let ask = json!({ "employee_id": "agent01", "code": "some-code", "password": PASSWORD });
             let answer = client.post("/api/agents/login", &[], &ask).await;
             assert_ne!(answer.status, 200, "{fault}: {answer:?}");
             control.send(&request("DELETE", "/sim/faults", &[], b"")).await;
+            // Where it left a doubt, we look.
+            let works = client.agent_login("agent01", PASSWORD).await;
+            assert_eq!(works.refused(403, 1003).reason(), "platform_works", "after {fault}");
             desk.clock.wind(Duration::from_mins(2));
         }
         assert_eq!(desk.query("SELECT count(*) FROM half_session"), ["0"]);
