@@ -22,6 +22,7 @@ mod cli_link;
 mod cli_pair;
 mod cli_simulate;
 mod cluster;
+mod disabled;
 mod durability;
 mod envelope;
 mod fallback;

@@ -98,11 +98,13 @@ impl Process {
         assert!(sent.success());
     }
 
-    /// SIGTERM; returns the exit code and everything it wrote to standard error.
+    /// SIGTERM; returns the exit code and everything it wrote to standard error, unless that went elsewhere.
     pub(crate) fn terminate(mut self) -> (Option<i32>, String) {
         self.signal("TERM");
         let mut log = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+        if let Some(mut stderr) = self.child.stderr.take() {
+            stderr.read_to_string(&mut log).unwrap();
+        }
         (self.child.wait().unwrap().code(), log)
     }
 }
