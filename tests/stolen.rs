@@ -229,7 +229,10 @@ on_every_store! {
         };
         assert_ne!(argon(b""), *hash, "the right password is known by its hash alone");
         assert_ne!(argon(&OTHER_KEY), *hash);
-        assert_eq!(argon(Digest::of(&[b"deskpass passwords", &KEY]).bytes()), *hash, "this test tries nothing");
+        let key = Digest::of(&[b"deskpass passwords", &KEY]);
+        let key = |owner: &str| Digest::of(&[key.bytes(), b"wwdeskpass", owner.as_bytes()]);
+        assert_eq!(argon(key("agent01").bytes()), *hash, "this test tries nothing");
+        assert_ne!(argon(key("admin01").bytes()), *hash, "it is any agent's");
 
         let digests = desk.query("SELECT digest FROM recovery_code UNION SELECT setup_code FROM agent WHERE setup_code IS NOT NULL");
         assert_eq!(digests.len(), 10 + 9 + 1);

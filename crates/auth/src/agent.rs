@@ -149,7 +149,8 @@ impl Auth {
     async fn by_password(&self, password: &Password, knock: &Knock) -> Result<HalfSignIn, Error> {
         let employee = &knock.employee;
         let trial = self.trial(employee, knock.browser).await?;
-        let turn = self.locker.turn(if trial == Trial::Password { Rank::Stranger } else { Rank::Known })?;
+        let rank = if trial == Trial::Password { Rank::Stranger } else { Rank::Known };
+        let turn = self.locker.turn(rank, employee)?;
         let counted = self.guess(employee, trial).await?;
         let agent = self.agent(employee).await?;
         let kept = agent.as_ref().and_then(|agent| agent.password.as_deref());

@@ -10,7 +10,7 @@ use std::thread;
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
-use deskpass_core::{Digest, Entropy, Password};
+use deskpass_core::{Digest, EmployeeKey, Entropy, Password};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
@@ -76,6 +76,8 @@ impl Line {
 }
 
 struct Job {
+    /// Of the queue and of whose password it is: a hash that is moved to another agent's record matches nothing.
+    key: Digest,
     password: Password,
     salt: Salt,
     done: oneshot::Sender<Option<Hash>>,
@@ -88,6 +90,7 @@ struct Job {
 pub(crate) struct Turn {
     queue: Arc<Queue>,
     rank: Rank,
+    key: Digest,
     permit: Arc<OwnedSemaphorePermit>,
 }
 
@@ -116,14 +119,15 @@ impl Hasher {
         Ok(hasher)
     }
 
-    /// A place in the line, unless it is too long.
-    pub(crate) fn turn(&self, rank: Rank) -> Option<Turn> {
+    /// A place in the line for somebody's password, unless it is too long.
+    pub(crate) fn turn(&self, rank: Rank, owner: &EmployeeKey) -> Option<Turn> {
         let places = match rank {
             Rank::Stranger => &self.0.strangers,
             Rank::Known => &self.0.known,
         };
         let permit = Arc::clone(places).try_acquire_owned().ok()?;
-        Some(Turn { queue: Arc::clone(&self.0), rank, permit: Arc::new(permit) })
+        let key = Digest::of(&[self.0.key.bytes(), owner.corp().as_bytes(), owner.id().as_bytes()]);
+        Some(Turn { queue: Arc::clone(&self.0), rank, key, permit: Arc::new(permit) })
     }
 }
 
@@ -155,7 +159,7 @@ impl Turn {
 
     async fn run(&self, password: &Password, salt: Salt) -> Result<Hash, Error> {
         let (done, hash) = oneshot::channel();
-        let job = Job { password: password.clone(), salt, done, turn: Arc::clone(&self.permit) };
+        let job = Job { key: self.key, password: password.clone(), salt, done, turn: Arc::clone(&self.permit) };
         self.queue.line().join(self.rank, job);
         self.queue.changed.notify_one();
         let hash = hash.await.ok().flatten();
@@ -195,9 +199,9 @@ impl Queue {
         while let Some(first) = self.wait() {
             let mut memory = vec![Block::new(); MEMORY_KIB as usize];
             let mut next = Some(first);
-            while let Some(Job { password, salt, done, turn }) = next {
+            while let Some(Job { key, password, salt, done, turn }) = next {
                 if !done.is_closed() {
-                    let hash = self.hash(password.expose().as_bytes(), &salt, &mut memory);
+                    let hash = hash(&key, &password, &salt, &mut memory);
                     drop(turn);
                     let _ = done.send(hash);
                 }
@@ -205,14 +209,14 @@ impl Queue {
             }
         }
     }
+}
 
-    fn hash(&self, password: &[u8], salt: &Salt, memory: &mut [Block]) -> Option<Hash> {
-        let params = Params::new(MEMORY_KIB, PASSES, LANES, None).ok()?;
-        let argon = Argon2::new_with_secret(self.key.bytes(), Algorithm::Argon2id, Version::V0x13, params).ok()?;
-        let mut hash = Hash::default();
-        argon.hash_password_into_with_memory(password, salt, &mut hash, memory).ok()?;
-        Some(hash)
-    }
+fn hash(key: &Digest, password: &Password, salt: &Salt, memory: &mut [Block]) -> Option<Hash> {
+    let params = Params::new(MEMORY_KIB, PASSES, LANES, None).ok()?;
+    let argon = Argon2::new_with_secret(key.bytes(), Algorithm::Argon2id, Version::V0x13, params).ok()?;
+    let mut hash = Hash::default();
+    argon.hash_password_into_with_memory(password.expose().as_bytes(), salt, &mut hash, memory).ok()?;
+    Some(hash)
 }
 
 /// Makes this thread stand behind the others. Where it is not allowed, they get a little slower under a flood of passwords.
@@ -253,15 +257,19 @@ mod tests {
         Password::parse(text.to_owned()).unwrap()
     }
 
+    fn owner() -> EmployeeKey {
+        EmployeeKey::from_parts("ww", "agent01")
+    }
+
     async fn is_right(hasher: &Hasher, guess: &str, kept: Option<&str>) -> bool {
-        hasher.turn(Rank::Stranger).unwrap().is_right(&password(guess), kept, COUNTED).await.unwrap()
+        hasher.turn(Rank::Stranger, &owner()).unwrap().is_right(&password(guess), kept, COUNTED).await.unwrap()
     }
 
     #[tokio::test]
     async fn only_the_password_matches_its_hash_and_only_under_its_key() {
         let (one, other) = (Hasher::start(&[7; 32]).unwrap(), Hasher::start(&[8; 32]).unwrap());
         let hash = || async {
-            let turn = one.turn(Rank::Known).unwrap();
+            let turn = one.turn(Rank::Known, &owner()).unwrap();
             turn.hash(&password("correct horse"), &Entropy::system()).await.unwrap()
         };
         let kept = hash().await;
@@ -269,6 +277,9 @@ mod tests {
         assert!(is_right(&one, "correct horse", Some(&kept)).await);
         assert!(!is_right(&one, "correct horsf", Some(&kept)).await);
         assert!(!is_right(&other, "correct horse", Some(&kept)).await, "another key");
+        let somebody = one.turn(Rank::Known, &EmployeeKey::from_parts("ww", "agent02")).unwrap();
+        let moved = somebody.is_right(&password("correct horse"), Some(&kept), COUNTED).await.unwrap();
+        assert!(!moved, "in another agent's record");
         assert!(!is_right(&one, "correct horse", None).await);
         assert!(!is_right(&one, "correct horse", Some(&kept.replace("t=2", "t=1"))).await, "not written by us");
         assert_ne!(kept, hash().await, "each has a salt of its own");
@@ -278,11 +289,11 @@ mod tests {
     async fn the_line_has_an_end_and_places_come_free_again() {
         let hasher = Hasher::with_threads(&[7; 32], 1).unwrap();
         let all = hasher.0.strangers.available_permits();
-        let turns: Vec<_> = std::iter::from_fn(|| hasher.turn(Rank::Stranger)).collect();
+        let turns: Vec<_> = std::iter::from_fn(|| hasher.turn(Rank::Stranger, &owner())).collect();
         assert_eq!((all, turns.len()), (LINE + 1, LINE + 1));
-        assert!(hasher.turn(Rank::Known).is_some(), "strangers take no places of those we know");
+        assert!(hasher.turn(Rank::Known, &owner()).is_some(), "strangers take no places of those we know");
         drop(turns);
-        let turn = hasher.turn(Rank::Stranger).unwrap();
+        let turn = hasher.turn(Rank::Stranger, &owner()).unwrap();
         // Somebody stops waiting.
         drop(timeout(Duration::ZERO, turn.is_right(&password("a"), None, COUNTED)).await);
         drop(turn);
@@ -296,7 +307,7 @@ mod tests {
         let hasher = Hasher::with_threads(&[7; 32], 1).unwrap();
         let order = std::sync::Mutex::new(Vec::new());
         let one = |rank, name: &'static str| {
-            let turn = hasher.turn(rank).unwrap();
+            let turn = hasher.turn(rank, &owner()).unwrap();
             let order = &order;
             async move {
                 turn.is_right(&password(name), None, COUNTED).await.unwrap();

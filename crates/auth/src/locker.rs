@@ -36,8 +36,8 @@ impl Locker {
     }
 
     /// A place in the line of passwords to be hashed.
-    pub(crate) fn turn(&self, rank: Rank) -> Result<Turn, Refusal> {
-        self.hasher.turn(rank).ok_or(Refusal::Busy)
+    pub(crate) fn turn(&self, rank: Rank, owner: &EmployeeKey) -> Result<Turn, Refusal> {
+        self.hasher.turn(rank, owner).ok_or(Refusal::Busy)
     }
 
     /// What is kept of a spare code.

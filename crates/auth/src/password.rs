@@ -37,9 +37,9 @@ impl Auth {
         let (turn, before, otherwise) = match (&agent.password, &change.old) {
             (Some(_), None) => return Err(Refusal::OldPasswordNeeded.into()),
             (None, _) if !self.may_begin(caller) => return Err(Refusal::NotProven.into()),
-            (None, _) => (self.locker.turn(Rank::Known)?, Before::Nothing, Refusal::OldPasswordNeeded),
+            (None, _) => (self.locker.turn(Rank::Known, &agent.key)?, Before::Nothing, Refusal::OldPasswordNeeded),
             (Some(kept), Some(old)) => {
-                let turn = self.locker.turn(Rank::Known)?;
+                let turn = self.locker.turn(Rank::Known, &agent.key)?;
                 self.check_old(&agent, kept, old, &turn, change).await?;
                 (turn, Before::Hash(kept.clone()), Refusal::OldPasswordWrong)
             }
@@ -64,7 +64,7 @@ impl Auth {
         if !self.store.awaits_password(employee.clone(), mark, self.clock.now()).await? {
             return Err(Refusal::SetupCodeWrong.into());
         }
-        let turn = self.locker.turn(Rank::Known)?;
+        let turn = self.locker.turn(Rank::Known, employee)?;
         let person = self.store.person(employee).await?.ok_or(Refusal::SetupCodeWrong)?;
         check_new(&change.new, &person)?;
         let ended = self.set_password(employee.clone(), &turn, Before::SetupCode(mark), None, change).await?;
