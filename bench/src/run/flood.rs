@@ -21,8 +21,8 @@ use crate::stats::{float, median, nanoseconds, now, share};
 
 /// Who try passwords at once.
 const CROWD: usize = 500;
-/// What one of them who was sent away waits before trying again, whatever they were told.
-const PAUSE: Duration = Duration::from_millis(100);
+/// What one of them who was sent away waits before trying again, as they were told.
+const PAUSE: Duration = Duration::from_secs(1);
 /// Connections that show a token meanwhile, and how often each does: little enough that the generator does not wait for itself.
 const CALLERS: usize = 2;
 const BEAT: Duration = Duration::from_millis(4);
