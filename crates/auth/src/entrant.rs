@@ -1,7 +1,6 @@
 //! Whoever shows a token: signed in, or half-way in.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use deskpass_core::{Digest, EmployeeKey, Half, LoginMethod, LoginSource, Secret, Visitor};
 use deskpass_store::{Ended, HalfFound, Member};
@@ -23,8 +22,6 @@ pub enum Entrant {
 pub struct Halfway {
     pub(crate) digest: Digest,
     person: Arc<Member>,
-    /// How long there is to complete it.
-    pub remaining: Duration,
 }
 
 impl Entrant {
@@ -66,19 +63,19 @@ impl Auth {
 
     async fn halfway(&self, digest: Digest) -> Result<Halfway, Error> {
         let problem = |problem| Error::Refused(Refusal::Token(problem));
-        let (half, now) = match self.store.half(&digest).await? {
-            HalfFound::Half(half) => (half, self.clock.now()),
+        let half = match self.store.half(&digest).await? {
+            HalfFound::Half(half) => half,
             HalfFound::Denied(ended) => return Err(problem(TokenProblem::Ended(ended))),
             HalfFound::Nothing => return Err(problem(TokenProblem::Unknown)),
         };
-        if now >= half.expires_at {
+        if self.clock.now() >= half.expires_at {
             return Err(problem(TokenProblem::Expired));
         }
         let person = self.store.person(&half.employee).await?.ok_or(problem(TokenProblem::Unknown))?;
         if person.disabled {
             return Err(problem(TokenProblem::Ended(Ended::Disabled)));
         }
-        Ok(Halfway { digest, person, remaining: half.expires_at.since(now) })
+        Ok(Halfway { digest, person })
     }
 
     /// Ends a session, or half a sign-in, for good.

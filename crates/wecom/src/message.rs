@@ -33,7 +33,6 @@ impl Wecom {
             "agentid": agent_id,
             "text": { "content": text },
             "safe": 0,
-            // Two sign-ins that read alike are two.
             // Whoever does not hear our thanks is asked again, and must not tell it again.
             "enable_duplicate_check": 1,
             "duplicate_check_interval": 14_400,

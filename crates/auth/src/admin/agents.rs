@@ -36,7 +36,7 @@ impl Auth {
     ///
     /// # Errors
     /// When they are not, or the store fails.
-    pub async fn is_agent(&self, employee: &EmployeeKey) -> Result<(), Error> {
+    pub async fn expect_agent(&self, employee: &EmployeeKey) -> Result<(), Error> {
         let agent = self.store.agent(employee.clone()).await?;
         if agent.is_some() { Ok(()) } else { Err(Refusal::NoSuchAgent.into()) }
     }
@@ -91,7 +91,7 @@ impl Auth {
     /// # Errors
     /// When there is no such agent, or the store fails.
     pub async fn reset_device(&self, employee: EmployeeKey) -> Result<bool, Error> {
-        self.store.agent(employee.clone()).await?.ok_or(Refusal::NoSuchAgent)?;
+        self.expect_agent(&employee).await?;
         Ok(self.store.unbind_device(employee, None).await?)
     }
 

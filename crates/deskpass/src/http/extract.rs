@@ -160,7 +160,7 @@ impl FromRequest<Window> for NamedAgent {
         let name = percent_decode_str(piece.unwrap_or_default()).decode_utf8_lossy();
         let wrong = |rule| BadRequest::Fields(Problems::from([("employee_id", Problem::Id(rule))]));
         let agent = window.desk.auth.key(None, &EmployeeId::parse(&name).map_err(wrong)?);
-        window.desk.auth.is_agent(&agent).await?;
+        window.desk.auth.expect_agent(&agent).await?;
         Ok(Self(agent))
     }
 }

@@ -51,8 +51,6 @@ pub struct ListedAgent {
     pub name: String,
     /// Whether the employee is shut out.
     pub employee_disabled: bool,
-    /// When their password was set, when they have one.
-    pub password_set_at: Option<Timestamp>,
     /// Whether something of theirs was guessed at so often that only an administrator can unlock it.
     pub locked: bool,
     /// Until when something of theirs cannot be guessed at, where that ends by itself.
@@ -62,7 +60,7 @@ pub struct ListedAgent {
 const COLUMNS: &str = "SELECT a.corp_id, a.employee_key, a.role_id, a.disabled_at, a.created_at, a.password_hash,
     a.otp_secret, a.otp_bound_at, a.otp_verified_at, a.otp_step, a.otp_proven, a.otp_pending, a.otp_pending_until,
     a.setup_code_until, (SELECT COUNT(*) FROM recovery_code r WHERE r.corp_id = a.corp_id
-    AND r.employee_key = a.employee_key), e.employee_id, e.name, e.disabled_at, a.password_set_at
+    AND r.employee_key = a.employee_key), e.employee_id, e.name, e.disabled_at
     FROM agent a JOIN employee e ON e.corp_id = a.corp_id AND e.employee_key = a.employee_key";
 
 impl Store {
@@ -230,7 +228,6 @@ fn listed(row: &Row<'_>) -> Result<ListedAgent, StoreError> {
         employee_id: row.text(15)?,
         name: row.text(16)?,
         employee_disabled: !row.is_null(17)?,
-        password_set_at: row.maybe_int(18)?.map(Timestamp::from_millis),
         locked: false,
         shut_until: None,
     })
