@@ -13,7 +13,7 @@ use crate::cache::{Cache, Proof};
 
 /// What is carried over, in an order in which nothing refers to what is not there yet. The rest is made anew by whoever
 /// opens the target, or is about the database itself.
-const TABLES: [&str; 13] = [
+const TABLES: [&str; 17] = [
     "employee",
     "user_role",
     "agent",
@@ -27,6 +27,10 @@ const TABLES: [&str; 13] = [
     "denied_token",
     "bind_proof",
     "login_log",
+    "log_chain",
+    "employee_term",
+    "ip_rule",
+    "service_key",
 ];
 
 /// Rows that travel together.

@@ -14,6 +14,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (2, include_str!("../../migrations/0002_platform_sign_in.sql")),
     (3, include_str!("../../migrations/0003_several_nodes.sql")),
     (4, include_str!("../../migrations/0004_agents.sql")),
+    (5, include_str!("../../migrations/0005_administration.sql")),
 ];
 
 /// The version that the tables have once they are up to date.
