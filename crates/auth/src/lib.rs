@@ -22,7 +22,7 @@ mod session;
 use std::sync::Arc;
 
 use deskpass_core::{Clock, CorpId, EmployeeId, EmployeeKey, Entropy, Timestamp};
-use deskpass_store::{Shared, Store};
+use deskpass_store::{ChainKey, Shared, Store};
 use deskpass_wecom::Wecom;
 use tokio::sync::Notify;
 
@@ -56,6 +56,8 @@ pub struct Auth {
     pub entropy: Entropy,
     /// What agents' secrets are kept with.
     pub locker: Locker,
+    /// What the rows of the log are chained with.
+    pub chain: ChainKey,
     /// Fires when there is something to tell agents.
     pub noticed: Notify,
     /// What this deployment allows.

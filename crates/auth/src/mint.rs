@@ -221,11 +221,15 @@ impl Auth {
             id: self.record_id(at)?,
             at,
             event,
-            employee: session.employee.clone(),
-            role: session.current_role,
-            method: session.method,
-            source: session.source,
+            about: session.employee.clone(),
+            role: Some(session.current_role),
+            method: Some(session.method),
+            source: Some(session.source),
             visitor: visitor.clone(),
+            actor: None,
+            reason: None,
+            detail: String::new(),
+            key: self.chain.clone(),
         })
     }
 }

@@ -189,6 +189,12 @@ impl Digest {
         &self.0
     }
 
+    /// A hash that was made in another way.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// The digest as it stands in the store.
     #[must_use]
     pub fn to_text(&self) -> String {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use deskpass_auth::{AgentPolicy, Auth, BindPolicy, Error, Fallback, Locker, Policy};
 use deskpass_core::{Clock, CorpId, Entropy, InvalidId, Networks, Role, Timestamp};
-use deskpass_store::{OpenError, Store, StoreError};
+use deskpass_store::{ChainKey, OpenError, Store, StoreError};
 use deskpass_wecom::SettingsError;
 use deskpass_wecom_sim::Simulator;
 use tokio::sync::{Notify, watch};
@@ -164,7 +164,8 @@ impl Desk {
         let simulator = settings.development.then(|| platform::simulator(&settings, clock.clone(), entropy));
         let verify_file = platform::verify_file(&settings)?;
         let locker = Locker::new(&settings.sealing_key(), entropy).map_err(StartError::Threads)?;
-        let auth = Auth { store, shared, platform, clock, entropy, locker, noticed: Notify::new(), policy };
+        let chain = ChainKey::new(&settings.sealing_key());
+        let auth = Auth { store, shared, platform, clock, entropy, locker, chain, noticed: Notify::new(), policy };
         if settings.development {
             auth.seed_dev_users().await?;
         }

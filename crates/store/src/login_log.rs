@@ -1,32 +1,15 @@
 //! What happened at the desk, one row for each event, written with the event itself.
 
+mod chain;
+mod event;
+
 use deskpass_core::{EmployeeKey, LoginMethod, LoginSource, Role, Timestamp, Visitor};
 
 use crate::database::Tx;
 use crate::{Store, StoreError};
 
-/// What happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// Somebody signed in.
-    SignIn,
-    /// Somebody signed out.
-    Logout,
-    /// Somebody chose another role.
-    SwitchRole,
-}
-
-impl Event {
-    /// The word in the log.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::SignIn => "sign_in",
-            Self::Logout => "logout",
-            Self::SwitchRole => "switch_role",
-        }
-    }
-}
+pub use chain::ChainKey;
+pub use event::Event;
 
 /// One row of the log.
 #[derive(Clone, Debug)]
@@ -37,37 +20,57 @@ pub struct LogEntry {
     pub at: Timestamp,
     /// What.
     pub event: Event,
-    /// Who.
-    pub employee: EmployeeKey,
+    /// Whom it is about; without an identifier, nobody who is known.
+    pub about: EmployeeKey,
     /// The role that was active afterwards, or last.
-    pub role: Role,
-    /// How they had signed in.
-    pub method: LoginMethod,
+    pub role: Option<Role>,
+    /// How they had signed in, or tried to.
+    pub method: Option<LoginMethod>,
     /// Which client they had signed in to.
-    pub source: LoginSource,
+    pub source: Option<LoginSource>,
     /// From where.
     pub visitor: Visitor,
+    /// Who did it, where somebody did it to somebody else.
+    pub actor: Option<EmployeeKey>,
+    /// Why not, in a word, where it was refused.
+    pub reason: Option<&'static str>,
+    /// What exactly, in words of ours.
+    pub detail: String,
+    /// What the rows are chained with.
+    pub key: ChainKey,
 }
 
 impl LogEntry {
+    /// Writes the row at the end of its chain, which stays locked until the transaction ends: so it is the last thing that a
+    /// transaction does.
     pub(crate) fn write(&self, tx: &Tx<'_>) -> Result<(), StoreError> {
+        let link = chain::extend(tx, self)?;
         let Visitor { address, user_agent } = &self.visitor;
+        let actor = self.actor.as_ref();
         let values = args![
             &*self.id,
             self.at,
             self.event.name(),
-            self.employee.corp(),
-            self.employee.id(),
-            self.role,
-            self.method.name(),
-            self.source.name(),
+            self.about.corp(),
+            self.about.id(),
+            self.role.map_or(0, Role::id),
+            self.method.map_or("", LoginMethod::name),
+            self.source.map_or("", LoginSource::name),
             address.logged,
             address.peer,
-            user_agent.as_str()
+            user_agent.as_str(),
+            actor.map(EmployeeKey::corp),
+            actor.map(EmployeeKey::id),
+            self.reason,
+            &*self.detail,
+            link.chain,
+            link.seq,
+            &*link.hash
         ];
         tx.execute(
             "INSERT INTO login_log (id, at, event, corp_id, employee_key, role_id, login_method, login_source, ip_address,
-             peer_address, user_agent) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+             peer_address, user_agent, actor_corp_id, actor_key, reason, detail, chain, seq, hash)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
             &values,
         )
         .map(drop)
@@ -75,6 +78,14 @@ impl LogEntry {
 }
 
 impl Store {
+    /// Writes down what changed nothing, such as a refusal.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn record(&self, entry: LogEntry) -> Result<(), StoreError> {
+        self.database.write(move |tx| entry.write(tx)).await
+    }
+
     /// The newest time on record: the clock must not start before it.
     ///
     /// # Errors

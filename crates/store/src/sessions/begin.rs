@@ -1,6 +1,6 @@
 //! How a session begins: all of it, or nothing.
 
-use deskpass_core::{Digest, EmployeeKey, Session, Timestamp};
+use deskpass_core::{Digest, EmployeeKey, Session, Timestamp, Visitor};
 
 use super::{Ended, deny};
 use crate::agents::{half, record};
@@ -91,10 +91,9 @@ fn begin(tx: &mut Tx<'_>, birth: &Birth) -> Result<Beginning, StoreError> {
     if !is_let_in(tx, session, entry)? {
         return Ok(Beginning::ShutOut);
     }
-    if !insert(tx, *digest, session)? {
+    if !insert(tx, *digest, session, &entry.visitor)? {
         return again(tx, *digest, employee);
     }
-    entry.write(tx)?;
     match grounds {
         Grounds::Proof(proof) => links::spend(tx, *proof, employee, now)?,
         Grounds::Half(digest) => half::spend(tx, *digest)?,
@@ -104,6 +103,7 @@ fn begin(tx: &mut Tx<'_>, birth: &Birth) -> Result<Beginning, StoreError> {
         end_oldest(tx, employee, *digest, *at_most, *deny_until)?;
     }
     tx.touch(Change::Born(*digest, session.clone()));
+    entry.write(tx)?;
     Ok(Beginning::Begun)
 }
 
@@ -116,9 +116,10 @@ fn is_let_in(tx: &Tx<'_>, session: &Session, entry: &LogEntry) -> Result<bool, S
 }
 
 /// Writes the session; `false` when its token has begun one already, or was ended.
-fn insert(tx: &Tx<'_>, digest: Digest, session: &Session) -> Result<bool, StoreError> {
+fn insert(tx: &Tx<'_>, digest: Digest, session: &Session, visitor: &Visitor) -> Result<bool, StoreError> {
     let text = "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at,
-        expires_at, proven, lent_role_id) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
+        expires_at, proven, lent_role_id, ip_address, user_agent, seen_at)
+        SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $7
         WHERE NOT EXISTS (SELECT 1 FROM denied_token WHERE digest = $1) ON CONFLICT (digest) DO NOTHING";
     let values = args![
         digest,
@@ -130,7 +131,9 @@ fn insert(tx: &Tx<'_>, digest: Digest, session: &Session) -> Result<bool, StoreE
         session.created_at,
         session.expires_at,
         session.vouched.number(),
-        session.lent
+        session.lent,
+        visitor.address.logged,
+        visitor.user_agent.as_str()
     ];
     Ok(tx.execute(text, &values)? == 1)
 }

@@ -10,7 +10,7 @@ use deskpass_core::{
     UserAgent, Visitor, Vouched,
 };
 use deskpass_store::{
-    Before, Binding, Birth, Event, Found, Grounds, HalfSession, Location, LogEntry, Mode, NewEmployee, NewPassword,
+    Before, Binding, Birth, ChainKey, Event, Found, Grounds, HalfSession, Location, LogEntry, Mode, NewEmployee, NewPassword,
     Notice, Postgres, Store, Subject, Trial, UsedStep,
 };
 use tempfile::TempDir;
@@ -217,11 +217,15 @@ pub(crate) fn birth(name: &str, method: LoginMethod, lent: Option<Role>, grounds
         id: name.to_owned(),
         at: session.created_at,
         event: Event::SignIn,
-        employee: agent01(),
-        role: Role::User,
-        method,
-        source: LoginSource::H5,
+        about: agent01(),
+        role: Some(Role::User),
+        method: Some(method),
+        source: Some(LoginSource::H5),
         visitor,
+        actor: None,
+        reason: None,
+        detail: String::new(),
+        key: ChainKey::new(&[7; 32]),
     };
     let lent_by_record = false;
     Birth { digest: digest(name), session, lent_by_record, grounds, at_most: None, deny_until: at(DAY), entry }

@@ -1,0 +1,157 @@
+//! Rows are chained: each has a hash of itself and of the one before, made with a key that is not in the database. Whoever
+//! changes or removes a row there cannot make the rest fit again.
+
+use std::fmt;
+
+use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, Role};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+
+use super::LogEntry;
+use crate::StoreError;
+use crate::database::Tx;
+
+/// How many chains there are. Nodes that write at once would wait for each other at a single one.
+pub(super) const CHAINS: i64 = 8;
+
+/// The block of SHA-256, to which HMAC fills up a key.
+const BLOCK: usize = 64;
+
+/// Makes the hashes of a chain.
+#[derive(Clone)]
+pub struct ChainKey(Hmac<Sha256>);
+
+impl ChainKey {
+    /// A key of its own for this purpose.
+    #[must_use]
+    pub fn new(key: &[u8; 32]) -> Self {
+        let key = Digest::of(&[b"deskpass login log", key]);
+        // HMAC fills a short key up with zeros; done here, there is no length that could be wrong.
+        let mut filled = [0; BLOCK];
+        for (to, from) in filled.iter_mut().zip(key.bytes()) {
+            *to = *from;
+        }
+        Self(Hmac::new(&filled.into()))
+    }
+
+    /// The hash of these parts, none of which can be taken for another.
+    pub(super) fn hash(&self, parts: &[&str]) -> String {
+        let mut mac = self.0.clone();
+        for part in parts {
+            mac.update(&part.len().to_be_bytes());
+            mac.update(part.as_bytes());
+        }
+        let hash: [u8; 32] = mac.finalize().into_bytes().into();
+        Digest::from_bytes(hash).to_text()
+    }
+}
+
+impl fmt::Debug for ChainKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ChainKey")
+    }
+}
+
+/// A place in a chain.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    pub(super) chain: i64,
+    pub(super) seq: i64,
+    pub(super) hash: String,
+}
+
+/// What a row says, as it is hashed: every column but its hash, as text.
+pub(super) struct Said<'a> {
+    pub(super) id: &'a str,
+    pub(super) at: i64,
+    pub(super) event: &'a str,
+    pub(super) corp: &'a str,
+    pub(super) employee: &'a str,
+    pub(super) role: i64,
+    pub(super) method: &'a str,
+    pub(super) source: &'a str,
+    pub(super) address: &'a str,
+    pub(super) peer: &'a str,
+    pub(super) user_agent: &'a str,
+    /// Corporation and identifier, where there is one.
+    pub(super) actor: Option<(&'a str, &'a str)>,
+    pub(super) reason: Option<&'a str>,
+    pub(super) detail: &'a str,
+}
+
+impl Said<'_> {
+    /// The hash of a row that says this, in this place, after the one with the hash `before`.
+    pub(super) fn hash(&self, key: &ChainKey, chain: i64, seq: i64, before: &str) -> String {
+        let [chain, seq, at, role] = [chain, seq, self.at, self.role].map(|number| number.to_string());
+        let (actor_corp, actor) = self.actor.unwrap_or_default();
+        // What is absent is told from what is empty.
+        let absent = [self.actor.is_none(), self.reason.is_none()].map(|absent| if absent { "1" } else { "0" });
+        let parts = [
+            before,
+            &chain,
+            &seq,
+            self.id,
+            &at,
+            self.event,
+            self.corp,
+            self.employee,
+            &role,
+            self.method,
+            self.source,
+            self.address,
+            self.peer,
+            self.user_agent,
+            actor_corp,
+            actor,
+            self.reason.unwrap_or_default(),
+            self.detail,
+        ];
+        key.hash(&[&parts[..], &absent[..]].concat())
+    }
+}
+
+/// Takes the place at the end of the chain that an entry belongs to.
+pub(super) fn extend(tx: &Tx<'_>, entry: &LogEntry) -> Result<Link, StoreError> {
+    let chain = chain_of(&entry.id);
+    let (seq, before) = match next(tx, chain)? {
+        Some(next) => next,
+        None => {
+            let text = "INSERT INTO log_chain (chain, seq, hash, pruned_seq, pruned_hash, pruned_mac)
+                VALUES ($1, 0, '', 0, '', '') ON CONFLICT DO NOTHING";
+            tx.execute(text, &args![chain])?;
+            next(tx, chain)?.ok_or_else(|| StoreError::damaged("a chain of the log has no end"))?
+        }
+    };
+    let (address, peer) = (entry.visitor.address.logged.to_string(), entry.visitor.address.peer.to_string());
+    let said = Said {
+        id: &entry.id,
+        at: entry.at.millis(),
+        event: entry.event.name(),
+        corp: entry.about.corp(),
+        employee: entry.about.id(),
+        role: entry.role.map_or(0, Role::id),
+        method: entry.method.map_or("", LoginMethod::name),
+        source: entry.source.map_or("", LoginSource::name),
+        address: &address,
+        peer: &peer,
+        user_agent: entry.visitor.user_agent.as_str(),
+        actor: entry.actor.as_ref().map(|actor: &EmployeeKey| (actor.corp(), actor.id())),
+        reason: entry.reason,
+        detail: &entry.detail,
+    };
+    let hash = said.hash(&entry.key, chain, seq, &before);
+    tx.execute("UPDATE log_chain SET hash = $2 WHERE chain = $1", &args![chain, &*hash])?;
+    Ok(Link { chain, seq, hash })
+}
+
+/// The next place in a chain and the hash of the last one; whoever else wants it waits until the transaction ends.
+fn next(tx: &Tx<'_>, chain: i64) -> Result<Option<(i64, String)>, StoreError> {
+    let text = "UPDATE log_chain SET seq = seq + 1 WHERE chain = $1 RETURNING seq, hash";
+    tx.first(text, &args![chain], |row| Ok((row.int(0)?, row.text(1)?)))
+}
+
+/// The end of an identifier is random: by it, entries spread over the chains.
+fn chain_of(id: &str) -> i64 {
+    let last = id.chars().next_back().and_then(|last| last.to_digit(16)).unwrap_or(0);
+    i64::from(last) % CHAINS
+}
