@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use deskpass_core::{
     Access, Digest, EmployeeKey, Identified, LoginMethod, LoginSource, NoEntropy, Person, Role, Roles, Secret, Session,
-    Shown, Timestamp, Visitor, Vouched,
+    Shown, Visitor, Vouched,
 };
-use deskpass_store::{Beginning, Birth, Event, Grounds, LogEntry, Member};
+use deskpass_store::{Beginning, Birth, Event, Grounds, Member};
 
 use crate::{Auth, Error, Refusal, TokenProblem};
 
@@ -202,34 +202,6 @@ impl Auth {
             at_most: self.policy.max_per_employee,
             deny_until: self.deny_until(session.created_at),
             entry: self.entry(Event::SignIn, session, session.created_at, admission.visitor)?,
-        })
-    }
-
-    /// The name of a record that is kept in the order of time.
-    pub(crate) fn record_id(&self, at: Timestamp) -> Result<String, NoEntropy> {
-        Ok(format!("{:012x}{:020x}", at.millis(), u128::from_be_bytes(self.entropy.bytes()?) >> 48))
-    }
-
-    pub(crate) fn entry(
-        &self,
-        event: Event,
-        session: &Session,
-        at: Timestamp,
-        visitor: &Visitor,
-    ) -> Result<LogEntry, NoEntropy> {
-        Ok(LogEntry {
-            id: self.record_id(at)?,
-            at,
-            event,
-            about: session.employee.clone(),
-            role: Some(session.current_role),
-            method: Some(session.method),
-            source: Some(session.source),
-            visitor: visitor.clone(),
-            actor: None,
-            reason: None,
-            detail: String::new(),
-            key: self.chain.clone(),
         })
     }
 }

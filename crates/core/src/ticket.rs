@@ -92,6 +92,15 @@ pub struct Shown {
 pub struct OutOfStep;
 
 impl SignIn {
+    /// Whose phone has scanned it.
+    #[must_use]
+    pub fn who(&self) -> Option<&EmployeeKey> {
+        match &self.stage {
+            Stage::Scanned(claim) | Stage::Confirmed { claim, .. } => Some(&claim.who.key),
+            Stage::Waiting | Stage::Ready { .. } | Stage::Over => None,
+        }
+    }
+
     /// A phone scans the code: the first one wins.
     ///
     /// # Errors

@@ -33,7 +33,7 @@ pub use database::{
     Copied, CopyError, Location, Mode, OpenError, Postgres, PostgresExam, Progress, copy, examine_postgres,
     newest_version,
 };
-pub use directory::{Listed, NewEmployee};
+pub use directory::{Listed, NewEmployee, ShutOut};
 pub use error::{Cause, Remedy, StoreError};
 pub use links::Link;
 pub use login_log::{ChainKey, Event, LogEntry};

@@ -41,6 +41,13 @@ pub struct LogEntry {
 }
 
 impl LogEntry {
+    /// The same, with what was found out meanwhile.
+    #[must_use]
+    pub(crate) fn saying(self, more: String) -> Self {
+        let detail = if self.detail.is_empty() { more } else { format!("{}; {more}", self.detail) };
+        Self { detail, ..self }
+    }
+
     /// Writes the row at the end of its chain, which stays locked until the transaction ends: so it is the last thing that a
     /// transaction does.
     pub(crate) fn write(&self, tx: &Tx<'_>) -> Result<(), StoreError> {

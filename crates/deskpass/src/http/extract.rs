@@ -181,10 +181,11 @@ impl<T: FromRequest<Window, Rejection = Failure> + Send> FromRequest<Window> for
     async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
         let (mut parts, body) = request.into_parts();
         let Admin(caller) = Admin::from_request_parts(&mut parts, window).await?;
+        let Guest(visitor) = Guest::from_request_parts(&mut parts, window).await?;
         let brought = brought_code(&parts.headers);
-        let fresh = window.desk.auth.fresh_code(&caller.0, brought.as_deref()).await?;
+        let fresh = window.desk.auth.fresh_code(&caller.0, brought.as_deref(), &visitor).await?;
         let rest = T::from_request(Request::from_parts(parts, body), window).await?;
-        window.desk.auth.take_fresh_code(fresh).await?;
+        window.desk.auth.take_fresh_code(&caller.0, fresh, &visitor).await?;
         Ok(Self(caller, rest))
     }
 }
