@@ -36,7 +36,7 @@ pub use database::{
 pub use directory::{Listed, NewEmployee, ShutOut};
 pub use error::{Cause, Remedy, StoreError};
 pub use links::Link;
-pub use login_log::{ChainKey, Event, LogEntry};
+pub use login_log::{ChainKey, Event, LogEntry, LogFilter, LogPage, LogRow};
 pub use seal::{Seal, SealError};
 pub use sessions::{Beginning, Birth, Ended, Found, Grounds};
 pub use shared::{

@@ -2,6 +2,7 @@
 
 mod chain;
 mod event;
+mod page;
 
 use deskpass_core::{EmployeeKey, LoginMethod, LoginSource, Role, Timestamp, Visitor};
 
@@ -10,6 +11,7 @@ use crate::{Store, StoreError};
 
 pub use chain::ChainKey;
 pub use event::Event;
+pub use page::{LogFilter, LogPage, LogRow};
 
 /// One row of the log.
 #[derive(Clone, Debug)]
