@@ -4,10 +4,10 @@ mod agents;
 mod links;
 mod people;
 
-use deskpass_core::{EmployeeKey, Visitor};
+use deskpass_core::{EmployeeKey, NoEntropy, Visitor};
 use deskpass_store::{Event, LogEntry};
 
-use crate::{Auth, Caller, NoEntropy, Refusal};
+use crate::{Auth, Caller, Refusal};
 
 pub use agents::PasswordReset;
 

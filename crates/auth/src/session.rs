@@ -6,6 +6,7 @@ use std::time::Duration;
 use deskpass_core::{Access, Digest, Half, Roles, Secret, Session, Visitor};
 use deskpass_store::{Ended, Event, Found, Member, Standing};
 
+use crate::log::Attempt;
 use crate::mint::held;
 use crate::{Auth, Error, Refusal, TokenProblem};
 
@@ -107,6 +108,11 @@ impl Auth {
     /// # Errors
     /// When the role is not held or the session has ended meanwhile, or the store fails.
     pub async fn switch_role(&self, holder: &Holder, name: &str, visitor: &Visitor) -> Result<Session, Error> {
+        let switched = self.switch_unrecorded(holder, name, visitor).await;
+        self.recorded(Attempt::within(holder.session(), Event::SwitchRoleRefused, visitor), switched).await
+    }
+
+    async fn switch_unrecorded(&self, holder: &Holder, name: &str, visitor: &Visitor) -> Result<Session, Error> {
         let role = held(name, holder.roles)?;
         let session = Session { current_role: role, ..holder.session().clone() };
         let entry = self.entry(Event::SwitchRole, &session, self.clock.now(), visitor)?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Digest, Identified, LoginSource, Sealed, Timestamp, Visitor};
+use crate::{Digest, EmployeeKey, Identified, LoginSource, Sealed, Timestamp, Visitor};
 
 /// How long a delivered token may be asked for again, should the answer have been lost.
 pub const REPEATS: Duration = Duration::from_secs(30);

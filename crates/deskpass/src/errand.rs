@@ -83,7 +83,8 @@ impl Errand {
                 Ok(format!("{} {holds} the role {role}", who.employee))
             }
             Self::Revoke(who, role) => {
-                let revoked = auth.operator().revoke(who.key(auth)?, role).await.map_err(|error| who.explain(&error))?;
+                let revoked =
+                    auth.operator().revoke(who.key(auth)?, role).await.map_err(|error| who.explain(&error))?;
                 let held = if revoked { "no longer holds" } else { "did not hold" };
                 Ok(format!("{} {held} the role {role}", who.employee))
             }
@@ -98,7 +99,8 @@ impl Errand {
             }
             Self::Links => links(auth).await,
             Self::RemoveLink { identity } => {
-                let removed = auth.operator().remove_link(outsider(auth, identity)?).await.map_err(|error| trouble(&error))?;
+                let removed =
+                    auth.operator().remove_link(outsider(auth, identity)?).await.map_err(|error| trouble(&error))?;
                 let could = if removed { "may no longer act as anyone else" } else { "had no link" };
                 Ok(format!("{identity} {could}"))
             }

@@ -77,7 +77,8 @@ impl Deed {
                 format!("{name} {had}; no wrong guess counts against them")
             }
             Self::ResetOtp => {
-                let had = if auth.operator().reset_device(key).await? { "has no device any more" } else { "had no device" };
+                let had =
+                    if auth.operator().reset_device(key).await? { "has no device any more" } else { "had no device" };
                 format!("{name} {had}; they bind one at their next sign-in by password, or while they are signed in")
             }
             Self::ResetPassword => reset_password(desk, name, key).await?,

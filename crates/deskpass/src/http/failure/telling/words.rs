@@ -41,14 +41,11 @@ pub(super) const ADDRESS_NOT_ALLOWED: Words = [
     "您的地址不在该角色的白名单内，请使用允许的网络或切换角色：",
 ];
 pub(super) const NO_SUCH_EMPLOYEE: Words = ["there is no such employee; check the id", "没有该员工，请核对编号"];
-pub(super) const NO_SUCH_SESSION: Words =
-    ["there is no such session; it may have ended", "没有该会话，可能已结束"];
+pub(super) const NO_SUCH_SESSION: Words = ["there is no such session; it may have ended", "没有该会话，可能已结束"];
 pub(super) const NO_SUCH_KEY: Words = ["there is no such service key; check the id", "没有该服务密钥，请核对编号"];
 pub(super) const NO_SUCH_LINK: Words = ["there is no such link", "没有该关联"];
-pub(super) const LAST_ADMIN: Words = [
-    "this is the last administrator; make somebody else one first",
-    "这是最后一名管理员，请先指定其他管理员",
-];
+pub(super) const LAST_ADMIN: Words =
+    ["this is the last administrator; make somebody else one first", "这是最后一名管理员，请先指定其他管理员"];
 pub(super) const SHUTS_YOU_OUT: Words = [
     "with this list your own address could not act in the role any more; add your network:",
     "该白名单会使您当前的地址无法使用此角色，请加入您的网络：",
