@@ -46,6 +46,8 @@ kinds! {
     Pending = "dpn_";
     /// That the platform identified somebody of a connected corporation.
     BindProof = "dpb_";
+    /// What another service shows when it asks.
+    ServiceKey = "dpk_";
 }
 
 #[cfg(test)]

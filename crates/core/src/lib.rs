@@ -3,6 +3,7 @@
 //! Nothing here does I/O. Time and randomness are handed on from here: a [`Clock`] and an [`Entropy`] are made once, at the
 //! top, and given to whoever needs them.
 
+mod allow;
 mod base32;
 mod clock;
 mod employee;
@@ -13,6 +14,7 @@ mod limit;
 mod login;
 mod network;
 mod password;
+mod permission;
 mod role;
 mod secret;
 mod session;
@@ -20,15 +22,19 @@ mod spare;
 mod ticket;
 mod totp;
 
+pub use allow::AllowLists;
 pub use clock::{Clock, Timestamp};
 pub use employee::{CorpId, EmployeeId, EmployeeKey, Identified, InvalidId, Person};
 pub use entropy::{Entropy, NoEntropy};
 pub use guesses::{Guesses, Shut};
-pub use kind::{Access, BindProof, Browser, Confirm, Flow, Half, Kind, KnownBrowser, Pending, ScanId, Ticket};
+pub use kind::{
+    Access, BindProof, Browser, Confirm, Flow, Half, Kind, KnownBrowser, Pending, ScanId, ServiceKey, Ticket,
+};
 pub use limit::{Debt, Rate};
 pub use login::{LoginMethod, LoginSource, UserAgent, Visitor};
 pub use network::{ClientAddress, Networks, counted_as};
 pub use password::{Password, Weakness, weakness};
+pub use permission::{Matrix, Operation, Resource, Scope};
 pub use role::{Role, Roles};
 pub use secret::{Digest, Malformed, Sealed, Secret, exposed};
 pub use session::{Session, Vouched};

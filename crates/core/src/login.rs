@@ -1,5 +1,7 @@
 //! How, where and from where somebody signed in.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -132,6 +134,16 @@ pub struct Visitor {
     pub address: ClientAddress,
     /// What the client calls itself.
     pub user_agent: UserAgent,
+}
+
+impl Visitor {
+    /// Whoever sits at the command line of the machine itself.
+    #[must_use]
+    pub fn operator() -> Self {
+        let here = IpAddr::from(Ipv4Addr::LOCALHOST);
+        let address = ClientAddress { logged: here, decided: here, peer: here };
+        Self { address, user_agent: UserAgent("deskpass command line".to_owned()) }
+    }
 }
 
 #[cfg(test)]
