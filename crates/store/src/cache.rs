@@ -1,4 +1,4 @@
-//! Sessions and people seen lately, so that the hot path reads no SQL.
+//! Sessions and people seen lately, and the rules that count, so that the hot path reads no SQL.
 //!
 //! Entries appear in two ways: an only writer puts in what it has just committed, or a reader fills a gap. A reader
 //! that read before a commit must not put back what the commit took away; it holds a placeholder while it reads, and
@@ -21,6 +21,8 @@ use deskpass_core::{Digest, EmployeeKey, Person, Roles, Session};
 use quick_cache::sync;
 
 pub(crate) use proof::{Moment, Proof};
+
+use crate::Rulebook;
 
 /// A person as the store knows them, with a place to keep what was made from them.
 #[derive(Debug)]
@@ -92,18 +94,22 @@ pub(crate) enum Change {
     Swept(Digest),
     /// A person's record or roles changed.
     Person(EmployeeKey),
+    /// Something of the rulebook changed.
+    Rules,
 }
 
 impl Change {
     /// Whether other nodes must hear of it. Of a new session they know nothing, and one that was swept was over for all.
     pub(crate) fn is_heard_of(&self) -> bool {
-        matches!(self, Self::Session(_) | Self::Person(_))
+        matches!(self, Self::Session(_) | Self::Person(_) | Self::Rules)
     }
 }
 
 pub(crate) struct Cache {
     pub(crate) sessions: sync::Cache<Digest, Arc<Standing>>,
     pub(crate) people: sync::Cache<EmployeeKey, Arc<Member>>,
+    /// One entry or none.
+    pub(crate) rules: sync::Cache<(), Arc<Rulebook>>,
     epoch: AtomicU64,
     proof: Proof,
 }
@@ -114,7 +120,7 @@ impl Cache {
         // The cache is made of shards that fill unevenly; without some room to spare a few entries would never fit.
         let entries = entries.saturating_add(entries / 16);
         let (sessions, people) = (sync::Cache::new(entries), sync::Cache::new(entries));
-        Self { sessions, people, epoch: AtomicU64::new(0), proof }
+        Self { sessions, people, rules: sync::Cache::new(1), epoch: AtomicU64::new(0), proof }
     }
 
     /// Whether what is in here can be believed.
@@ -131,6 +137,7 @@ impl Cache {
     pub(crate) fn clear(&self) {
         self.sessions.clear();
         self.people.clear();
+        self.rules.clear();
         self.epoch.fetch_add(1, Ordering::Release);
     }
 
@@ -153,6 +160,7 @@ impl Cache {
                 drop(self.people.remove(&key));
                 self.epoch.fetch_add(1, Ordering::Release);
             }
+            Change::Rules => drop(self.rules.remove(&())),
         }
     }
 }

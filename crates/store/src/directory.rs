@@ -10,7 +10,7 @@ use crate::agents::half;
 use crate::cache::Change;
 use crate::database::{Row, Sql, Tx};
 use crate::sessions::{self, Ended, PATIENCE, Which};
-use crate::{LogEntry, Member, Store, StoreError};
+use crate::{LogEntry, Member, Store, StoreError, rulebook};
 
 /// A person to be entered.
 #[derive(Clone, Debug)]
@@ -250,7 +250,7 @@ const REVOKE: &str = "DELETE FROM user_role WHERE corp_id = $1 AND employee_key 
 /// transaction ends.
 pub(crate) fn is_last_admin(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool, StoreError> {
     // Two administrators who shut each other out at once: one waits here, and then finds that they are the last.
-    tx.execute("UPDATE role SET name = name WHERE id = $1", &args![Role::Admin])?;
+    rulebook::take_turns(tx)?;
     let text = "SELECT 1 FROM user_role r JOIN employee e ON e.corp_id = r.corp_id AND e.employee_key = r.employee_key
         WHERE r.corp_id = $1 AND r.role_id = $3 AND r.employee_key <> $2 AND e.disabled_at IS NULL LIMIT 1";
     Ok(tx.first(text, &args![key.corp(), key.id(), Role::Admin], |row| row.int(0))?.is_none())

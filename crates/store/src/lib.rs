@@ -8,9 +8,12 @@ mod agents;
 mod cache;
 mod directory;
 mod error;
+mod ip_rules;
 mod links;
 mod login_log;
+mod rulebook;
 mod seal;
+mod service_keys;
 mod sessions;
 mod shared;
 mod sweep;
@@ -37,7 +40,9 @@ pub use directory::{Listed, NewEmployee, ShutOut};
 pub use error::{Cause, Remedy, StoreError};
 pub use links::Link;
 pub use login_log::{ChainKey, Event, LogEntry, LogFilter, LogPage, LogRow};
+pub use rulebook::Rulebook;
 pub use seal::{Seal, SealError};
+pub use service_keys::ServiceKey;
 pub use sessions::{Beginning, Birth, Ended, Found, Grounds};
 pub use shared::{
     Bus, Changes, Code, Counted, Flow, Held, Lease, Limits, Perishable, PlatformToken, Pointer, Redis, RedisExam,

@@ -1,9 +1,9 @@
 //! How a node learns what others have changed.
 //!
-//! Whoever changes or ends a session or changes a person writes so into the journal, in the same transaction. Every node
-//! reads the journal several times a second, and at once when it is told that there is something to read. What it keeps in
-//! memory counts only while it has read the journal a moment ago: there is no way for a change to be committed and not to
-//! be heard of, whatever becomes of the node that made it or of the messages between nodes.
+//! Whoever changes or ends a session or changes a person or a rule writes so into the journal, in the same transaction.
+//! Every node reads the journal several times a second, and at once when it is told that there is something to read. What it
+//! keeps in memory counts only while it has read the journal a moment ago: there is no way for a change to be committed and
+//! not to be heard of, whatever becomes of the node that made it or of the messages between nodes.
 //!
 //! Transactions do not become visible in the order of their numbers. So each reading notes the oldest transaction that was
 //! still under way, and the next one begins there: what it reads twice is forgotten twice, which does no harm.
@@ -37,6 +37,10 @@ const REST: Duration = Duration::from_millis(200);
 
 /// A row, as often as there are changes to write at once.
 const ROW: &str = "(pg_current_xact_id()::text::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, ";
+
+/// Stands in the place of a digest when the rulebook has changed. A node that does not know it forgets everything, which is
+/// right.
+const RULES: &str = "rules";
 
 /// Changes that are written at once.
 const ROWS: usize = 100;
@@ -73,6 +77,7 @@ fn columns(change: &Change) -> [Value<'_>; 3] {
             args![*digest, None::<&str>, None::<&str>]
         }
         Change::Person(key) => args![None::<&str>, key.corp(), key.id()],
+        Change::Rules => args![RULES, None::<&str>, None::<&str>],
     }
 }
 
@@ -198,6 +203,10 @@ fn take_over(rows: &[Row], cache: &Cache) -> Result<Mark, StoreError> {
     for row in rows {
         let (digest, corp, id): (Option<&str>, Option<&str>, Option<&str>) =
             (row.try_get(3)?, row.try_get(4)?, row.try_get(5)?);
+        if digest == Some(RULES) {
+            cache.apply(Change::Rules);
+            continue;
+        }
         match (digest.map(Digest::from_text), corp, id) {
             (Some(Some(digest)), ..) => cache.apply(Change::Session(digest)),
             // Something changed, and nobody can tell what.

@@ -1,0 +1,143 @@
+//! What another service may ask for.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// One thing that a service key opens. The set is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum ServiceScope {
+    /// Asking what a token stands for.
+    Introspect,
+    /// Sending messages to those who are connected.
+    Messages,
+}
+
+impl ServiceScope {
+    /// Every scope, in the order they are written in.
+    pub const ALL: [Self; 2] = [Self::Introspect, Self::Messages];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Introspect => "introspect",
+            Self::Messages => "messages",
+        }
+    }
+
+    /// The scope with exactly this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scope| scope.name() == name)
+    }
+}
+
+impl fmt::Display for ServiceScope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Serialize for ServiceScope {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// What a service key opens, all in all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ServiceScopes(u8);
+
+impl ServiceScopes {
+    /// Nothing at all.
+    pub const NONE: Self = Self(0);
+
+    /// Reads words with blanks between.
+    ///
+    /// # Errors
+    /// The first word that is no scope.
+    pub fn parse(text: &str) -> Result<Self, UnknownScope> {
+        let scope = |word: &str| ServiceScope::from_name(word).ok_or_else(|| UnknownScope(word.to_owned()));
+        text.split_ascii_whitespace().map(scope).collect()
+    }
+
+    /// This set and `scope`.
+    #[must_use]
+    pub const fn with(self, scope: ServiceScope) -> Self {
+        Self(self.0 | 1 << scope as u8)
+    }
+
+    /// Whether `scope` is among them.
+    #[must_use]
+    pub const fn hold(self, scope: ServiceScope) -> bool {
+        self.0 & (1 << scope as u8) != 0
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The scopes, in the order they are written in.
+    pub fn iter(self) -> impl Iterator<Item = ServiceScope> {
+        ServiceScope::ALL.into_iter().filter(move |scope| self.hold(*scope))
+    }
+}
+
+impl FromIterator<ServiceScope> for ServiceScopes {
+    fn from_iter<I: IntoIterator<Item = ServiceScope>>(scopes: I) -> Self {
+        scopes.into_iter().fold(Self::NONE, Self::with)
+    }
+}
+
+impl fmt::Display for ServiceScopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.iter().enumerate().try_for_each(|(at, scope)| {
+            let blank = if at == 0 { "" } else { " " };
+            write!(f, "{blank}{scope}")
+        })
+    }
+}
+
+impl Serialize for ServiceScopes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+/// A word that is no scope.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("there is no scope {0:?}")]
+pub struct UnknownScope(pub String);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scopes_are_read_as_they_are_written() {
+        let all: ServiceScopes = ServiceScope::ALL.into_iter().collect();
+        assert_eq!(all.to_string(), "introspect messages");
+        assert_eq!(ServiceScopes::parse("messages  introspect messages"), Ok(all));
+        for some in [ServiceScopes::NONE, ServiceScopes::NONE.with(ServiceScope::Messages), all] {
+            assert_eq!(ServiceScopes::parse(&some.to_string()), Ok(some));
+        }
+    }
+
+    #[test]
+    fn only_whole_words_are_scopes() {
+        for word in ["Introspect", "introspec", "introspect,messages", "admin"] {
+            assert_eq!(ServiceScopes::parse(&format!("messages {word}")), Err(UnknownScope(word.to_owned())));
+        }
+        assert_eq!(ServiceScopes::parse(" "), Ok(ServiceScopes::NONE));
+    }
+
+    #[test]
+    fn a_set_holds_what_was_put_in() {
+        let some = ServiceScopes::NONE.with(ServiceScope::Messages);
+        assert!(some.hold(ServiceScope::Messages) && !some.hold(ServiceScope::Introspect) && !some.is_empty());
+    }
+}

@@ -1,0 +1,15 @@
+//! Lists of people and sessions, and the rules for everybody, on the embedded database and on a real PostgreSQL with two
+//! nodes.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test may stop at the first surprise"
+)]
+
+#[path = "../agents/desk.rs"]
+#[expect(dead_code, reason = "what agents need is not needed here")]
+mod desk;
+mod rules;
+mod scene;
