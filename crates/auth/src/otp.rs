@@ -120,7 +120,7 @@ impl Auth {
         let (agent, at) = (self.agent_without_device(entrant).await?, self.clock.now());
         let pending = agent.pending.filter(|pending| at < pending.until).ok_or(Refusal::DeviceSetupOver)?;
         let proven = entrant.is_vouched_for();
-        self.has_role(entrant, proven).await?;
+        self.has_role(entrant, proven, visitor).await?;
         // No guess: whoever asks was told the secret, or could be told another.
         let (code, seed) = (OneTimeCode::parse(code), self.locker.open(&pending.sealed, &agent.key)?);
         let step = code.and_then(|code| seed.step_of(code, self.clock.wall(), Step::NEVER)).ok_or(Refusal::OtpWrong)?;
@@ -172,7 +172,7 @@ impl Auth {
         visitor: &Visitor,
     ) -> Result<Option<SignedIn>, Error> {
         let (agent, device) = self.agent_with_device(entrant).await?;
-        self.has_role(entrant, device.proven).await?;
+        self.has_role(entrant, device.proven, visitor).await?;
         self.take(&agent, &device, Shown::read(code)?, entrant.is_vouched_for()).await?;
         self.completed(entrant, device.proven, visitor).await
     }

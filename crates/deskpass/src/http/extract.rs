@@ -137,7 +137,9 @@ fn bearer(headers: &HeaderMap) -> Result<&str, Failure> {
 impl FromRequestParts<Window> for Holder {
     type Rejection = Failure;
     async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
-        Ok(Self(window.desk.auth.authenticate(bearer(&parts.headers)?).await?))
+        let token = bearer(&parts.headers)?;
+        let from = client_address(&window.desk, window.peer, parts.headers.get_all(FORWARDED).iter()).decided;
+        Ok(Self(window.desk.auth.authenticate(token, Some(from)).await?))
     }
 }
 
