@@ -1,5 +1,7 @@
 //! The life of a session after it began: checked, switched, ended.
 
+mod own;
+
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
