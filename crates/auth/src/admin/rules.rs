@@ -8,7 +8,7 @@ use super::Administrator;
 use crate::{Auth, Caller, Error, Refusal};
 
 /// How many of those who would be shut out are named.
-const NAMED: i64 = 50;
+const NAMED: usize = 50;
 
 /// Whom lists would shut out.
 #[derive(Debug)]
