@@ -15,6 +15,7 @@ use crate::{Auth, Caller, Refusal};
 
 pub use agents::PasswordReset;
 pub use keys::NewServiceKey;
+pub use people::{PeopleAsked, PeopleFound};
 pub use reach::Reach;
 pub use rules::TriedOut;
 

@@ -100,6 +100,14 @@ impl Store {
             .await
     }
 
+    /// Somebody as a list shows them.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn listed(&self, key: EmployeeKey) -> Result<Option<Listed>, StoreError> {
+        self.database.read(move |sql| find(sql, &key)).await
+    }
+
     /// Enters a person; `false` when they are there already, and then nothing changes.
     ///
     /// # Errors
