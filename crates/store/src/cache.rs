@@ -14,10 +14,10 @@ mod proof;
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use deskpass_core::{Digest, EmployeeKey, Person, Roles, Session};
+use deskpass_core::{Digest, EmployeeKey, Person, Roles, Session, Timestamp};
 use quick_cache::sync;
 
 pub(crate) use proof::{Moment, Proof};
@@ -60,7 +60,12 @@ pub struct Standing {
     pub person: Arc<Member>,
     /// The epoch in which `person` was last known to be right.
     compared: AtomicU64,
+    /// When it was last noted that the session was used, in milliseconds.
+    seen: AtomicI64,
 }
+
+/// How long a session may be used before that is noted once more.
+const COARSELY: i64 = 600_000;
 
 /// A count of the changes to people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +76,16 @@ impl Standing {
     pub(crate) fn new(mut session: Session, person: Arc<Member>, epoch: Epoch) -> Self {
         // One copy of the key for all sessions of a person.
         session.employee = person.key.clone();
-        Self { session, person, compared: AtomicU64::new(epoch.0) }
+        // When it began it was used, and that is on record.
+        let seen = AtomicI64::new(session.created_at.millis());
+        Self { session, person, compared: AtomicU64::new(epoch.0), seen }
+    }
+
+    /// Whether it is to be noted that the session is used at `now`. Of several who ask at once, one is told so.
+    pub(crate) fn is_seen_anew(&self, now: Timestamp) -> bool {
+        let last = self.seen.load(Ordering::Relaxed);
+        now.millis().saturating_sub(last) >= COARSELY
+            && self.seen.compare_exchange(last, now.millis(), Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
     pub(crate) fn is_of(&self, epoch: Epoch) -> bool {

@@ -2,6 +2,8 @@
 
 use rusqlite::ErrorCode;
 
+use crate::BadCursor;
+
 /// The store could not do what was asked. Nothing was changed unless an earlier answer said so.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{detail}")]
@@ -80,6 +82,13 @@ impl StoreError {
     #[must_use]
     pub fn remedy(&self) -> Option<Remedy> {
         self.remedy
+    }
+}
+
+impl From<BadCursor> for StoreError {
+    /// Cursors are read before the store is asked, so this is a slip of ours.
+    fn from(error: BadCursor) -> Self {
+        Self::unavailable(&error)
     }
 }
 

@@ -6,6 +6,7 @@
 mod database;
 mod agents;
 mod cache;
+mod cursor;
 mod directory;
 mod error;
 mod ip_rules;
@@ -26,12 +27,14 @@ use tokio::task::JoinSet;
 
 use crate::cache::{Cache, Proof};
 use crate::database::{Database, Sql};
+use crate::sessions::Seen;
 
 pub use agents::{
     Agent, Before, Binding, Device, HalfFound, HalfSession, ListedAgent, NewPassword, Notice, PendingDevice, Subject,
     Trial, UsedStep,
 };
 pub use cache::{Member, Standing};
+pub use cursor::{BadCursor, Cursor};
 pub use database::{
     Copied, CopyError, Location, Mode, OpenError, Postgres, PostgresExam, Progress, copy, examine_postgres,
     newest_version,
@@ -43,7 +46,7 @@ pub use login_log::{ChainKey, Event, LogEntry};
 pub use rulebook::Rulebook;
 pub use seal::{Seal, SealError};
 pub use service_keys::ServiceKey;
-pub use sessions::{Beginning, Birth, Ended, Found, Grounds};
+pub use sessions::{Beginning, Birth, Ended, Ending, Found, Grounds, ListedSession, SessionFilter, SessionPage};
 pub use shared::{
     Bus, Changes, Code, Counted, Flow, Held, Lease, Limits, Perishable, PlatformToken, Pointer, Redis, RedisExam,
     Shared, Shelf, examine_redis,
@@ -55,6 +58,7 @@ pub use tls::BadAuthority;
 pub struct Store {
     database: Arc<Database>,
     cache: Arc<Cache>,
+    seen: Arc<Seen>,
 }
 
 impl Store {
@@ -70,7 +74,7 @@ impl Store {
         };
         let cache = Arc::new(Cache::new(cache_entries, proof));
         let database = Database::open(location, mode, Arc::clone(&cache), now).await?;
-        Ok(Self { database: Arc::new(database), cache })
+        Ok(Self { database: Arc::new(database), cache, seen: Arc::default() })
     }
 
     /// Tells other nodes at once that there is something to hear of, and listens when they do, for as long as what this

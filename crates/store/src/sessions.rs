@@ -1,6 +1,10 @@
 //! Sessions: born, found, changed and ended, each in one transaction.
 
 mod begin;
+mod ending;
+mod list;
+mod seen;
+mod shut_out;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +18,9 @@ use crate::database::{Row, Sql, Tx};
 use crate::{LogEntry, Member, Standing, Store, StoreError, directory};
 
 pub use begin::{Beginning, Birth, Grounds};
+pub use ending::Ending;
+pub use list::{ListedSession, SessionFilter, SessionPage};
+pub(crate) use seen::Seen;
 
 /// How long to wait for somebody who is reading the same.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(200);

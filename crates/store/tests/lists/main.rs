@@ -13,3 +13,4 @@
 mod desk;
 mod rules;
 mod scene;
+mod sessions;

@@ -1,0 +1,128 @@
+//! Where in a list somebody has come to.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+/// A place in a list, right after something that was on it. It is read from what a page gave out, for a list of the same
+/// order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    order: Sorted,
+    parts: (String, String),
+}
+
+/// A text that no list of this order gave out.
+#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("not a place in this list")]
+pub struct BadCursor;
+
+/// What a list is sorted by, as far as its cursors differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sorted {
+    /// The key of a person; nothing comes first.
+    Id,
+    Name,
+    Login,
+    Term,
+    Birth,
+}
+
+/// The longest text that can be one: names are not long.
+const LONGEST: usize = 2_000;
+
+impl Sorted {
+    const ALL: [Self; 5] = [Self::Id, Self::Name, Self::Login, Self::Term, Self::Birth];
+
+    const fn letter(self) -> &'static str {
+        match self {
+            Self::Id => "i",
+            Self::Name => "n",
+            Self::Login => "l",
+            Self::Term => "t",
+            Self::Birth => "b",
+        }
+    }
+
+    /// Whether what comes first is a number.
+    const fn begins_with_number(self) -> bool {
+        matches!(self, Self::Login | Self::Birth)
+    }
+}
+
+impl Cursor {
+    pub(crate) fn new(order: Sorted, first: impl Into<String>, second: impl Into<String>) -> Self {
+        Self { order, parts: (first.into(), second.into()) }
+    }
+
+    /// Reads what a list of this order gave out.
+    pub(crate) fn parse(text: &str, order: Sorted) -> Result<Self, BadCursor> {
+        if text.len() > LONGEST {
+            return Err(BadCursor);
+        }
+        let json = URL_SAFE_NO_PAD.decode(text).map_err(|_| BadCursor)?;
+        let (letter, first, second): (String, String, String) = serde_json::from_slice(&json).map_err(|_| BadCursor)?;
+        let said = Sorted::ALL.into_iter().find(|order| order.letter() == letter);
+        let is_number = first.parse::<i64>().is_ok();
+        // A database of ours may not take such a text.
+        let is_odd = first.contains('\0') || second.contains('\0');
+        if said != Some(order) || (order.begins_with_number() && !is_number) || is_odd {
+            return Err(BadCursor);
+        }
+        Ok(Self { order, parts: (first, second) })
+    }
+
+    /// The text to give out.
+    pub(crate) fn to_text(&self) -> String {
+        let (first, second) = &self.parts;
+        URL_SAFE_NO_PAD.encode(serde_json::json!([self.order.letter(), first, second]).to_string())
+    }
+
+    /// What it is made of, where it belongs to a list of this order.
+    pub(crate) fn texts(&self, order: Sorted) -> Result<(&str, &str), BadCursor> {
+        (self.order == order).then_some((&*self.parts.0, &*self.parts.1)).ok_or(BadCursor)
+    }
+
+    /// The same, where it begins with a number.
+    pub(crate) fn number(&self, order: Sorted) -> Result<(i64, &str), BadCursor> {
+        let (first, second) = self.texts(order)?;
+        Ok((first.parse().map_err(|_| BadCursor)?, second))
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_is_read_as_it_was_written_and_by_its_own_list_alone() {
+        for order in Sorted::ALL {
+            let cursor = Cursor::new(order, "17", "O'Brien \"x\" 王\\");
+            let text = cursor.to_text();
+            assert!(text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-' || c == b'_'), "{text}");
+            for other in Sorted::ALL {
+                let expected = if other == order { Ok(cursor.clone()) } else { Err(BadCursor) };
+                assert_eq!(Cursor::parse(&text, other), expected);
+                assert_eq!(cursor.texts(other).is_ok(), other == order);
+            }
+        }
+    }
+
+    #[test]
+    fn what_no_list_gave_out_is_refused() {
+        let of = |json: &str| URL_SAFE_NO_PAD.encode(json);
+        let odd =
+            ["", "x", "{}", "[]", r#"["i","a"]"#, r#"["i","a","b","c"]"#, r#"["z","","a"]"#, r#"["i","","a\u0000"]"#];
+        for text in odd.map(of).iter().map(String::as_str).chain(["", "=", "%", "王", "W10="]) {
+            assert_eq!(Cursor::parse(text, Sorted::Id), Err(BadCursor), "{text}");
+        }
+        for first in ["", "x", "1.5", "99999999999999999999"] {
+            let text = Cursor::new(Sorted::Birth, first, "a").to_text();
+            assert_eq!(Cursor::parse(&text, Sorted::Birth), Err(BadCursor), "{first}");
+        }
+        let long = Cursor::new(Sorted::Id, "", "a".repeat(LONGEST)).to_text();
+        assert_eq!(Cursor::parse(&long, Sorted::Id), Err(BadCursor));
+        let cursor = Cursor::new(Sorted::Login, "-5", "a");
+        assert_eq!(cursor.number(Sorted::Login).unwrap(), (-5, "a"));
+    }
+}

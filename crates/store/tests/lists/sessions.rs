@@ -1,0 +1,217 @@
+//! Who is signed in, what ends it, and when it was last used.
+
+use deskpass_core::{Digest, EmployeeKey, LoginMethod, Networks, Role, Session};
+use deskpass_store::{Beginning, Ended, Ending, Event, Found, Grounds, HalfFound, ListedSession, SessionFilter, Store};
+
+use crate::desk::{DAY, Desk, HOUR, agent01, at, birth, digest, on_every_store};
+use crate::scene::{entry, soon};
+
+/// Signs somebody in at this time, from this address.
+async fn sign_in(store: &Store, name: &str, key: &EmployeeKey, created_at: i64, address: &str) {
+    let mut birth = birth(name, LoginMethod::Dev, None, Grounds::None);
+    birth.session = Session {
+        employee: key.clone(),
+        created_at: at(created_at),
+        expires_at: at(created_at + 8 * HOUR),
+        ..birth.session
+    };
+    birth.entry = entry(Event::SignIn, key);
+    birth.entry.visitor.address.logged = address.parse().unwrap();
+    assert_eq!(store.begin_session(birth).await.unwrap(), Beginning::Begun);
+}
+
+fn of(corp: &str) -> SessionFilter {
+    SessionFilter { corp: corp.to_owned(), department: None, employee: None, role: None, now: at(0) }
+}
+
+fn ids(sessions: &[ListedSession]) -> Vec<Digest> {
+    sessions.iter().map(|listed| listed.id).collect()
+}
+
+/// Every page of a list, one after the other.
+async fn all(store: &Store, filter: &SessionFilter, limit: i64) -> Vec<Digest> {
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let page = store.sessions(filter.clone(), after, limit).await.unwrap();
+        assert!(page.sessions.len() <= usize::try_from(limit).unwrap());
+        found.extend(ids(&page.sessions));
+        match page.next {
+            Some(next) => after = Some(filter.cursor(&next).unwrap()),
+            None => return found,
+        }
+    }
+}
+
+async fn end(store: &Store, key: &EmployeeKey, which: Ending) -> usize {
+    let entry = entry(Event::SessionsEnded, key);
+    store.end_sessions(key.clone(), which, Ended::Kicked, at(DAY), entry).await.unwrap()
+}
+
+on_every_store! {
+    async fn people_see_their_own_sessions_the_newest_first(desk: &Desk) {
+        let (store, namesake) = (desk.store(), EmployeeKey::from_parts("wwother", "agent01"));
+        desk.employ_in("wwother", "agent01").await;
+        sign_in(store, "old", &agent01(), 10, "192.0.2.1").await;
+        sign_in(store, "new", &agent01(), 20, "2001:db8::1").await;
+        sign_in(store, "foreign", &namesake, 30, "192.0.2.1").await;
+        let own = store.own_sessions(agent01(), at(30)).await.unwrap();
+        assert_eq!(ids(&own), [digest("new"), digest("old")]);
+        assert_eq!((&*own[0].employee_id, &*own[0].name), ("AGENT01", "Name of agent01"));
+        assert_eq!((own[0].ip_address.as_deref(), own[0].seen_at), (Some("2001:db8::1"), Some(at(20))));
+        assert_eq!(own[0].user_agent.as_deref(), Some(""));
+        assert_eq!(store.find_session(digest("new")).await.unwrap().as_ref(), Some(&own[0]));
+        assert_eq!(store.find_session(digest("no")).await.unwrap(), None);
+        let own = store.own_sessions(agent01(), at(10 + 8 * HOUR)).await.unwrap();
+        assert_eq!(ids(&own), [digest("new")], "what has expired is not there");
+    }
+}
+
+on_every_store! {
+    async fn a_list_shows_what_was_asked_for_on_pages_of_any_size(desk: &Desk) {
+        let store = desk.store();
+        desk.employ("user01").await;
+        desk.employ_in("wwother", "agent01").await;
+        let (user, foreign) = (EmployeeKey::from_parts("ww", "user01"), EmployeeKey::from_parts("wwother", "agent01"));
+        let mut expected = Vec::new();
+        for number in 0..7_i64 {
+            let (mine, yours) = (format!("mine {number}"), format!("yours {number}"));
+            // Two at the same moment: neither may get lost between two pages.
+            sign_in(store, &mine, &agent01(), number, "192.0.2.1").await;
+            sign_in(store, &yours, &user, number, "192.0.2.1").await;
+            sign_in(store, &format!("foreign {number}"), &foreign, number, "192.0.2.1").await;
+            expected.extend([(number, digest(&mine)), (number, digest(&yours))]);
+        }
+        for limit in [1, 2, 3, 14, 50] {
+            let found = all(store, &of("ww"), limit).await;
+            let mut known = expected.clone();
+            let moments = found.iter().map(|id| known.remove(known.iter().position(|(_, known)| known == id).unwrap()).0);
+            let moments: Vec<_> = moments.collect();
+            assert!(moments.is_sorted_by(|one, next| one >= next), "{moments:?}");
+            assert!(known.is_empty(), "{limit}");
+        }
+        let mine: Vec<_> = (0..7).rev().map(|number| digest(&format!("mine {number}"))).collect();
+        let employee = Some("agent01".to_owned());
+        assert_eq!(all(store, &SessionFilter { employee, ..of("ww") }, 2).await, mine);
+        assert_eq!(all(store, &SessionFilter { now: at(3 + 8 * HOUR), ..of("ww") }, 2).await.len(), 6);
+        assert!(all(store, &of("wwnobody"), 2).await.is_empty());
+    }
+}
+
+on_every_store! {
+    async fn a_list_can_be_of_one_role_or_department(desk: &Desk) {
+        let store = desk.store();
+        for number in 0..20_i64 {
+            sign_in(store, &format!("{number}"), &agent01(), number, "192.0.2.1").await;
+        }
+        let switch = entry(Event::SwitchRole, &agent01());
+        assert!(store.switch_role(digest("4"), Role::Agent, switch).await.unwrap());
+        let agents = SessionFilter { role: Some(Role::Agent), ..of("ww") };
+        assert_eq!(all(store, &agents, 1).await, [digest("4")]);
+        assert_eq!(all(store, &SessionFilter { role: Some(Role::User), ..of("ww") }, 3).await.len(), 19);
+        let nowhere = SessionFilter { department: Some("Nowhere".to_owned()), ..of("ww") };
+        assert!(all(store, &nowhere, 3).await.is_empty());
+        let here = SessionFilter { department: Some(String::new()), ..of("ww") };
+        assert_eq!(all(store, &here, 3).await.len(), 20);
+        assert!(here.cursor("eh").is_err());
+    }
+}
+
+on_every_store! {
+    async fn what_is_ended_is_over_and_nothing_else(desk: &Desk) {
+        let (store, foreign) = (desk.store(), EmployeeKey::from_parts("wwother", "agent01"));
+        desk.employ_in("wwother", "agent01").await;
+        for name in ["one", "two", "three", "four"] {
+            sign_in(store, name, &agent01(), 10, "192.0.2.1").await;
+        }
+        sign_in(store, "foreign", &foreign, 10, "192.0.2.1").await;
+        assert!(desk.lives("one").await);
+        assert_eq!(end(store, &agent01(), Ending::One(digest("foreign"))).await, 0);
+        assert_eq!(end(store, &agent01(), Ending::One(digest("one"))).await, 1);
+        assert_eq!(end(store, &agent01(), Ending::One(digest("one"))).await, 0);
+        assert!(matches!(store.session(&digest("one")).await.unwrap(), Found::Denied(Ended::Kicked)));
+        assert_eq!(end(store, &agent01(), Ending::AllBut(digest("two"))).await, 2);
+        assert!(desk.lives("two").await && desk.lives("foreign").await);
+        assert_eq!(end(store, &agent01(), Ending::All).await, 1);
+        assert_eq!(end(store, &agent01(), Ending::All).await, 0);
+        assert!(desk.lives("foreign").await);
+        assert!(store.own_sessions(agent01(), at(20)).await.unwrap().is_empty());
+    }
+}
+
+on_every_store! {
+    async fn all_of_somebodys_sessions_include_the_halves(desk: &Desk) {
+        desk.set_password("hash").await;
+        assert!(desk.half("half", "hash").await);
+        assert_eq!(end(desk.store(), &agent01(), Ending::All).await, 0);
+        let found = desk.store().half(&digest("half")).await.unwrap();
+        assert!(!matches!(found, HalfFound::Half(_)), "{found:?}");
+    }
+}
+
+/// When a session was last used, as a list shows it.
+async fn seen(store: &Store, name: &str) -> Option<i64> {
+    store.find_session(digest(name)).await.unwrap().unwrap().seen_at.map(deskpass_core::Timestamp::millis)
+}
+
+async fn use_at(store: &Store, name: &str, now: i64) {
+    let Found::Session(standing) = store.session(&digest(name)).await.unwrap() else { panic!("{name} lives") };
+    store.see(&standing, &digest(name), at(now));
+}
+
+on_every_store! {
+    async fn a_use_is_written_down_now_and_then(desk: &Desk) {
+        let store = desk.store();
+        assert!(soon(async || store.is_in_step()).await);
+        sign_in(store, "one", &agent01(), 1_000, "192.0.2.1").await;
+        use_at(store, "one", 600_999).await;
+        assert_eq!(store.flush_seen(100).await.unwrap(), 0, "used a moment ago");
+        use_at(store, "one", 601_000).await;
+        assert_eq!(seen(store, "one").await, Some(1_000), "nothing is written on the way");
+        assert_eq!(store.flush_seen(100).await.unwrap(), 1);
+        assert_eq!(store.flush_seen(100).await.unwrap(), 0);
+        assert_eq!(seen(store, "one").await, Some(601_000));
+    }
+}
+
+on_every_store! {
+    async fn many_uses_are_written_down_a_batch_at_a_time(desk: &Desk) {
+        let store = desk.store();
+        for number in 0..120 {
+            let name = format!("{number}");
+            sign_in(store, &name, &agent01(), 0, "192.0.2.1").await;
+            use_at(store, &name, 700_000).await;
+        }
+        assert_eq!(store.flush_seen(70).await.unwrap(), 70);
+        assert_eq!(store.flush_seen(70).await.unwrap(), 50);
+        for number in 0..120 {
+            assert_eq!(seen(store, &format!("{number}")).await, Some(700_000));
+        }
+        // A use that another node saw earlier changes nothing.
+        use_at(&desk.node(1), "7", 650_000).await;
+        let _ = desk.node(1).flush_seen(70).await.unwrap();
+        assert_eq!(seen(store, "7").await, Some(700_000));
+    }
+}
+
+on_every_store! {
+    async fn a_list_says_beforehand_whom_it_would_shut_out(desk: &Desk) {
+        let store = desk.store();
+        for (number, address) in ["10.0.0.1", "10.9.9.9", "192.0.2.1", "2001:db8::1", "203.0.113.5"].iter().enumerate() {
+            sign_in(store, &format!("{number}"), &agent01(), 10, address).await;
+        }
+        assert!(store.switch_role(digest("4"), Role::Agent, entry(Event::SwitchRole, &agent01())).await.unwrap());
+        let networks = |texts: &[&str]| texts.iter().map(|text| text.parse::<ipnet::IpNet>().unwrap()).collect::<Networks>();
+        let (count, some) = store.shut_out(Role::User, networks(&["10.0.0.0/8"]), at(20), 100).await.unwrap();
+        assert_eq!(count, 2);
+        let mut shut_out = ids(&some);
+        shut_out.sort_by_key(|id| *id == digest("3"));
+        assert_eq!(shut_out, [digest("2"), digest("3")]);
+        let (count, some) = store.shut_out(Role::User, networks(&["2001:db8::/32"]), at(20), 1).await.unwrap();
+        assert_eq!((count, some.len()), (3, 1));
+        let (count, _) = store.shut_out(Role::Agent, networks(&["10.0.0.0/8"]), at(20), 9).await.unwrap();
+        assert_eq!(count, 1);
+        let (count, _) = store.shut_out(Role::User, networks(&["10.0.0.0/8"]), at(10 + 8 * HOUR), 9).await.unwrap();
+        assert_eq!(count, 0, "what has expired is not shut out");
+        assert_eq!(store.shut_out(Role::User, Networks::default(), at(20), 9).await.unwrap().0, 0);
+    }
+}
