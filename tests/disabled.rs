@@ -9,7 +9,7 @@ on_every_store! {
     async fn an_agent_who_is_disabled_keeps_what_the_platform_gives() {
         let (desk, platform) = production(&[]).await;
         let mut client = desk.client().await;
-        desk.auth().add_agent(desk.key("norole01"), "agent").await.unwrap();
+        desk.auth().operator().add_agent(desk.key("norole01"), "agent").await.unwrap();
         let lent = platform.sign_in(&mut client, "norole01").await;
         assert_eq!(client.verify(&lent).await["roles"], json!(["agent"]));
         let device = equip(&desk, &platform, "agent01").await;
@@ -17,8 +17,8 @@ on_every_store! {
         let whole = show(&mut client, &half, "verify", &device.next_code()).await.data();
         let (whole, half) = (whole["token"].as_str().unwrap(), client.half("agent01").await);
         let platforms = platform.sign_in(&mut client, "agent01").await;
-        assert_eq!(desk.auth().disable_agent(desk.key("agent01")).await.unwrap(), 1);
-        assert_eq!(desk.auth().disable_agent(desk.key("norole01")).await.unwrap(), 1);
+        assert_eq!(desk.auth().operator().disable_agent(desk.key("agent01")).await.unwrap(), 1);
+        assert_eq!(desk.auth().operator().disable_agent(desk.key("norole01")).await.unwrap(), 1);
 
         for ended in [whole, &lent] {
             assert_eq!(client.me(ended).await.refused(401, 1001).reason(), "disabled");
@@ -34,7 +34,7 @@ on_every_store! {
             assert_eq!(client.verify(&token).await["roles"], roles);
             set_password(&mut client, &token, &json!({ "new_password": OTHER })).await.refused(403, 1003);
         }
-        desk.auth().enable_agent(desk.key("agent01")).await.unwrap();
+        desk.auth().operator().enable_agent(desk.key("agent01")).await.unwrap();
         let half = client.half("agent01").await;
         show(&mut client, &half, "verify", &device.next_code()).await.data();
     }
@@ -44,12 +44,12 @@ on_every_store! {
         let mut client = desk.client().await;
         let device = equip(&desk, &platform, "agent01").await;
         let half = client.half("agent01").await;
-        desk.auth().disable(desk.key("agent01")).await.unwrap();
+        desk.auth().operator().disable(desk.key("agent01")).await.unwrap();
         for path in ["verify", "bind", "unbind"] {
             assert_eq!(show(&mut client, &half, path, &device.next_code()).await.refused(401, 1001).reason(), "disabled");
         }
         client.agent_login("agent01", PASSWORD).await.refused(401, 1011);
-        desk.auth().enable(desk.key("agent01")).await.unwrap();
+        desk.auth().operator().enable(desk.key("agent01")).await.unwrap();
         // It stays ended.
         assert_eq!(show(&mut client, &half, "verify", &device.code()).await.refused(401, 1001).reason(), "disabled");
         let half = client.half("agent01").await;
@@ -70,7 +70,7 @@ on_every_store! {
         assert_eq!(desk.query("SELECT count(*) FROM session WHERE login_method = 'password'"), ["0"]);
         // The platform's way stays open, and time or an administrator opens the other one.
         platform.sign_in(&mut client, "agent01").await;
-        desk.auth().unlock_agent(desk.key("agent01")).await.unwrap();
+        desk.auth().operator().unlock_agent(desk.key("agent01")).await.unwrap();
         show(&mut client, &half, "verify", &device.next_code()).await.data();
     }
 
@@ -85,16 +85,16 @@ on_every_store! {
                 for _ in 0..round % 6 * 20 {
                     tokio::task::yield_now().await;
                 }
-                if round % 2 == 0 { desk.auth().disable_agent(key()).await } else { desk.auth().disable(key()).await }
+                if round % 2 == 0 { desk.auth().operator().disable_agent(key()).await } else { desk.auth().operator().disable(key()).await }
             };
             let (completed, disabled) = tokio::join!(show(&mut client, &half, "verify", &code), disable);
             disabled.unwrap();
-            if round % 2 == 0 { desk.auth().enable_agent(key()).await } else { desk.auth().enable(key()).await }.unwrap();
+            if round % 2 == 0 { desk.auth().operator().enable_agent(key()).await } else { desk.auth().operator().enable(key()).await }.unwrap();
             if completed.status == 200 {
                 assert!(!client.is_valid(completed.data()["token"].as_str().unwrap()).await);
             }
             assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
-            desk.auth().unlock_agent(key()).await.unwrap();
+            desk.auth().operator().unlock_agent(key()).await.unwrap();
         }
     }
 
@@ -102,7 +102,7 @@ on_every_store! {
     async fn nobody_is_lent_a_role_past_being_disabled() {
         let (desk, platform) = production(&[]).await;
         let mut client = desk.client().await;
-        desk.auth().add_agent(desk.key("norole01"), "agent").await.unwrap();
+        desk.auth().operator().add_agent(desk.key("norole01"), "agent").await.unwrap();
         for round in 0..Stage::current().rounds(200) {
             let code = platform.code(&mut client, "norole01").await;
             let ask = json!({ "employee_id": "norole01", "code": code });
@@ -110,7 +110,7 @@ on_every_store! {
                 for _ in 0..round % 20 * 20 {
                     tokio::task::yield_now().await;
                 }
-                desk.auth().disable_agent(desk.key("norole01")).await
+                desk.auth().operator().disable_agent(desk.key("norole01")).await
             };
             let (login, disabled) = tokio::join!(client.post("/api/agents/login", &[], &ask), disable);
             disabled.unwrap();
@@ -118,7 +118,7 @@ on_every_store! {
                 let roles = client.verify(login.data()["token"].as_str().unwrap()).await["roles"].clone();
                 assert_ne!(roles, json!(["agent"]), "round {round}: what a disabled record lends still counts");
             }
-            desk.auth().enable_agent(desk.key("norole01")).await.unwrap();
+            desk.auth().operator().enable_agent(desk.key("norole01")).await.unwrap();
         }
     }
 }

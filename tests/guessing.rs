@@ -84,8 +84,8 @@ async fn add_partner(desk: &TestDesk, employee: &str) -> EmployeeKey {
     let (employee_id, name) = (employee.to_owned(), employee.to_owned());
     let (department, avatar, roles) = (String::new(), String::new(), Roles::NONE.with(Role::Agent));
     let person = Person { key: key.clone(), employee_id, name, department, avatar, roles, disabled: false };
-    desk.auth().add_employee(person).await.unwrap();
-    desk.auth().add_agent(key.clone(), "agent").await.unwrap();
+    desk.auth().operator().add_employee(person).await.unwrap();
+    desk.auth().operator().add_agent(key.clone(), "agent").await.unwrap();
     key
 }
 
@@ -157,7 +157,7 @@ on_every_store! {
         locked(&client.agent_login("agent01", PASSWORD).await);
         comes_in_through_the_platform(&mut client, "agent01").await;
 
-        assert!(desk.auth().unlock_agent(desk.key("agent01")).await.unwrap());
+        assert!(desk.auth().operator().unlock_agent(desk.key("agent01")).await.unwrap());
         client.half("agent01").await;
         guess_wrong(&mut client, 4).await;
         client.half("agent01").await;

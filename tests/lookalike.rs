@@ -47,12 +47,12 @@ impl Dice {
 
 async fn add_agent(desk: &TestDesk, name: &str) {
     desk.add(name, Role::Agent).await;
-    desk.auth().add_agent(desk.key(name), "agent").await.unwrap();
+    desk.auth().operator().add_agent(desk.key(name), "agent").await.unwrap();
 }
 
 /// Gives an agent the usual password, as an administrator and the agent do.
 async fn set_password(desk: &TestDesk, client: &mut Client, name: &str) {
-    let code = desk.auth().reset_password(desk.key(name)).await.unwrap().code.text();
+    let code = desk.auth().operator().reset_password(desk.key(name)).await.unwrap().code.text();
     let body = json!({ "employee_id": name, "setup_code": code, "new_password": PASSWORD });
     client.post("/api/agents/password/setup", &[], &body).await.data();
 }
@@ -77,8 +77,8 @@ async fn all_names_are_answered_with_the_same_words() {
         set_password(&desk, &mut client, name).await;
     }
     desk.add("user", Role::User).await;
-    desk.auth().disable_agent(desk.key("gone")).await.unwrap();
-    desk.auth().disable(desk.key("away")).await.unwrap();
+    desk.auth().operator().disable_agent(desk.key("gone")).await.unwrap();
+    desk.auth().operator().disable(desk.key("away")).await.unwrap();
     let names = ["with", "idle", "gone", "away", "user", "none"];
     for name in names {
         wear_down(&desk, name, Trial::Password, 90).await;
@@ -98,7 +98,7 @@ async fn all_names_are_answered_with_the_same_words() {
         assert_eq!(client.agent_login(name, WRONG).await.refused(429, 1013).reason(), "locked");
     }
     for name in ["gone", "away"] {
-        desk.auth().unlock_agent(desk.key(name)).await.unwrap();
+        desk.auth().operator().unlock_agent(desk.key(name)).await.unwrap();
         client.agent_login(name, PASSWORD).await.refused(401, 1011);
     }
 }

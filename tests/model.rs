@@ -102,20 +102,20 @@ async fn take(step: &Step, model: &mut Model, desk: TestDesk) -> TestDesk {
         }
         Step::Verify(_) | Step::Me(_) | Step::Switch(..) | Step::Logout(_) => {}
         Step::Grant(person, role) => {
-            let added = desk.auth().grant(key(person), ROLES[role]).await.unwrap();
+            let added = desk.auth().operator().grant(key(person), ROLES[role]).await.unwrap();
             assert_eq!(added, model.people[person].0.insert(role));
         }
         Step::Revoke(person, role) => {
-            let removed = desk.auth().revoke(key(person), ROLES[role]).await.unwrap();
+            let removed = desk.auth().operator().revoke(key(person), ROLES[role]).await.unwrap();
             assert_eq!(removed, model.people[person].0.remove(&role));
         }
         Step::Disable(person) => {
-            desk.auth().disable(key(person)).await.unwrap();
+            desk.auth().operator().disable(key(person)).await.unwrap();
             model.people[person].1 = true;
             model.tokens.iter_mut().filter(|token| token.person == person).for_each(|token| token.ended = true);
         }
         Step::Enable(person) => {
-            desk.auth().enable(key(person)).await.unwrap();
+            desk.auth().operator().enable(key(person)).await.unwrap();
             model.people[person].1 = false;
         }
         Step::Wait(seconds) => {
@@ -253,20 +253,20 @@ mod histories_side_by_side_do_not_disturb_each_other {
                     }
                 }
                 Step::Grant(_, role) => {
-                    let added = desk.auth().grant(desk.key(PEOPLE[person]), ROLES[role]).await.unwrap();
+                    let added = desk.auth().operator().grant(desk.key(PEOPLE[person]), ROLES[role]).await.unwrap();
                     assert_eq!(added, model.people[person].0.insert(role));
                 }
                 Step::Revoke(_, role) => {
-                    let removed = desk.auth().revoke(desk.key(PEOPLE[person]), ROLES[role]).await.unwrap();
+                    let removed = desk.auth().operator().revoke(desk.key(PEOPLE[person]), ROLES[role]).await.unwrap();
                     assert_eq!(removed, model.people[person].0.remove(&role));
                 }
                 Step::Disable(_) => {
-                    desk.auth().disable(desk.key(PEOPLE[person])).await.unwrap();
+                    desk.auth().operator().disable(desk.key(PEOPLE[person])).await.unwrap();
                     model.people[person].1 = true;
                     model.tokens.iter_mut().for_each(|token| token.ended = true);
                 }
                 Step::Enable(_) => {
-                    desk.auth().enable(desk.key(PEOPLE[person])).await.unwrap();
+                    desk.auth().operator().enable(desk.key(PEOPLE[person])).await.unwrap();
                     model.people[person].1 = false;
                 }
                 Step::Sweep => drop(desk.auth().sweep().await.unwrap()),

@@ -141,7 +141,7 @@ on_every_store! {
     async fn a_message_that_reaches_nobody_is_given_up(desk) {
         let mut client = desk.client().await;
         desk.add("ghost01", deskpass_core::Role::Agent).await;
-        desk.auth().add_agent(desk.key("ghost01"), "agent").await.unwrap();
+        desk.auth().operator().add_agent(desk.key("ghost01"), "agent").await.unwrap();
         client.first_password("ghost01").await;
         settled(&desk).await;
         client.fault(&json!({ "api": SEND, "errcode": 81013 })).await;

@@ -89,7 +89,7 @@ on_every_store! {
         for employee in ["agent01", "Ann.O-Neil_2@example.com"] {
             if employee != "agent01" {
                 desk.add(employee, Role::Agent).await;
-                desk.auth().add_agent(desk.key(employee), "agent").await.unwrap();
+                desk.auth().operator().add_agent(desk.key(employee), "agent").await.unwrap();
             }
             let token = client.sign_in(employee).await;
             let setup = set_up(&mut client, &token).await;

@@ -256,7 +256,7 @@ on_every_store! {
             for code in &codes[2 - steps..] {
                 show(&mut client, &token, "verify", code).await.refused(401, 1008);
             }
-            desk.auth().unlock_agent(desk.key("agent01")).await.unwrap();
+            desk.auth().operator().unlock_agent(desk.key("agent01")).await.unwrap();
         }
         // Once the clock has caught up, the device is good again.
         desk.clock.wind(3 * STEP);

@@ -52,7 +52,7 @@ pub(crate) async fn show(client: &mut Client, token: &str, to: &str, code: &str)
 
 /// Gives an agent the usual password by an administrator's code.
 pub(crate) async fn give_password(desk: &TestDesk, who: &str) {
-    let reset = desk.auth().reset_password(desk.key(who)).await.unwrap();
+    let reset = desk.auth().operator().reset_password(desk.key(who)).await.unwrap();
     use_setup_code(&mut desk.client().await, who, &reset.code.text()).await.data();
 }
 
@@ -97,7 +97,7 @@ on_every_store! {
     async fn a_setup_code_counts_once_for_a_day_for_its_agent_and_only_the_newest() {
         let (desk, _platform) = production(&[]).await;
         let mut client = desk.client().await;
-        let code = async |who: &str| desk.auth().reset_password(desk.key(who)).await.unwrap().code.text();
+        let code = async |who: &str| desk.auth().operator().reset_password(desk.key(who)).await.unwrap().code.text();
         let (older, newest) = (code("agent01").await, code("agent01").await);
         let others = code("supervisor01").await;
         for (who, code) in [("agent01", &older), ("agent01", &others), ("supervisor01", &newest), ("user01", &newest), ("nobody", &newest)] {
@@ -115,9 +115,9 @@ on_every_store! {
         let code = code("supervisor01").await;
         let weak = json!({ "employee_id": "supervisor01", "setup_code": code, "new_password": "brief" });
         client.post("/api/agents/password/setup", &[], &weak).await.refused(400, 1014);
-        desk.auth().disable_agent(desk.key("supervisor01")).await.unwrap();
+        desk.auth().operator().disable_agent(desk.key("supervisor01")).await.unwrap();
         use_setup_code(&mut client, "supervisor01", &code).await.refused(403, 1003);
-        desk.auth().enable_agent(desk.key("supervisor01")).await.unwrap();
+        desk.auth().operator().enable_agent(desk.key("supervisor01")).await.unwrap();
         use_setup_code(&mut client, "supervisor01", &code).await.data();
     }
 
@@ -125,7 +125,7 @@ on_every_store! {
         let (desk, _platform) = production(&[]).await;
         let mut clients = [desk.client().await, desk.client().await];
         for _ in 0..Stage::current().rounds(25) {
-            let code = desk.auth().reset_password(desk.key("agent01")).await.unwrap().code.text();
+            let code = desk.auth().operator().reset_password(desk.key("agent01")).await.unwrap().code.text();
             let [one, two] = &mut clients;
             let ask = |new| json!({ "employee_id": "agent01", "setup_code": code, "new_password": new });
             let (first, second) = (ask(PASSWORD), ask(OTHER));
@@ -162,7 +162,7 @@ on_every_store! {
         let (proven, over) = (bearer(proven), bearer(over));
         let ask = json!({ "employee_id": "agent01", "password": PASSWORD });
         let mut login = async |header: Option<(&str, &str)>| {
-            desk.auth().unlock_agent(desk.key("agent01")).await.unwrap();
+            desk.auth().operator().unlock_agent(desk.key("agent01")).await.unwrap();
             let headers: Vec<_> = header.into_iter().chain([("x-request-id", "same")]).collect();
             client.post("/api/agents/login", &headers, &ask).await
         };
@@ -203,7 +203,7 @@ on_every_store! {
                 // Nor does what such a session binds.
                 show(&mut client, token, "verify", &device.code()).await.data();
             }
-            desk.auth().reset_device(desk.key("admin01")).await.unwrap();
+            desk.auth().operator().reset_device(desk.key("admin01")).await.unwrap();
         }
         let device = equip(&desk, &platform, "admin01").await;
         for code in [device.next_code(), device.recovery_codes[0].clone()] {
@@ -225,14 +225,14 @@ on_every_store! {
         let (desk, _platform) = production(&[]).await;
         let mut client = desk.client().await;
         desk.add("chief01", Role::Admin).await;
-        desk.auth().add_agent(desk.key("chief01"), "admin").await.unwrap();
+        desk.auth().operator().add_agent(desk.key("chief01"), "admin").await.unwrap();
         give_password(&desk, "chief01").await;
         let half = client.half("chief01").await;
         let setup = client.post_as(&half, "/api/auth/otp-setup", &json!({})).await.data();
         let code = Device::scan(&setup, &desk.clock).code();
         assert_eq!(show(&mut client, &half, "bind", &code).await.refused(403, 1003).reason(), "no_role");
         assert_eq!(client.get_as(&half, "/api/auth/otp-status").await.data()["bound"], false);
-        desk.auth().grant(desk.key("chief01"), "agent").await.unwrap();
+        desk.auth().operator().grant(desk.key("chief01"), "agent").await.unwrap();
         let bound = show(&mut client, &half, "bind", &code).await.data();
         assert_eq!(bound["recovery_codes"].as_array().unwrap().len(), 10);
     }
@@ -254,7 +254,7 @@ on_every_store! {
         let (desk, platform) = production(&[]).await;
         let mut client = desk.client().await;
         let partner = desk.auth().key(Some(&CorpId::parse("wwpartner").unwrap()), &EmployeeId::parse("partner01").unwrap());
-        desk.auth().approve_link(partner.clone(), desk.key("admin01")).await.unwrap();
+        desk.auth().operator().approve_link(partner.clone(), desk.key("admin01")).await.unwrap();
         let bound = by_link(&mut client, &platform, "admin01").await;
         let linked = platform.sign_in(&mut client, "wwpartner/partner01").await;
         for token in [&bound, &linked] {
@@ -270,7 +270,7 @@ on_every_store! {
         let (desk, _platform) = production(&[]).await;
         let mut client = desk.client().await;
         desk.add("chief01", Role::Admin).await;
-        desk.auth().add_agent(desk.key("chief01"), "agent").await.unwrap();
+        desk.auth().operator().add_agent(desk.key("chief01"), "agent").await.unwrap();
         give_password(&desk, "chief01").await;
         let half = client.half("chief01").await;
         let (device, login) = client.bind_device(&half, &desk.clock).await;
@@ -280,7 +280,7 @@ on_every_store! {
         let token = login["token"].as_str().unwrap();
         assert_eq!(client.verify(token).await["roles"], json!(["agent"]));
         // Nobody goes on with what is lent no more.
-        desk.auth().set_agent_role(desk.key("chief01"), "supervisor").await.unwrap();
+        desk.auth().operator().set_agent_role(desk.key("chief01"), "supervisor").await.unwrap();
         assert_eq!(client.me(token).await.refused(401, 1001).reason(), "kicked");
     }
 

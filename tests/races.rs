@@ -67,10 +67,11 @@ on_every_store! {
     async fn a_role_taken_away_is_not_switched_to(desk) {
         let mut clients = [desk.client().await, desk.client().await];
         for _ in 0..200 {
-            desk.auth().grant(desk.key("user01"), "security").await.unwrap();
+            desk.auth().operator().grant(desk.key("user01"), "security").await.unwrap();
             let token = clients[0].sign_in("user01").await;
             let key = desk.key("user01");
-            let (switched, revoked) = tokio::join!(clients[1].switch(&token, "security"), desk.auth().revoke(key, "security"));
+            let operator = desk.auth().operator();
+            let (switched, revoked) = tokio::join!(clients[1].switch(&token, "security"), operator.revoke(key, "security"));
             assert!(revoked.unwrap());
             assert!(switched.status == 200 || switched.code() == 1003, "{switched:?}");
             // Whichever came first: nobody acts in a role that was taken away.
@@ -95,9 +96,10 @@ on_every_store! {
         for (at, token) in tokens.iter().enumerate() {
             let [one, two, three] = &mut clients;
             let key = desk.key(&format!("crowd{at}"));
-            let (.., ended) = tokio::join!(one.verify(token), two.verify(token), three.verify(token), desk.auth().disable(key.clone()));
+            let operator = desk.auth().operator();
+            let (.., ended) = tokio::join!(one.verify(token), two.verify(token), three.verify(token), operator.disable(key.clone()));
             assert_eq!(ended.unwrap(), 1);
-            desk.auth().enable(key).await.unwrap();
+            desk.auth().operator().enable(key).await.unwrap();
             assert!(!one.is_valid(token).await, "the past came back from the cache");
         }
     }
@@ -107,12 +109,13 @@ on_every_store! {
         for _ in 0..100 {
             let key = desk.key("user01");
             let ask = serde_json::json!({ "employee_id": "user01" });
-            let (login, disabled) = tokio::join!(client.post("/api/dev/login", &[], &ask), desk.auth().disable(key.clone()));
+            let operator = desk.auth().operator();
+            let (login, disabled) = tokio::join!(client.post("/api/dev/login", &[], &ask), operator.disable(key.clone()));
             disabled.unwrap();
             if login.status == 200 {
                 assert!(!client.is_valid(login.data()["token"].as_str().unwrap()).await);
             }
-            desk.auth().enable(key).await.unwrap();
+            desk.auth().operator().enable(key).await.unwrap();
             if login.status == 200 {
                 assert!(!client.is_valid(login.data()["token"].as_str().unwrap()).await);
             }

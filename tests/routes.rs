@@ -30,7 +30,7 @@ on_every_store! {
             let desk = TestDesk::start().await;
             let mut client = desk.client().await;
             let bearer = format!("Bearer {}", client.sign_in("agent01").await);
-            desk.auth().revoke(desk.key("agent01"), "agent").await.unwrap();
+            desk.auth().operator().revoke(desk.key("agent01"), "agent").await.unwrap();
             let answer = client.send(&ask(&route, &[("authorization", &bearer)])).await;
             let suspended = answer.code() == 1003 && answer.reason() == "role_taken_away";
             let callers = matches!(route.who, Who::Caller | Who::HighRisk);
@@ -44,7 +44,7 @@ on_every_store! {
         client.first_password("agent01").await;
         for route in routes() {
             let half = client.half("agent01").await;
-            desk.auth().unlock_agent(desk.key("agent01")).await.unwrap();
+            desk.auth().operator().unlock_agent(desk.key("agent01")).await.unwrap();
             let answer = client.send(&ask(&route, &[("authorization", &format!("Bearer {half}"))])).await;
             match route.who {
                 Who::Entrant => assert_ne!(answer.code(), 1001, "{route:?} {answer:?}"),

@@ -64,7 +64,7 @@ async fn furnish(desk: &TestDesk) -> Held {
     let colleague = client.sign_in("supervisor01").await;
     let setup = client.post_as(&colleague, "/api/auth/otp-setup", &json!({})).await.data();
     let pending = Device::scan(&setup, &desk.clock);
-    let setup_code = desk.auth().reset_password(desk.key("supervisor01")).await.unwrap().code.text();
+    let setup_code = desk.auth().operator().reset_password(desk.key("supervisor01")).await.unwrap().code.text();
     Held { admin, admin_device, session, half, device, cookie, pending, setup_code }
 }
 
@@ -139,7 +139,7 @@ fn forged<K: Kind>(digest: Digest) -> String {
 
 async fn unlock(desk: &TestDesk) {
     for agent in ["agent01", "admin01"] {
-        desk.auth().unlock_agent(desk.key(agent)).await.unwrap();
+        desk.auth().operator().unlock_agent(desk.key(agent)).await.unwrap();
     }
 }
 
@@ -297,12 +297,12 @@ on_every_store! {
         let setup = |code: &str| json!({ "employee_id": "supervisor01", "setup_code": code, "new_password": PASSWORD });
         client.post(SET_UP_PASSWORD, &[], &setup(&held.setup_code)).await.refused(403, 1003);
 
-        assert!(desk.auth().reset_device(desk.key("agent01")).await.unwrap());
+        assert!(desk.auth().operator().reset_device(desk.key("agent01")).await.unwrap());
         let (device, bound) = client.bind_device(&held.half, &desk.clock).await;
         assert!(client.is_valid(bound["token"].as_str().unwrap()).await);
         client.post_as(&held.session, VERIFY, &json!({ "code": device.next_code() })).await.data();
         client.bind_device(&colleague, &desk.clock).await;
-        let reset = desk.auth().reset_password(desk.key("supervisor01")).await.unwrap();
+        let reset = desk.auth().operator().reset_password(desk.key("supervisor01")).await.unwrap();
         client.post(SET_UP_PASSWORD, &[], &setup(&reset.code.text())).await.data();
         client.half("supervisor01").await;
     }

@@ -37,7 +37,7 @@ on_every_store! {
     }
 
     async fn seeding_again_changes_nothing(desk) {
-        desk.auth().revoke(desk.key("user01"), "user").await.unwrap();
+        desk.auth().operator().revoke(desk.key("user01"), "user").await.unwrap();
         let desk = desk.restart().await;
         assert_eq!(desk.query("SELECT count(*) FROM employee"), ["6"]);
         let agents = "SELECT a.employee_key, r.name FROM agent a JOIN role r ON r.id = a.role_id ORDER BY 1";

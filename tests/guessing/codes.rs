@@ -153,7 +153,7 @@ on_every_store! {
         let right = doors.device.code();
         locked(&doors.show(3, &right).await);
 
-        assert!(desk.auth().unlock_agent(desk.key("admin01")).await.unwrap());
+        assert!(desk.auth().operator().unlock_agent(desk.key("admin01")).await.unwrap());
         doors.show(3, &right).await.data();
         doors.show(0, &spare).await.data();
     }

@@ -70,7 +70,7 @@ on_every_store! {
         wear_down(&desk, "agent01", Trial::KnownBrowser(own), 99).await;
         knock(&mut client, &cookie, "agent01", WRONG).await.refused(401, 1011);
         locked(&knock(&mut client, &cookie, "agent01", PASSWORD).await);
-        assert!(desk.auth().unlock_agent(desk.key("agent01")).await.unwrap());
+        assert!(desk.auth().operator().unlock_agent(desk.key("agent01")).await.unwrap());
         knock(&mut client, &cookie, "agent01", PASSWORD).await.data();
         client.half("agent01").await;
     }
@@ -175,10 +175,10 @@ on_every_store! {
             use_up(&mut client).await;
             knock(&mut client, &cookie, "agent01", PASSWORD).await.data();
             forget(&desk, &mut client, what).await;
-            desk.auth().unlock_agent(desk.key("agent01")).await.unwrap();
+            desk.auth().operator().unlock_agent(desk.key("agent01")).await.unwrap();
             use_up(&mut client).await;
             shut(&knock(&mut client, &cookie, "agent01", PASSWORD).await);
-            desk.auth().unlock_agent(desk.key("agent01")).await.unwrap();
+            desk.auth().operator().unlock_agent(desk.key("agent01")).await.unwrap();
             client.half("agent01").await;
         }
     }
@@ -188,13 +188,13 @@ async fn forget(desk: &TestDesk, client: &mut Client, what: &str) {
     let key = desk.key("agent01");
     match what {
         "reset" => {
-            let code = desk.auth().reset_password(key).await.unwrap().code.text();
+            let code = desk.auth().operator().reset_password(key).await.unwrap().code.text();
             let body = json!({ "employee_id": "agent01", "setup_code": code, "new_password": PASSWORD });
             client.post("/api/agents/password/setup", &[], &body).await.data();
         }
         "disable" => {
-            desk.auth().disable_agent(key.clone()).await.unwrap();
-            desk.auth().enable_agent(key).await.unwrap();
+            desk.auth().operator().disable_agent(key.clone()).await.unwrap();
+            desk.auth().operator().enable_agent(key).await.unwrap();
         }
         _ => desk.clock.wind(Duration::from_hours(90 * 24)),
     }

@@ -119,7 +119,7 @@ async fn compare(history: &[Step]) {
                 }
             }
             Step::Unlock => {
-                let had = desk.auth().unlock_agent(desk.key("agent01")).await.unwrap();
+                let had = desk.auth().operator().unlock_agent(desk.key("agent01")).await.unwrap();
                 assert_eq!(had, reference.guesses.iter().any(|guesses| !guesses.is_empty()));
                 reference.guesses = Default::default();
             }

@@ -157,7 +157,7 @@ impl TestDesk {
         let (employee_id, name) = (employee.to_owned(), employee.to_owned());
         let (department, avatar, roles) = (String::new(), String::new(), Roles::NONE.with(role));
         let person = Person { key: self.key(employee), employee_id, name, department, avatar, roles, disabled: false };
-        self.auth().add_employee(person).await.unwrap();
+        self.auth().operator().add_employee(person).await.unwrap();
     }
 
     /// The file of an embedded desk's database.

@@ -10,6 +10,7 @@ use deskpass_store::{Agent, HalfSession, Subject, Trial};
 
 use crate::arrival::Arrival;
 use crate::hasher::Rank;
+use crate::log::Attempt;
 use crate::mint::{Admission, Proven};
 use crate::{Auth, Error, Fallback, Holder, Refusal, SignedIn};
 
@@ -97,6 +98,16 @@ impl Auth {
     /// # Errors
     /// When neither code nor password is good, or the password does not count right now.
     pub async fn agent_login(&self, knock: &Knock) -> Result<AgentEntry, Error> {
+        let method = match knock.evidence {
+            Evidence::Code(_) => LoginMethod::Oauth2,
+            Evidence::Password(_) | Evidence::Either(..) => LoginMethod::Password,
+        };
+        let attempt = Attempt::to_sign_in(Some(&knock.employee), method, &knock.visitor);
+        let attempt = Attempt { source: Some(LoginSource::ItAgent), ..attempt };
+        self.recorded(attempt, self.look_at(knock).await).await
+    }
+
+    async fn look_at(&self, knock: &Knock) -> Result<AgentEntry, Error> {
         match &knock.evidence {
             Evidence::Code(code) => Ok(AgentEntry::Whole(self.by_code(code, knock).await?)),
             Evidence::Password(password) => {
@@ -160,10 +171,7 @@ impl Auth {
                 self.halve(hash, device.is_some(), counted, knock).await
             }
             Some(Agent { password: None, .. }) if self.may_know(knock, counted) => Err(Refusal::NoPassword.into()),
-            _ => {
-                tracing::info!(?employee, ip = %knock.visitor.address.decided, "a password was refused");
-                Err(Refusal::PasswordWrong.into())
-            }
+            _ => Err(Refusal::PasswordWrong.into()),
         }
     }
 

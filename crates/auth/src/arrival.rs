@@ -45,7 +45,7 @@ impl Auth {
         Ok(Arrival::Known(Identified { key, employee_id, through: None, name, department, avatar }))
     }
 
-    fn named(&self, identity: &Identity) -> Result<(EmployeeKey, EmployeeId), Error> {
+    pub(crate) fn named(&self, identity: &Identity) -> Result<(EmployeeKey, EmployeeId), Error> {
         let (corp, id) = match identity {
             Identity::Member { userid } => (None, userid),
             Identity::Linked { corp_id, userid } => (Some(corp_id), userid),

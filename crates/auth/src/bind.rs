@@ -2,6 +2,7 @@
 
 use deskpass_core::{BindProof, EmployeeKey, LoginMethod, LoginSource, Secret, Visitor};
 
+use crate::log::Attempt;
 use crate::mint::{Admission, Proven};
 use crate::{Auth, BindPolicy, Error, Refusal, SignedIn};
 
@@ -17,14 +18,19 @@ impl Auth {
         proof: Option<&str>,
         visitor: &Visitor,
     ) -> Result<SignedIn, Error> {
+        let attempt = Attempt::to_sign_in(Some(employee), LoginMethod::Bind, visitor);
         if let Some(proven) = self.proven(employee, proof).await? {
-            return self.sign_in(bound(employee, proven, visitor)).await.map_err(veiled);
+            let signed_in = self.sign_in(bound(employee, proven, visitor)).await;
+            return self.recorded(attempt, signed_in).await.map_err(veiled);
         }
+        self.recorded(attempt, self.bind_without_proof(employee, visitor).await).await
+    }
+
+    async fn bind_without_proof(&self, employee: &EmployeeKey, visitor: &Visitor) -> Result<SignedIn, Error> {
         match &self.policy.bind {
             BindPolicy::Open => {}
             BindPolicy::OpenTo(networks) if networks.contain(visitor.address.decided) => {}
             BindPolicy::OpenTo(_) | BindPolicy::Proof | BindPolicy::Off => {
-                tracing::info!(?employee, with_proof = proof.is_some(), "a binding was refused");
                 return Err(Refusal::UnknownEmployee.into());
             }
         }

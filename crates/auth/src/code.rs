@@ -7,13 +7,14 @@
 
 use std::time::Duration;
 
-use deskpass_core::{Clock, Digest, Timestamp, Visitor};
+use deskpass_core::{Clock, Digest, EmployeeKey, LoginMethod, Timestamp, Visitor};
 use deskpass_store::{Code, Shelf};
 use deskpass_wecom::{Error as PlatformError, Identity, Unreachable};
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use crate::arrival::Arrival;
+use crate::log::Attempt;
 use crate::{Answer, Auth, Callback, Error, Internal, Refusal};
 
 /// How long the same code from the same browser gets the same answer.
@@ -108,7 +109,9 @@ impl Auth {
         }
         let seen = self.shared.codes.look(&code, now, |seen| (seen.browser, seen.progress.is_free(now)));
         match seen.await? {
-            Some((first, _)) if first != browser => Err(Refusal::InvalidCode.into()),
+            Some((first, _)) if first != browser => {
+                self.recorded(attempt(&callback, None), Err(Refusal::InvalidCode.into())).await
+            }
             Some((_, true)) => self.try_again(code, &callback).await,
             _ => share(&self.shared.codes, code, &self.clock, PATIENCE).await,
         }
@@ -123,10 +126,11 @@ impl Auth {
     }
 
     async fn exchange(&self, code: Digest, callback: &Callback, known: Option<Identity>) -> Result<Answer, Error> {
-        let outcome = match self.admissible(code, callback, known).await {
+        let (who, outcome) = match self.admissible(code, callback, known).await {
             Ok(identity) => self.receive(callback, &identity).await,
-            Err(error) => Err(error),
+            Err(error) => (None, Err(error)),
         };
+        let outcome = self.recorded(attempt(callback, who.as_ref()), outcome).await;
         settle(&self.shared.codes, code, self.clock.now(), outcome).await
     }
 
@@ -145,18 +149,38 @@ impl Auth {
         Ok(identity)
     }
 
-    /// What becomes of whoever comes.
+    /// Who comes, and what becomes of them.
     async fn receive(
         &self,
         Callback { scan_id, flow, visitor, .. }: &Callback,
         identity: &Identity,
-    ) -> Result<Answer, Error> {
-        match (self.recognise(identity).await?, scan_id) {
-            (Arrival::Known(who), Some(scan_id)) => Ok(Answer::Decide(self.scan(scan_id, who, visitor.clone()).await?)),
-            (Arrival::Known(who), None) => self.let_in(who, *flow, visitor).await,
-            (Arrival::Stranger(identity), scan_id) => self.prove(identity, *flow, scan_id.is_some()).await,
+    ) -> (Option<EmployeeKey>, Result<Answer, Error>) {
+        match (self.recognise(identity).await, scan_id) {
+            (Ok(Arrival::Known(who)), Some(scan_id)) => {
+                (Some(who.key.clone()), self.scan(scan_id, who, visitor.clone()).await.map(Answer::Decide))
+            }
+            (Ok(Arrival::Known(who)), None) => (Some(who.key.clone()), self.let_in(who, *flow, visitor).await),
+            (Ok(Arrival::Stranger(identity)), scan_id) => {
+                (Some(identity.clone()), self.prove(identity, *flow, scan_id.is_some()).await)
+            }
+            (Err(error), _) => (self.named(identity).ok().map(|(key, _)| key), Err(error)),
         }
     }
+
+    /// Turns a browser away that comes back with something else than a code.
+    ///
+    /// # Errors
+    /// Always: why, or that it could not be written down.
+    pub async fn turn_away<T>(&self, why: Refusal, visitor: &Visitor) -> Result<T, Error> {
+        let attempt = Attempt::to_sign_in(None, LoginMethod::Oauth2, visitor);
+        self.recorded(attempt, Err(why.into())).await
+    }
+}
+
+/// That somebody wants in, by a code of theirs.
+fn attempt<'a>(callback: &'a Callback, who: Option<&'a EmployeeKey>) -> Attempt<'a> {
+    let method = if callback.scan_id.is_some() { LoginMethod::Qrcode } else { LoginMethod::Oauth2 };
+    Attempt::to_sign_in(who, method, &callback.visitor)
 }
 
 type Codes = Shelf<Code<Progress>>;

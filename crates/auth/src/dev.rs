@@ -3,6 +3,7 @@
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey, LoginMethod, LoginSource, Person, Role, Roles, Visitor};
 use deskpass_store::{Listed, NewEmployee};
 
+use crate::log::Attempt;
 use crate::mint::{Admission, Proven};
 use crate::{Auth, Error, SignedIn};
 
@@ -36,11 +37,11 @@ impl Auth {
                 roles: roles.iter().copied().collect::<Roles>(),
                 disabled: false,
             };
-            self.store.add_employee(NewEmployee { person, at: self.clock.now() }).await?;
+            self.store.add_employee(NewEmployee { person, at: self.clock.now(), entry: None }).await?;
         }
         for (id, role) in DEV_AGENTS {
             let key = EmployeeKey::from_parts(self.policy.home.as_str(), id);
-            self.store.add_agent(key, role, self.clock.now()).await?;
+            self.store.add_agent(key, role, self.clock.now(), None).await?;
         }
         Ok(())
     }
@@ -57,7 +58,9 @@ impl Auth {
         visitor: &Visitor,
     ) -> Result<SignedIn, Error> {
         let (method, proven, source) = (LoginMethod::Dev, Proven::No, Some(LoginSource::H5));
-        self.sign_in(Admission { employee: &self.key(corp, id), role, method, proven, source, visitor }).await
+        let employee = &self.key(corp, id);
+        let signed_in = self.sign_in(Admission { employee, role, method, proven, source, visitor }).await;
+        self.recorded(Attempt { source, ..Attempt::to_sign_in(Some(employee), method, visitor) }, signed_in).await
     }
 
     /// The first people of the directory.

@@ -57,7 +57,7 @@ impl Auth {
     pub async fn entrant(&self, token: &str) -> Result<Entrant, Error> {
         match Secret::<Half>::parse(token) {
             Ok(half) => Ok(Entrant::Half(self.halfway(half.digest()).await?)),
-            Err(_) => Ok(Entrant::Whole(self.authenticate(token).await?)),
+            Err(_) => Ok(Entrant::Whole(self.authenticate(token, None).await?)),
         }
     }
 
@@ -93,11 +93,16 @@ impl Auth {
     }
 
     /// Whether somebody half-way in will have a role, asked before anything is used up for it.
-    pub(crate) async fn has_role(&self, entrant: &Entrant, device_proven: bool) -> Result<(), Error> {
+    pub(crate) async fn has_role(
+        &self,
+        entrant: &Entrant,
+        device_proven: bool,
+        visitor: &Visitor,
+    ) -> Result<(), Error> {
         let Entrant::Half(half) = entrant else { return Ok(()) };
         let proven = Proven::ByPassword { half: half.digest, device_proven };
         let prospects = self.prospects(&half.person, LoginMethod::Password, &proven).await?;
-        if prospects.roles.is_empty() { Err(Refusal::NoRole.into()) } else { Ok(()) }
+        self.first_role(prospects.roles, None, visitor).await.map(drop)
     }
 
     /// Makes a whole sign-in of half a one, now that the other half was shown.

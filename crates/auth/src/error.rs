@@ -46,6 +46,9 @@ pub enum Refusal {
     /// Somebody said no at the platform.
     #[error("denied at the platform")]
     Denied,
+    /// Somebody said no on their phone.
+    #[error("cancelled")]
+    Cancelled,
     /// The platform's code is used, old, or was brought by another browser.
     #[error("code not good")]
     InvalidCode,
@@ -119,9 +122,115 @@ pub enum Refusal {
     /// It is for another active role.
     #[error("not permitted")]
     NotPermitted,
+    /// The role may not be active from that address.
+    #[error("address not allowed")]
+    AddressNotAllowed(Role),
+    /// There is no such employee, for an administrator to see.
+    #[error("no such employee")]
+    NoSuchEmployee,
+    /// There is no such session, or it is somebody else's.
+    #[error("no such session")]
+    NoSuchSession,
+    /// There is no such service key.
+    #[error("no such service key")]
+    NoSuchKey,
+    /// There is no such link.
+    #[error("no such link")]
+    NoSuchLink,
+    /// Without them nobody could administrate any more.
+    #[error("the last administrator")]
+    LastAdmin,
+    /// The list would keep whoever sets it from acting in this role.
+    #[error("would shut you out")]
+    WouldShutYouOut(Role),
     /// As many passwords are being looked at as there is room for.
     #[error("busy")]
     Busy,
+}
+
+impl Refusal {
+    /// The word that programs and the log go by.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Token(problem) => problem.name(),
+            Self::UnknownEmployee => "unknown_employee",
+            Self::Disabled => "disabled",
+            Self::NoRole => "no_role",
+            Self::RoleNotHeld(_) => "role_not_held",
+            Self::RoleTakenAway(_) => "role_taken_away",
+            Self::NoSuchRole(_) => "no_such_role",
+            Self::Denied => "denied",
+            Self::Cancelled => "cancelled",
+            Self::InvalidCode => "invalid_code",
+            Self::NotAMember => "not_a_member",
+            Self::SomebodyElse => "somebody_else",
+            Self::Over => "over",
+            Self::Exists => "exists",
+            Self::OtpNeeded => "otp_needed",
+            Self::OtpWrong => "otp_wrong",
+            Self::NoDevice => "no_device",
+            Self::DeviceBound => "device_bound",
+            Self::DeviceSetupOver => "setup_over",
+            Self::PasswordWrong => "password_wrong",
+            Self::NoPassword => "no_password",
+            Self::Shut(Shut::For(_)) => "too_many_failures",
+            Self::Shut(Shut::UntilUnlocked) => "locked",
+            Self::Weak(_) => "weak_password",
+            Self::SamePassword => "same_password",
+            Self::OldPasswordNeeded => "old_password_needed",
+            Self::OldPasswordWrong => "old_password_wrong",
+            Self::SetupCodeWrong => "setup_code",
+            Self::NotProven => "not_proven",
+            Self::PasswordOff => "password_off",
+            Self::PlatformWorks => "platform_works",
+            Self::NotAnAgent => "not_an_agent",
+            Self::NoSuchAgent => "no_such_agent",
+            Self::NotPermitted => "role_needed",
+            Self::AddressNotAllowed(_) => "address_not_allowed",
+            Self::NoSuchEmployee => "no_such_employee",
+            Self::NoSuchSession => "no_such_session",
+            Self::NoSuchKey => "no_such_key",
+            Self::NoSuchLink => "no_such_link",
+            Self::LastAdmin => "last_admin",
+            Self::WouldShutYouOut(_) => "would_shut_you_out",
+            Self::Busy => "busy",
+        }
+    }
+
+    /// The word in the log, unless it is no refusal that anybody looks for there: what cannot be read, what is asked for
+    /// first, and whoever comes in a flood.
+    pub(crate) const fn recorded_as(&self) -> Option<&'static str> {
+        match self {
+            Self::Busy
+            | Self::Token(_)
+            | Self::OtpNeeded
+            | Self::NoDevice
+            | Self::DeviceBound
+            | Self::Weak(_)
+            | Self::SamePassword
+            | Self::OldPasswordNeeded
+            | Self::NoSuchRole(_)
+            | Self::NoSuchAgent
+            | Self::NoSuchEmployee
+            | Self::NoSuchSession
+            | Self::NoSuchKey
+            | Self::NoSuchLink
+            | Self::Exists => None,
+            _ => Some(self.word()),
+        }
+    }
+
+    /// What it is about, for the log.
+    pub(crate) fn detail(&self) -> String {
+        match self {
+            Self::RoleNotHeld(role) => format!("role {role}"),
+            Self::RoleTakenAway(role) | Self::AddressNotAllowed(role) | Self::WouldShutYouOut(role) => {
+                format!("role {role}")
+            }
+            _ => String::new(),
+        }
+    }
 }
 
 /// What is wrong with a token.

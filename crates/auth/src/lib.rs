@@ -10,6 +10,7 @@ mod entrant;
 mod error;
 mod hasher;
 mod locker;
+mod log;
 mod mint;
 mod notice;
 mod oauth;
@@ -26,7 +27,7 @@ use deskpass_store::{ChainKey, Shared, Store};
 use deskpass_wecom::Wecom;
 use tokio::sync::Notify;
 
-pub use admin::PasswordReset;
+pub use admin::{Administrator, PasswordReset};
 pub use agent::{AgentEntry, Evidence, HalfSignIn, Knock};
 pub use code::Progress;
 pub use dev::DEV_USERS;

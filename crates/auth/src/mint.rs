@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use deskpass_core::{
     Access, Digest, EmployeeKey, Identified, LoginMethod, LoginSource, NoEntropy, Person, Role, Roles, Secret, Session,
-    Shown, Timestamp, Visitor, Vouched,
+    Shown, Visitor, Vouched,
 };
-use deskpass_store::{Beginning, Birth, Event, Grounds, LogEntry, Member};
+use deskpass_store::{Beginning, Birth, Event, Grounds, Member};
 
 use crate::{Auth, Error, Refusal, TokenProblem};
 
@@ -127,7 +127,8 @@ impl Auth {
             return Err(Refusal::Disabled.into());
         }
         let Prospects { roles, lent } = self.prospects(&person, admission.method, &admission.proven).await?;
-        let session = self.session_for(&person, first_role(roles, admission.role)?, lent, &admission);
+        let role = self.first_role(roles, admission.role, admission.visitor).await?;
+        let session = self.session_for(&person, role, lent, &admission);
         // Whether the employee is shut out is asked once more inside the transaction, and whether what is lent still is.
         // Other roles need not be: they are asked for at every use.
         match self.store.begin_session(self.birth(token, &session, lent, &admission)?).await? {
@@ -168,6 +169,17 @@ impl Auth {
         Ok(by_record.map(|role| Lent { role, by_record: true }).or(usual))
     }
 
+    /// The role to begin with: the one that is asked for, else the highest that may be active from there.
+    pub(crate) async fn first_role(&self, roles: Roles, asked: Option<&str>, visitor: &Visitor) -> Result<Role, Error> {
+        let highest = roles.highest().ok_or(Refusal::NoRole)?;
+        let permitted = self.store.rulebook().await?.lists.permitted(roles, visitor.address.decided);
+        match asked.map(|name| held(name, roles)).transpose()? {
+            Some(role) if !permitted.holds(role) => Err(Refusal::AddressNotAllowed(role).into()),
+            Some(role) => Ok(role),
+            None => Ok(permitted.highest().ok_or(Refusal::AddressNotAllowed(highest))?),
+        }
+    }
+
     fn session_for(&self, person: &Person, role: Role, lent: Option<Lent>, admission: &Admission<'_>) -> Session {
         let now = self.clock.now();
         Session {
@@ -204,40 +216,6 @@ impl Auth {
             entry: self.entry(Event::SignIn, session, session.created_at, admission.visitor)?,
         })
     }
-
-    /// The name of a record that is kept in the order of time.
-    pub(crate) fn record_id(&self, at: Timestamp) -> Result<String, NoEntropy> {
-        Ok(format!("{:012x}{:020x}", at.millis(), u128::from_be_bytes(self.entropy.bytes()?) >> 48))
-    }
-
-    pub(crate) fn entry(
-        &self,
-        event: Event,
-        session: &Session,
-        at: Timestamp,
-        visitor: &Visitor,
-    ) -> Result<LogEntry, NoEntropy> {
-        Ok(LogEntry {
-            id: self.record_id(at)?,
-            at,
-            event,
-            about: session.employee.clone(),
-            role: Some(session.current_role),
-            method: Some(session.method),
-            source: Some(session.source),
-            visitor: visitor.clone(),
-            actor: None,
-            reason: None,
-            detail: String::new(),
-            key: self.chain.clone(),
-        })
-    }
-}
-
-/// The role to begin with: the one that is asked for, else the highest.
-fn first_role(roles: Roles, asked: Option<&str>) -> Result<Role, Refusal> {
-    let highest = roles.highest().ok_or(Refusal::NoRole)?;
-    asked.map_or(Ok(highest), |name| held(name, roles))
 }
 
 /// The role called `name`, when it is among those held.

@@ -9,6 +9,7 @@ use deskpass_core::{
 use deskpass_store::{Flow as Journey, Held};
 use serde::{Deserialize, Serialize};
 
+use crate::log::Attempt;
 use crate::mint::{Admission, Proven};
 use crate::{Auth, BindPolicy, Error, Refusal};
 
@@ -187,6 +188,8 @@ impl Auth {
         let pending = Secret::<Pending>::parse(pending).map_err(|_| Refusal::Over)?;
         let held = self.shared.pending.take(&pending.digest(), self.clock.now()).await?.ok_or(Refusal::Over)?;
         let answer = self.hand_over(&held.who, None, bound_to, visitor).await;
+        let attempt = Attempt::to_sign_in(Some(&held.who.key), LoginMethod::Oauth2, visitor);
+        let answer = self.recorded(attempt, answer).await;
         if let Err(Error::Internal(_)) = &answer {
             // That may pass: they may say so again. Where they cannot be kept either, they begin anew.
             drop(self.shared.pending.put(pending.digest(), held, self.clock.now()).await);

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use deskpass_core::{EmployeeKey, OneTimeCode, Seed, SpareCode, Step, Timestamp, Visitor};
-use deskpass_store::{Agent, Binding, Device, Subject, Trial, UsedStep};
+use deskpass_core::{EmployeeKey, LoginMethod, OneTimeCode, Seed, SpareCode, Step, Timestamp, Visitor};
+use deskpass_store::{Agent, Binding, Device, Event, Subject, Trial, UsedStep};
 
+use crate::log::Attempt;
 use crate::{Auth, Caller, Entrant, Error, Refusal, SignedIn};
 
 /// How long a device may take to be bound.
@@ -111,18 +112,24 @@ impl Auth {
     /// # Errors
     /// When the code is wrong, nothing was set up, or a device is bound already.
     pub async fn bind_device(&self, entrant: &Entrant, code: &str, visitor: &Visitor) -> Result<BoundDevice, Error> {
+        let bound = self.bind_unrecorded(entrant, code, visitor).await;
+        self.recorded(attempt(entrant, visitor), bound).await
+    }
+
+    async fn bind_unrecorded(&self, entrant: &Entrant, code: &str, visitor: &Visitor) -> Result<BoundDevice, Error> {
         let (agent, at) = (self.agent_without_device(entrant).await?, self.clock.now());
         let pending = agent.pending.filter(|pending| at < pending.until).ok_or(Refusal::DeviceSetupOver)?;
         let proven = entrant.is_vouched_for();
-        self.has_role(entrant, proven).await?;
+        self.has_role(entrant, proven, visitor).await?;
         // No guess: whoever asks was told the secret, or could be told another.
         let (code, seed) = (OneTimeCode::parse(code), self.locker.open(&pending.sealed, &agent.key)?);
         let step = code.and_then(|code| seed.step_of(code, self.clock.wall(), Step::NEVER)).ok_or(Refusal::OtpWrong)?;
         let recovery_codes = self.recovery_codes()?;
         let marks = recovery_codes.iter().map(|code| self.locker.mark(code, &agent.key)).collect();
         let notice = self.notice(&agent.key, Subject::DeviceBound, at, visitor)?;
+        let entry = self.plain_entry(Event::DeviceBound, &agent.key, at, visitor)?;
         let (employee, sealed) = (agent.key, pending.sealed);
-        let binding = Binding { employee, sealed, step, proven, recovery_codes: marks, at, notice };
+        let binding = Binding { employee, sealed, step, proven, recovery_codes: marks, at, notice, entry };
         if !self.store.bind_device(binding).await? {
             return Err(Refusal::DeviceSetupOver.into());
         }
@@ -154,8 +161,18 @@ impl Auth {
         code: &str,
         visitor: &Visitor,
     ) -> Result<Option<SignedIn>, Error> {
+        let verified = self.verify_unrecorded(entrant, code, visitor).await;
+        self.recorded(attempt(entrant, visitor), verified).await
+    }
+
+    async fn verify_unrecorded(
+        &self,
+        entrant: &Entrant,
+        code: &str,
+        visitor: &Visitor,
+    ) -> Result<Option<SignedIn>, Error> {
         let (agent, device) = self.agent_with_device(entrant).await?;
-        self.has_role(entrant, device.proven).await?;
+        self.has_role(entrant, device.proven, visitor).await?;
         self.take(&agent, &device, Shown::read(code)?, entrant.is_vouched_for()).await?;
         self.completed(entrant, device.proven, visitor).await
     }
@@ -165,10 +182,17 @@ impl Auth {
     /// # Errors
     /// When the code is wrong or used, or no device is bound.
     pub async fn unbind_device(&self, entrant: &Entrant, code: &str, visitor: &Visitor) -> Result<(), Error> {
+        let unbound = self.unbind_unrecorded(entrant, code, visitor).await;
+        self.recorded(attempt(entrant, visitor), unbound).await
+    }
+
+    async fn unbind_unrecorded(&self, entrant: &Entrant, code: &str, visitor: &Visitor) -> Result<(), Error> {
         let (employee, device) = self.agent_with_device(entrant).await?;
         self.take(&employee, &device, Shown::read(code)?, false).await?;
-        let notice = self.notice(&employee, Subject::DeviceUnbound, self.clock.now(), visitor)?;
-        if !self.store.unbind_device(employee, Some(notice)).await? {
+        let at = self.clock.now();
+        let notice = self.notice(&employee, Subject::DeviceUnbound, at, visitor)?;
+        let entry = self.plain_entry(Event::DeviceUnbound, &employee, at, visitor)?;
+        if !self.store.unbind_device(employee, Some(notice), entry).await? {
             return Err(Refusal::NoDevice.into());
         }
         self.noticed.notify_one();
@@ -179,7 +203,17 @@ impl Auth {
     ///
     /// # Errors
     /// When no device is bound, or nothing was brought that could be a code.
-    pub async fn fresh_code(&self, caller: &Caller, brought: Option<&str>) -> Result<FreshCode, Error> {
+    pub async fn fresh_code(
+        &self,
+        caller: &Caller,
+        brought: Option<&str>,
+        visitor: &Visitor,
+    ) -> Result<FreshCode, Error> {
+        let read = self.read_fresh_code(caller, brought).await;
+        self.recorded(Attempt::within(caller.0.session(), Event::OtpRefused, visitor), read).await
+    }
+
+    async fn read_fresh_code(&self, caller: &Caller, brought: Option<&str>) -> Result<FreshCode, Error> {
         let agent = self.agent(&caller.0.session().employee).await?.ok_or(Refusal::NoDevice)?;
         let device = agent.device.ok_or(Refusal::NoDevice)?;
         let code = OneTimeCode::parse(brought.ok_or(Refusal::OtpNeeded)?).ok_or(Refusal::OtpWrong)?;
@@ -190,9 +224,10 @@ impl Auth {
     ///
     /// # Errors
     /// When it is wrong or used.
-    pub async fn take_fresh_code(&self, fresh: FreshCode) -> Result<(), Error> {
+    pub async fn take_fresh_code(&self, caller: &Caller, fresh: FreshCode, visitor: &Visitor) -> Result<(), Error> {
         let FreshCode { agent, device, code, vouched } = fresh;
-        self.take(&agent, &device, Shown::Code(code), vouched).await
+        let taken = self.take(&agent, &device, Shown::Code(code), vouched).await;
+        self.recorded(Attempt::within(caller.0.session(), Event::OtpRefused, visitor), taken).await
     }
 
     async fn agent_with_device(&self, entrant: &Entrant) -> Result<(EmployeeKey, Device), Error> {
@@ -210,11 +245,7 @@ impl Auth {
                 self.store.use_recovery_code(agent.clone(), self.locker.mark(&code, agent), self.clock.now()).await?
             }
         };
-        if !taken {
-            tracing::info!(employee = ?agent, "a one-time password was refused");
-            return Err(Refusal::OtpWrong.into());
-        }
-        Ok(())
+        if taken { Ok(()) } else { Err(Refusal::OtpWrong.into()) }
     }
 
     async fn take_step(
@@ -242,5 +273,13 @@ impl Auth {
             Entrant::Whole(_) => Ok(None),
             Entrant::Half(half) => self.complete(half, proven, visitor).await.map(Some),
         }
+    }
+}
+
+/// That somebody shows a code: to complete a sign-in, or in a session.
+fn attempt<'a>(entrant: &'a Entrant, visitor: &'a Visitor) -> Attempt<'a> {
+    match entrant {
+        Entrant::Whole(holder) => Attempt::within(holder.session(), Event::OtpRefused, visitor),
+        Entrant::Half(_) => Attempt::to_sign_in(Some(entrant.employee()), LoginMethod::Password, visitor),
     }
 }

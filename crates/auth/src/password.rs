@@ -3,9 +3,10 @@
 use std::fmt;
 
 use deskpass_core::{Digest, EmployeeKey, Password, Person, SpareCode, Visitor, weakness};
-use deskpass_store::{Agent, Before, NewPassword, Subject};
+use deskpass_store::{Agent, Before, Event, NewPassword, Subject};
 
 use crate::hasher::{Rank, Turn};
+use crate::log::Attempt;
 use crate::{Auth, Caller, Error, Refusal};
 
 /// A password to be set.
@@ -32,6 +33,11 @@ impl Auth {
     /// # Errors
     /// When the old one is missing or wrong, there is none and nobody vouches for the caller, or the new one is weak.
     pub async fn change_password(&self, caller: &Caller, change: &PasswordChange) -> Result<usize, Error> {
+        let changed = self.change_unrecorded(caller, change).await;
+        self.recorded(Attempt::within(caller.0.session(), Event::PasswordRefused, &change.visitor), changed).await
+    }
+
+    async fn change_unrecorded(&self, caller: &Caller, change: &PasswordChange) -> Result<usize, Error> {
         let holder = &caller.0;
         let agent = self.agent(&holder.session().employee).await?.ok_or(Refusal::NotAnAgent)?;
         let (turn, before, otherwise) = match (&agent.password, &change.old) {
@@ -55,6 +61,17 @@ impl Auth {
     /// # Errors
     /// When the code is not good, or the password is weak.
     pub async fn set_up_password(
+        &self,
+        employee: &EmployeeKey,
+        code: Option<&SpareCode>,
+        change: &PasswordChange,
+    ) -> Result<usize, Error> {
+        let (refused, who, visitor) = (Event::PasswordRefused, Some(employee), &change.visitor);
+        let set_up = self.set_up_unrecorded(employee, code, change).await;
+        self.recorded(Attempt { refused, who, method: None, source: None, visitor }, set_up).await
+    }
+
+    async fn set_up_unrecorded(
         &self,
         employee: &EmployeeKey,
         code: Option<&SpareCode>,
@@ -104,8 +121,9 @@ impl Auth {
         let hash = turn.hash(&change.new, &self.entropy).await?;
         let at = self.clock.now();
         let notice = self.notice(&employee, Subject::PasswordChanged, at, &change.visitor)?;
+        let entry = self.plain_entry(Event::PasswordChanged, &employee, at, &change.visitor)?;
         let (keep_browser, deny_until) = (change.browser, self.deny_until(at));
-        let new = NewPassword { employee, hash, instead_of, keep, keep_browser, at, deny_until, notice };
+        let new = NewPassword { employee, hash, instead_of, keep, keep_browser, at, deny_until, notice, entry };
         let ended = self.store.set_password(new).await?;
         if ended.is_some() {
             self.noticed.notify_one();

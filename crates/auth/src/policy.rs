@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deskpass_core::{CorpId, LoginMethod, Networks, Role, Roles, Vouched};
+use deskpass_core::{CorpId, LoginMethod, Matrix, Networks, Role, Roles, Vouched};
 
 /// The rules of this desk.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub struct Policy {
     pub bind: BindPolicy,
     /// How agents get in without the platform.
     pub agents: AgentPolicy,
+    /// Who may do what.
+    pub matrix: Matrix,
 }
 
 /// How agents get in without the platform.

@@ -8,6 +8,7 @@ use deskpass_core::{
 };
 use deskpass_store::{Changes, Pointer};
 
+use crate::log::Attempt;
 use crate::mint::{Admission, Proven};
 use crate::{Auth, Error, Refusal};
 
@@ -207,6 +208,9 @@ impl Auth {
         let since = self.clock.now();
         let sign_in = self.step(&ticket, |sign_in| sign_in.confirmed(confirm, since)).await?;
         let begun = self.begin(&sign_in).await;
+        let Asked { source, visitor, .. } = &sign_in.asked;
+        let attempt = Attempt::to_sign_in(sign_in.who(), LoginMethod::Qrcode, visitor);
+        let begun = self.recorded(Attempt { source: Some(*source), ..attempt }, begun).await;
         let now = self.clock.now();
         let settled = self.shared.sign_ins.change(&ticket, now, |sign_in| {
             Ok::<_, OutOfStep>(match &begun {
@@ -239,8 +243,11 @@ impl Auth {
     /// # Errors
     /// When it has decided, or it is too late, or nobody can tell right now.
     pub async fn cancel(&self, confirm: &str) -> Result<(), Error> {
+        let Decision { asked, who, phone, .. } = self.decision(confirm).await?;
         let (ticket, confirm) = self.claimed(confirm).await?;
-        self.step(&ticket, |sign_in| sign_in.cancelled(confirm)).await.map(drop)
+        self.step(&ticket, |sign_in| sign_in.cancelled(confirm)).await?;
+        let attempt = Attempt::to_sign_in(Some(&who.key), LoginMethod::Qrcode, &phone);
+        self.record_refusal(Attempt { source: Some(asked.source), ..attempt }, &Refusal::Cancelled).await
     }
 
     /// The sign-in that a phone's secret is about.

@@ -1,11 +1,13 @@
 //! The life of a session after it began: checked, switched, ended.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_core::{Access, Digest, Half, Roles, Secret, Session, Visitor};
 use deskpass_store::{Ended, Event, Found, Member, Standing};
 
+use crate::log::Attempt;
 use crate::mint::held;
 use crate::{Auth, Error, Refusal, TokenProblem};
 
@@ -19,6 +21,8 @@ pub struct Holder {
     pub roles: Roles,
     /// How long it has still to live.
     pub remaining: Duration,
+    /// Whether its active role may not be active from where its token is used.
+    barred: bool,
 }
 
 /// Somebody signed in whose active role stands.
@@ -43,22 +47,26 @@ impl Holder {
         self.digest
     }
 
-    /// The caller, unless the active role was taken away.
+    /// The caller, unless the active role was taken away, or may not be active from there.
     ///
     /// # Errors
-    /// When it was.
+    /// When that is so.
     pub fn into_caller(self) -> Result<Caller, Refusal> {
         let role = self.session().current_role;
-        if self.roles.holds(role) { Ok(Caller(self)) } else { Err(Refusal::RoleTakenAway(role)) }
+        match self.roles.holds(role) {
+            false => Err(Refusal::RoleTakenAway(role)),
+            true if self.barred => Err(Refusal::AddressNotAllowed(role)),
+            true => Ok(Caller(self)),
+        }
     }
 }
 
 impl Auth {
-    /// Finds out who holds this token.
+    /// Finds out who holds this token, and whether they may act from where they are, if that is known.
     ///
     /// # Errors
     /// A refusal that says what is wrong with the token, or a failure of the store: never "valid" on doubt.
-    pub async fn authenticate(&self, token: &str) -> Result<Holder, Error> {
+    pub async fn authenticate(&self, token: &str, from: Option<IpAddr>) -> Result<Holder, Error> {
         let problem = |problem| Error::Refused(Refusal::Token(problem));
         let secret = Secret::<Access>::parse(token).map_err(|_| problem(unfit(token)))?;
         let digest = secret.digest();
@@ -73,15 +81,20 @@ impl Auth {
             return Err(problem(TokenProblem::Ended(Ended::Disabled)));
         }
         let roles = self.policy.admitted(session.method, session.vouched, session.lent, person.roles);
-        Ok(Holder { digest, standing, roles, remaining })
+        let barred = match from {
+            Some(address) => !self.store.rulebook().await?.lists.allow(session.current_role, address),
+            None => false,
+        };
+        Ok(Holder { digest, standing, roles, remaining, barred })
     }
 
-    /// Says whether a token is good, and whose it is: `None` for every token that is not, without a hint why.
+    /// Says whether a token is good, and whose it is: `None` for every token that is not, without a hint why. Where its
+    /// holder is counts only if whoever asks says it.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn verify(&self, token: &str) -> Result<Option<Caller>, Error> {
-        match self.authenticate(token).await {
+    pub async fn verify(&self, token: &str, from: Option<IpAddr>) -> Result<Option<Caller>, Error> {
+        match self.authenticate(token, from).await {
             Ok(holder) => Ok(holder.into_caller().ok()),
             Err(Error::Refused(_)) => Ok(None),
             Err(internal) => Err(internal),
@@ -107,7 +120,15 @@ impl Auth {
     /// # Errors
     /// When the role is not held or the session has ended meanwhile, or the store fails.
     pub async fn switch_role(&self, holder: &Holder, name: &str, visitor: &Visitor) -> Result<Session, Error> {
+        let switched = self.switch_unrecorded(holder, name, visitor).await;
+        self.recorded(Attempt::within(holder.session(), Event::SwitchRoleRefused, visitor), switched).await
+    }
+
+    async fn switch_unrecorded(&self, holder: &Holder, name: &str, visitor: &Visitor) -> Result<Session, Error> {
         let role = held(name, holder.roles)?;
+        if !self.store.rulebook().await?.lists.allow(role, visitor.address.decided) {
+            return Err(Refusal::AddressNotAllowed(role).into());
+        }
         let session = Session { current_role: role, ..holder.session().clone() };
         let entry = self.entry(Event::SwitchRole, &session, self.clock.now(), visitor)?;
         if self.store.switch_role(holder.digest, role, entry).await? {

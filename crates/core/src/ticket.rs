@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Digest, Identified, LoginSource, Sealed, Timestamp, Visitor};
+use crate::{Digest, EmployeeKey, Identified, LoginSource, Sealed, Timestamp, Visitor};
 
 /// How long a delivered token may be asked for again, should the answer have been lost.
 pub const REPEATS: Duration = Duration::from_secs(30);
@@ -92,6 +92,15 @@ pub struct Shown {
 pub struct OutOfStep;
 
 impl SignIn {
+    /// Whose phone has scanned it.
+    #[must_use]
+    pub fn who(&self) -> Option<&EmployeeKey> {
+        match &self.stage {
+            Stage::Scanned(claim) | Stage::Confirmed { claim, .. } => Some(&claim.who.key),
+            Stage::Waiting | Stage::Ready { .. } | Stage::Over => None,
+        }
+    }
+
     /// A phone scans the code: the first one wins.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ mod file;
 mod key;
 mod kind;
 mod layers;
+mod matrix;
 mod nearest;
 mod network;
 mod origin;
@@ -39,13 +40,14 @@ mod web_url;
 
 pub use destination::{Destination, destination};
 pub use example::example;
+pub use matrix::matrix_file;
 pub use problem::{ConfigError, Problem};
 pub use resolved::{Resolved, resolve};
 pub use secret::{EncryptionKey, SecretText};
 pub use secret_url::SecretUrl;
 pub use settings::{
-    Agents, Bind, BindMode, DefaultRole, Language, Limits, Log, LogFormat, LogLevel, PasswordFallback, Platform,
-    Server, Session, Settings, Shared, Store, Tls,
+    Access, Agents, Audit, Bind, BindMode, DefaultRole, Language, Limits, Log, LogFormat, LogLevel, PasswordFallback,
+    Platform, Server, Session, Settings, Shared, Store, Tls,
 };
 pub use sources::{Override, Sources};
 

@@ -232,6 +232,7 @@ fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
             DefaultRole::None => None,
         },
         bind,
+        matrix: settings.access.matrix.clone(),
         agents: AgentPolicy {
             fallback: match settings.agents.password_fallback {
                 PasswordFallback::Always => Fallback::Always,

@@ -70,26 +70,27 @@ impl Errand {
             Self::Add { who, name, department, roles } => add(auth, who, name.as_deref(), department, roles).await,
             Self::List => list(auth).await,
             Self::Disable(who) => {
-                let ended = auth.disable(who.key(auth)?).await.map_err(|error| who.explain(&error))?;
+                let ended = auth.operator().disable(who.key(auth)?).await.map_err(|error| who.explain(&error))?;
                 Ok(format!("{} is disabled; {ended} session(s) ended", who.employee))
             }
             Self::Enable(who) => {
-                auth.enable(who.key(auth)?).await.map_err(|error| who.explain(&error))?;
+                auth.operator().enable(who.key(auth)?).await.map_err(|error| who.explain(&error))?;
                 Ok(format!("{} is enabled", who.employee))
             }
             Self::Grant(who, role) => {
-                let granted = auth.grant(who.key(auth)?, role).await.map_err(|error| who.explain(&error))?;
+                let granted = auth.operator().grant(who.key(auth)?, role).await.map_err(|error| who.explain(&error))?;
                 let holds = if granted { "now holds" } else { "already held" };
                 Ok(format!("{} {holds} the role {role}", who.employee))
             }
             Self::Revoke(who, role) => {
-                let revoked = auth.revoke(who.key(auth)?, role).await.map_err(|error| who.explain(&error))?;
+                let revoked =
+                    auth.operator().revoke(who.key(auth)?, role).await.map_err(|error| who.explain(&error))?;
                 let held = if revoked { "no longer holds" } else { "did not hold" };
                 Ok(format!("{} {held} the role {role}", who.employee))
             }
             Self::Agent(errand) => errand.run(desk).await,
             Self::ApproveLink { identity, target } => {
-                let approved = auth.approve_link(outsider(auth, identity)?, target.key(auth)?).await;
+                let approved = auth.operator().approve_link(outsider(auth, identity)?, target.key(auth)?).await;
                 approved.map_err(|error| target.explain(&error))?;
                 Ok(format!(
                     "{identity} may act as {}: they name that employee once, at their next sign-in",
@@ -98,7 +99,8 @@ impl Errand {
             }
             Self::Links => links(auth).await,
             Self::RemoveLink { identity } => {
-                let removed = auth.remove_link(outsider(auth, identity)?).await.map_err(|error| trouble(&error))?;
+                let removed =
+                    auth.operator().remove_link(outsider(auth, identity)?).await.map_err(|error| trouble(&error))?;
                 let could = if removed { "may no longer act as anyone else" } else { "had no link" };
                 Ok(format!("{identity} {could}"))
             }
@@ -178,7 +180,7 @@ async fn add(auth: &Auth, who: &Who, name: Option<&str>, department: &str, roles
         roles,
         disabled: false,
     };
-    auth.add_employee(person).await.map_err(|error| who.explain(&error))?;
+    auth.operator().add_employee(person).await.map_err(|error| who.explain(&error))?;
     Ok(format!("{} was added with {}", who.employee, names(roles)))
 }
 

@@ -12,6 +12,7 @@ mod events;
 mod extract;
 mod failure;
 mod fields;
+mod forms;
 mod health;
 mod landing;
 mod language;

@@ -8,9 +8,9 @@ use tokio::time::timeout;
 
 use crate::agents::half;
 use crate::cache::Change;
-use crate::database::{Row, Sql};
+use crate::database::{Row, Sql, Tx};
 use crate::sessions::{self, Ended, PATIENCE, Which};
-use crate::{Member, Store, StoreError};
+use crate::{LogEntry, Member, Store, StoreError, rulebook};
 
 /// A person to be entered.
 #[derive(Clone, Debug)]
@@ -19,6 +19,19 @@ pub struct NewEmployee {
     pub person: Person,
     /// When they were entered.
     pub at: Timestamp,
+    /// The row for the log, where somebody did it.
+    pub entry: Option<LogEntry>,
+}
+
+/// What became of somebody who was to be shut out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShutOut {
+    /// They are, and so many of their sessions ended.
+    Done(usize),
+    /// There is no such person.
+    Unknown,
+    /// They are the last administrator, and stay.
+    LastAdmin,
 }
 
 /// A person as a list shows them.
@@ -94,7 +107,7 @@ impl Store {
     pub async fn add_employee(&self, new: NewEmployee) -> Result<bool, StoreError> {
         self.database
             .write(move |tx| {
-                let NewEmployee { person, at } = &new;
+                let NewEmployee { person, at, entry } = &new;
                 let added = tx.execute(
                     "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at)
                      VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
@@ -115,6 +128,7 @@ impl Store {
                     tx.execute(GRANT, &args![person.key.corp(), person.key.id(), role])?;
                 }
                 tx.touch(Change::Person(person.key.clone()));
+                entry.as_ref().map_or(Ok(()), |entry| entry.write(tx))?;
                 Ok(true)
             })
             .await
@@ -141,48 +155,65 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails, or there is no such person.
-    pub async fn grant(&self, key: EmployeeKey, role: Role) -> Result<bool, StoreError> {
-        self.set_role(key, role, GRANT).await
+    pub async fn grant(&self, key: EmployeeKey, role: Role, entry: LogEntry) -> Result<bool, StoreError> {
+        self.set_role(key, role, GRANT, entry).await
     }
 
     /// Takes a role from a person; `false` when they did not hold it.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn revoke(&self, key: EmployeeKey, role: Role) -> Result<bool, StoreError> {
-        self.set_role(key, role, REVOKE).await
+    pub async fn revoke(&self, key: EmployeeKey, role: Role, entry: LogEntry) -> Result<bool, StoreError> {
+        self.set_role(key, role, REVOKE, entry).await
     }
 
-    async fn set_role(&self, key: EmployeeKey, role: Role, text: &'static str) -> Result<bool, StoreError> {
+    async fn set_role(
+        &self,
+        key: EmployeeKey,
+        role: Role,
+        text: &'static str,
+        entry: LogEntry,
+    ) -> Result<bool, StoreError> {
         self.database
             .write(move |tx| {
-                let changed = tx.execute(text, &args![key.corp(), key.id(), role])?;
+                if tx.execute(text, &args![key.corp(), key.id(), role])? == 0 {
+                    return Ok(false);
+                }
                 tx.touch(Change::Person(key.clone()));
-                Ok(changed == 1)
+                entry.write(tx)?;
+                Ok(true)
             })
             .await
     }
 
-    /// Shuts a person out and ends their sessions for good; returns how many ended, `None` when there is no such person.
+    /// Shuts a person out and ends their sessions for good. The last administrator of their corporation stays, unless
+    /// `even_last`.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn disable(
         &self,
         key: EmployeeKey,
-        at: Timestamp,
+        even_last: bool,
         deny_until: Timestamp,
-    ) -> Result<Option<usize>, StoreError> {
+        entry: LogEntry,
+    ) -> Result<ShutOut, StoreError> {
         self.database
             .write(move |tx| {
-                let text = "UPDATE employee SET disabled_at = $3 WHERE corp_id = $1 AND employee_key = $2";
-                if tx.execute(text, &args![key.corp(), key.id(), at])? == 0 {
-                    return Ok(None);
+                let Some(listed) = find(tx, &key)? else { return Ok(ShutOut::Unknown) };
+                if !even_last && listed.person.roles.holds(Role::Admin) && is_last_admin(tx, &key)? {
+                    return Ok(ShutOut::LastAdmin);
+                }
+                let text = "UPDATE employee SET disabled_at = $3
+                    WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
+                if tx.execute(text, &args![key.corp(), key.id(), entry.at])? == 0 {
+                    return Ok(ShutOut::Done(0));
                 }
                 tx.touch(Change::Person(key.clone()));
                 let ended = sessions::end(tx, &key, Which::All, Ended::Disabled, deny_until)?;
                 half::end_all(tx, &key, Ended::Disabled, deny_until)?;
-                Ok(Some(ended))
+                entry.clone().saying(format!("{ended} session(s) ended")).write(tx)?;
+                Ok(ShutOut::Done(ended))
             })
             .await
     }
@@ -191,13 +222,17 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn enable(&self, key: EmployeeKey) -> Result<bool, StoreError> {
+    pub async fn enable(&self, key: EmployeeKey, entry: LogEntry) -> Result<bool, StoreError> {
         self.database
             .write(move |tx| {
-                let text = "UPDATE employee SET disabled_at = NULL WHERE corp_id = $1 AND employee_key = $2";
-                let changed = tx.execute(text, &args![key.corp(), key.id()])?;
+                let text = "UPDATE employee SET disabled_at = NULL
+                    WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NOT NULL";
+                if tx.execute(text, &args![key.corp(), key.id()])? == 0 {
+                    return Ok(find(tx, &key)?.is_some());
+                }
                 tx.touch(Change::Person(key.clone()));
-                Ok(changed == 1)
+                entry.write(tx)?;
+                Ok(true)
             })
             .await
     }
@@ -210,6 +245,16 @@ const WELCOME: &str = "INSERT INTO employee (corp_id, employee_key, employee_id,
     department = COALESCE($5, employee.department), avatar = COALESCE($6, employee.avatar)";
 const GRANT: &str = "INSERT INTO user_role (corp_id, employee_key, role_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
 const REVOKE: &str = "DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
+
+/// Whether nobody else of a person's corporation is an administrator who is not shut out, and keeps that so until the
+/// transaction ends.
+pub(crate) fn is_last_admin(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool, StoreError> {
+    // Two administrators who shut each other out at once: one waits here, and then finds that they are the last.
+    rulebook::take_turns(tx)?;
+    let text = "SELECT 1 FROM user_role r JOIN employee e ON e.corp_id = r.corp_id AND e.employee_key = r.employee_key
+        WHERE r.corp_id = $1 AND r.role_id = $3 AND r.employee_key <> $2 AND e.disabled_at IS NULL LIMIT 1";
+    Ok(tx.first(text, &args![key.corp(), key.id(), Role::Admin], |row| row.int(0))?.is_none())
+}
 
 pub(crate) fn find(sql: &Sql<'_>, key: &EmployeeKey) -> Result<Option<Listed>, StoreError> {
     let text = format!("{COLUMNS} WHERE e.corp_id = $1 AND e.employee_key = $2");

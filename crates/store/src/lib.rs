@@ -39,10 +39,10 @@ pub use database::{
     Copied, CopyError, Location, Mode, OpenError, Postgres, PostgresExam, Progress, copy, examine_postgres,
     newest_version,
 };
-pub use directory::{Listed, NewEmployee};
+pub use directory::{Listed, NewEmployee, ShutOut};
 pub use error::{Cause, Remedy, StoreError};
 pub use links::Link;
-pub use login_log::{ChainKey, Event, LogEntry};
+pub use login_log::{ChainKey, Event, LogEntry, LogFilter, LogPage, LogRow};
 pub use rulebook::Rulebook;
 pub use seal::{Seal, SealError};
 pub use service_keys::ServiceKey;

@@ -3,7 +3,7 @@
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
 use crate::database::{Row, Sql, Tx};
-use crate::{Store, StoreError};
+use crate::{LogEntry, Store, StoreError};
 
 /// How many bindings a proof may be refused for before it is worth nothing.
 const ATTEMPTS: i64 = 5;
@@ -78,7 +78,7 @@ impl Store {
         &self,
         identity: EmployeeKey,
         target: EmployeeKey,
-        at: Timestamp,
+        entry: LogEntry,
     ) -> Result<bool, StoreError> {
         self.database
             .write(move |tx| {
@@ -86,8 +86,12 @@ impl Store {
                     SELECT $1, $2, corp_id, employee_key, $5 FROM employee WHERE corp_id = $3 AND employee_key = $4
                     ON CONFLICT (corp_id, user_id) DO UPDATE SET target_corp_id = excluded.target_corp_id,
                     target_key = excluded.target_key, approved_at = excluded.approved_at, bound_at = NULL";
-                let values = args![identity.corp(), identity.id(), target.corp(), target.id(), at];
-                Ok(tx.execute(text, &values)? == 1)
+                let values = args![identity.corp(), identity.id(), target.corp(), target.id(), entry.at];
+                if tx.execute(text, &values)? == 0 {
+                    return Ok(false);
+                }
+                entry.write(tx)?;
+                Ok(true)
             })
             .await
     }
@@ -96,9 +100,17 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn remove_link(&self, identity: EmployeeKey) -> Result<bool, StoreError> {
-        let text = "DELETE FROM link WHERE corp_id = $1 AND user_id = $2";
-        self.database.write(move |tx| Ok(tx.execute(text, &args![identity.corp(), identity.id()])? == 1)).await
+    pub async fn remove_link(&self, identity: EmployeeKey, entry: LogEntry) -> Result<bool, StoreError> {
+        self.database
+            .write(move |tx| {
+                let text = "DELETE FROM link WHERE corp_id = $1 AND user_id = $2";
+                if tx.execute(text, &args![identity.corp(), identity.id()])? == 0 {
+                    return Ok(false);
+                }
+                entry.write(tx)?;
+                Ok(true)
+            })
+            .await
     }
 
     /// The links, in the order of their identities.

@@ -2,6 +2,7 @@
 
 mod chain;
 mod event;
+mod page;
 
 use deskpass_core::{EmployeeKey, LoginMethod, LoginSource, Role, Timestamp, Visitor};
 
@@ -10,6 +11,7 @@ use crate::{Store, StoreError};
 
 pub use chain::ChainKey;
 pub use event::Event;
+pub use page::{LogFilter, LogPage, LogRow};
 
 /// One row of the log.
 #[derive(Clone, Debug)]
@@ -41,6 +43,13 @@ pub struct LogEntry {
 }
 
 impl LogEntry {
+    /// The same, with what was found out meanwhile.
+    #[must_use]
+    pub(crate) fn saying(self, more: String) -> Self {
+        let detail = if self.detail.is_empty() { more } else { format!("{}; {more}", self.detail) };
+        Self { detail, ..self }
+    }
+
     /// Writes the row at the end of its chain, which stays locked until the transaction ends: so it is the last thing that a
     /// transaction does.
     pub(crate) fn write(&self, tx: &Tx<'_>) -> Result<(), StoreError> {

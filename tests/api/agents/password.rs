@@ -52,7 +52,7 @@ on_every_store! {
 
     async fn is_set_with_an_administrators_code_once(desk) {
         let mut client = desk.client().await;
-        let reset = desk.auth().reset_password(desk.key("agent01")).await.unwrap();
+        let reset = desk.auth().operator().reset_password(desk.key("agent01")).await.unwrap();
         let body = |code: &str| json!({ "employee_id": "AGENT01", "setup_code": code, "new_password": PASSWORD });
         let path = "/api/agents/password/setup";
         let wrong = client.post(path, &[], &body("aaaa-bbbb-cccc-dddd")).await;

@@ -58,7 +58,7 @@ on_every_store! {
             let (name, empty) = (format!("partner {id}"), String::new());
             let (employee_id, department, avatar) = (id.to_owned(), empty.clone(), empty);
             let person = Person { key: key(id), employee_id, name, department, avatar, roles, disabled: false };
-            desk.auth().add_employee(person).await.unwrap();
+            desk.auth().operator().add_employee(person).await.unwrap();
         }
         let mut client = desk.client().await;
         let mut bind = async |id: &str| client.post("/api/auth/bind", &[], &json!({ "employee_id": id, "corp_id": "wwpartner" })).await;
@@ -146,7 +146,7 @@ on_every_store! {
     async fn a_proof_and_an_approved_link_sign_in_as_the_employee_and_from_then_on_directly() {
         let (desk, platform) = proving().await;
         let mut client = desk.client().await;
-        desk.auth().approve_link(partner(&desk), desk.key("admin01")).await.unwrap();
+        desk.auth().operator().approve_link(partner(&desk), desk.key("admin01")).await.unwrap();
         let arrived = arrive(&desk, &platform).await;
         assert!(location(&arrived).starts_with("https://desk.example.com/h5/#bind_ticket=dpb_"), "{arrived:?}");
         let set = arrived.header("set-cookie").unwrap();
@@ -172,25 +172,25 @@ on_every_store! {
         let log = desk.query("SELECT employee_key, login_method FROM login_log ORDER BY rowid");
         assert_eq!(log, ["admin01|bind", "admin01|oauth2"]);
         // Until it is taken back.
-        assert!(desk.auth().remove_link(partner(&desk)).await.unwrap());
+        assert!(desk.auth().operator().remove_link(partner(&desk)).await.unwrap());
         assert!(location(&arrive(&desk, &platform).await).contains("#bind_ticket="));
     }
 
     async fn every_other_proof_and_every_other_employee_gets_one_and_the_same_refusal() {
         let (desk, platform) = proving().await;
         let mut client = desk.client().await;
-        desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
-        desk.auth().disable(desk.key("security01")).await.unwrap();
+        desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+        desk.auth().operator().disable(desk.key("security01")).await.unwrap();
         let mut refusals = Vec::new();
         for employee in ["admin01", "nobody", "partner01", "norole01", "security01"] {
             let proof = proof(&desk, &platform).await;
             refusals.push(bind(&mut client, employee, &proof).await);
         }
         // Not even whoever may act as somebody learns that they were shut out.
-        desk.auth().approve_link(partner(&desk), desk.key("security01")).await.unwrap();
+        desk.auth().operator().approve_link(partner(&desk), desk.key("security01")).await.unwrap();
         let shut_out = proof(&desk, &platform).await;
         refusals.push(bind(&mut client, "security01", &shut_out).await);
-        desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+        desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
         for proof in ["", "x", "dpb_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"] {
             refusals.push(bind(&mut client, "user01", proof).await);
         }
@@ -200,7 +200,7 @@ on_every_store! {
         desk.clock.wind(std::time::Duration::from_mins(5));
         refusals.push(bind(&mut client, "user01", &late).await);
         // Tried on one employee after the other, a proof is soon worth nothing.
-        desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+        desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
         let tired = proof(&desk, &platform).await;
         for _ in 0..5 {
             refusals.push(bind(&mut client, "admin01", &tired).await);
@@ -215,7 +215,7 @@ on_every_store! {
 
     async fn of_many_binds_with_one_proof_one_succeeds() {
         let (desk, platform) = proving().await;
-        desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+        desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
         for round in 1..=100 {
             desk.clock.wind(std::time::Duration::from_mins(1));
             let proof = proof_of(&desk, &platform).await;
@@ -233,7 +233,7 @@ on_every_store! {
 
 /// A fresh proof, also for somebody who is bound already.
 async fn proof_of(desk: &TestDesk, platform: &Platform) -> String {
-    desk.auth().approve_link(partner(desk), desk.key("user01")).await.unwrap();
+    desk.auth().operator().approve_link(partner(desk), desk.key("user01")).await.unwrap();
     proof(desk, platform).await
 }
 
@@ -241,7 +241,7 @@ on_every_store! {
     async fn somebody_who_was_entered_with_their_own_identity_needs_no_link() {
         let (desk, platform) = proving().await;
         let ticket = proof(&desk, &platform).await;
-        desk.auth().add_employee(entered(&desk)).await.unwrap();
+        desk.auth().operator().add_employee(entered(&desk)).await.unwrap();
         let mut client = desk.client().await;
         let ask = json!({ "employee_id": "partner01", "corp_id": "wwpartner", "bind_ticket": ticket });
         let login = client.post("/api/auth/bind", &[], &ask).await.data();
@@ -251,7 +251,7 @@ on_every_store! {
 
     async fn a_proof_that_is_swept_out_is_gone_and_one_that_counts_survives_a_restart() {
         let (desk, platform) = proving().await;
-        desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+        desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
         let proof = proof(&desk, &platform).await;
         desk.auth().sweep().await.unwrap();
         let desk = desk.restart().await;
@@ -264,7 +264,7 @@ on_every_store! {
     async fn with_bind_off_a_proof_opens_nothing_and_a_stranger_who_scans_leaves_the_code_waiting() {
         let (desk, platform) = TestDesk::production_with_platform(&[("bind.mode", "off")]).await;
         desk.auth().seed_dev_users().await.unwrap();
-        desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+        desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
         assert_eq!(fragment(location(&arrive(&desk, &platform).await), "error"), "not_a_member");
         let desk = desk.restart_with(platform.settings(&[])).await;
         let proof = proof(&desk, &platform).await;
@@ -293,7 +293,7 @@ on_every_store! {
     async fn a_link_that_is_taken_back_stops_sign_ins_under_way() {
         let (desk, platform) = proving().await;
         let (mut client, mut phone) = (desk.client().await, platform.client().await);
-        desk.auth().approve_link(partner(&desk), desk.key("admin01")).await.unwrap();
+        desk.auth().operator().approve_link(partner(&desk), desk.key("admin01")).await.unwrap();
         let ticket = proof(&desk, &platform).await;
         bind(&mut client, "admin01", &ticket).await.data();
         let code = client.qrcode().await;
@@ -303,7 +303,7 @@ on_every_store! {
         let back = phone.authorize(&link, "wwpartner/partner01").await;
         let pending = json!({ "continue": fragment(location(&client.come_back(&back, "").await), "continue") });
         // Pointed elsewhere is taken back, too.
-        desk.auth().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+        desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
         client.decide("confirm", &confirm).await.refused(403, 1003);
         client.post("/api/auth/oauth2/continue", &[], &pending).await.refused(403, 1003);
         assert_eq!(client.scan_status(code["ticket"].as_str().unwrap()).await["status"], "expired");
@@ -314,8 +314,8 @@ on_every_store! {
     async fn a_link_is_in_use_only_once_it_was_used() {
         let (desk, platform) = proving().await;
         let mut client = desk.client().await;
-        desk.auth().add_employee(entered(&desk)).await.unwrap();
-        desk.auth().approve_link(partner(&desk), desk.key("admin01")).await.unwrap();
+        desk.auth().operator().add_employee(entered(&desk)).await.unwrap();
+        desk.auth().operator().approve_link(partner(&desk), desk.key("admin01")).await.unwrap();
         // Approved to act as somebody: they are asked as whom, though they are somebody here already.
         let ticket = proof(&desk, &platform).await;
         let own = json!({ "employee_id": "partner01", "corp_id": "wwpartner", "bind_ticket": ticket });

@@ -18,16 +18,16 @@ on_every_store! {
     async fn shows_roles_as_they_are_now(desk) {
         let mut client = desk.client().await;
         let token = client.sign_in("agent01").await;
-        desk.auth().grant(desk.key("agent01"), "security").await.unwrap();
+        desk.auth().operator().grant(desk.key("agent01"), "security").await.unwrap();
         assert_eq!(client.me(&token).await.data()["roles"], json!(["agent", "user", "security"]));
-        desk.auth().revoke(desk.key("agent01"), "security").await.unwrap();
+        desk.auth().operator().revoke(desk.key("agent01"), "security").await.unwrap();
         assert_eq!(client.me(&token).await.data()["roles"], json!(["agent", "user"]));
     }
 
     async fn is_refused_once_the_active_role_is_taken_away(desk) {
         let mut client = desk.client().await;
         let token = client.sign_in("agent01").await;
-        desk.auth().revoke(desk.key("agent01"), "agent").await.unwrap();
+        desk.auth().operator().revoke(desk.key("agent01"), "agent").await.unwrap();
         let answer = client.me(&token).await;
         assert_eq!(answer.refused(403, 1003).reason(), "role_taken_away");
         assert!(answer.json()["message"].as_str().unwrap().contains("agent"));
@@ -41,11 +41,11 @@ on_every_store! {
     async fn is_refused_to_whoever_was_shut_out_also_when_let_in_again(desk) {
         let mut client = desk.client().await;
         let token = client.sign_in("agent01").await;
-        assert_eq!(desk.auth().disable(desk.key("agent01")).await.unwrap(), 1);
+        assert_eq!(desk.auth().operator().disable(desk.key("agent01")).await.unwrap(), 1);
         assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "disabled");
         let refused = client.post("/api/dev/login", &[], &json!({ "employee_id": "agent01" })).await;
         assert_eq!(refused.refused(403, 1003).reason(), "disabled");
-        desk.auth().enable(desk.key("agent01")).await.unwrap();
+        desk.auth().operator().enable(desk.key("agent01")).await.unwrap();
         assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "disabled");
         client.sign_in("agent01").await;
     }

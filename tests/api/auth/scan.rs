@@ -130,7 +130,7 @@ on_every_store! {
 
     async fn whoever_is_shut_out_or_left_is_told_on_the_phone(desk) {
         let mut client = desk.client().await;
-        desk.auth().disable(desk.key("agent01")).await.unwrap();
+        desk.auth().operator().disable(desk.key("agent01")).await.unwrap();
         for (who, word) in [("agent01", "disabled"), ("left01", "disabled"), ("outsider01", "not_a_member"), ("deny", "denied")] {
             let code = client.qrcode().await;
             let landed = client.scan(&code, who).await;
@@ -140,7 +140,7 @@ on_every_store! {
         // Shut out between scanning and saying yes.
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "user01").await;
-        desk.auth().disable(desk.key("user01")).await.unwrap();
+        desk.auth().operator().disable(desk.key("user01")).await.unwrap();
         assert_eq!(client.decide("confirm", &confirm).await.refused(403, 1003).reason(), "disabled");
         assert_eq!(client.scan_status(ticket(&code)).await["status"], "expired");
         assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
@@ -177,7 +177,7 @@ on_every_store! {
         let bound = client.post("/api/auth/bind", &[], &json!({ "employee_id": "norole01" })).await;
         assert_eq!(bound.refused(403, 1003).reason(), "no_role");
         // Being given another one takes the lent one from nobody, and it survives a restart.
-        desk.auth().grant(desk.key("norole01"), "agent").await.unwrap();
+        desk.auth().operator().grant(desk.key("norole01"), "agent").await.unwrap();
         let desk = desk.restart().await;
         let mut client = desk.client().await;
         let me = client.me(&token).await.data();
@@ -186,13 +186,13 @@ on_every_store! {
         let token = sign_in(&mut client, "norole01").await;
         assert_eq!(client.verify(&token).await["roles"], json!(["agent"]));
         // Whoever had a role and loses it has none, until they sign in again.
-        desk.auth().revoke(desk.key("norole01"), "agent").await.unwrap();
+        desk.auth().operator().revoke(desk.key("norole01"), "agent").await.unwrap();
         assert_eq!(client.me(&token).await.refused(403, 1003).reason(), "role_taken_away");
     }
 
     async fn agents_without_a_role_have_the_one_of_their_record(desk) {
         for role in ["supervisor", "user"] {
-            desk.auth().revoke(desk.key("supervisor01"), role).await.unwrap();
+            desk.auth().operator().revoke(desk.key("supervisor01"), role).await.unwrap();
         }
         let mut client = desk.client().await;
         let token = sign_in(&mut client, "supervisor01").await;

@@ -47,9 +47,9 @@ on_every_store! {
         let mut client = desk.client().await;
         let token = client.sign_in("admin01").await;
         client.switch(&token, "user").await.data();
-        desk.auth().revoke(desk.key("admin01"), "admin").await.unwrap();
+        desk.auth().operator().revoke(desk.key("admin01"), "admin").await.unwrap();
         client.switch(&token, "admin").await.refused(403, 1003);
-        desk.auth().grant(desk.key("admin01"), "security").await.unwrap();
+        desk.auth().operator().grant(desk.key("admin01"), "security").await.unwrap();
         client.switch(&token, "security").await.data();
     }
 

@@ -23,9 +23,9 @@ on_every_store! {
         let signed_out = client.sign_in("user01").await;
         client.logout(&signed_out).await.data();
         let disabled = client.sign_in("agent01").await;
-        desk.auth().disable(desk.key("agent01")).await.unwrap();
+        desk.auth().operator().disable(desk.key("agent01")).await.unwrap();
         let stripped = client.sign_in("security01").await;
-        desk.auth().revoke(desk.key("security01"), "user").await.unwrap();
+        desk.auth().operator().revoke(desk.key("security01"), "user").await.unwrap();
         let expired = client.sign_in("admin01").await;
         desk.clock.wind(Duration::from_hours(8));
         let unknown = format!("dpa_{}", "A".repeat(49));

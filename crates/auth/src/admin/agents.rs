@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use deskpass_core::{EmployeeKey, Role, SpareCode, Timestamp};
-use deskpass_store::ListedAgent;
+use deskpass_store::{Event, ListedAgent};
 
+use super::Administrator;
 use crate::{Auth, Error, Refusal};
 
 /// How long a code for setting a password counts.
@@ -21,17 +22,86 @@ pub struct PasswordReset {
     pub ended: usize,
 }
 
-impl Auth {
+impl Administrator<'_> {
     /// Makes an employee an agent, who acts in this role when they have no other.
     ///
     /// # Errors
     /// When there is no such employee or role, they are one already, or the store fails.
     pub async fn add_agent(&self, employee: EmployeeKey, role: &str) -> Result<(), Error> {
-        let role = self.assignable(&employee, role).await?;
-        let added = self.store.add_agent(employee, role, self.clock.now()).await?;
+        self.at_home()?;
+        let role = self.auth.assignable(&employee, role).await?;
+        let entry = self.entry(Event::AgentAdded, &employee, format!("role {role}"))?;
+        let added = self.auth.store.add_agent(employee, role, entry.at, Some(entry)).await?;
         if added { Ok(()) } else { Err(Refusal::Exists.into()) }
     }
 
+    /// Gives an agent's record another role. Sessions in which the one before was lent end; returns how many.
+    ///
+    /// # Errors
+    /// When there is no such agent or role, or the store fails.
+    pub async fn set_agent_role(&self, employee: EmployeeKey, role: &str) -> Result<usize, Error> {
+        let role = Role::from_name(role).ok_or_else(|| Refusal::NoSuchRole(role.to_owned()))?;
+        let entry = self.entry(Event::AgentRoleChanged, &employee, format!("role {role}"))?;
+        let deny_until = self.auth.deny_until(entry.at);
+        Ok(self.auth.store.set_agent_role(employee, role, deny_until, entry).await?.ok_or(Refusal::NoSuchAgent)?)
+    }
+
+    /// Makes an agent's record count no more, and ends the sessions that stand on it; returns how many. As an employee they
+    /// sign in through the platform as before.
+    ///
+    /// # Errors
+    /// When there is no such agent, or the store fails.
+    pub async fn disable_agent(&self, employee: EmployeeKey) -> Result<usize, Error> {
+        let entry = self.entry(Event::AgentDisabled, &employee, "")?;
+        let ended = self.auth.store.disable_agent(employee, self.auth.deny_until(entry.at), entry).await?;
+        Ok(ended.ok_or(Refusal::NoSuchAgent)?)
+    }
+
+    /// Makes it count again.
+    ///
+    /// # Errors
+    /// When there is no such agent, or the store fails.
+    pub async fn enable_agent(&self, employee: EmployeeKey) -> Result<(), Error> {
+        let entry = self.entry(Event::AgentEnabled, &employee, "")?;
+        if self.auth.store.enable_agent(employee, entry).await? { Ok(()) } else { Err(Refusal::NoSuchAgent.into()) }
+    }
+
+    /// Forgets an agent's failed guesses; whether there were any.
+    ///
+    /// # Errors
+    /// When there is no such agent, or the store fails.
+    pub async fn unlock_agent(&self, employee: EmployeeKey) -> Result<bool, Error> {
+        self.at_home()?;
+        let entry = self.entry(Event::AgentUnlocked, &employee, "")?;
+        Ok(self.auth.store.unlock_agent(employee, entry).await?.ok_or(Refusal::NoSuchAgent)?)
+    }
+
+    /// Unbinds an agent's device and takes their recovery codes away; whether there was one.
+    ///
+    /// # Errors
+    /// When there is no such agent, or the store fails.
+    pub async fn reset_device(&self, employee: EmployeeKey) -> Result<bool, Error> {
+        self.at_home()?;
+        self.auth.expect_agent(&employee).await?;
+        let entry = self.entry(Event::DeviceReset, &employee, "")?;
+        Ok(self.auth.store.unbind_device(employee, None, entry).await?)
+    }
+
+    /// Takes an agent's password away and makes a code with which they set another one. Sessions that began with it end.
+    ///
+    /// # Errors
+    /// When there is no such agent, or the store fails.
+    pub async fn reset_password(&self, employee: EmployeeKey) -> Result<PasswordReset, Error> {
+        self.at_home()?;
+        let (auth, code) = (self.auth, SpareCode::generate(&self.auth.entropy)?);
+        let entry = self.entry(Event::PasswordReset, &employee, "")?;
+        let (mark, until) = (auth.locker.mark(&code, &employee), entry.at + SETUP_CODE);
+        let ended = auth.store.reset_password(employee, mark, until, auth.deny_until(entry.at), entry).await?;
+        Ok(PasswordReset { code, until, ended: ended.ok_or(Refusal::NoSuchAgent)? })
+    }
+}
+
+impl Auth {
     /// Makes sure that somebody is an agent, whether or not their record counts.
     ///
     /// # Errors
@@ -47,62 +117,5 @@ impl Auth {
     /// When the store fails.
     pub async fn agents(&self, after: Option<EmployeeKey>, limit: i64) -> Result<Vec<ListedAgent>, Error> {
         Ok(self.store.agents(after, limit, self.clock.now()).await?)
-    }
-
-    /// Gives an agent's record another role. Sessions in which the one before was lent end; returns how many.
-    ///
-    /// # Errors
-    /// When there is no such agent or role, or the store fails.
-    pub async fn set_agent_role(&self, employee: EmployeeKey, role: &str) -> Result<usize, Error> {
-        let role = Role::from_name(role).ok_or_else(|| Refusal::NoSuchRole(role.to_owned()))?;
-        let deny_until = self.deny_until(self.clock.now());
-        Ok(self.store.set_agent_role(employee, role, deny_until).await?.ok_or(Refusal::NoSuchAgent)?)
-    }
-
-    /// Makes an agent's record count no more, and ends the sessions that stand on it; returns how many. As an employee they
-    /// sign in through the platform as before.
-    ///
-    /// # Errors
-    /// When there is no such agent, or the store fails.
-    pub async fn disable_agent(&self, employee: EmployeeKey) -> Result<usize, Error> {
-        let now = self.clock.now();
-        let ended = self.store.disable_agent(employee, now, self.deny_until(now)).await?;
-        Ok(ended.ok_or(Refusal::NoSuchAgent)?)
-    }
-
-    /// Makes it count again.
-    ///
-    /// # Errors
-    /// When there is no such agent, or the store fails.
-    pub async fn enable_agent(&self, employee: EmployeeKey) -> Result<(), Error> {
-        if self.store.enable_agent(employee).await? { Ok(()) } else { Err(Refusal::NoSuchAgent.into()) }
-    }
-
-    /// Forgets an agent's failed guesses; whether there were any.
-    ///
-    /// # Errors
-    /// When there is no such agent, or the store fails.
-    pub async fn unlock_agent(&self, employee: EmployeeKey) -> Result<bool, Error> {
-        Ok(self.store.unlock_agent(employee).await?.ok_or(Refusal::NoSuchAgent)?)
-    }
-
-    /// Unbinds an agent's device and takes their recovery codes away; whether there was one.
-    ///
-    /// # Errors
-    /// When there is no such agent, or the store fails.
-    pub async fn reset_device(&self, employee: EmployeeKey) -> Result<bool, Error> {
-        self.expect_agent(&employee).await?;
-        Ok(self.store.unbind_device(employee, None).await?)
-    }
-
-    /// Takes an agent's password away and makes a code with which they set another one. Sessions that began with it end.
-    ///
-    /// # Errors
-    /// When there is no such agent, or the store fails.
-    pub async fn reset_password(&self, employee: EmployeeKey) -> Result<PasswordReset, Error> {
-        let (now, code) = (self.clock.now(), SpareCode::generate(&self.entropy)?);
-        let (mark, until) = (self.locker.mark(&code, &employee), now + SETUP_CODE);
-        let ended = self.store.reset_password(employee, mark, until, self.deny_until(now)).await?;
-        Ok(PasswordReset { code, until, ended: ended.ok_or(Refusal::NoSuchAgent)? })
     }
 }

@@ -18,6 +18,9 @@ pub(super) enum ConfigCommand {
     /// Print a settings file with every key explained.
     #[command(after_help = "Example:\n  deskpass config example > deskpass.toml")]
     Example,
+    /// Print the access matrix in force, as a file that the settings can name instead of it.
+    #[command(after_help = "Example:\n  deskpass config matrix > /etc/deskpass/matrix.toml")]
+    Matrix(Serving),
 }
 
 impl ConfigCommand {
@@ -35,6 +38,10 @@ impl ConfigCommand {
                 resolved.check()?;
             }
             Self::Example => print!("{}", config::example()),
+            Self::Matrix(serving) => {
+                let resolved = serving.with_sources(config::resolve);
+                print!("{}", config::matrix_file(resolved.matrix()?));
+            }
         }
         Ok(())
     }

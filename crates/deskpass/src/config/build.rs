@@ -5,7 +5,9 @@ use std::num::NonZeroUsize;
 use super::problem::{ConfigError, Problem};
 use super::resolved::Resolved;
 use super::rules;
-use super::settings::{Agents, Bind, BindChoice, Limits, Log, Platform, Server, Session, Settings, Shared, Store, Tls};
+use super::settings::{
+    Access, Agents, Audit, Bind, BindChoice, Limits, Log, Platform, Server, Session, Settings, Shared, Store, Tls,
+};
 
 impl Resolved {
     /// Judges the settings as a whole.
@@ -53,6 +55,8 @@ fn settings(resolved: &Resolved) -> Option<Settings> {
         session: session(resolved)?,
         bind: bind(resolved)?,
         agents: Agents { password_fallback: resolved.get("agents.password_fallback")? },
+        access: Access { matrix: resolved.matrix.clone() },
+        audit: Audit { retention: resolved.get("audit.retention")? },
         limits: limits(resolved)?,
         server: server(resolved)?,
         log: Log { level: resolved.get("log.level")?, format: resolved.get("log.format")? },

@@ -39,14 +39,15 @@ pub(super) fn read(sources: &Sources<'_>, layers: &mut Layers) {
         // What the parser saved from a broken file would only raise follow-up problems.
         layers.file_unread = true;
         for error in &errors {
-            layers.refuse(document.broken(error));
+            layers.refuse(document.broken(error, "`deskpass config example` shows how each key is written"));
         }
     }
 }
 
-struct Document<'a> {
-    path: &'a Path,
-    text: &'a str,
+/// A file of ours, and what is in it.
+pub(super) struct Document<'a> {
+    pub(super) path: &'a Path,
+    pub(super) text: &'a str,
 }
 
 impl Document<'_> {
@@ -69,14 +70,14 @@ impl Document<'_> {
     }
 
     /// A syntax error. Its own `Display` would quote the line, and with it perhaps a secret.
-    fn broken(&self, error: &Error) -> Problem {
+    pub(super) fn broken(&self, error: &Error, mend: &str) -> Problem {
         let origin = self.origin(error.span().unwrap_or_default());
         let what = format!("this is not TOML: {}", error.message());
-        let mend = "`deskpass config example` shows how each key is written";
         Problem::of(origin.to_string(), what, mend)
     }
 
-    fn origin(&self, span: Range<usize>) -> Origin {
+    /// The line in which something begins.
+    pub(super) fn origin(&self, span: Range<usize>) -> Origin {
         let before = self.text.bytes().take(span.start);
         let line = 1 + before.filter(|byte| *byte == b'\n').count();
         let path = self.path.to_owned();

@@ -11,6 +11,8 @@ use super::{duration, network, public_url, rate, shared_url, size, store_url, we
 const NETWORKS: &str = "networks such as \"10.0.0.0/8\" or \"2001:db8::7\" \
                         (a list in the file, separated by commas in the environment)";
 
+const DAY: Duration = Duration::from_hours(24);
+
 /// The kinds of values.
 #[derive(Debug)]
 pub(super) enum Kind {
@@ -77,9 +79,10 @@ impl Kind {
             }
             Self::Choice(words) => return format!("one of {}", alternatives(words)),
             Self::Count { min, max } => return format!("a whole number from {min} to {max}"),
-            Self::Duration { min, max } => {
-                let (min, max) = (duration::format(*min), duration::format(*max));
-                return format!(r#"a duration from {min} to {max} such as "30m" or "1m30s""#);
+            Self::Duration { min: least, max } => {
+                let (min, max) = (duration::format(*least), duration::format(*max));
+                let example = if *least < DAY { r#""30m" or "1m30s""# } else { r#""90d""# };
+                return format!("a duration from {min} to {max} such as {example}");
             }
             Self::Size { min, max } => {
                 let (min, max) = (size::format(*min), size::format(*max));

@@ -54,8 +54,13 @@ fn keys_of(section: &str) -> String {
 }
 
 fn nearest(name: &str) -> Option<&'static Key> {
-    let name = name.to_ascii_lowercase().replace('-', "_");
-    KEYS.iter().max_by(|a, b| likeness(&name, a.name).total_cmp(&likeness(&name, b.name)))
+    nearest_word(name, KEYS.iter().map(|key| key.name)).and_then(Key::named)
+}
+
+/// The one of these words that was probably meant.
+pub(super) fn nearest_word(given: &str, known: impl IntoIterator<Item = &'static str>) -> Option<&'static str> {
+    let given = given.to_ascii_lowercase().replace('-', "_");
+    known.into_iter().max_by(|a, b| likeness(&given, a).total_cmp(&likeness(&given, b)))
 }
 
 fn likeness(given: &str, known: &str) -> f64 {

@@ -2,10 +2,13 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use deskpass_core::Matrix;
+
 use super::key::{Fallback, Key, Profile};
 use super::layers::{Found, Layers};
+use super::matrix;
 use super::origin::Origin;
-use super::problem::Problem;
+use super::problem::{ConfigError, Problem};
 use super::raw::Raw;
 use super::sources::Sources;
 use super::table::KEYS;
@@ -21,6 +24,8 @@ pub struct Resolved {
     pub(super) problems: Vec<Problem>,
     /// Whether all sources could be read, so that a missing value is really missing.
     pub(super) complete: bool,
+    /// Who may do what; the built-in matrix while the file that replaces it is not good.
+    pub(super) matrix: Matrix,
 }
 
 /// A key with what became of it.
@@ -49,6 +54,7 @@ pub fn resolve(sources: &Sources<'_>) -> Resolved {
         entries: Vec::with_capacity(KEYS.len()),
         problems: std::mem::take(&mut layers.problems),
         complete: !layers.file_unread,
+        matrix: Matrix::built_in(),
     };
     for key in KEYS {
         let entry = match layers.get(key) {
@@ -56,6 +62,10 @@ pub fn resolve(sources: &Sources<'_>) -> Resolved {
             None => resolved.defaulted(key, profile),
         };
         resolved.entries.push(entry);
+    }
+    match matrix::in_force(&resolved, sources) {
+        Ok(matrix) => resolved.matrix = matrix,
+        Err(problems) => resolved.problems.extend(problems),
     }
     resolved
 }
@@ -87,6 +97,15 @@ impl Resolved {
         };
         let lines: Vec<_> = self.entries.iter().zip(&shown).map(line).collect();
         lines.concat()
+    }
+
+    /// The access matrix in force. Settings that production still lacks do not matter to it.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with what was given: the matrix may stand where it cannot be seen.
+    pub fn matrix(&self) -> Result<&Matrix, ConfigError> {
+        if self.problems.is_empty() { Ok(&self.matrix) } else { Err(ConfigError::new(self.problems.clone())) }
     }
 
     /// What became of the key of this name.

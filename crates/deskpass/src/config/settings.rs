@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use deskpass_core::Rate;
+use deskpass_core::{Matrix, Rate};
 use ipnet::IpNet;
 
 use super::choice::choice;
@@ -48,6 +48,10 @@ pub struct Settings {
     pub bind: Bind,
     /// Support staff and their passwords.
     pub agents: Agents,
+    /// Who may do what.
+    pub access: Access,
+    /// What is kept of what happened.
+    pub audit: Audit,
     /// How often clients may ask.
     pub limits: Limits,
     /// Limits and patience of the HTTP server.
@@ -183,6 +187,20 @@ pub enum BindMode {
 pub struct Agents {
     /// When a password will do.
     pub password_fallback: PasswordFallback,
+}
+
+/// Who may do what.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// The widest scope of each role, from the file that replaces the built-in matrix where one is named.
+    pub matrix: Matrix,
+}
+
+/// What is kept of what happened.
+#[derive(Clone, Debug)]
+pub struct Audit {
+    /// How long rows of the login log are kept.
+    pub retention: Duration,
 }
 
 /// How often clients may ask; `None` is as often as they like.

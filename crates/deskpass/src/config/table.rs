@@ -19,6 +19,8 @@ const PATIENCE: Kind = Kind::Duration { min: Duration::from_millis(100), max: Du
 /// As [`PATIENCE`], for waits that may be skipped.
 const WAIT: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_hours(1) };
 
+const DAY: Duration = Duration::from_hours(24);
+
 /// Far above what one process can hold open, far below where a semaphore would overflow.
 const CONNECTIONS: Kind = Kind::Count { min: 1, max: 1_000_000 };
 
@@ -227,6 +229,20 @@ pub(super) static KEYS: &[Key] = &[
         PerProfile { development: "always", production: "outage" },
         "When agents may sign in with a password and a one-time password instead of through the platform: always, \
          only while the platform cannot be reached (outage), or never (off).",
+    ),
+    key(
+        "access.matrix_file",
+        Kind::Path,
+        Optional { development: None, example: "/etc/deskpass/matrix.toml" },
+        "A file that replaces the built-in access matrix: which role may do what, and how far. \
+         `deskpass config matrix` prints the one in force, to start from. It is read at start; all nodes need the \
+         same one.",
+    ),
+    key(
+        "audit.retention",
+        Kind::Duration { min: DAY, max: Duration::from_hours(3650 * 24) },
+        Same("400d"),
+        "How long rows of the login log are kept: sign-ins, refusals and changes by administrators.",
     ),
     key(
         "limits.enabled",

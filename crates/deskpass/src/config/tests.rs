@@ -2,6 +2,7 @@
 
 mod example;
 mod layers;
+mod matrix;
 mod rules;
 mod secrets;
 mod settings;

@@ -51,33 +51,34 @@ impl Deed {
         let auth = &desk.auth;
         Ok(match self {
             Self::Add(role) => {
-                auth.add_agent(key, role).await?;
+                auth.operator().add_agent(key, role).await?;
                 format!(
                     "{name} is an agent, and acts as {role} unless roles are assigned to them\nfor a day without the \
                      platform they need a password and a device; `deskpass agent list` shows who has them"
                 )
             }
             Self::SetRole(role) => {
-                let ended = auth.set_agent_role(key, role).await?;
+                let ended = auth.operator().set_agent_role(key, role).await?;
                 format!("{name} acts as {role} unless roles are assigned to them; {ended} session(s) ended")
             }
             Self::Disable => {
-                let ended = auth.disable_agent(key).await?;
+                let ended = auth.operator().disable_agent(key).await?;
                 format!(
                     "{name} is disabled as an agent; {ended} session(s) ended\nthe platform still signs them in as an \
                      employee; `deskpass employee disable` shuts them out"
                 )
             }
             Self::Enable => {
-                auth.enable_agent(key).await?;
+                auth.operator().enable_agent(key).await?;
                 format!("{name} is an agent again")
             }
             Self::Unlock => {
-                let had = if auth.unlock_agent(key).await? { "is unlocked" } else { "was not locked" };
+                let had = if auth.operator().unlock_agent(key).await? { "is unlocked" } else { "was not locked" };
                 format!("{name} {had}; no wrong guess counts against them")
             }
             Self::ResetOtp => {
-                let had = if auth.reset_device(key).await? { "has no device any more" } else { "had no device" };
+                let had =
+                    if auth.operator().reset_device(key).await? { "has no device any more" } else { "had no device" };
                 format!("{name} {had}; they bind one at their next sign-in by password, or while they are signed in")
             }
             Self::ResetPassword => reset_password(desk, name, key).await?,
@@ -87,7 +88,7 @@ impl Deed {
 
 /// Only what this returns has the code in it.
 async fn reset_password(desk: &Desk, name: &str, key: EmployeeKey) -> Result<String, Error> {
-    let reset = desk.auth.reset_password(key).await?;
+    let reset = desk.auth.operator().reset_password(key).await?;
     let (code, until, url) = (reset.code.text(), second(reset.until), &desk.settings.public_url);
     Ok(format!(
         "{name} has no password any more; {} session(s) ended\n\n  setup code: {code}\n\nIt counts once, until {until}. \

@@ -1,19 +1,13 @@
 //! What administrators do to agents: every one of these wants a fresh one-time password.
 
 use axum::extract::State;
-use deskpass_core::EmployeeKey;
 use serde::Serialize;
 
 use super::envelope::Reply;
-use super::extract::{Caller, HighRisk, NamedAgent};
+use super::extract::{HighRisk, NamedAgent};
 use super::failure::Failure;
 use super::login::iso;
 use crate::Desk;
-
-/// Who did what to whom.
-fn note(admin: &Caller, agent: &EmployeeKey, what: &str) {
-    tracing::info!(by = ?admin.session().employee, ?agent, what, "an administrator changed an agent's record");
-}
 
 /// A change that was made.
 #[derive(Debug, Serialize)]
@@ -26,8 +20,7 @@ pub(super) async fn unlock(
     State(desk): State<Desk>,
     HighRisk(admin, NamedAgent(agent)): HighRisk<NamedAgent>,
 ) -> Result<Reply<Done>, Failure> {
-    desk.auth.unlock_agent(agent.clone()).await?;
-    note(&admin, &agent, "unlock");
+    admin.at(&desk).unlock_agent(agent).await?;
     Ok(Reply(Done { success: true }))
 }
 
@@ -36,8 +29,7 @@ pub(super) async fn reset_otp(
     State(desk): State<Desk>,
     HighRisk(admin, NamedAgent(agent)): HighRisk<NamedAgent>,
 ) -> Result<Reply<Done>, Failure> {
-    desk.auth.reset_device(agent.clone()).await?;
-    note(&admin, &agent, "reset-otp");
+    admin.at(&desk).reset_device(agent).await?;
     Ok(Reply(Done { success: true }))
 }
 
@@ -54,8 +46,7 @@ pub(super) async fn reset_password(
     State(desk): State<Desk>,
     HighRisk(admin, NamedAgent(agent)): HighRisk<NamedAgent>,
 ) -> Result<Reply<Reset>, Failure> {
-    let reset = desk.auth.reset_password(agent.clone()).await?;
-    note(&admin, &agent, "reset-password");
+    let reset = admin.at(&desk).reset_password(agent).await?;
     let (setup_code, expires_at) = (reset.code.text(), iso(reset.until));
     Ok(Reply(Reset { setup_code, expires_at, ended_sessions: reset.ended }))
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::body::Body as RequestBody;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use bytes::{Bytes, BytesMut};
-use deskpass_auth::{Error, Refusal, TokenProblem};
+use deskpass_auth::{Administrator, Error, Refusal, TokenProblem};
 use deskpass_core::{ClientAddress, EmployeeId, EmployeeKey, Role, UserAgent, Visitor};
 use http_body_util::BodyExt as _;
 use hyper::HeaderMap;
@@ -44,7 +44,21 @@ pub(super) struct Admin(pub(super) Caller);
 /// An administrator who has shown a fresh one-time password for this very request. It is taken once everything else about
 /// the request is known to be good, so that nobody wastes one on a slip.
 #[derive(Debug)]
-pub(super) struct HighRisk<T>(pub(super) Caller, pub(super) T);
+pub(super) struct HighRisk<T>(pub(super) Authority, pub(super) T);
+
+/// An administrator, and where they are.
+#[derive(Debug)]
+pub(super) struct Authority {
+    caller: Caller,
+    visitor: Visitor,
+}
+
+impl Authority {
+    /// Who makes changes at this desk, and is written down with them.
+    pub(super) fn at<'a>(&self, desk: &'a Desk) -> Administrator<'a> {
+        desk.auth.administrator(&self.caller.0, self.visitor.clone())
+    }
+}
 
 /// The session of a token that a request shows besides what it asks; none where there is no good one.
 #[derive(Debug)]
@@ -123,7 +137,9 @@ fn bearer(headers: &HeaderMap) -> Result<&str, Failure> {
 impl FromRequestParts<Window> for Holder {
     type Rejection = Failure;
     async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
-        Ok(Self(window.desk.auth.authenticate(bearer(&parts.headers)?).await?))
+        let token = bearer(&parts.headers)?;
+        let from = client_address(&window.desk, window.peer, parts.headers.get_all(FORWARDED).iter()).decided;
+        Ok(Self(window.desk.auth.authenticate(token, Some(from)).await?))
     }
 }
 
@@ -181,11 +197,12 @@ impl<T: FromRequest<Window, Rejection = Failure> + Send> FromRequest<Window> for
     async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
         let (mut parts, body) = request.into_parts();
         let Admin(caller) = Admin::from_request_parts(&mut parts, window).await?;
+        let Guest(visitor) = Guest::from_request_parts(&mut parts, window).await?;
         let brought = brought_code(&parts.headers);
-        let fresh = window.desk.auth.fresh_code(&caller.0, brought.as_deref()).await?;
+        let fresh = window.desk.auth.fresh_code(&caller.0, brought.as_deref(), &visitor).await?;
         let rest = T::from_request(Request::from_parts(parts, body), window).await?;
-        window.desk.auth.take_fresh_code(fresh).await?;
-        Ok(Self(caller, rest))
+        window.desk.auth.take_fresh_code(&caller.0, fresh, &visitor).await?;
+        Ok(Self(Authority { caller, visitor }, rest))
     }
 }
 

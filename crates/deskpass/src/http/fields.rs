@@ -1,77 +1,49 @@
-//! Reads a body or a query field by field and reports every bad one, not only the first.
+//! Reads a body, a query or a path field by field and reports every bad one, not only the first.
+
+mod problem;
+mod shape;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use deskpass_core::{InvalidId, Password};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
-use crate::config::Language;
-
-/// What is wrong with a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Problem {
-    Required,
-    NotText,
-    Twice,
-    Id(InvalidId),
-    NotOneOf(&'static [&'static str]),
-    Redirect,
-    NotWeb,
-    NoAgentId,
-    TooLong(usize),
-    CodeOrPassword,
-}
-
-impl Problem {
-    pub(super) fn text(self, language: Language) -> String {
-        match (self, language) {
-            (Self::Required, Language::En) => "is required".into(),
-            (Self::Required, Language::Zh) => "必填".into(),
-            (Self::NotText, Language::En) => "must be a string".into(),
-            (Self::NotText, Language::Zh) => "必须是字符串".into(),
-            (Self::Twice, Language::En) => "must not be given twice".into(),
-            (Self::Twice, Language::Zh) => "不能重复".into(),
-            (Self::NotOneOf(words), Language::En) => format!("must be one of {}", words.join(", ")),
-            (Self::NotOneOf(words), Language::Zh) => format!("必须是以下之一：{}", words.join("、")),
-            (Self::Redirect, Language::En) => {
-                "must be a page under /h5/, /itagent/ or /itadmin/ of this service or of a listed origin".into()
-            }
-            (Self::Redirect, Language::Zh) => {
-                "必须是本服务或已登记来源下 /h5/、/itagent/ 或 /itadmin/ 的页面地址".into()
-            }
-            (Self::NotWeb, Language::En) => "must be an http or https address".into(),
-            (Self::NotWeb, Language::Zh) => "必须是 http 或 https 地址".into(),
-            (Self::NoAgentId, Language::En) => "web needs platform.agent_id in the settings".into(),
-            (Self::NoAgentId, Language::Zh) => "web 模式需要在配置中设置 platform.agent_id".into(),
-            (Self::TooLong(most), Language::En) => format!("must be at most {most} bytes"),
-            (Self::TooLong(most), Language::Zh) => format!("不得超过 {most} 字节"),
-            (Self::CodeOrPassword, Language::En) => "is required where no code of the platform is sent".into(),
-            (Self::CodeOrPassword, Language::Zh) => "未提供平台授权码（code）时必填".into(),
-            (Self::Id(rule), Language::En) => rule.to_string(),
-            (Self::Id(rule), Language::Zh) => format!("格式不正确：{rule}"),
-        }
-    }
-}
+pub(super) use problem::Problem;
+pub(super) use shape::{Field, Form, Shape};
 
 /// The bad fields of a request, by name.
 pub(super) type Problems = BTreeMap<&'static str, Problem>;
 
-/// The fields of a body, and what was wrong with those read so far.
-#[derive(Debug)]
+/// The fields of a request, and what was wrong with those read so far.
+#[derive(Debug, Default)]
 pub(super) struct Fields {
     given: Vec<(String, Value)>,
+    /// Whether nothing but text can be given, as in a query: numbers are digits there.
+    texts_only: bool,
     problems: Problems,
+    /// What was read so far, while somebody only watches what a request reads.
+    watched: Option<Vec<Field>>,
 }
 
-/// A body that can be read from its fields.
+/// A request that can be read from its fields.
 pub(super) trait Ask: Sized {
-    /// Reads what it needs; `None` when something was wrong, which `fields` then knows.
+    /// Reads what it needs; `None` when something was wrong, which `fields` then knows. It reads every field before it
+    /// looks at any, so that whoever watches sees them all.
     fn read(fields: &mut Fields) -> Option<Self>;
 }
 
+/// The fields that a request reads, in that order.
+pub(super) fn fields_of<T: Ask>() -> Vec<Field> {
+    let mut fields = Fields { watched: Some(Vec::new()), ..Fields::default() };
+    let _ = T::read(&mut fields);
+    fields.watched.unwrap_or_default()
+}
+
+#[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
 impl Fields {
     /// Reads a whole request.
     pub(super) fn ask<T: Ask>(mut self) -> Result<T, Problems> {
@@ -79,101 +51,224 @@ impl Fields {
         ask.filter(|_| self.problems.is_empty()).ok_or(self.problems)
     }
 
-    /// A text that must be there.
-    pub(super) fn text(&mut self, name: &'static str) -> Option<String> {
-        let text = self.maybe_text(name)?;
-        if text.is_none() {
-            self.problems.insert(name, Problem::Required);
-        }
-        text
-    }
-
-    /// A text that may be missing or null. The outer `None` means that something else stands there.
-    #[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
-    pub(super) fn maybe_text(&mut self, name: &'static str) -> Option<Option<String>> {
-        let mut found = self.given.iter_mut().filter(|(given, _)| given == name).map(|(_, value)| value.take());
-        let (value, again) = (found.next(), found.next());
-        let problem = match (value, again) {
-            (_, Some(_)) => Problem::Twice,
-            (None | Some(Value::Null), None) => return Some(None),
-            (Some(Value::String(text)), None) => return Some(Some(text)),
-            (Some(_), None) => Problem::NotText,
-        };
-        self.problems.insert(name, problem);
-        None
-    }
-
-    /// A password that must be there.
-    pub(super) fn password(&mut self, name: &'static str) -> Option<Password> {
-        let text = self.text(name)?;
-        self.bounded(name, text)
-    }
-
-    /// A password that may be missing.
-    #[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
-    pub(super) fn maybe_password(&mut self, name: &'static str) -> Option<Option<Password>> {
-        match self.maybe_text(name)? {
-            None => Some(None),
-            Some(text) => self.bounded(name, text).map(Some),
-        }
-    }
-
-    fn bounded(&mut self, name: &'static str, text: String) -> Option<Password> {
-        let password = Password::parse(text);
-        if password.is_none() {
-            self.refuse(name, Problem::TooLong(Password::LONGEST));
-        }
-        password
-    }
-
     /// Reports a field that is wrong for another reason.
     pub(super) fn refuse(&mut self, name: &'static str, problem: Problem) {
         self.problems.insert(name, problem);
     }
 
+    /// A text that must be there.
+    pub(super) fn text(&mut self, name: &'static str) -> Option<String> {
+        let value = self.required(name, || Shape::Text)?;
+        self.text_in(name, value)
+    }
+
+    /// A text that may be missing or null. The outer `None` means that something else stands there.
+    pub(super) fn maybe_text(&mut self, name: &'static str) -> Option<Option<String>> {
+        match self.optional(name, || Shape::Text)? {
+            None => Some(None),
+            Some(value) => self.text_in(name, value).map(Some),
+        }
+    }
+
+    /// A text of a certain form that must be there.
+    pub(super) fn form<T>(
+        &mut self,
+        name: &'static str,
+        form: &'static Form,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        let value = self.required(name, || Shape::Form(form))?;
+        let text = self.text_in(name, value)?;
+        self.check(name, parse(&text).ok_or(Problem::Form(form.rule)))
+    }
+
+    /// A text of a certain form that may be missing.
+    pub(super) fn maybe_form<T>(
+        &mut self,
+        name: &'static str,
+        form: &'static Form,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<Option<T>> {
+        let Some(value) = self.optional(name, || Shape::Form(form))? else { return Some(None) };
+        let text = self.text_in(name, value)?;
+        self.check(name, parse(&text).ok_or(Problem::Form(form.rule))).map(Some)
+    }
+
+    /// A password that must be there.
+    pub(super) fn password(&mut self, name: &'static str) -> Option<Password> {
+        let value = self.required(name, || Shape::Password(Password::LONGEST))?;
+        self.password_in(name, value)
+    }
+
+    /// A password that may be missing.
+    pub(super) fn maybe_password(&mut self, name: &'static str) -> Option<Option<Password>> {
+        match self.optional(name, || Shape::Password(Password::LONGEST))? {
+            None => Some(None),
+            Some(value) => self.password_in(name, value).map(Some),
+        }
+    }
+
     /// One of a few words, or none.
-    #[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
     pub(super) fn maybe_word(
         &mut self,
         name: &'static str,
         words: &'static [&'static str],
     ) -> Option<Option<&'static str>> {
-        let Some(text) = self.maybe_text(name)? else { return Some(None) };
-        let word = words.iter().find(|word| **word == text);
-        if word.is_none() {
-            self.problems.insert(name, Problem::NotOneOf(words));
-        }
-        word.map(|word| Some(*word))
+        let Some(value) = self.optional(name, || Shape::Word(words))? else { return Some(None) };
+        let text = self.text_in(name, value)?;
+        let word = words.iter().copied().find(|word| *word == text);
+        self.check(name, word.ok_or(Problem::NotOneOf(words))).map(Some)
+    }
+
+    /// One of a few words, which must be there.
+    pub(super) fn word(&mut self, name: &'static str, words: &'static [&'static str]) -> Option<&'static str> {
+        let value = self.required(name, || Shape::Word(words))?;
+        let text = self.text_in(name, value)?;
+        let word = words.iter().copied().find(|word| *word == text);
+        self.check(name, word.ok_or(Problem::NotOneOf(words)))
     }
 
     /// An identifier that must be there.
     pub(super) fn id<T>(&mut self, name: &'static str, parse: fn(&str) -> Result<T, InvalidId>) -> Option<T> {
-        let text = self.text(name)?;
-        self.check(name, parse(&text))
+        let value = self.required(name, || Shape::id(parse))?;
+        let text = self.text_in(name, value)?;
+        self.check(name, parse(&text).map_err(Problem::Id))
     }
 
     /// An identifier that may be missing.
-    #[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
     pub(super) fn maybe_id<T>(
         &mut self,
         name: &'static str,
         parse: fn(&str) -> Result<T, InvalidId>,
     ) -> Option<Option<T>> {
-        match self.maybe_text(name)? {
+        let Some(value) = self.optional(name, || Shape::id(parse))? else { return Some(None) };
+        let text = self.text_in(name, value)?;
+        self.check(name, parse(&text).map_err(Problem::Id)).map(Some)
+    }
+
+    /// A whole number that must be there.
+    pub(super) fn count(&mut self, name: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
+        let value = self.required(name, || Shape::Count(*range.start(), *range.end()))?;
+        self.count_in(name, &value, &range)
+    }
+
+    /// A whole number that may be missing.
+    pub(super) fn maybe_count(&mut self, name: &'static str, range: RangeInclusive<u64>) -> Option<Option<u64>> {
+        match self.optional(name, || Shape::Count(*range.start(), *range.end()))? {
             None => Some(None),
-            Some(text) => self.check(name, parse(&text)).map(Some),
+            Some(value) => self.count_in(name, &value, &range).map(Some),
         }
     }
 
-    fn check<T>(&mut self, name: &'static str, parsed: Result<T, InvalidId>) -> Option<T> {
-        parsed.map_err(|rule| self.problems.insert(name, Problem::Id(rule))).ok()
+    /// Yes or no, which must be there.
+    pub(super) fn flag(&mut self, name: &'static str) -> Option<bool> {
+        let value = self.required(name, || Shape::Flag)?;
+        self.flag_in(name, &value)
     }
+
+    /// Yes or no, or nothing.
+    pub(super) fn maybe_flag(&mut self, name: &'static str) -> Option<Option<bool>> {
+        match self.optional(name, || Shape::Flag)? {
+            None => Some(None),
+            Some(value) => self.flag_in(name, &value).map(Some),
+        }
+    }
+
+    /// A list of texts that must be there, of a body only.
+    pub(super) fn texts(&mut self, name: &'static str, at_most: usize) -> Option<Vec<String>> {
+        let value = self.required(name, || Shape::Texts(at_most))?;
+        self.texts_in(name, value, at_most)
+    }
+
+    /// A list of texts that may be missing, of a body only.
+    pub(super) fn maybe_texts(&mut self, name: &'static str, at_most: usize) -> Option<Option<Vec<String>>> {
+        match self.optional(name, || Shape::Texts(at_most))? {
+            None => Some(None),
+            Some(value) => self.texts_in(name, value, at_most).map(Some),
+        }
+    }
+
+    /// What stands in a field that must be there.
+    fn required(&mut self, name: &'static str, shape: impl FnOnce() -> Shape) -> Option<Value> {
+        match &mut self.watched {
+            Some(watched) => Some(watch(watched, Field { name, shape: shape(), required: true })),
+            None => {
+                let given = self.given(name)?;
+                self.check(name, given.ok_or(Problem::Required))
+            }
+        }
+    }
+
+    /// What stands in a field that may be missing or null.
+    fn optional(&mut self, name: &'static str, shape: impl FnOnce() -> Shape) -> Option<Option<Value>> {
+        match &mut self.watched {
+            Some(watched) => Some(Some(watch(watched, Field { name, shape: shape(), required: false }))),
+            None => self.given(name),
+        }
+    }
+
+    fn given(&mut self, name: &'static str) -> Option<Option<Value>> {
+        let mut found = self.given.iter_mut().filter(|(given, _)| given == name).map(|(_, value)| value.take());
+        match (found.next(), found.next()) {
+            (_, Some(_)) => {
+                self.refuse(name, Problem::Twice);
+                None
+            }
+            (value, None) => Some(value.filter(|value| !value.is_null())),
+        }
+    }
+
+    fn text_in(&mut self, name: &'static str, value: Value) -> Option<String> {
+        let text = if let Value::String(text) = value { Ok(text) } else { Err(Problem::NotText) };
+        self.check(name, text)
+    }
+
+    fn password_in(&mut self, name: &'static str, value: Value) -> Option<Password> {
+        let text = self.text_in(name, value)?;
+        self.check(name, Password::parse(text).ok_or(Problem::TooLong(Password::LONGEST)))
+    }
+
+    fn count_in(&mut self, name: &'static str, value: &Value, range: &RangeInclusive<u64>) -> Option<u64> {
+        let digits = |text: &&str| text.bytes().all(|c| c.is_ascii_digit());
+        let number = match value {
+            Value::String(text) if self.texts_only => {
+                Some(text.as_str()).filter(digits).and_then(|text| text.parse().ok())
+            }
+            value => value.as_u64(),
+        };
+        let number = number.filter(|number| range.contains(number));
+        self.check(name, number.ok_or(Problem::NotCount(*range.start(), *range.end())))
+    }
+
+    fn flag_in(&mut self, name: &'static str, value: &Value) -> Option<bool> {
+        let flag = match value {
+            Value::String(text) if self.texts_only => text.parse().ok(),
+            value => value.as_bool(),
+        };
+        self.check(name, flag.ok_or(Problem::NotFlag))
+    }
+
+    fn texts_in(&mut self, name: &'static str, value: Value, at_most: usize) -> Option<Vec<String>> {
+        let texts = serde_json::from_value::<Vec<String>>(value).ok().filter(|texts| texts.len() <= at_most);
+        self.check(name, texts.ok_or(Problem::NotTexts(at_most)))
+    }
+
+    fn check<T>(&mut self, name: &'static str, checked: Result<T, Problem>) -> Option<T> {
+        checked.map_err(|problem| self.refuse(name, problem)).ok()
+    }
+}
+
+/// Notes a field, and hands out something that fits.
+fn watch(watched: &mut Vec<Field>, field: Field) -> Value {
+    let sample = field.shape.sample();
+    watched.push(field);
+    sample
 }
 
 impl FromIterator<(String, String)> for Fields {
     fn from_iter<I: IntoIterator<Item = (String, String)>>(pairs: I) -> Self {
         let given = pairs.into_iter().map(|(name, value)| (name, Value::String(value))).collect();
-        Self { given, problems: Problems::new() }
+        Self { given, texts_only: true, ..Self::default() }
     }
 }
 
@@ -192,7 +287,7 @@ impl<'de> Deserialize<'de> for Fields {
                 while let Some(entry) = map.next_entry()? {
                     given.push(entry);
                 }
-                Ok(Fields { given, problems: Problems::new() })
+                Ok(Fields { given, ..Fields::default() })
             }
         }
         deserializer.deserialize_map(Object)
@@ -201,31 +296,4 @@ impl<'de> Deserialize<'de> for Fields {
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-mod tests {
-    use deskpass_core::EmployeeId;
-
-    use super::*;
-
-    struct Pair(#[expect(dead_code, reason = "only whether it parses matters")] EmployeeId);
-    impl Ask for Pair {
-        fn read(fields: &mut Fields) -> Option<Self> {
-            let (id, role) = (fields.id("id", EmployeeId::parse), fields.maybe_text("role"));
-            role?;
-            Some(Self(id?))
-        }
-    }
-
-    fn problems(body: &str) -> Vec<(&'static str, Problem)> {
-        let fields: Fields = serde_json::from_str(body).unwrap();
-        fields.ask::<Pair>().map_or_else(|problems| problems.into_iter().collect(), |_| Vec::new())
-    }
-
-    #[test]
-    fn every_bad_field_is_named() {
-        assert_eq!(problems(r#"{"id":"a","role":null,"else":[1]}"#), []);
-        assert_eq!(problems("{}"), [("id", Problem::Required)]);
-        assert_eq!(problems(r#"{"id":1,"role":2}"#), [("id", Problem::NotText), ("role", Problem::NotText)]);
-        assert_eq!(problems(r#"{"id":"a","id":"b"}"#), [("id", Problem::Twice)]);
-        assert!(matches!(*problems(r#"{"id":"a b"}"#), [("id", Problem::Id(_))]));
-    }
-}
+mod tests;

@@ -76,6 +76,7 @@ pub(super) fn word(failure: &Failure) -> (&'static str, u16) {
             Refusal::NotAMember | Refusal::UnknownEmployee => ("not_a_member", 1003),
             Refusal::NoRole | Refusal::RoleNotHeld(_) | Refusal::RoleTakenAway(_) => ("no_role", 1003),
             Refusal::Disabled => ("disabled", 1003),
+            Refusal::AddressNotAllowed(_) => ("denied", 1017),
             // Nobody who comes back from the platform is told anything else.
             _ => ("internal", 1005),
         },

@@ -130,7 +130,10 @@ pub(super) async fn callback(State(desk): State<Desk>, Guest(visitor): Guest, co
     let wanted = landing::wanted(&desk, Returned::is_phone(query), flow).await;
     let (at, returned) = (desk.clone(), Returned::read(query));
     let arrived = to_the_end(async move {
-        let Returned { code, scan_id } = returned?;
+        let Returned { code, scan_id } = match returned {
+            Ok(returned) => returned,
+            Err(refusal) => return at.auth.turn_away(refusal, &visitor).await,
+        };
         at.auth.come_back(Callback { code: code.unwrap_or_default(), scan_id, flow, visitor }).await
     });
     match arrived.await {

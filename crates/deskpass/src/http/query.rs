@@ -1,7 +1,8 @@
-//! What stands behind the question mark.
+//! What stands in the address: the pieces that the path leaves open, and what is behind the question mark.
 
 use axum::extract::FromRequestParts;
 use hyper::http::request::Parts;
+use percent_encoding::percent_decode_str;
 use url::form_urlencoded;
 
 use super::answer::Window;
@@ -12,11 +13,24 @@ use super::fields::{Ask, Fields};
 #[derive(Debug)]
 pub(super) struct Query<T>(pub(super) T);
 
+/// The pieces that the path leaves open, read and checked by the names that they have in the table.
+#[derive(Debug)]
+pub(super) struct Path<T>(pub(super) T);
+
 impl<T: Ask> FromRequestParts<Window> for Query<T> {
     type Rejection = Failure;
     async fn from_request_parts(parts: &mut Parts, _: &Window) -> Result<Self, Failure> {
         let pairs = form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
         let fields: Fields = pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
         Ok(Self(fields.ask().map_err(BadRequest::Fields)?))
+    }
+}
+
+impl<T: Ask> FromRequestParts<Window> for Path<T> {
+    type Rejection = Failure;
+    async fn from_request_parts(_: &mut Parts, window: &Window) -> Result<Self, Failure> {
+        let decode = |piece: &str| percent_decode_str(piece).decode_utf8_lossy().into_owned();
+        let pieces = window.named.iter().map(|(name, piece)| (name.clone(), decode(piece)));
+        Ok(Self(pieces.collect::<Fields>().ask().map_err(BadRequest::Fields)?))
     }
 }

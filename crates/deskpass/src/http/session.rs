@@ -1,5 +1,7 @@
 //! The life of a session, as clients ask for it.
 
+use std::net::IpAddr;
+
 use axum::extract::State;
 use deskpass_auth::Caller;
 use deskpass_core::Role;
@@ -16,17 +18,20 @@ use crate::Desk;
 #[derive(Debug)]
 pub(super) struct Verify {
     token: String,
+    /// Where its holder is, if whoever asks knows.
+    from: Option<IpAddr>,
 }
 
 impl Ask for Verify {
     fn read(fields: &mut Fields) -> Option<Self> {
-        Some(Self { token: fields.text("token")? })
+        let (token, from) = (fields.text("token"), fields.maybe_address("ip_address"));
+        Some(Self { token: token?, from: from? })
     }
 }
 
 /// Says whether a token is good, and whose it is. One that is not says nothing else, whatever is wrong with it.
 pub(super) async fn verify(State(desk): State<Desk>, Body(ask): Body<Verify>) -> Result<Result<Rendered, No>, Failure> {
-    let caller = desk.auth.verify(&ask.token).await?;
+    let caller = desk.auth.verify(&ask.token, ask.from).await?;
     Ok(caller.map(|Caller(holder)| who::verified(&holder)).ok_or(No("{\"valid\":false}")))
 }
 

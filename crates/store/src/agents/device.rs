@@ -7,7 +7,7 @@ use deskpass_core::{Digest, EmployeeKey, Step, Timestamp};
 use super::guesses::{self, Forget, Trial};
 use super::{Notice, record};
 use crate::database::{Row, Tx};
-use crate::{Store, StoreError};
+use crate::{LogEntry, Store, StoreError};
 
 /// A device that is bound.
 #[derive(Clone)]
@@ -71,6 +71,8 @@ pub struct Binding {
     pub at: Timestamp,
     /// What the agent is told.
     pub notice: Notice,
+    /// The row for the log.
+    pub entry: LogEntry,
 }
 
 impl Device {
@@ -143,7 +145,7 @@ impl Store {
     pub async fn bind_device(&self, binding: Binding) -> Result<bool, StoreError> {
         self.database
             .write(move |tx| {
-                let Binding { employee, sealed, step, proven, recovery_codes, at, notice } = &binding;
+                let Binding { employee, sealed, step, proven, recovery_codes, at, notice, entry } = &binding;
                 let (corp, id) = (employee.corp(), employee.id());
                 if tx.execute(BIND, &args![corp, id, &**sealed, *at, *proven, step.number()])? == 0 {
                     return Ok(false);
@@ -155,6 +157,7 @@ impl Store {
                 }
                 guesses::forget(tx, employee, Forget::Trial(Trial::Otp))?;
                 notice.write(tx)?;
+                entry.write(tx)?;
                 Ok(true)
             })
             .await
@@ -205,7 +208,12 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn unbind_device(&self, key: EmployeeKey, notice: Option<Notice>) -> Result<bool, StoreError> {
+    pub async fn unbind_device(
+        &self,
+        key: EmployeeKey,
+        notice: Option<Notice>,
+        entry: LogEntry,
+    ) -> Result<bool, StoreError> {
         self.database
             .write(move |tx| {
                 let text = "UPDATE agent SET otp_pending = NULL, otp_pending_until = NULL
@@ -217,6 +225,9 @@ impl Store {
                     None => guesses::forget(tx, &key, Forget::Trial(Trial::Otp)).map(drop)?,
                     Some(notice) if was_bound => notice.write(tx)?,
                     Some(_) => {}
+                }
+                if was_bound {
+                    entry.write(tx)?;
                 }
                 Ok(was_bound)
             })

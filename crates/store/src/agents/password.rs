@@ -8,7 +8,7 @@ use super::guesses::{self, Forget};
 use super::{Notice, browser, half};
 use crate::database::{Sql, Tx};
 use crate::sessions::{self, Ended, Which};
-use crate::{Store, StoreError};
+use crate::{LogEntry, Store, StoreError};
 
 /// A password to be set.
 #[derive(Clone)]
@@ -29,6 +29,8 @@ pub struct NewPassword {
     pub deny_until: Timestamp,
     /// What the agent is told.
     pub notice: Notice,
+    /// The row for the log.
+    pub entry: LogEntry,
 }
 
 impl fmt::Debug for NewPassword {
@@ -84,6 +86,7 @@ impl Store {
                 browser::forget(tx, &new.employee, new.keep_browser)?;
                 guesses::forget(tx, &new.employee, Forget::AtPassword)?;
                 new.notice.write(tx)?;
+                new.entry.write(tx)?;
                 Ok(Some(ended))
             })
             .await
@@ -111,6 +114,7 @@ impl Store {
         setup_code: Digest,
         until: Timestamp,
         deny_until: Timestamp,
+        entry: LogEntry,
     ) -> Result<Option<usize>, StoreError> {
         self.database
             .write(move |tx| {
@@ -122,6 +126,7 @@ impl Store {
                 let ended = sessions::end(tx, &key, Which::ByPassword, Ended::Kicked, deny_until)?;
                 half::end_all(tx, &key, Ended::Kicked, deny_until)?;
                 browser::forget(tx, &key, None)?;
+                entry.write(tx)?;
                 Ok(Some(ended))
             })
             .await

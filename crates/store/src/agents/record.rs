@@ -9,7 +9,7 @@ use super::guesses::{self, Forget};
 use super::{Device, PendingDevice, browser, half};
 use crate::database::{Row, Sql, Tx, Value};
 use crate::sessions::{self, Ended, Which};
-use crate::{Store, StoreError};
+use crate::{LogEntry, Store, StoreError};
 
 /// An employee's agent record.
 #[derive(Clone)]
@@ -86,12 +86,22 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails, or there is no such employee.
-    pub async fn add_agent(&self, key: EmployeeKey, role: Role, at: Timestamp) -> Result<bool, StoreError> {
+    pub async fn add_agent(
+        &self,
+        key: EmployeeKey,
+        role: Role,
+        at: Timestamp,
+        entry: Option<LogEntry>,
+    ) -> Result<bool, StoreError> {
         self.database
             .write(move |tx| {
                 let text = "INSERT INTO agent (corp_id, employee_key, role_id, created_at) VALUES ($1, $2, $3, $4)
                     ON CONFLICT DO NOTHING";
-                Ok(tx.execute(text, &args![key.corp(), key.id(), role, at])? == 1)
+                if tx.execute(text, &args![key.corp(), key.id(), role, at])? == 0 {
+                    return Ok(false);
+                }
+                entry.as_ref().map_or(Ok(()), |entry| entry.write(tx))?;
+                Ok(true)
             })
             .await
     }
@@ -133,6 +143,7 @@ impl Store {
         key: EmployeeKey,
         role: Role,
         deny_until: Timestamp,
+        entry: LogEntry,
     ) -> Result<Option<usize>, StoreError> {
         self.database
             .write(move |tx| {
@@ -140,7 +151,9 @@ impl Store {
                 if tx.execute(text, &args![key.corp(), key.id(), role])? == 0 {
                     return Ok(None);
                 }
-                sessions::end(tx, &key, Which::Lent, Ended::Kicked, deny_until).map(Some)
+                let ended = sessions::end(tx, &key, Which::Lent, Ended::Kicked, deny_until)?;
+                entry.write(tx)?;
+                Ok(Some(ended))
             })
             .await
     }
@@ -153,18 +166,19 @@ impl Store {
     pub async fn disable_agent(
         &self,
         key: EmployeeKey,
-        at: Timestamp,
         deny_until: Timestamp,
+        entry: LogEntry,
     ) -> Result<Option<usize>, StoreError> {
         self.database
             .write(move |tx| {
                 let text = "UPDATE agent SET disabled_at = $3 WHERE corp_id = $1 AND employee_key = $2";
-                if tx.execute(text, &args![key.corp(), key.id(), at])? == 0 {
+                if tx.execute(text, &args![key.corp(), key.id(), entry.at])? == 0 {
                     return Ok(None);
                 }
                 let ended = sessions::end(tx, &key, Which::ByPasswordOrLent, Ended::Disabled, deny_until)?;
                 half::end_all(tx, &key, Ended::Disabled, deny_until)?;
                 browser::forget(tx, &key, None)?;
+                entry.write(tx)?;
                 Ok(Some(ended))
             })
             .await
@@ -174,23 +188,33 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn enable_agent(&self, key: EmployeeKey) -> Result<bool, StoreError> {
-        let text = "UPDATE agent SET disabled_at = NULL WHERE corp_id = $1 AND employee_key = $2";
-        self.database.write(move |tx| Ok(tx.execute(text, &args![key.corp(), key.id()])? == 1)).await
+    pub async fn enable_agent(&self, key: EmployeeKey, entry: LogEntry) -> Result<bool, StoreError> {
+        self.database
+            .write(move |tx| {
+                let text = "UPDATE agent SET disabled_at = NULL WHERE corp_id = $1 AND employee_key = $2";
+                if tx.execute(text, &args![key.corp(), key.id()])? == 0 {
+                    return Ok(false);
+                }
+                entry.write(tx)?;
+                Ok(true)
+            })
+            .await
     }
 
     /// Forgets all guesses at what an agent has; whether there were any, `None` when there is no such agent.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn unlock_agent(&self, key: EmployeeKey) -> Result<Option<bool>, StoreError> {
+    pub async fn unlock_agent(&self, key: EmployeeKey, entry: LogEntry) -> Result<Option<bool>, StoreError> {
         self.database
             .write(move |tx| {
                 let text = "SELECT 1 FROM agent WHERE corp_id = $1 AND employee_key = $2";
                 if tx.first(text, &args![key.corp(), key.id()], |row| row.int(0))?.is_none() {
                     return Ok(None);
                 }
-                Ok(Some(guesses::forget(tx, &key, Forget::All)? > 0))
+                let forgot = guesses::forget(tx, &key, Forget::All)? > 0;
+                entry.write(tx)?;
+                Ok(Some(forgot))
             })
             .await
     }

@@ -10,8 +10,8 @@ use deskpass_core::{
     UserAgent, Visitor, Vouched,
 };
 use deskpass_store::{
-    Before, Binding, Birth, ChainKey, Event, Found, Grounds, HalfSession, Location, LogEntry, Mode, NewEmployee, NewPassword,
-    Notice, Postgres, Store, Subject, Trial, UsedStep,
+    Before, Binding, Birth, ChainKey, Event, Found, Grounds, HalfSession, Location, LogEntry, Mode, NewEmployee,
+    NewPassword, Notice, Postgres, Store, Subject, Trial, UsedStep,
 };
 use tempfile::TempDir;
 use tokio_postgres::NoTls;
@@ -69,7 +69,7 @@ impl Desk {
 
     async fn with_agent(self) -> Self {
         self.employ("agent01").await;
-        assert!(self.store().add_agent(agent01(), Role::Agent, at(0)).await.unwrap());
+        assert!(self.store().add_agent(agent01(), Role::Agent, at(0), None).await.unwrap());
         self
     }
 
@@ -87,7 +87,7 @@ impl Desk {
             roles: Roles::NONE.with(Role::User),
             disabled: false,
         };
-        assert!(self.store().add_employee(NewEmployee { person, at: at(0) }).await.unwrap());
+        assert!(self.store().add_employee(NewEmployee { person, at: at(0), entry: None }).await.unwrap());
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -173,6 +173,7 @@ pub(crate) fn password(hash: &str, instead_of: Before, now: Timestamp) -> NewPas
         at: now,
         deny_until: at(DAY),
         notice: notice(&format!("{hash} is set"), Subject::PasswordChanged),
+        entry: entry(),
     }
 }
 
@@ -185,6 +186,7 @@ pub(crate) fn binding(sealed: &str, codes: &[Digest]) -> Binding {
         recovery_codes: codes.to_vec(),
         at: at(50),
         notice: notice(&format!("{sealed} is bound"), Subject::DeviceBound),
+        entry: entry(),
     }
 }
 
@@ -208,25 +210,28 @@ pub(crate) fn birth(name: &str, method: LoginMethod, lent: Option<Role>, grounds
         created_at: at(1_000),
         expires_at: at(8 * HOUR),
     };
+    let entry = LogEntry { at: session.created_at, method: Some(method), ..entry() };
+    let lent_by_record = false;
+    Birth { digest: digest(name), session, lent_by_record, grounds, at_most: None, deny_until: at(DAY), entry }
+}
+
+/// A row for the log, like no other.
+pub(crate) fn entry() -> LogEntry {
+    static ROWS: AtomicUsize = AtomicUsize::new(0);
     let here = [192, 0, 2, 1].into();
-    let visitor = Visitor {
-        address: ClientAddress { logged: here, decided: here, peer: here },
-        user_agent: UserAgent::default(),
-    };
-    let entry = LogEntry {
-        id: name.to_owned(),
-        at: session.created_at,
+    let address = ClientAddress { logged: here, decided: here, peer: here };
+    LogEntry {
+        id: format!("{:032x}", ROWS.fetch_add(1, Ordering::Relaxed)),
+        at: at(0),
         event: Event::SignIn,
         about: agent01(),
         role: Some(Role::User),
-        method: Some(method),
+        method: None,
         source: Some(LoginSource::H5),
-        visitor,
+        visitor: Visitor { address, user_agent: UserAgent::default() },
         actor: None,
         reason: None,
         detail: String::new(),
         key: ChainKey::new(&[7; 32]),
-    };
-    let lent_by_record = false;
-    Birth { digest: digest(name), session, lent_by_record, grounds, at_most: None, deny_until: at(DAY), entry }
+    }
 }

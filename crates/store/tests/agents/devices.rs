@@ -3,7 +3,7 @@
 use deskpass_core::{EmployeeKey, Step};
 use deskpass_store::{Subject, Trial};
 
-use crate::desk::{Desk, agent01, at, binding, digest, notice, on_every_store, used};
+use crate::desk::{Desk, agent01, at, binding, digest, entry, notice, on_every_store, used};
 
 fn step(number: i64) -> Step {
     Step::from_number(number)
@@ -52,8 +52,8 @@ on_every_store! {
         let agent = store.agent(agent01()).await.unwrap().unwrap();
         assert_eq!((agent.recovery_codes, agent.device.unwrap().verified_at), (1, Some(at(70))));
         let told = notice("unbound", Subject::DeviceUnbound);
-        assert!(store.unbind_device(agent01(), Some(told.clone())).await.unwrap());
-        assert!(!store.unbind_device(agent01(), Some(told)).await.unwrap(), "nor is anybody told twice");
+        assert!(store.unbind_device(agent01(), Some(told.clone()), entry()).await.unwrap());
+        assert!(!store.unbind_device(agent01(), Some(told), entry()).await.unwrap(), "nor is anybody told twice");
         assert!(!store.use_recovery_code(agent01(), digest("b"), at(70)).await.unwrap());
         desk.bind("next", &[digest("c")]).await;
         assert!(!store.use_recovery_code(agent01(), digest("b"), at(70)).await.unwrap());
@@ -68,7 +68,7 @@ on_every_store! {
             store.guess(agent01(), Trial::Otp, at(0)).await.unwrap().unwrap();
         }
         assert!(store.begin_device(agent01(), "sealed".to_owned(), at(100)).await.unwrap());
-        assert!(!store.unbind_device(agent01(), None).await.unwrap(), "none was bound");
+        assert!(!store.unbind_device(agent01(), None, entry()).await.unwrap(), "none was bound");
         assert!(!store.bind_device(binding("sealed", &[])).await.unwrap());
         assert_eq!(store.guess(agent01(), Trial::Otp, at(0)).await.unwrap(), Ok(()));
     }
@@ -78,7 +78,7 @@ on_every_store! {
     async fn a_record_that_does_not_count_gets_no_device(desk: &Desk) {
         let store = desk.store();
         assert!(store.begin_device(agent01(), "sealed".to_owned(), at(100)).await.unwrap());
-        store.disable_agent(agent01(), at(0), at(0)).await.unwrap();
+        store.disable_agent(agent01(), at(0), entry()).await.unwrap();
         assert!(!store.begin_device(agent01(), "other".to_owned(), at(100)).await.unwrap());
         assert!(!store.bind_device(binding("sealed", &[])).await.unwrap());
         assert!(!store.begin_device(EmployeeKey::from_parts("ww", "nobody"), "x".to_owned(), at(9)).await.unwrap());

@@ -7,7 +7,7 @@ use deskpass_store::{Subject, Trial};
 use proptest::prelude::*;
 use tokio::task::JoinSet;
 
-use crate::desk::{DAY, Desk, agent01, at, binding, digest, half, notice, on_every_store, used};
+use crate::desk::{DAY, Desk, agent01, at, binding, digest, entry, half, notice, on_every_store, used};
 
 const TRIALS: [Trial; 2] = [Trial::Password, Trial::Otp];
 
@@ -53,12 +53,12 @@ on_every_store! {
         for trial in TRIALS {
             assert!(store.guess(agent01(), trial, at(0)).await.unwrap().is_err(), "{trial:?}");
         }
-        assert_eq!(store.unlock_agent(agent01()).await.unwrap(), Some(true));
-        assert_eq!(store.unlock_agent(agent01()).await.unwrap(), Some(false));
+        assert_eq!(store.unlock_agent(agent01(), entry()).await.unwrap(), Some(true));
+        assert_eq!(store.unlock_agent(agent01(), entry()).await.unwrap(), Some(false));
         for trial in TRIALS {
             assert_eq!(store.guess(agent01(), trial, at(0)).await.unwrap(), Ok(()));
         }
-        assert_eq!(store.unlock_agent(EmployeeKey::from_parts("ww", "nobody")).await.unwrap(), None);
+        assert_eq!(store.unlock_agent(EmployeeKey::from_parts("ww", "nobody"), entry()).await.unwrap(), None);
     }
 }
 
@@ -122,7 +122,7 @@ on_every_store! {
         for id in ["agent02", "agent03"] {
             desk.employ(id).await;
             let key = EmployeeKey::from_parts("ww", id);
-            assert!(store.add_agent(key.clone(), deskpass_core::Role::Agent, at(0)).await.unwrap());
+            assert!(store.add_agent(key.clone(), deskpass_core::Role::Agent, at(0), None).await.unwrap());
         }
         let (shut, locked) = (EmployeeKey::from_parts("ww", "agent02"), EmployeeKey::from_parts("ww", "agent03"));
         for number in 0..5 {

@@ -1,10 +1,12 @@
 //! Of several who come at once, one gets what there is one of; and what is taken away stays away.
 
 use deskpass_core::LoginMethod;
-use deskpass_store::{Before, Beginning, Grounds, HalfFound, Store, Subject, Trial};
+use deskpass_store::{Before, Beginning, Grounds, HalfFound, ShutOut, Store, Subject, Trial};
 use tokio::task::JoinSet;
 
-use crate::desk::{DAY, Desk, agent01, at, binding, birth, digest, half, notice, on_every_store, password, used};
+use crate::desk::{
+    DAY, Desk, agent01, at, binding, birth, digest, entry, half, notice, on_every_store, password, used,
+};
 
 /// How often a race is run.
 const ROUNDS: usize = 15;
@@ -107,7 +109,7 @@ async fn ends_what_begins(desk: &Desk, end: impl AsyncFn(&Store), restore: impl 
 }
 
 async fn reset(store: &Store) {
-    assert!(store.reset_password(agent01(), digest("code"), at(DAY), at(DAY)).await.unwrap().is_some());
+    assert!(store.reset_password(agent01(), digest("code"), at(DAY), at(DAY), entry()).await.unwrap().is_some());
 }
 
 on_every_store! {
@@ -119,10 +121,10 @@ on_every_store! {
 on_every_store! {
     async fn a_disabled_agent_has_nothing_that_begins(desk: &Desk) {
         let disable = async |store: &Store| {
-            assert!(store.disable_agent(agent01(), at(0), at(DAY)).await.unwrap().is_some());
+            assert!(store.disable_agent(agent01(), at(DAY), entry()).await.unwrap().is_some());
         };
         let restore = async |store: &Store| {
-            assert!(store.enable_agent(agent01()).await.unwrap());
+            assert!(store.enable_agent(agent01(), entry()).await.unwrap());
             reset(store).await;
         };
         ends_what_begins(desk, disable, restore).await;
@@ -132,10 +134,10 @@ on_every_store! {
 on_every_store! {
     async fn a_disabled_employee_has_nothing_that_begins(desk: &Desk) {
         let disable = async |store: &Store| {
-            assert!(store.disable(agent01(), at(0), at(DAY)).await.unwrap().is_some());
+            assert!(store.disable(agent01(), true, at(DAY), entry()).await.unwrap() != ShutOut::Unknown);
         };
         let restore = async |store: &Store| {
-            assert!(store.enable(agent01()).await.unwrap());
+            assert!(store.enable(agent01(), entry()).await.unwrap());
             reset(store).await;
         };
         ends_what_begins(desk, disable, restore).await;

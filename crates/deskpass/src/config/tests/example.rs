@@ -1,7 +1,9 @@
 //! The example file says what the table says, and what it says is valid.
 
-use super::super::example;
+use deskpass_core::Matrix;
+
 use super::super::table::KEYS;
+use super::super::{example, matrix_file};
 use super::{ENCRYPTION_KEY, Given};
 
 const CHECKED_IN: &str = include_str!("../../../../../deskpass.example.toml");
@@ -27,9 +29,14 @@ fn the_file_as_it_stands_sets_nothing() {
     assert_eq!(given.resolve().show(), Given::development().resolve().show());
 }
 
+/// The files that the example names and that are read with the settings.
+fn with_its_files(given: Given) -> Given {
+    given.file("/etc/deskpass/matrix.toml", &matrix_file(&Matrix::built_in()))
+}
+
 #[test]
 fn every_key_can_be_uncommented() {
-    let given = Given::default().toml(&uncommented(&example()));
+    let given = with_its_files(Given::default().toml(&uncommented(&example())));
     for key in KEYS {
         let shown = given.shown(key.name);
         assert!(shown.contains("# deskpass.toml:"), "{shown}");
@@ -55,7 +62,7 @@ fn uncommented_and_with_secrets_it_is_productions_default() {
     let secrets = |given: Given| {
         given.variable("DESKPASS_ENCRYPTION_KEY", ENCRYPTION_KEY).variable("DESKPASS_PLATFORM__SECRET", "secret")
     };
-    let written = secrets(Given::default().toml(&uncommented(&example())));
+    let written = with_its_files(secrets(Given::default().toml(&uncommented(&example()))));
     let usual = secrets(Given::default())
         .variable("DESKPASS_PUBLIC_URL", "https://desk.example.com")
         .variable("DESKPASS_PLATFORM__CORP_ID", "ww0123456789abcdef")

@@ -92,6 +92,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("bind.mode", "off"),
     ("bind.networks", "192.0.2.0/24"),
     ("agents.password_fallback", "off"),
+    ("audit.retention", "9d"),
     ("limits.enabled", "false"),
     ("limits.qrcode", "9/min"),
     ("limits.oauth_url", "9/s"),
@@ -133,6 +134,7 @@ fn every_key_is_tried_above_or_elsewhere() {
         "store.url",
         "shared.url",
         "platform.secret",
+        "access.matrix_file",
         "development.enabled",
         "development.allow_remote",
     ];

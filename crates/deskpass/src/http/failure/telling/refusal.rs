@@ -24,24 +24,28 @@ pub(super) fn tell(refusal: &Refusal, by: Telltale<'_>) -> Telling {
     let forbidden = |code, words| say(StatusCode::FORBIDDEN, code, words);
     let conflict = |code, words| say(StatusCode::CONFLICT, code, words);
     match refusal {
-        Refusal::Token(problem) => unauthorized(1001, words::token(*problem)).because(problem.name()),
+        Refusal::Token(problem) => unauthorized(1001, words::token(*problem)).because(refusal.word()),
         Refusal::UnknownEmployee => forbidden(1003, words::UNKNOWN_EMPLOYEE),
-        Refusal::Disabled => forbidden(1003, words::DISABLED).because("disabled"),
-        Refusal::NoRole => forbidden(1003, words::NO_ROLE).because("no_role"),
-        Refusal::RoleNotHeld(role) => forbidden(1003, words::ROLE_NOT_HELD).naming(role).because("role_not_held"),
-        Refusal::RoleTakenAway(role) => forbidden(1003, words::ROLE_TAKEN_AWAY).naming(role).because("role_taken_away"),
-        Refusal::Denied => forbidden(1003, words::DENIED).because("denied"),
-        Refusal::InvalidCode => forbidden(1003, words::INVALID_CODE).because("invalid_code"),
-        Refusal::SomebodyElse => forbidden(1003, words::SOMEBODY_ELSE).because("somebody_else"),
-        Refusal::NotAMember => forbidden(1003, words::NOT_A_MEMBER).because("not_a_member"),
-        Refusal::NotAnAgent => forbidden(1003, words::NOT_AN_AGENT).because("not_an_agent"),
-        Refusal::NotPermitted => forbidden(1003, words::NOT_PERMITTED).because("role_needed"),
-        Refusal::PasswordOff => forbidden(1003, words::PASSWORD_OFF).because("password_off"),
-        Refusal::PlatformWorks => forbidden(1003, words::PLATFORM_WORKS).because("platform_works"),
-        Refusal::NotProven => forbidden(1003, words::NOT_PROVEN).because("not_proven"),
-        Refusal::SetupCodeWrong => forbidden(1003, words::SETUP_CODE).because("setup_code"),
+        Refusal::Disabled => forbidden(1003, words::DISABLED).because(refusal.word()),
+        Refusal::NoRole => forbidden(1003, words::NO_ROLE).because(refusal.word()),
+        Refusal::RoleNotHeld(role) => forbidden(1003, words::ROLE_NOT_HELD).naming(role).because(refusal.word()),
+        Refusal::RoleTakenAway(role) => forbidden(1003, words::ROLE_TAKEN_AWAY).naming(role).because(refusal.word()),
+        Refusal::Denied => forbidden(1003, words::DENIED).because(refusal.word()),
+        Refusal::InvalidCode => forbidden(1003, words::INVALID_CODE).because(refusal.word()),
+        Refusal::SomebodyElse => forbidden(1003, words::SOMEBODY_ELSE).because(refusal.word()),
+        Refusal::NotAMember => forbidden(1003, words::NOT_A_MEMBER).because(refusal.word()),
+        Refusal::NotAnAgent => forbidden(1003, words::NOT_AN_AGENT).because(refusal.word()),
+        Refusal::NotPermitted => forbidden(1003, words::NOT_PERMITTED).because(refusal.word()),
+        Refusal::PasswordOff => forbidden(1003, words::PASSWORD_OFF).because(refusal.word()),
+        Refusal::PlatformWorks => forbidden(1003, words::PLATFORM_WORKS).because(refusal.word()),
+        Refusal::NotProven => forbidden(1003, words::NOT_PROVEN).because(refusal.word()),
+        Refusal::SetupCodeWrong => forbidden(1003, words::SETUP_CODE).because(refusal.word()),
         Refusal::NoSuchRole(role) => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_ROLE).naming(role),
         Refusal::NoSuchAgent => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_AGENT),
+        Refusal::NoSuchEmployee => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_EMPLOYEE),
+        Refusal::NoSuchSession => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_SESSION),
+        Refusal::NoSuchKey => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_KEY),
+        Refusal::NoSuchLink => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_LINK),
         Refusal::Busy => say(StatusCode::TOO_MANY_REQUESTS, 1006, words::BUSY).after(1),
         Refusal::OtpNeeded => {
             forbidden(1007, words::OTP_NEEDED).with(WWW_AUTHENTICATE, HeaderValue::from_static(CHALLENGE))
@@ -56,8 +60,14 @@ pub(super) fn tell(refusal: &Refusal, by: Telltale<'_>) -> Telling {
         Refusal::SamePassword => weak(words::SAME_PASSWORD, by),
         Refusal::OldPasswordNeeded => say(StatusCode::BAD_REQUEST, 1015, words::OLD_PASSWORD_NEEDED),
         Refusal::OldPasswordWrong => forbidden(1016, words::OLD_PASSWORD_WRONG),
-        Refusal::Over => conflict(1019, words::OVER).because("over"),
-        Refusal::DeviceSetupOver => conflict(1019, words::SETUP_OVER).because("setup_over"),
+        Refusal::AddressNotAllowed(role) => {
+            forbidden(1017, words::ADDRESS_NOT_ALLOWED).naming(role).because(refusal.word())
+        }
+        Refusal::LastAdmin => conflict(1019, words::LAST_ADMIN).because(refusal.word()),
+        Refusal::WouldShutYouOut(role) => conflict(1019, words::SHUTS_YOU_OUT).naming(role).because(refusal.word()),
+        Refusal::Cancelled => conflict(1019, words::OVER).because(refusal.word()),
+        Refusal::Over => conflict(1019, words::OVER).because(refusal.word()),
+        Refusal::DeviceSetupOver => conflict(1019, words::SETUP_OVER).because(refusal.word()),
         Refusal::Exists => conflict(1019, words::EXISTS),
     }
 }

@@ -32,8 +32,24 @@ pub(super) const EXISTS: Words = ["exists already", "已存在"];
 pub(super) const NOT_AN_AGENT: Words =
     ["this is for agents; ask an administrator to make you one", "仅限坐席使用，请联系管理员开通"];
 pub(super) const NO_SUCH_AGENT: Words = ["there is no such agent; check the employee id", "没有该坐席，请核对员工编号"];
-pub(super) const NOT_PERMITTED: Words =
-    ["this needs the active role admin; switch to it", "此操作需要当前角色为 admin，请先切换角色"];
+pub(super) const NOT_PERMITTED: Words = [
+    "your active role does not allow this; switch to one that does, such as admin",
+    "当前角色无权执行此操作，请先切换到有权限的角色（如 admin）",
+];
+pub(super) const ADDRESS_NOT_ALLOWED: Words = [
+    "your address is not on the allow-list of the role; come from a listed network, or switch to another role:",
+    "您的地址不在该角色的白名单内，请使用允许的网络或切换角色：",
+];
+pub(super) const NO_SUCH_EMPLOYEE: Words = ["there is no such employee; check the id", "没有该员工，请核对编号"];
+pub(super) const NO_SUCH_SESSION: Words = ["there is no such session; it may have ended", "没有该会话，可能已结束"];
+pub(super) const NO_SUCH_KEY: Words = ["there is no such service key; check the id", "没有该服务密钥，请核对编号"];
+pub(super) const NO_SUCH_LINK: Words = ["there is no such link", "没有该关联"];
+pub(super) const LAST_ADMIN: Words =
+    ["this is the last administrator; make somebody else one first", "这是最后一名管理员，请先指定其他管理员"];
+pub(super) const SHUTS_YOU_OUT: Words = [
+    "with this list your own address could not act in the role any more; add your network:",
+    "该白名单会使您当前的地址无法使用此角色，请加入您的网络：",
+];
 pub(super) const BUSY: Words = [
     "too many passwords are being checked at this moment; try again in 1 second",
     "当前密码校验请求过多，请在 1 秒后重试",

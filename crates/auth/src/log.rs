@@ -1,0 +1,96 @@
+//! What goes into the log: who did what, and who was turned away, and why.
+
+use deskpass_core::{EmployeeKey, LoginMethod, LoginSource, NoEntropy, Session, Timestamp, Visitor};
+use deskpass_store::{Event, LogEntry};
+
+use crate::{Auth, Error, Refusal};
+
+/// Somebody who wants something, as far as that is known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attempt<'a> {
+    /// What it is called when they do not get it.
+    pub(crate) refused: Event,
+    /// Who they are, or say they are.
+    pub(crate) who: Option<&'a EmployeeKey>,
+    pub(crate) method: Option<LoginMethod>,
+    pub(crate) source: Option<LoginSource>,
+    pub(crate) visitor: &'a Visitor,
+}
+
+impl<'a> Attempt<'a> {
+    /// Somebody who wants in.
+    pub(crate) fn to_sign_in(who: Option<&'a EmployeeKey>, method: LoginMethod, visitor: &'a Visitor) -> Self {
+        Self { refused: Event::SignInRefused, who, method: Some(method), source: None, visitor }
+    }
+
+    /// Somebody who is signed in.
+    pub(crate) fn within(session: &'a Session, refused: Event, visitor: &'a Visitor) -> Self {
+        let Session { employee, method, source, .. } = session;
+        Self { refused, who: Some(employee), method: Some(*method), source: Some(*source), visitor }
+    }
+}
+
+impl Auth {
+    /// The name of a record that is kept in the order of time.
+    pub(crate) fn record_id(&self, at: Timestamp) -> Result<String, NoEntropy> {
+        Ok(format!("{:012x}{:020x}", at.millis(), u128::from_be_bytes(self.entropy.bytes()?) >> 48))
+    }
+
+    /// The row of something that happened in a session.
+    pub(crate) fn entry(
+        &self,
+        event: Event,
+        session: &Session,
+        at: Timestamp,
+        visitor: &Visitor,
+    ) -> Result<LogEntry, NoEntropy> {
+        Ok(LogEntry {
+            role: Some(session.current_role),
+            method: Some(session.method),
+            source: Some(session.source),
+            ..self.plain_entry(event, &session.employee, at, visitor)?
+        })
+    }
+
+    /// The row of something that happened to somebody.
+    pub(crate) fn plain_entry(
+        &self,
+        event: Event,
+        about: &EmployeeKey,
+        at: Timestamp,
+        visitor: &Visitor,
+    ) -> Result<LogEntry, NoEntropy> {
+        Ok(LogEntry {
+            id: self.record_id(at)?,
+            at,
+            event,
+            about: about.clone(),
+            role: None,
+            method: None,
+            source: None,
+            visitor: visitor.clone(),
+            actor: None,
+            reason: None,
+            detail: String::new(),
+            key: self.chain.clone(),
+        })
+    }
+
+    /// Writes down that somebody was turned away, should they have been. A refusal that cannot be written down is none: the
+    /// answer is then that something broke.
+    pub(crate) async fn recorded<T>(&self, attempt: Attempt<'_>, outcome: Result<T, Error>) -> Result<T, Error> {
+        if let Err(Error::Refused(refusal)) = &outcome {
+            self.record_refusal(attempt, refusal).await?;
+        }
+        outcome
+    }
+
+    pub(crate) async fn record_refusal(&self, attempt: Attempt<'_>, refusal: &Refusal) -> Result<(), Error> {
+        let Some(reason) = refusal.recorded_as() else { return Ok(()) };
+        let nobody = EmployeeKey::from_parts(self.policy.home.as_str(), "");
+        let Attempt { refused, who, method, source, visitor } = attempt;
+        let plain = self.plain_entry(refused, who.unwrap_or(&nobody), self.clock.now(), visitor)?;
+        let entry = LogEntry { method, source, reason: Some(reason), detail: refusal.detail(), ..plain };
+        Ok(self.store.record(entry).await?)
+    }
+}

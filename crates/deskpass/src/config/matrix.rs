@@ -1,0 +1,194 @@
+//! The file that replaces the access matrix, and the matrix written as such a file.
+//!
+//! It names every cell: what is left out by accident must not become a permission, nor quietly take one away.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use deskpass_core::{Matrix, Operation, Resource, Role, Scope};
+use toml::de::{DeTable, DeValue};
+
+use super::file::Document;
+use super::nearest::nearest_word;
+use super::origin::Origin;
+use super::problem::Problem;
+use super::raw::quoted;
+use super::resolved::Resolved;
+use super::sources::Sources;
+
+/// The setting that names the file.
+const KEY: &str = "access.matrix_file";
+
+/// How a cell says that nothing is granted.
+const NOTHING: &str = "none";
+
+/// Where to look when a file is not TOML at all, or lacks something.
+const MEND: &str = "`deskpass config matrix` prints one to start from";
+
+/// Written above every matrix that is printed.
+const HEAD: &str = "\
+# Who may do what at the desk. A cell is the widest scope that a role has:
+# \"own\", \"department\", \"all\", or \"none\". Every cell must be there.
+# access.matrix_file in the settings names the file; it is read at start.
+";
+
+/// The matrix that the settings come to: that of the file they name, else the built-in one.
+pub(super) fn in_force(resolved: &Resolved, sources: &Sources<'_>) -> Result<Matrix, Vec<Problem>> {
+    let (Some(path), Some(entry)) = (resolved.get::<PathBuf>(KEY), resolved.entry(KEY)) else {
+        return Ok(Matrix::built_in());
+    };
+    match (sources.read)(&path) {
+        Ok(text) => parse(&path, &text),
+        Err(error) => {
+            let what = format!("{} cannot be read: {error}", path.display());
+            let problem = Problem::of(KEY, what, "see that it is there and readable, or leave the setting out");
+            Err(vec![problem.at(&entry.origin)])
+        }
+    }
+}
+
+/// Reads such a file whole, or tells everything that is wrong with it.
+fn parse(path: &Path, text: &str) -> Result<Matrix, Vec<Problem>> {
+    let document = Document { path, text };
+    let (table, errors) = DeTable::parse_recoverable(text);
+    if !errors.is_empty() {
+        return Err(errors.iter().map(|error| document.broken(error, MEND)).collect());
+    }
+    let mut reading = Reading { document, cells: BTreeMap::new(), problems: Vec::new() };
+    reading.roles(table.get_ref());
+    let Reading { cells, problems, .. } = reading;
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    Ok(Matrix::from_cells(|role, resource, operation| {
+        *cells.get(&(role.name(), resource.name(), operation.name())).unwrap_or(&None)
+    }))
+}
+
+/// A closed set of names, and what one of them is.
+struct Names<const N: usize> {
+    what: &'static str,
+    known: [&'static str; N],
+}
+
+/// A file that is being read.
+struct Reading<'a> {
+    document: Document<'a>,
+    cells: BTreeMap<(&'static str, &'static str, &'static str), Option<Scope>>,
+    problems: Vec<Problem>,
+}
+
+/// A name that is known, with what the file says under it.
+struct Found<'t> {
+    name: &'static str,
+    /// The name with those above it.
+    full: String,
+    origin: Origin,
+    value: &'t DeValue<'t>,
+}
+
+impl Reading<'_> {
+    fn roles(&mut self, table: &DeTable<'_>) {
+        let names = Names { what: "role", known: Role::ALL.map(Role::name) };
+        let start = self.document.origin(0..0);
+        for role in self.names("", &start, table, &names) {
+            self.resources(&role);
+        }
+    }
+
+    fn resources(&mut self, role: &Found<'_>) {
+        let names = Names { what: "resource", known: Resource::ALL.map(Resource::name) };
+        let Some(table) = self.table(role, &names) else { return };
+        for resource in self.names(&role.full, &role.origin, table, &names) {
+            self.operations(role.name, &resource);
+        }
+    }
+
+    fn operations(&mut self, role: &'static str, resource: &Found<'_>) {
+        let names = Names { what: "operation", known: Operation::ALL.map(Operation::name) };
+        let Some(table) = self.table(resource, &names) else { return };
+        for operation in self.names(&resource.full, &resource.origin, table, &names) {
+            let cell = self.cell(&operation);
+            self.cells.insert((role, resource.name, operation.name), cell);
+        }
+    }
+
+    /// The widest scope that a cell grants; nothing, too, when that cannot be read, which is noted.
+    fn cell(&mut self, operation: &Found<'_>) -> Option<Scope> {
+        let words = Scope::ALL.map(Scope::name).into_iter().chain([NOTHING]);
+        let expected = format!("expected one of {}", words.clone().map(quoted).collect::<Vec<_>>().join(", "));
+        let DeValue::String(word) = operation.value else {
+            self.refuse(operation, "this is not a scope".to_owned(), expected);
+            return None;
+        };
+        let scope = Scope::from_name(word);
+        if scope.is_none() && word != NOTHING {
+            let near = nearest_word(word, words).unwrap_or(NOTHING);
+            let what = format!("there is no scope {}", quoted(word));
+            self.refuse(operation, what, format!("the nearest known one is {near}"));
+        }
+        scope
+    }
+
+    fn table<'t, const N: usize>(&mut self, above: &Found<'t>, names: &Names<N>) -> Option<&'t DeTable<'t>> {
+        if let DeValue::Table(table) = above.value {
+            return Some(table);
+        }
+        let expected = format!("expected a table with every {}: {}", names.what, names.known.join(", "));
+        self.refuse(above, "this is not a table".to_owned(), expected);
+        None
+    }
+
+    /// What the file says under each known name; what is unknown and what is missing is noted.
+    fn names<'t, const N: usize>(
+        &mut self,
+        above: &str,
+        origin: &Origin,
+        table: &'t DeTable<'t>,
+        names: &Names<N>,
+    ) -> Vec<Found<'t>> {
+        let full = |name: &str| if above.is_empty() { name.to_owned() } else { format!("{above}.{name}") };
+        let mut found = Vec::new();
+        for (written, value) in table {
+            let (given, origin) = (written.get_ref(), self.document.origin(written.span()));
+            match names.known.into_iter().find(|name| name == given) {
+                Some(name) => found.push(Found { name, full: full(name), origin, value: value.get_ref() }),
+                None => self.problems.push(unknown(&full(given), given, names).at(&origin)),
+            }
+        }
+        for missing in names.known.into_iter().filter(|name| !found.iter().any(|found| found.name == *name)) {
+            let what = format!("this {} is missing, and a matrix names every one", names.what);
+            self.problems.push(Problem::of(full(missing), what, MEND).at(origin));
+        }
+        found
+    }
+
+    fn refuse(&mut self, found: &Found<'_>, what: String, mend: String) {
+        self.problems.push(Problem::of(found.full.clone(), what, mend).at(&found.origin));
+    }
+}
+
+fn unknown<const N: usize>(full: &str, given: &str, names: &Names<N>) -> Problem {
+    let near = nearest_word(given, names.known).unwrap_or_default();
+    let (what, mend) = (format!("there is no such {}", names.what), format!("the nearest known one is {near}"));
+    Problem::of(full.escape_debug().to_string(), what, mend)
+}
+
+/// The matrix as a file that reads back as the same one.
+#[must_use]
+pub fn matrix_file(matrix: &Matrix) -> String {
+    let mut file = HEAD.to_owned();
+    for role in Role::ALL {
+        let lines = Resource::ALL.map(|resource| {
+            let cells = Operation::ALL.map(|operation| {
+                let granted = matrix.granted(role, resource, operation).map_or(NOTHING, Scope::name);
+                format!("{} = \"{granted}\"", operation.name())
+            });
+            format!("{} = {{ {} }}\n", resource.name(), cells.join(", "))
+        });
+        // Writing to a string cannot fail.
+        let _ = write!(file, "\n[{role}]\n{}", lines.concat());
+    }
+    file
+}

@@ -1,0 +1,63 @@
+//! What can be wrong with a field, in words.
+
+use deskpass_core::InvalidId;
+
+use crate::config::Language;
+
+/// What is wrong with a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::http) enum Problem {
+    Required,
+    NotText,
+    Twice,
+    Id(InvalidId),
+    NotOneOf(&'static [&'static str]),
+    Redirect,
+    NotWeb,
+    NoAgentId,
+    TooLong(usize),
+    CodeOrPassword,
+    NotCount(u64, u64),
+    NotFlag,
+    NotTexts(usize),
+    /// What the text must be, in English and Chinese.
+    Form([&'static str; 2]),
+}
+
+impl Problem {
+    pub(in crate::http) fn text(self, language: Language) -> String {
+        match (self, language) {
+            (Self::Required, Language::En) => "is required".into(),
+            (Self::Required, Language::Zh) => "必填".into(),
+            (Self::NotText, Language::En) => "must be a string".into(),
+            (Self::NotText, Language::Zh) => "必须是字符串".into(),
+            (Self::Twice, Language::En) => "must not be given twice".into(),
+            (Self::Twice, Language::Zh) => "不能重复".into(),
+            (Self::NotOneOf(words), Language::En) => format!("must be one of {}", words.join(", ")),
+            (Self::NotOneOf(words), Language::Zh) => format!("必须是以下之一：{}", words.join("、")),
+            (Self::Redirect, Language::En) => {
+                "must be a page under /h5/, /itagent/ or /itadmin/ of this service or of a listed origin".into()
+            }
+            (Self::Redirect, Language::Zh) => {
+                "必须是本服务或已登记来源下 /h5/、/itagent/ 或 /itadmin/ 的页面地址".into()
+            }
+            (Self::NotWeb, Language::En) => "must be an http or https address".into(),
+            (Self::NotWeb, Language::Zh) => "必须是 http 或 https 地址".into(),
+            (Self::NoAgentId, Language::En) => "web needs platform.agent_id in the settings".into(),
+            (Self::NoAgentId, Language::Zh) => "web 模式需要在配置中设置 platform.agent_id".into(),
+            (Self::TooLong(most), Language::En) => format!("must be at most {most} bytes"),
+            (Self::TooLong(most), Language::Zh) => format!("不得超过 {most} 字节"),
+            (Self::CodeOrPassword, Language::En) => "is required where no code of the platform is sent".into(),
+            (Self::CodeOrPassword, Language::Zh) => "未提供平台授权码（code）时必填".into(),
+            (Self::NotCount(least, most), Language::En) => format!("must be a whole number from {least} to {most}"),
+            (Self::NotCount(least, most), Language::Zh) => format!("必须是 {least} 到 {most} 的整数"),
+            (Self::NotFlag, Language::En) => "must be true or false".into(),
+            (Self::NotFlag, Language::Zh) => "必须是 true 或 false".into(),
+            (Self::NotTexts(most), Language::En) => format!("must be a list of at most {most} strings"),
+            (Self::NotTexts(most), Language::Zh) => format!("必须是最多 {most} 个字符串的列表"),
+            (Self::Form(rule), language) => language.of(rule).into(),
+            (Self::Id(rule), Language::En) => rule.to_string(),
+            (Self::Id(rule), Language::Zh) => format!("格式不正确：{rule}"),
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The log as it is read: newest first, a page at a time, along one index.
+
+use deskpass_core::{EmployeeKey, LoginMethod, Role, Timestamp};
+
+use super::Event;
+use crate::database::{Row, Sql, Value};
+use crate::{Store, StoreError};
+
+/// How many entries of an index are looked at for a page. Whoever looks for something rare goes on from there.
+const LOOK: usize = 20_000;
+
+/// How many at once: few, when a page needs few. Written into the statement, since a database that plans for any number would
+/// rather sort everything.
+const STEPS: [usize; 2] = [64, 512];
+
+/// A row as it is read. Words as they stand in the table: one of a later version must not spoil a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogRow {
+    /// Sixteen bytes that begin with the time, in hexadecimal.
+    pub id: String,
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub event: String,
+    /// Whom it is about; without an identifier, nobody who is known.
+    pub about: EmployeeKey,
+    /// The role that was active afterwards, or last.
+    pub role: Option<Role>,
+    /// How they had signed in, or tried to; else empty.
+    pub method: String,
+    /// Which client they had signed in to; else empty.
+    pub source: String,
+    /// From where.
+    pub ip_address: String,
+    /// The other end of the connection.
+    pub peer_address: String,
+    /// With which program.
+    pub user_agent: String,
+    /// Who did it, where somebody did it to somebody else.
+    pub actor: Option<EmployeeKey>,
+    /// Why not, in a word, where it was refused.
+    pub reason: Option<String>,
+    /// What exactly.
+    pub detail: String,
+}
+
+/// Which rows are wanted: those of one corporation that fit everything that is given.
+#[derive(Clone, Debug, Default)]
+pub struct LogFilter {
+    /// The corporation that it happened in.
+    pub corp: String,
+    /// About people who are of this department.
+    pub department: Option<String>,
+    /// About this person, by their canonical identifier.
+    pub employee: Option<String>,
+    /// What happened.
+    pub event: Option<Event>,
+    /// From this address, as it is written in the log.
+    pub ip_address: Option<String>,
+    /// Refused for this reason.
+    pub reason: Option<String>,
+    /// Signed in like this.
+    pub method: Option<LoginMethod>,
+    /// Not before this moment.
+    pub from: Option<Timestamp>,
+    /// Before this moment.
+    pub to: Option<Timestamp>,
+}
+
+/// A page of the log.
+#[derive(Clone, Debug, Default)]
+pub struct LogPage {
+    /// Newest first.
+    pub rows: Vec<LogRow>,
+    /// What to go on before. It is there with few rows, or none, when the look was cut short.
+    pub next: Option<String>,
+}
+
+/// The index that a page is read along.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Employee,
+    Address,
+    Event,
+    Corp,
+}
+
+impl Way {
+    const ALL: [Self; 4] = [Self::Employee, Self::Address, Self::Event, Self::Corp];
+
+    /// The one with the fewest entries to look at.
+    fn of(filter: &LogFilter) -> (Self, Option<&str>) {
+        match (&filter.employee, &filter.ip_address, filter.event) {
+            (Some(employee), _, _) => (Self::Employee, Some(employee)),
+            (None, Some(address), _) => (Self::Address, Some(address)),
+            (None, None, Some(event)) => (Self::Event, Some(event.name())),
+            (None, None, None) => (Self::Corp, None),
+        }
+    }
+
+    const fn column(self) -> Option<&'static str> {
+        match self {
+            Self::Employee => Some("employee_key"),
+            Self::Address => Some("ip_address"),
+            Self::Event => Some("event"),
+            Self::Corp => None,
+        }
+    }
+
+    /// The statement for the next `step` entries. All columns of the index are compared and ordered by: then no other index will
+    /// do, whatever a database believes about how often a value occurs.
+    fn text(self, step: usize, department: bool) -> String {
+        let columns: Vec<_> = ["corp_id"].into_iter().chain(self.column()).chain(["id"]).collect();
+        let (own, asked) = (columns.join(", "), if columns.len() == 3 { "$1, $4" } else { "$1" });
+        let department = if department { DEPARTMENT } else { "NULL" };
+        format!(
+            "SELECT id, at, event, corp_id, employee_key, role_id, login_method, login_source, ip_address, peer_address,
+             user_agent, actor_corp_id, actor_key, reason, detail, {department} FROM login_log l
+             WHERE ({own}) < ({asked}, $2) AND ({own}) >= ({asked}, $3) ORDER BY {} DESC LIMIT {step}",
+            columns.join(" DESC, ")
+        )
+    }
+}
+
+const DEPARTMENT: &str =
+    "(SELECT department FROM employee e WHERE e.corp_id = l.corp_id AND e.employee_key = l.employee_key)";
+
+impl Store {
+    /// The newest `limit` rows that fit, before the row with the identifier `before`. It walks one index and looks at no more than
+    /// 20 000 entries of it.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn log_page(&self, filter: LogFilter, before: Option<String>, limit: i64) -> Result<LogPage, StoreError> {
+        let limit = usize::try_from(limit).unwrap_or(0);
+        self.database.read(move |sql| walk(sql, &filter, before.clone(), limit)).await
+    }
+
+    /// How the database would go about the queries behind [`Self::log_page`], each with its name.
+    ///
+    /// # Errors
+    /// When the store fails.
+    #[doc(hidden)]
+    pub async fn log_page_plans(&self) -> Result<Vec<(String, String)>, StoreError> {
+        self.database.read(plans).await
+    }
+}
+
+fn walk(sql: &Sql<'_>, filter: &LogFilter, before: Option<String>, limit: usize) -> Result<LogPage, StoreError> {
+    let (way, value) = Way::of(filter);
+    let (from, to) = (filter.from.map_or_else(String::new, edge), filter.to.map_or_else(|| END.to_owned(), edge));
+    let mut before = before.into_iter().chain([to]).min().unwrap_or_default();
+    let (mut page, mut looked) = (LogPage::default(), 0);
+    while looked < LOOK {
+        let [few, many] = STEPS;
+        let step = if looked == 0 && limit < few { few } else { many };
+        let values = values(&filter.corp, &before, &from, value);
+        let entries = sql.rows(&way.text(step, filter.department.is_some()), &values, |row| entry(row, filter))?;
+        looked += entries.len();
+        let ended = entries.len() < step;
+        for (id, row) in entries {
+            if row.is_some() && page.rows.len() == limit {
+                page.next = Some(before);
+                return Ok(page);
+            }
+            page.rows.extend(row);
+            before = id;
+        }
+        if ended {
+            return Ok(page);
+        }
+    }
+    page.next = Some(before);
+    Ok(page)
+}
+
+/// What the statements take; the value that they look along comes last, where there is one.
+fn values<'a>(corp: &'a str, before: &'a str, from: &'a str, value: Option<&'a str>) -> Vec<Value<'a>> {
+    [corp, before, from].into_iter().chain(value).map(Value::from).collect()
+}
+
+/// The identifier of an entry, and its row when it fits.
+fn entry(row: &Row<'_>, filter: &LogFilter) -> Result<(String, Option<LogRow>), StoreError> {
+    let department = filter.department.is_none() || row.maybe_text(15)? == filter.department;
+    let row = read(row)?;
+    Ok((row.id.clone(), Some(row).filter(|row| department && filter.fits(row))))
+}
+
+fn read(row: &Row<'_>) -> Result<LogRow, StoreError> {
+    let (actor_corp, actor) = (row.maybe_text(11)?, row.maybe_text(12)?);
+    Ok(LogRow {
+        id: row.text(0)?,
+        at: row.moment(1)?,
+        event: row.text(2)?,
+        about: EmployeeKey::from_parts(&row.text(3)?, &row.text(4)?),
+        role: Role::from_id(row.int(5)?),
+        method: row.text(6)?,
+        source: row.text(7)?,
+        ip_address: row.text(8)?,
+        peer_address: row.text(9)?,
+        user_agent: row.text(10)?,
+        actor: actor_corp.zip(actor).map(|(corp, id)| EmployeeKey::from_parts(&corp, &id)),
+        reason: row.maybe_text(13)?,
+        // Rows from before there was one have none.
+        detail: row.maybe_text(14)?.unwrap_or_default(),
+    })
+}
+
+impl LogFilter {
+    /// Whether a row of this corporation and between these moments fits in everything that it says of itself.
+    fn fits(&self, row: &LogRow) -> bool {
+        self.employee.as_deref().is_none_or(|employee| row.about.id() == employee)
+            && self.event.is_none_or(|event| row.event == event.name())
+            && self.ip_address.as_ref().is_none_or(|address| row.ip_address == *address)
+            && (self.reason.is_none() || row.reason == self.reason)
+            && self.method.is_none_or(|method| row.method == method.name())
+    }
+}
+
+/// What comes after every identifier.
+const END: &str = "g";
+
+/// What comes before the identifiers of everything from a moment on.
+fn edge(moment: Timestamp) -> String {
+    // As many digits as identifiers have, so that texts are in the order of numbers.
+    format!("{:012x}", moment.millis().clamp(0, 0xffff_ffff_ffff))
+}
+
+fn plans(sql: &Sql<'_>) -> Result<Vec<(String, String)>, StoreError> {
+    let (explain, column) = match sql {
+        Sql::Sqlite(_) => ("EXPLAIN QUERY PLAN", 3),
+        Sql::Postgres(_) => ("EXPLAIN", 0),
+    };
+    let mut plans = Vec::new();
+    for (way, department) in Way::ALL.into_iter().flat_map(|way| [(way, false), (way, true)]) {
+        let text = format!("{explain} {}", way.text(STEPS[1], department));
+        let values = values("ww", END, "", way.column());
+        plans.push((format!("log along {way:?}"), sql.rows(&text, &values, |row| row.text(column))?.join("\n")));
+    }
+    Ok(plans)
+}
