@@ -42,11 +42,6 @@ impl Sorted {
             Self::Birth => "b",
         }
     }
-
-    /// Whether what comes first is a number.
-    const fn begins_with_number(self) -> bool {
-        matches!(self, Self::Login | Self::Birth)
-    }
 }
 
 impl Cursor {
@@ -62,10 +57,14 @@ impl Cursor {
         let json = URL_SAFE_NO_PAD.decode(text).map_err(|_| BadCursor)?;
         let (letter, first, second): (String, String, String) = serde_json::from_slice(&json).map_err(|_| BadCursor)?;
         let said = Sorted::ALL.into_iter().find(|order| order.letter() == letter);
-        let is_number = first.parse::<i64>().is_ok();
+        let fits = match order {
+            Sorted::Login | Sorted::Birth => first.parse::<i64>().is_ok(),
+            Sorted::Term => first.bytes().all(|c| c.is_ascii_hexdigit()),
+            Sorted::Id | Sorted::Name => true,
+        };
         // A database of ours may not take such a text.
         let is_odd = first.contains('\0') || second.contains('\0');
-        if said != Some(order) || (order.begins_with_number() && !is_number) || is_odd {
+        if said != Some(order) || !fits || is_odd {
             return Err(BadCursor);
         }
         Ok(Self { order, parts: (first, second) })
