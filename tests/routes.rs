@@ -16,7 +16,7 @@ on_every_store! {
         for route in routes() {
             let answer = client.send(&ask(&route, &[])).await;
             match route.who {
-                Who::Entrant | Who::Holder | Who::Caller | Who::HighRisk => {
+                Who::Entrant | Who::Holder | Who::Caller | Who::Reader | Who::Admin | Who::HighRisk | Who::Service => {
                     assert_eq!(answer.refused(401, 1001).reason(), "missing");
                 }
                 Who::Anyone | Who::Developer | Who::Operator => assert_ne!(answer.status, 401, "{route:?}"),
@@ -25,7 +25,7 @@ on_every_store! {
     }
 
     async fn with_the_active_role_taken_away_only_holders_routes_answer() {
-        let with_token = |route: &Route| matches!(route.who, Who::Entrant | Who::Holder | Who::Caller | Who::HighRisk);
+        let with_token = |route: &Route| matches!(route.who, Who::Entrant | Who::Holder | Who::Caller | Who::Reader | Who::Admin | Who::HighRisk);
         for route in routes().into_iter().filter(with_token) {
             let desk = TestDesk::start().await;
             let mut client = desk.client().await;
@@ -33,7 +33,7 @@ on_every_store! {
             desk.auth().operator().revoke(desk.key("agent01"), "agent").await.unwrap();
             let answer = client.send(&ask(&route, &[("authorization", &bearer)])).await;
             let suspended = answer.code() == 1003 && answer.reason() == "role_taken_away";
-            let callers = matches!(route.who, Who::Caller | Who::HighRisk);
+            let callers = matches!(route.who, Who::Caller | Who::Reader | Who::Admin | Who::HighRisk);
             assert_eq!(suspended, callers, "{route:?} {answer:?}");
         }
     }
@@ -48,9 +48,10 @@ on_every_store! {
             let answer = client.send(&ask(&route, &[("authorization", &format!("Bearer {half}"))])).await;
             match route.who {
                 Who::Entrant => assert_ne!(answer.code(), 1001, "{route:?} {answer:?}"),
-                Who::Holder | Who::Caller | Who::HighRisk => {
+                Who::Holder | Who::Caller | Who::Reader | Who::Admin | Who::HighRisk => {
                     assert_eq!(answer.refused(401, 1001).reason(), "half_authenticated", "{route:?}");
                 }
+                Who::Service => assert_eq!(answer.refused(401, 1001).reason(), "malformed", "{route:?}"),
                 // Whoever needs no token is not let further by one.
                 Who::Anyone | Who::Developer | Who::Operator => assert_ne!(answer.status, 401, "{route:?}"),
             }
@@ -69,9 +70,9 @@ on_every_store! {
             let (admin, agent) = (client.sign_in("admin01").await, client.sign_in("agent01").await);
             let asked = client.send(&ask(&route, &[("authorization", &format!("Bearer {admin}"))])).await;
             let refused = client.send(&ask(&route, &[("authorization", &format!("Bearer {agent}"))])).await;
-            let high_risk = route.who == Who::HighRisk;
+            let (high_risk, readers) = (route.who == Who::HighRisk, matches!(route.who, Who::Reader | Who::Admin));
             assert_eq!(asked.body.contains("\"code\":1007"), high_risk, "{route:?} {asked:?}");
-            assert_eq!(refused.body.contains("role_needed"), high_risk, "{route:?} {refused:?}");
+            assert_eq!(refused.body.contains("role_needed"), high_risk || readers, "{route:?} {refused:?}");
         }
     }
 
@@ -83,7 +84,7 @@ on_every_store! {
             match route.who {
                 Who::Developer => drop(answer.refused(403, 1018)),
                 Who::Operator => drop(answer.refused(403, 1003)),
-                Who::Anyone | Who::Entrant | Who::Holder | Who::Caller | Who::HighRisk => {
+                _ => {
                     assert_ne!(answer.status, 500, "{route:?}");
                 }
             }

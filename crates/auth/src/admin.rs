@@ -1,8 +1,12 @@
 //! What an administrator does to people and their roles.
 
 mod agents;
+mod keys;
 mod links;
 mod people;
+mod reach;
+mod rules;
+mod sessions;
 
 use deskpass_core::{EmployeeKey, NoEntropy, Visitor};
 use deskpass_store::{Event, LogEntry};
@@ -10,6 +14,9 @@ use deskpass_store::{Event, LogEntry};
 use crate::{Auth, Caller, Refusal};
 
 pub use agents::PasswordReset;
+pub use keys::NewServiceKey;
+pub use reach::Reach;
+pub use rules::TriedOut;
 
 /// Whoever changes something for others: every change is written down with who made it.
 #[derive(Debug)]
@@ -43,6 +50,11 @@ impl Administrator<'_> {
     fn entry(&self, event: Event, about: &EmployeeKey, detail: impl Into<String>) -> Result<LogEntry, NoEntropy> {
         let plain = self.auth.plain_entry(event, about, self.auth.clock.now(), &self.visitor)?;
         Ok(LogEntry { actor: self.who.clone(), detail: detail.into(), ..plain })
+    }
+
+    /// Whom a change is about that concerns everybody.
+    fn desk(&self) -> EmployeeKey {
+        EmployeeKey::from_parts(self.auth.policy.home.as_str(), "")
     }
 
     /// Whoever administrates a connected corporation reaches its people and nobody else.

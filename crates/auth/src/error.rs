@@ -3,7 +3,7 @@
 //! A refusal is raised on purpose and reaches the client as it is. Everything else is internal: errors of the store and of the
 //! platform turn into [`Internal`] by `?` and can never become a refusal.
 
-use deskpass_core::{NoEntropy, Role, Shut, Weakness};
+use deskpass_core::{NoEntropy, Role, ServiceScope, Shut, Weakness};
 use deskpass_store::{Ended, SealError, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -122,6 +122,10 @@ pub enum Refusal {
     /// It is for another active role.
     #[error("not permitted")]
     NotPermitted,
+    /// The service key is not for this.
+    #[error("scope needed")]
+    #[serde(skip)]
+    ScopeNeeded(ServiceScope),
     /// The role may not be active from that address.
     #[error("address not allowed")]
     AddressNotAllowed(Role),
@@ -187,6 +191,7 @@ impl Refusal {
             Self::NotAnAgent => "not_an_agent",
             Self::NoSuchAgent => "no_such_agent",
             Self::NotPermitted => "role_needed",
+            Self::ScopeNeeded(_) => "scope_needed",
             Self::AddressNotAllowed(_) => "address_not_allowed",
             Self::NoSuchEmployee => "no_such_employee",
             Self::NoSuchSession => "no_such_session",

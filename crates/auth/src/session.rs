@@ -1,5 +1,7 @@
 //! The life of a session after it began: checked, switched, ended.
 
+mod own;
+
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,11 +78,13 @@ impl Auth {
             Found::Nothing => return Err(problem(TokenProblem::Unknown)),
         };
         let Standing { session, person, .. } = &*standing;
-        let remaining = session.remaining(self.clock.now()).ok_or_else(|| problem(TokenProblem::Expired))?;
+        let now = self.clock.now();
+        let remaining = session.remaining(now).ok_or_else(|| problem(TokenProblem::Expired))?;
         if person.disabled {
             return Err(problem(TokenProblem::Ended(Ended::Disabled)));
         }
         let roles = self.policy.admitted(session.method, session.vouched, session.lent, person.roles);
+        self.store.see(&standing, &digest, now);
         let barred = match from {
             Some(address) => !self.store.rulebook().await?.lists.allow(session.current_role, address),
             None => false,

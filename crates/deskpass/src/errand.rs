@@ -136,7 +136,7 @@ impl Who {
     fn explain(&self, error: &Error) -> String {
         let (name, typed) = (&self.employee, self.typed());
         match error {
-            Error::Refused(Refusal::UnknownEmployee) => {
+            Error::Refused(Refusal::NoSuchEmployee) => {
                 format!("there is no employee {name}; `deskpass employee add {typed}` adds them")
             }
             Error::Refused(Refusal::Exists) => {

@@ -3,6 +3,7 @@
 mod admin;
 mod agent;
 mod answer;
+mod authority;
 mod bind;
 mod browser;
 mod cookie;
@@ -54,8 +55,14 @@ pub enum Who {
     Holder,
     /// Whoever is signed in and still holds their active role.
     Caller,
+    /// Whoever is signed in in a role that may read others' accounts.
+    Reader,
+    /// Whoever is signed in as an administrator.
+    Admin,
     /// Whoever is signed in as an administrator and shows a fresh one-time password.
     HighRisk,
+    /// A service that shows a key which is good for it.
+    Service,
     /// Anyone, but only in development mode.
     Developer,
     /// Whoever comes from an operator's network.

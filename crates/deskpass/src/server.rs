@@ -199,6 +199,9 @@ async fn upkeep(desk: Desk) {
     }
 }
 
+/// How many uses of sessions are written down in a minute at most; the rest wait.
+const SEEN: usize = 10_000;
+
 async fn by_the_minute(desk: &Desk) {
     let ahead = desk.auth.clock.follow_wall();
     if ahead.unsigned_abs() > 60_000 {
@@ -207,6 +210,9 @@ async fn by_the_minute(desk: &Desk) {
     // Puts the time on record, so that a clock that is behind at the next start does not prolong anyone's session.
     if let Err(error) = desk.auth.store.note_time(desk.auth.clock.now()).await {
         tracing::warn!(%error, "cannot write to the store");
+    }
+    if let Err(error) = desk.auth.store.flush_seen(SEEN).await {
+        tracing::warn!(%error, "cannot write down when sessions were used");
     }
     match desk.auth.store.common_time().await {
         Ok(Some(common)) if apart(desk.auth.clock.now(), common) > CLOCKS_APART => {

@@ -15,7 +15,7 @@ impl Administrator<'_> {
         self.at_home()?;
         let entry = self.entry(Event::LinkApproved, &target, format!("for {identity:?}"))?;
         let approved = self.auth.store.approve_link(identity, target, entry).await?;
-        if approved { Ok(()) } else { Err(Refusal::UnknownEmployee.into()) }
+        if approved { Ok(()) } else { Err(Refusal::NoSuchEmployee.into()) }
     }
 
     /// Takes that permission back; `false` when there was none. Sessions that stand on it go on to their end.

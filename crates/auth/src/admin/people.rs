@@ -28,7 +28,7 @@ impl Administrator<'_> {
         let deny_until = self.auth.deny_until(entry.at);
         match self.auth.store.disable(employee, self.is_operator(), deny_until, entry).await? {
             ShutOut::Done(ended) => Ok(ended),
-            ShutOut::Unknown => Err(Refusal::UnknownEmployee.into()),
+            ShutOut::Unknown => Err(Refusal::NoSuchEmployee.into()),
             ShutOut::LastAdmin => Err(Refusal::LastAdmin.into()),
         }
     }
@@ -40,7 +40,7 @@ impl Administrator<'_> {
     pub async fn enable(&self, employee: EmployeeKey) -> Result<(), Error> {
         self.reach(&employee)?;
         let entry = self.entry(Event::EmployeeEnabled, &employee, "")?;
-        if self.auth.store.enable(employee, entry).await? { Ok(()) } else { Err(Refusal::UnknownEmployee.into()) }
+        if self.auth.store.enable(employee, entry).await? { Ok(()) } else { Err(Refusal::NoSuchEmployee.into()) }
     }
 
     /// Gives an employee a role; `false` when they held it.
@@ -75,7 +75,7 @@ impl Auth {
 
     pub(super) async fn assignable(&self, employee: &EmployeeKey, role: &str) -> Result<Role, Error> {
         let role = Role::from_name(role).ok_or_else(|| Refusal::NoSuchRole(role.to_owned()))?;
-        self.store.person(employee).await?.ok_or(Refusal::UnknownEmployee)?;
+        self.store.person(employee).await?.ok_or(Refusal::NoSuchEmployee)?;
         Ok(role)
     }
 }

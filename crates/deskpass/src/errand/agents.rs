@@ -104,14 +104,14 @@ async fn explain(auth: &Auth, who: &Who, key: &EmployeeKey, error: &Error) -> St
     let (name, typed) = (&who.employee, who.typed());
     match error {
         Error::Refused(Refusal::NoSuchAgent) => match auth.store.person(key).await {
-            Ok(None) => who.explain(&Refusal::UnknownEmployee.into()),
+            Ok(None) => who.explain(&Refusal::NoSuchEmployee.into()),
             _ => format!("{name} is no agent; `deskpass agent add {typed}` makes them one"),
         },
         Error::Refused(Refusal::Exists) => {
             format!("{name} is an agent already; `deskpass agent set-role {typed} ROLE` gives them another role")
         }
         Error::Refused(Refusal::NoSuchRole(role)) => no_such_role(role),
-        Error::Refused(Refusal::UnknownEmployee) => who.explain(error),
+        Error::Refused(Refusal::NoSuchEmployee) => who.explain(error),
         other => trouble(other),
     }
 }

@@ -3,8 +3,8 @@
 use axum::extract::State;
 use serde::Serialize;
 
+use super::authority::{HighRisk, NamedAgent};
 use super::envelope::Reply;
-use super::extract::{HighRisk, NamedAgent};
 use super::failure::Failure;
 use super::login::iso;
 use crate::Desk;

@@ -10,18 +10,17 @@ use std::time::Duration;
 use axum::body::Body as RequestBody;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use bytes::{Bytes, BytesMut};
-use deskpass_auth::{Administrator, Error, Refusal, TokenProblem};
-use deskpass_core::{ClientAddress, EmployeeId, EmployeeKey, Role, UserAgent, Visitor};
+use deskpass_auth::{Error, Refusal, TokenProblem};
+use deskpass_core::{ClientAddress, UserAgent, Visitor};
 use http_body_util::BodyExt as _;
 use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
 use hyper::http::request::Parts;
-use percent_encoding::percent_decode_str;
 use tokio::time::timeout;
 
 use super::answer::Window;
 use super::failure::{BadRequest, Failure};
-use super::fields::{Ask, Fields, Problem, Problems};
+use super::fields::{Ask, Fields};
 use crate::Desk;
 use crate::config::Language;
 
@@ -31,42 +30,15 @@ pub(super) struct Holder(deskpass_auth::Holder);
 
 /// Somebody signed in whose active role stands.
 #[derive(Debug)]
-pub(super) struct Caller(deskpass_auth::Caller);
+pub(super) struct Caller(pub(super) deskpass_auth::Caller);
 
 /// Whoever shows a live token, of a session or of half a sign-in.
 #[derive(Debug)]
 pub(super) struct Entrant(pub(super) deskpass_auth::Entrant);
 
-/// Somebody signed in whose active role is that of an administrator.
-#[derive(Debug)]
-pub(super) struct Admin(pub(super) Caller);
-
-/// An administrator who has shown a fresh one-time password for this very request. It is taken once everything else about
-/// the request is known to be good, so that nobody wastes one on a slip.
-#[derive(Debug)]
-pub(super) struct HighRisk<T>(pub(super) Authority, pub(super) T);
-
-/// An administrator, and where they are.
-#[derive(Debug)]
-pub(super) struct Authority {
-    caller: Caller,
-    visitor: Visitor,
-}
-
-impl Authority {
-    /// Who makes changes at this desk, and is written down with them.
-    pub(super) fn at<'a>(&self, desk: &'a Desk) -> Administrator<'a> {
-        desk.auth.administrator(&self.caller.0, self.visitor.clone())
-    }
-}
-
 /// The session of a token that a request shows besides what it asks; none where there is no good one.
 #[derive(Debug)]
 pub(super) struct Besides(pub(super) Option<deskpass_auth::Holder>);
-
-/// The agent whom the path names as `{employee_id}`: there is one.
-#[derive(Debug)]
-pub(super) struct NamedAgent(pub(super) EmployeeKey);
 
 /// Where a request comes from.
 #[derive(Debug)]
@@ -118,7 +90,7 @@ impl Caller {
 }
 
 /// The token of a request: the only place that reads the header, so that every route means the same one.
-fn bearer(headers: &HeaderMap) -> Result<&str, Failure> {
+pub(super) fn bearer(headers: &HeaderMap) -> Result<&str, Failure> {
     let problem = |problem| Failure::from(Refusal::Token(problem));
     let mut given = headers.get_all(AUTHORIZATION).iter();
     let header = given.next().ok_or_else(|| problem(TokenProblem::Missing))?;
@@ -167,50 +139,6 @@ impl FromRequestParts<Window> for Besides {
             Err(other) => Err(other),
         }
     }
-}
-
-impl FromRequest<Window> for NamedAgent {
-    type Rejection = Failure;
-    async fn from_request(_: Request, window: &Window) -> Result<Self, Failure> {
-        let piece = window.named.iter().find(|(name, _)| name == "employee_id").map(|(_, piece)| piece.as_str());
-        let name = percent_decode_str(piece.unwrap_or_default()).decode_utf8_lossy();
-        let wrong = |rule| BadRequest::Fields(Problems::from([("employee_id", Problem::Id(rule))]));
-        let agent = window.desk.auth.key(None, &EmployeeId::parse(&name).map_err(wrong)?);
-        window.desk.auth.expect_agent(&agent).await?;
-        Ok(Self(agent))
-    }
-}
-
-impl FromRequestParts<Window> for Admin {
-    type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
-        let caller = Caller::from_request_parts(parts, window).await?;
-        if caller.session().current_role == Role::Admin { Ok(Self(caller)) } else { Err(Refusal::NotPermitted.into()) }
-    }
-}
-
-/// The header in which a fresh one-time password is sent.
-const ONE_TIME_PASSWORD: HeaderName = HeaderName::from_static("x-otp-code");
-
-impl<T: FromRequest<Window, Rejection = Failure> + Send> FromRequest<Window> for HighRisk<T> {
-    type Rejection = Failure;
-    async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
-        let (mut parts, body) = request.into_parts();
-        let Admin(caller) = Admin::from_request_parts(&mut parts, window).await?;
-        let Guest(visitor) = Guest::from_request_parts(&mut parts, window).await?;
-        let brought = brought_code(&parts.headers);
-        let fresh = window.desk.auth.fresh_code(&caller.0, brought.as_deref(), &visitor).await?;
-        let rest = T::from_request(Request::from_parts(parts, body), window).await?;
-        window.desk.auth.take_fresh_code(&caller.0, fresh, &visitor).await?;
-        Ok(Self(Authority { caller, visitor }, rest))
-    }
-}
-
-/// The one-time password of a request. Of two, neither counts.
-fn brought_code(headers: &HeaderMap) -> Option<String> {
-    let mut given = headers.get_all(ONE_TIME_PASSWORD).iter();
-    let (first, second) = (given.next()?, given.next());
-    Some(first.to_str().ok().filter(|_| second.is_none()).unwrap_or_default().to_owned())
 }
 
 /// The header in which proxies say whom they ask for.

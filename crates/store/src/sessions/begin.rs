@@ -132,7 +132,7 @@ fn insert(tx: &Tx<'_>, digest: Digest, session: &Session, visitor: &Visitor) -> 
         session.expires_at,
         session.vouched.number(),
         session.lent,
-        visitor.address.logged,
+        visitor.address.decided,
         visitor.user_agent.as_str()
     ];
     Ok(tx.execute(text, &values)? == 1)

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use deskpass_core::{EmployeeKey, LoginMethod, Session};
+use deskpass_core::{ClientAddress, EmployeeKey, LoginMethod, Session};
 use deskpass_store::{Beginning, Event, Grounds, Location, LogEntry, Store};
 use tokio::time::Instant;
 use tokio_postgres::NoTls;
@@ -39,7 +39,8 @@ pub(crate) async fn sign_in(store: &Store, name: &str, key: &EmployeeKey, create
         ..birth.session
     };
     birth.entry = entry(Event::SignIn, key);
-    birth.entry.visitor.address.logged = address.parse().unwrap();
+    let here = address.parse().unwrap();
+    birth.entry.visitor.address = ClientAddress { logged: here, decided: here, peer: here };
     assert_eq!(store.begin_session(birth).await.unwrap(), Beginning::Begun);
 }
 

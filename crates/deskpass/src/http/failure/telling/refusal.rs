@@ -36,6 +36,9 @@ pub(super) fn tell(refusal: &Refusal, by: Telltale<'_>) -> Telling {
         Refusal::NotAMember => forbidden(1003, words::NOT_A_MEMBER).because(refusal.word()),
         Refusal::NotAnAgent => forbidden(1003, words::NOT_AN_AGENT).because(refusal.word()),
         Refusal::NotPermitted => forbidden(1003, words::NOT_PERMITTED).because(refusal.word()),
+        Refusal::ScopeNeeded(scope) => {
+            forbidden(1003, words::SCOPE_NEEDED).naming(scope.name()).because(refusal.word())
+        }
         Refusal::PasswordOff => forbidden(1003, words::PASSWORD_OFF).because(refusal.word()),
         Refusal::PlatformWorks => forbidden(1003, words::PLATFORM_WORKS).because(refusal.word()),
         Refusal::NotProven => forbidden(1003, words::NOT_PROVEN).because(refusal.word()),

@@ -36,6 +36,8 @@ pub(super) const NOT_PERMITTED: Words = [
     "your active role does not allow this; switch to one that does, such as admin",
     "当前角色无权执行此操作，请先切换到有权限的角色（如 admin）",
 ];
+pub(super) const SCOPE_NEEDED: Words =
+    ["this service key is not for that; make one with the scope", "该服务密钥没有所需的权限范围："];
 pub(super) const ADDRESS_NOT_ALLOWED: Words = [
     "your address is not on the allow-list of the role; come from a listed network, or switch to another role:",
     "您的地址不在该角色的白名单内，请使用允许的网络或切换角色：",

@@ -36,6 +36,7 @@ fn rows() -> Vec<Row> {
         (Refusal::NotAMember, 403, 1003, Some("not_a_member"), None),
         (Refusal::NotAnAgent, 403, 1003, Some("not_an_agent"), None),
         (Refusal::NotPermitted, 403, 1003, Some("role_needed"), None),
+        (Refusal::ScopeNeeded(deskpass_core::ServiceScope::Messages), 403, 1003, Some("scope_needed"), None),
         (Refusal::PasswordOff, 403, 1003, Some("password_off"), None),
         (Refusal::PlatformWorks, 403, 1003, Some("platform_works"), None),
         (Refusal::NotProven, 403, 1003, Some("not_proven"), None),

@@ -1,0 +1,82 @@
+//! What other services identify themselves with.
+
+use std::time::Duration;
+
+use deskpass_core::{Secret, ServiceKey as Kind, ServiceScope, ServiceScopes};
+use deskpass_store::{Event, ServiceKey};
+
+use super::Administrator;
+use crate::{Auth, Error, Refusal, TokenProblem};
+
+/// A service key that was made.
+#[derive(Debug)]
+pub struct NewServiceKey {
+    /// The value: told once.
+    pub value: Secret<Kind>,
+    /// What is kept of it.
+    pub kept: ServiceKey,
+}
+
+impl Administrator<'_> {
+    /// Makes a service key.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn create_service_key(
+        &self,
+        name: String,
+        scopes: ServiceScopes,
+        lifetime: Duration,
+    ) -> Result<NewServiceKey, Error> {
+        self.at_home()?;
+        let entry = self.entry(Event::ServiceKeyCreated, &self.desk(), format!("{name}: {scopes}"))?;
+        let value = Secret::<Kind>::generate(&self.auth.entropy)?;
+        let kept = ServiceKey {
+            id: self.auth.record_id(entry.at)?,
+            name,
+            scopes,
+            created_at: entry.at,
+            created_by: self.who.clone(),
+            expires_at: entry.at + lifetime,
+            revoked_at: None,
+        };
+        self.auth.store.add_service_key(value.digest(), kept.clone(), entry).await?;
+        Ok(NewServiceKey { value, kept })
+    }
+
+    /// Has a service key count no more; `false` when it did not count any more.
+    ///
+    /// # Errors
+    /// When there is none, or the store fails.
+    pub async fn revoke_service_key(&self, id: String) -> Result<bool, Error> {
+        self.at_home()?;
+        let entry = self.entry(Event::ServiceKeyRevoked, &self.desk(), id.clone())?;
+        let at = entry.at;
+        Ok(self.auth.store.revoke_service_key(id, at, entry).await?.ok_or(Refusal::NoSuchKey)?)
+    }
+}
+
+impl Auth {
+    /// The service keys, those that count no more included, the newest first.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn service_keys(&self) -> Result<Vec<ServiceKey>, Error> {
+        Ok(self.store.service_keys().await?)
+    }
+
+    /// The service that shows this key, if it is good for that.
+    ///
+    /// # Errors
+    /// A refusal that says what is wrong with the key, or a failure of the store.
+    pub async fn service(&self, key: &str, scope: ServiceScope) -> Result<ServiceKey, Error> {
+        let problem = |problem| Error::Refused(Refusal::Token(problem));
+        let key = Secret::<Kind>::parse(key).map_err(|_| problem(TokenProblem::Malformed))?;
+        let book = self.store.rulebook().await?;
+        let known = book.service_key(&key.digest()).ok_or_else(|| problem(TokenProblem::Unknown))?;
+        if !known.counts(self.clock.now()) {
+            return Err(problem(TokenProblem::Expired));
+        }
+        if known.scopes.hold(scope) { Ok(known.clone()) } else { Err(Refusal::ScopeNeeded(scope).into()) }
+    }
+}

@@ -1,0 +1,158 @@
+//! Who may look after others' accounts, and which services may ask. As an argument: a handler that forgets it does not have it.
+
+use std::marker::PhantomData;
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use deskpass_auth::{Administrator, Reach};
+use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Role, Scope, ServiceScope, Visitor};
+use hyper::HeaderMap;
+use hyper::header::HeaderName;
+use hyper::http::request::Parts;
+
+use super::answer::Window;
+use super::extract::{Caller, Guest, bearer};
+use super::failure::Failure;
+use super::fields::{Ask, Fields};
+use super::query::Path;
+use crate::Desk;
+
+/// Somebody signed in whose active role may read others' accounts.
+#[derive(Debug)]
+pub(super) struct Reader {
+    pub(super) caller: Caller,
+    scope: Scope,
+}
+
+/// Somebody signed in whose active role is that of an administrator.
+#[derive(Debug)]
+pub(super) struct Admin(pub(super) Authority);
+
+/// An administrator who has shown a fresh one-time password for this very request. It is taken once everything else about
+/// the request is known to be good, so that nobody wastes one on a slip.
+#[derive(Debug)]
+pub(super) struct HighRisk<T>(pub(super) Authority, pub(super) T);
+
+/// An administrator, and where they are.
+#[derive(Debug)]
+pub(super) struct Authority {
+    pub(super) caller: Caller,
+    pub(super) visitor: Visitor,
+}
+
+/// The agent whom the path names as `{employee_id}`: there is one.
+#[derive(Debug)]
+pub(super) struct NamedAgent(pub(super) EmployeeKey);
+
+/// A service whose key is good for what `S` says.
+#[derive(Debug)]
+pub(super) struct Service<S>(PhantomData<S>);
+
+/// What a service wants.
+pub(super) trait Wants {
+    /// The scope that takes.
+    const SCOPE: ServiceScope;
+}
+
+/// To ask about tokens.
+#[derive(Debug)]
+pub(super) struct ToIntrospect;
+
+impl Wants for ToIntrospect {
+    const SCOPE: ServiceScope = ServiceScope::Introspect;
+}
+
+impl Reader {
+    /// Whose records they may read who ask for this corporation, or else for their own.
+    pub(super) fn reach(&self, desk: &Desk, corp: Option<&CorpId>) -> Result<Reach, Failure> {
+        Ok(desk.auth.reach(&self.caller.0, self.scope, corp)?)
+    }
+}
+
+impl Authority {
+    /// Who makes changes at this desk, and is written down with them.
+    pub(super) fn at<'a>(&self, desk: &'a Desk) -> Administrator<'a> {
+        desk.auth.administrator(&self.caller.0, self.visitor.clone())
+    }
+}
+
+impl FromRequestParts<Window> for Authority {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
+        let caller = Caller::from_request_parts(parts, window).await?;
+        let Guest(visitor) = Guest::from_request_parts(parts, window).await?;
+        Ok(Self { caller, visitor })
+    }
+}
+
+impl FromRequestParts<Window> for Reader {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
+        let Authority { caller, visitor } = Authority::from_request_parts(parts, window).await?;
+        let scope = window.desk.auth.reads_accounts(&caller.0, &visitor).await?;
+        Ok(Self { caller, scope })
+    }
+}
+
+impl FromRequestParts<Window> for Admin {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
+        let authority = Authority::from_request_parts(parts, window).await?;
+        let Authority { caller, visitor } = &authority;
+        if caller.session().current_role != Role::Admin {
+            return Ok(window.desk.auth.may_not_administrate(&caller.0, visitor).await?);
+        }
+        Ok(Self(authority))
+    }
+}
+
+impl<T: FromRequest<Window, Rejection = Failure> + Send> FromRequest<Window> for HighRisk<T> {
+    type Rejection = Failure;
+    async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
+        let (mut parts, body) = request.into_parts();
+        let Admin(authority) = Admin::from_request_parts(&mut parts, window).await?;
+        let Authority { caller, visitor } = &authority;
+        let brought = brought_code(&parts.headers);
+        let fresh = window.desk.auth.fresh_code(&caller.0, brought.as_deref(), visitor).await?;
+        let rest = T::from_request(Request::from_parts(parts, body), window).await?;
+        window.desk.auth.take_fresh_code(&caller.0, fresh, visitor).await?;
+        Ok(Self(authority, rest))
+    }
+}
+
+/// The header in which a fresh one-time password is sent.
+const ONE_TIME_PASSWORD: HeaderName = HeaderName::from_static("x-otp-code");
+
+/// The one-time password of a request. Of two, neither counts.
+fn brought_code(headers: &HeaderMap) -> Option<String> {
+    let mut given = headers.get_all(ONE_TIME_PASSWORD).iter();
+    let (first, second) = (given.next()?, given.next());
+    Some(first.to_str().ok().filter(|_| second.is_none()).unwrap_or_default().to_owned())
+}
+
+/// An employee of the home corporation, as the path names them.
+struct Named(EmployeeId);
+
+impl Ask for Named {
+    fn read(fields: &mut Fields) -> Option<Self> {
+        Some(Self(fields.id("employee_id", EmployeeId::parse)?))
+    }
+}
+
+impl FromRequest<Window> for NamedAgent {
+    type Rejection = Failure;
+    async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
+        let (mut parts, _) = request.into_parts();
+        let Path(Named(id)) = Path::from_request_parts(&mut parts, window).await?;
+        let agent = window.desk.auth.key(None, &id);
+        window.desk.auth.expect_agent(&agent).await?;
+        Ok(Self(agent))
+    }
+}
+
+impl<S: Wants> FromRequestParts<Window> for Service<S> {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
+        window.desk.auth.service(bearer(&parts.headers)?, S::SCOPE).await?;
+        Ok(Self(PhantomData))
+    }
+}
