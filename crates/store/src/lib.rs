@@ -30,13 +30,16 @@ pub use agents::{
 };
 pub use cache::{Member, Standing};
 pub use database::{
-    Copied, CopyError, Location, Mode, OpenError, Postgres, PostgresExam, Progress, copy, examine_postgres,
-    newest_version,
+    BesideError, Copied, CopyError, Location, Mode, OpenError, Postgres, PostgresExam, Progress, copy,
+    examine_postgres, newest_version,
 };
 pub use directory::{Listed, NewEmployee};
 pub use error::{Cause, Remedy, StoreError};
 pub use links::Link;
-pub use login_log::{ChainKey, Event, LogEntry, LogFilter, LogPage, LogRow};
+pub use login_log::{
+    BadReceipt, ChainKey, Event, Fault, LogEntry, LogFilter, LogPage, LogRow, LogVerdict, Receipt, VerifyError, What,
+    read_log, verify_log,
+};
 pub use seal::{Seal, SealError};
 pub use sessions::{Beginning, Birth, Ended, Found, Grounds};
 pub use shared::{
