@@ -3,7 +3,7 @@
 //! A refusal is raised on purpose and reaches the client as it is. Everything else is internal: errors of the store and of the
 //! platform turn into [`Internal`] by `?` and can never become a refusal.
 
-use deskpass_core::{NoEntropy, Role, Shut, Weakness};
+use deskpass_core::{NoEntropy, Role, Roles, Shut, Weakness};
 use deskpass_store::{Ended, SealError, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -119,6 +119,13 @@ pub enum Refusal {
     /// It is for another active role.
     #[error("not permitted")]
     NotPermitted,
+    /// It is for these active roles. Nobody leaves that for another node to tell.
+    #[error("role needed")]
+    #[serde(skip)]
+    RoleNeeded(Roles),
+    /// The access matrix does not give it to the active role.
+    #[error("not granted")]
+    NotGranted,
     /// As many passwords are being looked at as there is room for.
     #[error("busy")]
     Busy,

@@ -23,6 +23,7 @@ pub(super) enum Problem {
     NoAgentId,
     TooLong(usize),
     CodeOrPassword,
+    Others(&'static [&'static str]),
 }
 
 impl Problem {
@@ -50,6 +51,8 @@ impl Problem {
             (Self::TooLong(most), Language::Zh) => format!("不得超过 {most} 字节"),
             (Self::CodeOrPassword, Language::En) => "is required where no code of the platform is sent".into(),
             (Self::CodeOrPassword, Language::Zh) => "未提供平台授权码（code）时必填".into(),
+            (Self::Others(known), Language::En) => format!("must have no other fields than {}", known.join(", ")),
+            (Self::Others(known), Language::Zh) => format!("只能包含以下字段：{}", known.join("、")),
             (Self::Id(rule), Language::En) => rule.to_string(),
             (Self::Id(rule), Language::Zh) => format!("格式不正确：{rule}"),
         }
@@ -144,6 +147,27 @@ impl Fields {
             self.problems.insert(name, Problem::NotOneOf(words));
         }
         word.map(|word| Some(*word))
+    }
+
+    /// One of a few words, which must be there.
+    pub(super) fn word(&mut self, name: &'static str, words: &'static [&'static str]) -> Option<&'static str> {
+        let word = self.maybe_word(name, words)?;
+        if word.is_none() {
+            self.problems.insert(name, Problem::Required);
+        }
+        word
+    }
+
+    /// Whether any of these is given.
+    pub(super) fn have(&self, names: &[&str]) -> bool {
+        self.given.iter().any(|(given, _)| names.contains(&given.as_str()))
+    }
+
+    /// Reports fields of a query besides these, where a slip in a name would quietly allow more than was meant.
+    pub(super) fn only(&mut self, known: &'static [&'static str]) {
+        if self.given.iter().any(|(name, _)| !known.contains(&name.as_str())) {
+            self.problems.insert("query", Problem::Others(known));
+        }
     }
 
     /// An identifier that must be there.

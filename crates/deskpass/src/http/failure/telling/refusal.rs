@@ -3,7 +3,7 @@
 use std::fmt;
 
 use deskpass_auth::Refusal;
-use deskpass_core::Shut;
+use deskpass_core::{Role, Shut};
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, WWW_AUTHENTICATE};
 use serde_json::{Value, json};
@@ -36,6 +36,11 @@ pub(super) fn tell(refusal: &Refusal, by: Telltale<'_>) -> Telling {
         Refusal::NotAMember => forbidden(1003, words::NOT_A_MEMBER).because("not_a_member"),
         Refusal::NotAnAgent => forbidden(1003, words::NOT_AN_AGENT).because("not_an_agent"),
         Refusal::NotPermitted => forbidden(1003, words::NOT_PERMITTED).because("role_needed"),
+        Refusal::RoleNeeded(roles) => {
+            let names: Vec<_> = roles.iter().map(Role::name).collect();
+            forbidden(1003, words::ROLE_NEEDED).naming(names.join(", ")).because("role_needed")
+        }
+        Refusal::NotGranted => forbidden(1003, words::NOT_GRANTED).because("not_permitted"),
         Refusal::PasswordOff => forbidden(1003, words::PASSWORD_OFF).because("password_off"),
         Refusal::PlatformWorks => forbidden(1003, words::PLATFORM_WORKS).because("platform_works"),
         Refusal::NotProven => forbidden(1003, words::NOT_PROVEN).because("not_proven"),

@@ -34,6 +34,8 @@ pub(super) const NOT_AN_AGENT: Words =
 pub(super) const NO_SUCH_AGENT: Words = ["there is no such agent; check the employee id", "没有该坐席，请核对员工编号"];
 pub(super) const NOT_PERMITTED: Words =
     ["this needs the active role admin; switch to it", "此操作需要当前角色为 admin，请先切换角色"];
+pub(super) const ROLE_NEEDED: Words = ["this needs another active role:", "此操作需要切换到以下角色之一："];
+pub(super) const NOT_GRANTED: Words = ["the active role does not permit this", "当前角色没有此权限"];
 pub(super) const BUSY: Words = [
     "too many passwords are being checked at this moment; try again in 1 second",
     "当前密码校验请求过多，请在 1 秒后重试",
