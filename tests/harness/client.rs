@@ -167,6 +167,17 @@ impl Client {
         self.send(&request("POST", "/api/auth/logout", &[("authorization", &bearer)], b"")).await
     }
 
+    /// Asks whether the active role permits something: resource, operation, scope.
+    pub(crate) async fn check(&mut self, token: &str, [resource, operation, scope]: [&str; 3]) -> Response {
+        let body = json!({ "resource": resource, "operation": operation, "scope": scope });
+        self.post("/api/auth/check", &[("authorization", &format!("Bearer {token}"))], &body).await
+    }
+
+    /// Asks as a proxy does, with this query.
+    pub(crate) async fn forward(&mut self, token: &str, query: &str) -> Response {
+        self.get(&format!("/api/auth/forward{query}"), &[("authorization", &format!("Bearer {token}"))]).await
+    }
+
     pub(crate) async fn switch(&mut self, token: &str, role: &str) -> Response {
         let bearer = format!("Bearer {token}");
         self.post("/api/auth/switch-role", &[("authorization", &bearer)], &json!({ "role": role })).await

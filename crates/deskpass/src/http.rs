@@ -23,6 +23,7 @@ mod oauth;
 mod otp;
 mod page;
 mod password;
+mod permission;
 mod picture;
 mod qr;
 mod query;
@@ -138,6 +139,8 @@ pub fn routes() -> Vec<Route> {
         Route::new(POST, "/api/auth/logout",           Entrant,   Free,        ["Logout failed", "退出登录失败"],                          session::logout),
         Route::new(GET,  "/api/auth/me",               Caller,    Free,        ["Reading the current user failed", "获取当前用户失败"],    session::me),
         Route::new(POST, "/api/auth/switch-role",      Holder,    Free,        ["Role switch failed", "切换角色失败"],                     session::switch_role),
+        Route::new(GET,  "/api/auth/permissions",      Caller,    Free,        ["Reading permissions failed", "获取权限失败"],             permission::permissions),
+        Route::new(POST, "/api/auth/check",            Caller,    Free,        ["Permission check failed", "权限检查失败"],                permission::check),
         Route::new(POST, "/api/auth/bind",             Anyone,    Bind,        ["Binding failed", "绑定失败"],                             bind::bind),
         Route::new(GET,  "/api/auth/otp-status",       Entrant,   Otp,         ["Reading the device failed", "获取一次性密码设备失败"],    otp::status),
         Route::new(POST, "/api/auth/otp-setup",        Entrant,   Otp,         ["Setting up the device failed", "设置一次性密码设备失败"], otp::setup),
@@ -171,6 +174,10 @@ pub fn routes() -> Vec<Route> {
         Route::new(GET,  "/metrics",                   Operator,  Free,        ["Reading metrics failed", "获取指标失败"],                 health::metrics),
         Route::new(GET,  "/WW_verify_{file}",          Anyone,    Free,        ["Reading the file failed", "读取文件失败"],                page::verify_file),
     ];
+    // Some proxies ask with the method of the request that waits for the answer.
+    for method in [GET, POST, Method::PUT, Method::PATCH, Method::DELETE] {
+        table.push(Route::new(method, "/api/auth/forward", Caller, Free, ["Permission check failed", "权限检查失败"], permission::forward));
+    }
     for path in ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/", "/assets/{file}"] {
         table.push(Route::new(GET, path, Anyone, Free, ["Reading the page failed", "读取页面失败"], page::page));
     }

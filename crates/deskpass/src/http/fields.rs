@@ -51,6 +51,13 @@ impl Fields {
         ask.filter(|_| self.problems.is_empty()).ok_or(self.problems)
     }
 
+    /// Reports fields of a query besides these, where a slip in a name would quietly allow more than was meant.
+    pub(super) fn only(&mut self, known: &'static [&'static str]) {
+        if self.given.iter().any(|(name, _)| !known.contains(&name.as_str())) {
+            self.refuse("query", Problem::Others(known));
+        }
+    }
+
     /// Reports a field that is wrong for another reason.
     pub(super) fn refuse(&mut self, name: &'static str, problem: Problem) {
         self.problems.insert(name, problem);

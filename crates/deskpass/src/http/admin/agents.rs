@@ -95,7 +95,7 @@ pub(in crate::http) struct NewAgent {
 
 impl Ask for NewAgent {
     fn read(fields: &mut Fields) -> Option<Self> {
-        let (id, role) = (fields.id("employee_id", EmployeeId::parse), fields.maybe_word("role", Role::NAMES));
+        let (id, role) = (fields.id("employee_id", EmployeeId::parse), fields.maybe_word("role", &Role::NAMES));
         Some(Self { id: id?, role: role?.unwrap_or("agent") })
     }
 }

@@ -37,7 +37,7 @@ pub(in crate::http) struct People {
 impl Ask for People {
     fn read(fields: &mut Fields) -> Option<Self> {
         let (corp, department) = (fields.maybe_id("corp_id", CorpId::parse), fields.maybe_text("department"));
-        let (q, role) = (fields.maybe_text("q"), fields.maybe_word("role", Role::NAMES));
+        let (q, role) = (fields.maybe_text("q"), fields.maybe_word("role", &Role::NAMES));
         let (sort, paging) = (fields.maybe_word("sort", ORDERS), Paging::read(fields));
         let (q, role, sort) = (q?.filter(|q| !q.is_empty()), role?.and_then(Role::from_name), sort?);
         if q.as_ref().is_some_and(|q| q.len() > SOUGHT) {
@@ -196,7 +196,7 @@ impl Ask for Assignment {
         let (whom, names) = (Whom::read(fields), fields.texts("roles", Role::ALL.len()));
         let roles: Option<Roles> = names?.iter().map(|name| Role::from_name(name)).collect();
         if roles.is_none() {
-            fields.refuse("roles", Problem::NotOneOf(Role::NAMES));
+            fields.refuse("roles", Problem::NotOneOf(&Role::NAMES));
         }
         Some(Self { whom: whom?, roles: roles? })
     }
