@@ -3,6 +3,7 @@
 mod agent;
 mod browser;
 mod client;
+mod described;
 mod desk;
 mod phone;
 mod place;

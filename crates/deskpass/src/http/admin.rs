@@ -2,12 +2,14 @@
 
 use axum::extract::State;
 use deskpass_core::EmployeeKey;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::envelope::Reply;
 use super::extract::{Caller, HighRisk, NamedAgent};
 use super::failure::Failure;
 use super::login::iso;
+use super::openapi::Moment;
 use crate::Desk;
 
 /// Who did what to whom.
@@ -16,7 +18,8 @@ fn note(admin: &Caller, agent: &EmployeeKey, what: &str) {
 }
 
 /// A change that was made.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "AgentChanged")]
 pub(super) struct Done {
     success: bool,
 }
@@ -42,9 +45,11 @@ pub(super) async fn reset_otp(
 }
 
 /// A code with which an agent sets a password.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "PasswordReset")]
 pub(super) struct Reset {
     setup_code: String,
+    #[schemars(with = "Moment")]
     expires_at: String,
     ended_sessions: usize,
 }

@@ -1,0 +1,110 @@
+//! What arguments and results of handlers tell of themselves.
+
+use axum::extract::State;
+use axum::response::Response;
+use deskpass_core::EmployeeId;
+use hyper::{HeaderMap, Uri};
+use schemars::JsonSchema;
+
+use super::sheet::{Answers, Asks, Sheet};
+use crate::Desk;
+use crate::http::Who;
+use crate::http::cookie::{Cookies, SetCookie};
+use crate::http::envelope::{No, Rendered, Reply};
+use crate::http::extract::{
+    Admin, Besides, Body, Caller, Developer, Entrant, Guest, HighRisk, Holder, NamedAgent, Operator, Peer, Reads, Whole,
+};
+use crate::http::failure::Failure;
+use crate::http::fields::{Ask, Fields};
+use crate::http::query::{Path, Query};
+
+/// What is read, but is nothing that a client decides on.
+macro_rules! silent {
+    ($($argument:ty),*) => {$(impl Asks for $argument { fn asks(_: &mut Sheet) {} })*};
+}
+silent!(State<Desk>, Cookies, Guest, HeaderMap, Peer, Reads, Uri, Whole);
+
+/// Whose token is wanted.
+macro_rules! authority {
+    ($($argument:ty => $who:ident),*) => {$(
+        impl Asks for $argument { fn asks(sheet: &mut Sheet) { sheet.only_for(Who::$who); } }
+    )*};
+}
+authority!(
+    Entrant => Entrant, Holder => Holder, Caller => Caller, Admin => Caller, Developer => Developer, Operator => Operator
+);
+
+impl<T: Asks> Asks for HighRisk<T> {
+    fn asks(sheet: &mut Sheet) {
+        sheet.only_for(Who::HighRisk);
+        T::asks(sheet);
+    }
+}
+
+impl Asks for Besides {
+    fn asks(sheet: &mut Sheet) {
+        sheet.looks_at_token();
+    }
+}
+
+impl<T: Ask> Asks for Body<T> {
+    fn asks(sheet: &mut Sheet) {
+        sheet.reads_body::<T>();
+    }
+}
+
+impl<T: Ask> Asks for Query<T> {
+    fn asks(sheet: &mut Sheet) {
+        sheet.reads_query::<T>();
+    }
+}
+
+impl<T: Ask> Asks for Path<T> {
+    fn asks(sheet: &mut Sheet) {
+        sheet.reads_path::<T>();
+    }
+}
+
+impl Asks for NamedAgent {
+    fn asks(sheet: &mut Sheet) {
+        struct Named;
+        impl Ask for Named {
+            fn read(fields: &mut Fields) -> Option<Self> {
+                fields.id("employee_id", EmployeeId::parse).map(|_| Self)
+            }
+        }
+        sheet.reads_path::<Named>();
+    }
+}
+
+impl<T: JsonSchema> Answers for Reply<T> {
+    fn answers(sheet: &mut Sheet) {
+        sheet.answers_with::<T>();
+    }
+}
+
+impl<T: JsonSchema> Answers for Rendered<T> {
+    fn answers(sheet: &mut Sheet) {
+        sheet.answers_with::<T>();
+    }
+}
+
+impl<T: Answers, E: Answers> Answers for Result<T, E> {
+    fn answers(sheet: &mut Sheet) {
+        T::answers(sheet);
+        E::answers(sheet);
+    }
+}
+
+impl<T: Answers> Answers for (SetCookie, T) {
+    fn answers(sheet: &mut Sheet) {
+        sheet.sets_cookie();
+        T::answers(sheet);
+    }
+}
+
+/// What says nothing of a success: failures follow from the row, and a plain response is none that is described.
+macro_rules! untold {
+    ($($result:ty),*) => {$(impl Answers for $result { fn answers(_: &mut Sheet) {} })*};
+}
+untold!(Failure, No, Response, &'static str);
