@@ -35,6 +35,7 @@ mod migrations;
 mod model;
 mod notices;
 mod oathtool;
+mod openapi;
 mod otp_nodes;
 mod outages;
 mod pages;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::described;
+use super::hold;
 
 /// An answer.
 #[derive(Clone, Debug)]
@@ -76,7 +76,7 @@ impl Client {
     pub(crate) async fn try_send(&mut self, bytes: &[u8]) -> Option<Response> {
         self.stream.write_all(bytes).await.ok()?;
         let answer = self.read().await?;
-        described::hold(bytes, &answer);
+        hold(bytes, &answer);
         Some(answer)
     }
 
