@@ -37,6 +37,7 @@ mod migrations;
 mod model;
 mod notices;
 mod oathtool;
+mod openapi;
 mod otp_nodes;
 mod outages;
 mod pages;

@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use super::hold;
+
 /// An answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Response {
@@ -73,7 +75,9 @@ impl Client {
     /// Sends bytes and reads one answer; `None` when the connection ends before it is whole.
     pub(crate) async fn try_send(&mut self, bytes: &[u8]) -> Option<Response> {
         self.stream.write_all(bytes).await.ok()?;
-        self.read().await
+        let answer = self.read().await?;
+        hold(bytes, &answer);
+        Some(answer)
     }
 
     pub(crate) async fn send(&mut self, bytes: &[u8]) -> Response {

@@ -14,6 +14,14 @@ pub struct InvalidId {
     allowed: &'static str,
 }
 
+impl InvalidId {
+    /// A regular expression for what can be one.
+    #[must_use]
+    pub fn pattern(self) -> String {
+        format!("^[{}]{{1,64}}$", self.allowed.replace(' ', ""))
+    }
+}
+
 /// A corporation on the platform.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CorpId(Arc<str>);

@@ -5,26 +5,32 @@ use deskpass_auth::Holder;
 use deskpass_core::{Operation, Resource, Role, Roles, Scope};
 use hyper::header::{HeaderName, HeaderValue};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::envelope::Reply;
 use super::extract::{Body, Caller};
 use super::failure::Failure;
 use super::fields::{Ask, Fields, Problem};
+use super::openapi::{RoleName, ScopeName};
 use super::query::Query;
 use crate::Desk;
 
 /// How far a role may go with each operation on a resource; null is not at all.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Operations {
+    #[schemars(with = "Option<ScopeName>")]
     read: Option<Scope>,
+    #[schemars(with = "Option<ScopeName>")]
     create: Option<Scope>,
+    #[schemars(with = "Option<ScopeName>")]
     update: Option<Scope>,
+    #[schemars(with = "Option<ScopeName>")]
     delete: Option<Scope>,
 }
 
 /// The same, for each resource.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Resources {
     conversation: Operations,
     approval: Operations,
@@ -33,8 +39,9 @@ struct Resources {
 }
 
 /// A row of the access matrix.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Permissions {
+    #[schemars(with = "RoleName")]
     role: Role,
     permissions: Resources,
 }
@@ -70,9 +77,10 @@ impl Ask for Wish {
 }
 
 /// Whether it may be done.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Checked {
     allowed: bool,
+    #[schemars(with = "Option<ScopeName>")]
     granted_scope: Option<Scope>,
 }
 
@@ -132,12 +140,14 @@ fn roles(fields: &mut Fields) -> Option<Option<Roles>> {
 }
 
 /// Whose request it is.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Vouched {
     employee_id: String,
     corp_id: String,
     name: String,
+    #[schemars(with = "RoleName")]
     current_role: Role,
+    #[schemars(with = "Vec<RoleName>")]
     roles: Roles,
 }
 
