@@ -125,6 +125,7 @@ function show(all, method, path, operation) {
 function showAll(all) {
   const operations = Object.entries(all.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })));
+  operations.sort((one, other) => one.operation['x-place'] - other.operation['x-place']);
   all.tags.forEach((tag, at) => {
     const name = tag[chinese ? 'x-name-zh' : 'name'];
     const own = operations.filter(({ operation }) => operation.tags.includes(tag.name));

@@ -181,6 +181,8 @@ mod tests {
             assert!(CorpId::parse(bad).is_err(), "{bad:?}");
         }
         assert!(CorpId::parse("ww_A-9").is_ok() && CorpId::parse("ww@x").is_err());
+        assert_eq!(EmployeeId::parse("").unwrap_err().pattern(), "^[0-9A-Za-z_@.-]{1,64}$");
+        assert_eq!(CorpId::parse("").unwrap_err().pattern(), "^[0-9A-Za-z_-]{1,64}$");
     }
 
     #[test]

@@ -197,13 +197,11 @@ impl Fields {
 
     /// What stands in a field that must be there.
     fn required(&mut self, name: &'static str, shape: impl FnOnce() -> Shape) -> Option<Value> {
-        match &mut self.watched {
-            Some(watched) => Some(watch(watched, Field { name, shape: shape(), required: true })),
-            None => {
-                let given = self.given(name)?;
-                self.check(name, given.ok_or(Problem::Required))
-            }
+        if let Some(watched) = &mut self.watched {
+            return Some(watch(watched, Field { name, shape: shape(), required: true }));
         }
+        let given = self.given(name)?;
+        self.check(name, given.ok_or(Problem::Required))
     }
 
     /// What stands in a field that may be missing or null.

@@ -111,7 +111,8 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
     let mut sheet = Sheet::default();
     (route.tell)(&mut sheet);
     let about = operations::about(route.method.as_str(), route.path);
-    let (flow, [english, chinese]) = about.as_ref().map_or(("", ["", ""]), |about| (about.flow, about.summary));
+    let told = about.as_ref().map(|about| (about.flow, about.place, about.summary));
+    let (flow, place, [english, chinese]) = told.unwrap_or_default();
     let mut responses: Map<_, _> = success(&sheet, generator).into_iter().collect();
     let refusals = about.map_or(&[][..], |about| about.refusals);
     let failures = failures::responses(route, &sheet, refusals);
@@ -122,6 +123,7 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
         "summary": english,
         "x-summary-zh": chinese,
         "x-who": who(route.who),
+        "x-place": place,
         "security": security(route.who, &sheet),
         "parameters": parameters(route, &sheet),
         "responses": responses,

@@ -267,3 +267,21 @@ pub(super) async fn cancel(State(desk): State<Desk>, Body(ask): Body<Confirming>
     desk.auth.cancel(&ask.confirm).await?;
     Ok(Reply(Decided { success: true }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is described is read like every other query; what browsers ask for all day is read more quickly.
+    #[test]
+    fn the_ticket_is_read_as_it_is_described() {
+        for query in ["", "ticket=a", "a=b&ticket=%20&c", "ticket", "ticket=a&ticket=b", "Ticket=a"] {
+            let uri = Uri::builder().path_and_query(format!("/?{query}")).build().unwrap_or_default();
+            let pairs = form_urlencoded::parse(query.as_bytes());
+            let fields: Fields = pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
+            let described = fields.ask::<Asking>().map(|Asking(ticket)| ticket);
+            let read = Asking::in_query(&uri).map(|Asking(ticket)| ticket);
+            assert_eq!(read.map_err(|problem| Problems::from([("ticket", problem)])), described, "{query}");
+        }
+    }
+}

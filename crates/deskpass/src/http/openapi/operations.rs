@@ -21,16 +21,20 @@ type Told = (&'static str, [&'static str; 2], &'static [u16]);
 /// What is told of a route.
 pub(super) struct About {
     pub(super) flow: &'static str,
+    /// Its place among all.
+    pub(super) place: usize,
     pub(super) summary: [&'static str; 2],
     pub(super) refusals: &'static [u16],
 }
 
 /// What is told of the route with this method and path.
 pub(super) fn about(method: &str, path: &str) -> Option<About> {
-    let mut told = FLOWS.iter().flat_map(|flow| flow.operations.iter().map(move |told| (flow, told)));
-    let (flow, (_, summary, refusals)) = told.find(|(_, (route, ..))| route.split_once(' ') == Some((method, path)))?;
+    let told = FLOWS.iter().flat_map(|flow| flow.operations.iter().map(move |told| (flow, told)));
+    let mut told = told.enumerate();
+    let wanted = |(_, (_, (route, ..))): &(usize, (&Flow, &Told))| route.split_once(' ') == Some((method, path));
+    let (place, (flow, (_, summary, refusals))) = told.find(wanted)?;
     let [flow, _] = flow.name;
-    Some(About { flow, summary: *summary, refusals })
+    Some(About { flow, place, summary: *summary, refusals })
 }
 
 /// Every route that something is told of.
