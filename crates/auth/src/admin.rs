@@ -5,6 +5,7 @@ mod keys;
 mod links;
 mod people;
 mod reach;
+mod reading;
 mod rules;
 mod sessions;
 
@@ -16,6 +17,7 @@ use crate::{Auth, Caller, Refusal};
 pub use agents::PasswordReset;
 pub use keys::NewServiceKey;
 pub use reach::Reach;
+pub use reading::{LogWanted, SessionsWanted};
 pub use rules::TriedOut;
 
 /// Whoever changes something for others: every change is written down with who made it.

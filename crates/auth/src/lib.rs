@@ -27,7 +27,7 @@ use deskpass_store::{ChainKey, Shared, Store};
 use deskpass_wecom::Wecom;
 use tokio::sync::Notify;
 
-pub use admin::{Administrator, NewServiceKey, PasswordReset, Reach, TriedOut};
+pub use admin::{Administrator, LogWanted, NewServiceKey, PasswordReset, Reach, SessionsWanted, TriedOut};
 pub use agent::{AgentEntry, Evidence, HalfSignIn, Knock};
 pub use code::Progress;
 pub use dev::DEV_USERS;

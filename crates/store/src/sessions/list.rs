@@ -44,11 +44,11 @@ pub struct SessionFilter {
 }
 
 impl SessionFilter {
-    /// The place in this list that a page of it named.
+    /// The place in such a list that a page of it named.
     ///
     /// # Errors
     /// When no page did.
-    pub fn cursor(&self, text: &str) -> Result<Cursor, BadCursor> {
+    pub fn cursor(text: &str) -> Result<Cursor, BadCursor> {
         Cursor::parse(text, Sorted::ByBirth)
     }
 

@@ -36,7 +36,7 @@ async fn all(store: &Store, filter: &SessionFilter, limit: i64) -> Vec<Digest> {
         assert!(page.sessions.len() <= usize::try_from(limit).unwrap());
         found.extend(ids(&page.sessions));
         match page.next {
-            Some(next) => after = Some(filter.cursor(&next).unwrap()),
+            Some(next) => after = Some(SessionFilter::cursor(&next).unwrap()),
             None => return found,
         }
     }
@@ -112,7 +112,7 @@ on_every_store! {
         assert!(all(store, &nowhere, 3).await.is_empty());
         let here = SessionFilter { department: Some(String::new()), ..of("ww") };
         assert_eq!(all(store, &here, 3).await.len(), 20);
-        assert!(here.cursor("eh").is_err());
+        assert!(SessionFilter::cursor("eh").is_err());
     }
 }
 
