@@ -1,5 +1,7 @@
 //! /api/admin: what wants a fresh one-time password.
 
+mod people;
+
 use crate::harness::{PASSWORD, request};
 
 const UNLOCK: &str = "/api/admin/agents/agent01/unlock";

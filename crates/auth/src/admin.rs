@@ -16,6 +16,7 @@ use crate::{Auth, Caller, Refusal};
 
 pub use agents::PasswordReset;
 pub use keys::NewServiceKey;
+pub use people::{PeopleAsked, PeopleFound};
 pub use reach::Reach;
 pub use reading::{LogWanted, SessionsWanted};
 pub use rules::TriedOut;

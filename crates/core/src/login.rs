@@ -26,8 +26,8 @@ impl LoginMethod {
     const ALL: [Self; 5] = [Self::Qrcode, Self::Oauth2, Self::Bind, Self::Password, Self::Dev];
 
     /// The names of all of them.
-    pub const NAMES: [&'static str; 5] =
-        [Self::Qrcode.name(), Self::Oauth2.name(), Self::Bind.name(), Self::Password.name(), Self::Dev.name()];
+    pub const NAMES: &'static [&'static str] =
+        &[Self::Qrcode.name(), Self::Oauth2.name(), Self::Bind.name(), Self::Password.name(), Self::Dev.name()];
 
     /// The word in records and answers.
     #[must_use]

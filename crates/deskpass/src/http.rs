@@ -28,6 +28,7 @@ mod qr;
 mod query;
 mod redirect;
 mod session;
+mod sessions;
 mod sim;
 mod who;
 
@@ -42,6 +43,7 @@ use hyper::Method;
 pub(crate) use answer::{Answerer, Window};
 pub(crate) use health::Readiness;
 pub(crate) use landing::WORDS;
+pub(crate) use login::iso;
 pub use limit::Limit;
 
 /// Who may call a route. The handler's extractors enforce it; tests hold the two against each other.
@@ -117,9 +119,12 @@ impl fmt::Debug for Route {
 #[rustfmt::skip]
 pub fn routes() -> Vec<Route> {
     use Limit::{AgentsLogin, Bind, Free, OauthUrl, Otp, QrCode, ScanStatus, SignIn, Verify};
-    use Who::{Anyone, Caller, Developer, Entrant, HighRisk, Holder, Operator};
+    use Who::{Admin, Anyone, Caller, Developer, Entrant, HighRisk, Holder, Operator, Reader};
     const GET: Method = Method::GET;
     const POST: Method = Method::POST;
+    const PUT: Method = Method::PUT;
+    const PATCH: Method = Method::PATCH;
+    const DELETE: Method = Method::DELETE;
     let mut table = vec![
         Route::new(GET,  "/api/auth/qrcode",           Anyone,    QrCode,      ["QR code failed", "二维码生成失败"],                       qr::qrcode).leaving_traces(),
         Route::new(GET,  "/api/auth/scan/status",      Anyone,    ScanStatus,  ["Scan status failed", "扫码状态查询失败"],                 qr::status).leaving_traces(),
@@ -135,6 +140,9 @@ pub fn routes() -> Vec<Route> {
         Route::new(POST, "/api/auth/logout",           Entrant,   Free,        ["Logout failed", "退出登录失败"],                          session::logout),
         Route::new(GET,  "/api/auth/me",               Caller,    Free,        ["Reading the current user failed", "获取当前用户失败"],    session::me),
         Route::new(POST, "/api/auth/switch-role",      Holder,    Free,        ["Role switch failed", "切换角色失败"],                     session::switch_role),
+        Route::new(GET,  "/api/auth/sessions",         Holder,    Free,        ["Listing sessions failed", "获取会话失败"],              sessions::list),
+        Route::new(DELETE, "/api/auth/sessions/{id}",  Holder,    Free,        ["Ending the session failed", "结束会话失败"],            sessions::end),
+        Route::new(POST, "/api/auth/logout-all",       Holder,    Free,        ["Logout failed", "退出登录失败"],                          sessions::logout_all),
         Route::new(POST, "/api/auth/bind",             Anyone,    Bind,        ["Binding failed", "绑定失败"],                             bind::bind),
         Route::new(GET,  "/api/auth/otp-status",       Entrant,   Otp,         ["Reading the device failed", "获取一次性密码设备失败"],    otp::status),
         Route::new(POST, "/api/auth/otp-setup",        Entrant,   Otp,         ["Setting up the device failed", "设置一次性密码设备失败"], otp::setup),
@@ -144,9 +152,24 @@ pub fn routes() -> Vec<Route> {
         Route::new(POST, "/api/agents/login",          Anyone,    AgentsLogin, ["Agent sign-in failed", "坐席登录失败"],                   agent::login),
         Route::new(POST, "/api/agents/password",       Caller,    AgentsLogin, ["Setting the password failed", "设置密码失败"],            password::change),
         Route::new(POST, "/api/agents/password/setup", Anyone,    AgentsLogin, ["Setting the password failed", "设置密码失败"],            password::set_up),
-        Route::new(POST, "/api/admin/agents/{employee_id}/unlock",         HighRisk, Free, ["Unlocking failed", "解锁失败"],                          admin::unlock),
-        Route::new(POST, "/api/admin/agents/{employee_id}/reset-otp",      HighRisk, Free, ["Resetting the device failed", "重置一次性密码设备失败"], admin::reset_otp),
-        Route::new(POST, "/api/admin/agents/{employee_id}/reset-password", HighRisk, Free, ["Resetting the password failed", "重置密码失败"],         admin::reset_password),
+        Route::new(GET,  "/api/admin/roles",            Reader,   Free, ["Listing roles failed", "获取角色失败"],          admin::people::roles),
+        Route::new(GET,  "/api/admin/roles/user-roles", Reader,   Free, ["Listing roles failed", "获取角色失败"],          admin::people::user_roles),
+        Route::new(PUT,  "/api/admin/roles/user-roles", HighRisk, Free, ["Changing roles failed", "修改角色失败"],         admin::people::assign),
+        Route::new(GET,  "/api/admin/corporations",     Reader,   Free, ["Listing corporations failed", "获取企业失败"],   admin::people::corporations),
+        Route::new(GET,  "/api/admin/employees",        Reader,   Free, ["Listing employees failed", "获取员工失败"],      admin::people::employees),
+        Route::new(PATCH, "/api/admin/employees/{corp_id}/{employee_id}",  HighRisk, Free, ["Changing the employee failed", "修改员工失败"],          admin::people::patch),
+        Route::new(GET,  "/api/admin/agents",           Admin,    Free, ["Listing agents failed", "获取坐席失败"],         admin::agents::list),
+        Route::new(POST, "/api/admin/agents",           HighRisk, Free, ["Adding the agent failed", "添加坐席失败"],       admin::agents::add),
+        Route::new(POST, "/api/admin/agents/{employee_id}/unlock",         HighRisk, Free, ["Unlocking failed", "解锁失败"],                          admin::agents::unlock),
+        Route::new(POST, "/api/admin/agents/{employee_id}/reset-otp",      HighRisk, Free, ["Resetting the device failed", "重置一次性密码设备失败"], admin::agents::reset_otp),
+        Route::new(POST, "/api/admin/agents/{employee_id}/reset-password", HighRisk, Free, ["Resetting the password failed", "重置密码失败"],         admin::agents::reset_password),
+        Route::new(GET,  "/api/admin/sessions",         Reader,   Free, ["Listing sessions failed", "获取会话失败"],       admin::sessions::list),
+        Route::new(DELETE, "/api/admin/sessions/{id}",                     HighRisk, Free, ["Ending the session failed", "结束会话失败"],              admin::sessions::end),
+        Route::new(DELETE, "/api/admin/employees/{corp_id}/{employee_id}/sessions", HighRisk, Free, ["Ending sessions failed", "结束会话失败"],        admin::sessions::end_all),
+        Route::new(GET,  "/api/admin/login-log",        Reader,   Free, ["Reading the log failed", "获取登录日志失败"],    admin::login_log::list),
+        Route::new(GET,  "/api/admin/links",            Admin,    Free, ["Listing links failed", "获取关联失败"],          admin::links::list),
+        Route::new(POST, "/api/admin/links",            HighRisk, Free, ["Approving the link failed", "批准关联失败"],     admin::links::approve),
+        Route::new(DELETE, "/api/admin/links/{corp_id}/{user_id}",         HighRisk, Free, ["Removing the link failed", "删除关联失败"],              admin::links::remove),
         Route::new(GET,  "/api/dev/health",            Developer, Free,        ["Development health failed", "开发健康检查失败"],          dev::health),
         Route::new(GET,  "/api/dev/users",             Developer, Free,        ["Listing development users failed", "获取开发用户失败"],   dev::users),
         Route::new(POST, "/api/dev/login",             Developer, Free,        ["Development login failed", "开发登录失败"],               dev::login),
@@ -164,7 +187,7 @@ pub fn routes() -> Vec<Route> {
         table.push(Route::new(GET, path, Anyone, Free, ["Reading the page failed", "读取页面失败"], page::slash));
     }
     for path in ["/sim", "/sim/", "/sim/{*rest}"] {
-        for method in [GET, POST, Method::PUT, Method::DELETE] {
+        for method in [GET, POST, PUT, DELETE] {
             table.push(Route::new(method, path, Developer, Free, ["The simulated platform failed", "模拟平台失败"], sim::answer));
         }
     }

@@ -1,5 +1,10 @@
 //! Who works here and what they may act as.
 
+mod people;
+mod query;
+mod roles;
+mod terms;
+
 use std::sync::Arc;
 
 use deskpass_core::{EmployeeKey, Identified, Person, Role, Roles, Timestamp};
@@ -11,6 +16,9 @@ use crate::cache::Change;
 use crate::database::{Row, Sql, Tx};
 use crate::sessions::{self, Ended, PATIENCE, Which};
 use crate::{LogEntry, Member, Store, StoreError, rulebook};
+
+pub use people::{At, Order, PeopleFilter, PeoplePage, Sought};
+pub use roles::Changed;
 
 /// A person to be entered.
 #[derive(Clone, Debug)]
@@ -100,6 +108,14 @@ impl Store {
             .await
     }
 
+    /// Somebody as a list shows them.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn listed(&self, key: EmployeeKey) -> Result<Option<Listed>, StoreError> {
+        self.database.read(move |sql| find(sql, &key)).await
+    }
+
     /// Enters a person; `false` when they are there already, and then nothing changes.
     ///
     /// # Errors
@@ -127,6 +143,7 @@ impl Store {
                 for role in person.roles.iter() {
                     tx.execute(GRANT, &args![person.key.corp(), person.key.id(), role])?;
                 }
+                terms::keep_up(tx, &person.key)?;
                 tx.touch(Change::Person(person.key.clone()));
                 entry.as_ref().map_or(Ok(()), |entry| entry.write(tx))?;
                 Ok(true)
@@ -145,6 +162,7 @@ impl Store {
                 let (name, department) = (who.name.as_deref(), who.department.as_deref());
                 let values = args![corp, id, &*who.employee_id, name, department, who.avatar.as_deref(), at];
                 tx.execute(WELCOME, &values)?;
+                terms::keep_up(tx, &who.key)?;
                 tx.touch(Change::Person(who.key.clone()));
                 Ok(())
             })

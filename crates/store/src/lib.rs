@@ -39,7 +39,7 @@ pub use database::{
     Copied, CopyError, Location, Mode, OpenError, Postgres, PostgresExam, Progress, copy, examine_postgres,
     newest_version,
 };
-pub use directory::{Listed, NewEmployee, ShutOut};
+pub use directory::{At, Changed, Listed, NewEmployee, Order, PeopleFilter, PeoplePage, ShutOut, Sought};
 pub use error::{Cause, Remedy, StoreError};
 pub use links::Link;
 pub use login_log::{ChainKey, Event, LogEntry, LogFilter, LogPage, LogRow};

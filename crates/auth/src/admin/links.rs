@@ -4,9 +4,18 @@ use deskpass_core::EmployeeKey;
 use deskpass_store::{Event, Link};
 
 use super::Administrator;
-use crate::{Auth, Error, Refusal};
+use crate::{Error, Refusal};
 
 impl Administrator<'_> {
+    /// Who of connected corporations may act as whom.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn links(&self) -> Result<Vec<Link>, Error> {
+        self.at_home()?;
+        Ok(self.auth.store.links().await?)
+    }
+
     /// Approves that somebody of a connected corporation may act as an employee.
     ///
     /// # Errors
@@ -27,15 +36,5 @@ impl Administrator<'_> {
         let Some(link) = self.auth.store.link(identity.clone()).await? else { return Ok(false) };
         let entry = self.entry(Event::LinkRemoved, &link.target, format!("for {identity:?}"))?;
         Ok(self.auth.store.remove_link(identity, entry).await?)
-    }
-}
-
-impl Auth {
-    /// Who of connected corporations may act as whom.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn links(&self) -> Result<Vec<Link>, Error> {
-        Ok(self.store.links().await?)
     }
 }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use deskpass_core::{CorpId, EmployeeId, LoginMethod, Operation, Resource, Role, Timestamp};
-use deskpass_store::{Cursor, Event, LogFilter, LogPage, SessionFilter, SessionPage};
+use deskpass_store::{BadCursor, Event, LogFilter, LogPage, SessionFilter, SessionPage};
 
 use super::Reach;
 use crate::{Auth, Caller, Error, Refusal};
@@ -37,21 +37,24 @@ pub struct LogWanted {
 }
 
 impl Auth {
-    /// A page of the sessions within reach, the newest first.
+    /// A page of the sessions within reach, the newest first, from `after` on, a place that another page named.
     ///
     /// # Errors
-    /// When the store fails.
+    /// When no page named that place, or the store fails.
     pub async fn sessions(
         &self,
         reach: &Reach,
         wanted: &SessionsWanted,
-        after: Option<Cursor>,
+        after: Option<&str>,
         limit: i64,
-    ) -> Result<SessionPage, Error> {
+    ) -> Result<Result<SessionPage, BadCursor>, Error> {
         let Reach { corp, department } = reach.clone();
         let employee = wanted.employee.as_ref().map(|id| self.canonical(reach, id));
         let filter = SessionFilter { corp, department, employee, role: wanted.role, now: self.clock.now() };
-        Ok(self.store.sessions(filter, after, limit).await?)
+        match after.map(|after| filter.cursor(after)).transpose() {
+            Ok(after) => Ok(Ok(self.store.sessions(filter, after, limit).await?)),
+            Err(bad) => Ok(Err(bad)),
+        }
     }
 
     /// A page of the log within reach, the newest first, before the row with this identifier.

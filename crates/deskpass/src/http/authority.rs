@@ -39,6 +39,14 @@ pub(super) struct Authority {
     pub(super) visitor: Visitor,
 }
 
+/// What the address says, and then the rest of a request.
+#[derive(Debug)]
+pub(super) struct On<P, R>(pub(super) P, pub(super) R);
+
+/// A request of which nothing else is read.
+#[derive(Debug)]
+pub(super) struct Nothing;
+
 /// The agent whom the path names as `{employee_id}`: there is one.
 #[derive(Debug)]
 pub(super) struct NamedAgent(pub(super) EmployeeKey);
@@ -116,6 +124,26 @@ impl<T: FromRequest<Window, Rejection = Failure> + Send> FromRequest<Window> for
         let rest = T::from_request(Request::from_parts(parts, body), window).await?;
         window.desk.auth.take_fresh_code(&caller.0, fresh, visitor).await?;
         Ok(Self(authority, rest))
+    }
+}
+
+impl<P, R> FromRequest<Window> for On<P, R>
+where
+    P: FromRequestParts<Window, Rejection = Failure> + Send,
+    R: FromRequest<Window, Rejection = Failure>,
+{
+    type Rejection = Failure;
+    async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
+        let (mut parts, body) = request.into_parts();
+        let place = P::from_request_parts(&mut parts, window).await?;
+        Ok(Self(place, R::from_request(Request::from_parts(parts, body), window).await?))
+    }
+}
+
+impl FromRequest<Window> for Nothing {
+    type Rejection = Failure;
+    async fn from_request(_: Request, _: &Window) -> Result<Self, Failure> {
+        Ok(Self)
     }
 }
 

@@ -40,9 +40,7 @@ impl Store {
                 Ending::AllBut(digest) => end_several(tx, &key, Which::AllBut(digest), (why, deny_until), entry.at)?,
             };
             if ended > 0 {
-                let blank = if entry.detail.is_empty() { "" } else { ", " };
-                let detail = format!("{}{blank}sessions: {ended}", entry.detail);
-                LogEntry { detail, ..entry.clone() }.write(tx)?;
+                entry.clone().saying(format!("{ended} session(s) ended")).write(tx)?;
             }
             Ok(ended)
         });

@@ -44,12 +44,12 @@ pub struct SessionFilter {
 }
 
 impl SessionFilter {
-    /// The place in such a list that a page of it named.
+    /// The place in this list that a page of it named.
     ///
     /// # Errors
     /// When no page did.
-    pub fn cursor(text: &str) -> Result<Cursor, BadCursor> {
-        Cursor::parse(text, Sorted::ByBirth)
+    pub fn cursor(&self, text: &str) -> Result<Cursor, BadCursor> {
+        Cursor::parse(text, Sorted::Birth)
     }
 
     fn wants(&self, listed: &ListedSession) -> bool {
@@ -73,12 +73,21 @@ pub struct SessionPage {
 const OWN: i64 = 1_000;
 /// How many sessions are looked at for one page at most.
 const LOOKED_AT: usize = 20_000;
-/// How many at a time, where not all of them are wanted.
-const AT_ONCE: i64 = 500;
+/// How many at a time: the first of these that is more than a page, or the second where not all of them are wanted. Written
+/// into the statement, since a database that plans for any number would rather sort everything.
+const STEPS: [usize; 3] = [64, 512, 1_024];
 
 const COLUMNS: &str = "SELECT s.corp_id, s.employee_key, s.role_id, s.login_method, s.login_source, s.created_at,
     s.expires_at, s.proven, s.lent_role_id, s.digest, s.ip_address, s.user_agent, s.seen_at, e.employee_id, e.name,
     e.department FROM session s JOIN employee e ON e.corp_id = s.corp_id AND e.employee_key = s.employee_key";
+
+const OF_CORPORATION: &str = "WHERE s.corp_id = $1 AND (s.created_at, s.digest) < ($2, $3)
+    ORDER BY s.created_at DESC, s.digest DESC";
+
+/// All columns of the index are compared and ordered by: then no other one will do.
+const OF_EMPLOYEE: &str = "WHERE (s.corp_id, s.employee_key, s.created_at) <= ($1, $4, $2)
+    AND (s.corp_id, s.employee_key) >= ($1, $4) AND (s.created_at < $2 OR s.digest < $3)
+    ORDER BY s.corp_id DESC, s.employee_key DESC, s.created_at DESC, s.digest DESC";
 
 impl Store {
     /// Somebody's sessions that have not expired, the newest first; at most a thousand.
@@ -86,11 +95,9 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn own_sessions(&self, key: EmployeeKey, now: Timestamp) -> Result<Vec<ListedSession>, StoreError> {
-        let text = format!(
-            "{COLUMNS} WHERE s.corp_id = $1 AND s.employee_key = $2 AND s.expires_at > $3
-             ORDER BY s.created_at DESC, s.digest DESC LIMIT $4"
-        );
-        self.database.read(move |sql| sql.rows(&text, &args![key.corp(), key.id(), now, OWN], listed)).await
+        let (corp, employee) = (key.corp().to_owned(), Some(key.id().to_owned()));
+        let own = SessionFilter { corp, department: None, employee, role: None, now };
+        Ok(self.sessions(own, None, OWN).await?.sessions)
     }
 
     /// A page of the sessions of a corporation, the newest first, from `after` on.
@@ -143,24 +150,22 @@ struct Walk {
     corp: String,
     employee: Option<String>,
     from: (i64, String),
-    at_once: i64,
+    step: usize,
 }
 
 impl Walk {
     fn new(filter: &SessionFilter, from: (i64, String), limit: usize) -> Self {
-        let only = if filter.employee.is_some() { "AND s.employee_key = $5" } else { "" };
-        let text = format!(
-            "{COLUMNS} WHERE s.corp_id = $1 AND (s.created_at, s.digest) < ($2, $3) {only}
-             ORDER BY s.created_at DESC, s.digest DESC LIMIT $4"
-        );
+        let walk = if filter.employee.is_some() { OF_EMPLOYEE } else { OF_CORPORATION };
         let picky = filter.role.is_some() || filter.department.is_some();
-        let wanted = i64::try_from(limit).unwrap_or(AT_ONCE).saturating_add(1);
-        let at_once = if picky { wanted.max(AT_ONCE) } else { wanted };
-        Self { text, corp: filter.corp.clone(), employee: filter.employee.clone(), from, at_once }
+        let [_, several, most] = STEPS;
+        let step = STEPS.into_iter().find(|step| *step > limit).unwrap_or(most);
+        let step = if picky { step.max(several) } else { step };
+        let text = format!("{COLUMNS} {walk} LIMIT {step}");
+        Self { text, corp: filter.corp.clone(), employee: filter.employee.clone(), from, step }
     }
 
     fn values(&self) -> Vec<Value<'_>> {
-        let mut values = args![&*self.corp, self.from.0, &*self.from.1, self.at_once].to_vec();
+        let mut values = args![&*self.corp, self.from.0, &*self.from.1].to_vec();
         values.extend(self.employee.as_deref().map(Value::from));
         values
     }
@@ -168,18 +173,18 @@ impl Walk {
     /// The next of them, and whether there may be more.
     fn take(&self, sql: &Sql<'_>) -> Result<(Vec<ListedSession>, bool), StoreError> {
         let sessions = sql.rows(&self.text, &self.values(), listed)?;
-        let more = i64::try_from(sessions.len()).is_ok_and(|count| count == self.at_once);
+        let more = sessions.len() == self.step;
         Ok((sessions, more))
     }
 }
 
 fn place(cursor: &Cursor) -> Result<(i64, String), StoreError> {
-    let (at, digest) = cursor.number(Sorted::ByBirth)?;
+    let (at, digest) = cursor.number(Sorted::Birth)?;
     Ok((at, digest.to_owned()))
 }
 
 fn text_of((at, digest): (i64, String)) -> String {
-    Cursor::new(Sorted::ByBirth, at.to_string(), digest).to_text()
+    Cursor::new(Sorted::Birth, at.to_string(), digest).to_text()
 }
 
 fn listed(row: &Row<'_>) -> Result<ListedSession, StoreError> {

@@ -45,14 +45,16 @@ pub(crate) const DAY: i64 = 24 * HOUR;
 /// The nodes of a desk at which `agent01` works.
 pub(crate) struct Desk {
     nodes: Vec<Store>,
+    location: Location,
     _directory: TempDir,
 }
 
 impl Desk {
     pub(crate) async fn embedded() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let node = open(Location::Embedded(directory.path().join("data"))).await;
-        Self { nodes: vec![node], _directory: directory }.with_agent().await
+        let location = Location::Embedded(directory.path().join("data"));
+        let node = open(location.clone()).await;
+        Self { nodes: vec![node], location, _directory: directory }.with_agent().await
     }
 
     pub(crate) async fn scaled_out() -> Self {
@@ -62,9 +64,9 @@ impl Desk {
         tokio::spawn(connection);
         client.batch_execute(&format!("CREATE SCHEMA {name}")).await.unwrap();
         let url = format!("{server}?options=-csearch_path%3D{name}");
-        let place = || Location::Postgres(Postgres { url: url.clone(), connections: 8, ca_file: None });
-        let nodes = vec![open(place()).await, open(place()).await];
-        Self { nodes, _directory: tempfile::tempdir().unwrap() }.with_agent().await
+        let location = Location::Postgres(Postgres { url, connections: 8, ca_file: None });
+        let nodes = vec![open(location.clone()).await, open(location.clone()).await];
+        Self { nodes, location, _directory: tempfile::tempdir().unwrap() }.with_agent().await
     }
 
     async fn with_agent(self) -> Self {
@@ -88,6 +90,11 @@ impl Desk {
             disabled: false,
         };
         assert!(self.store().add_employee(NewEmployee { person, at: at(0), entry: None }).await.unwrap());
+    }
+
+    /// Where the data is.
+    pub(crate) fn location(&self) -> &Location {
+        &self.location
     }
 
     pub(crate) fn store(&self) -> &Store {

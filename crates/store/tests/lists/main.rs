@@ -11,6 +11,8 @@
 #[path = "../agents/desk.rs"]
 #[expect(dead_code, reason = "what agents need is not needed here")]
 mod desk;
+mod people;
+mod roles;
 mod rules;
 mod scene;
 mod sessions;

@@ -1,0 +1,135 @@
+//! The log as a file: written while it is read, so that it may be of any length.
+
+use std::io;
+use std::net::IpAddr;
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use deskpass_auth::{Error, LogWanted, Reach};
+use deskpass_store::LogPage;
+use futures_util::stream;
+use hyper::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+
+use crate::Desk;
+use crate::http::extract::Caller;
+use crate::http::failure::Failure;
+use crate::log_export::Format;
+
+/// How many rows are read at once.
+const AT_ONCE: i64 = 500;
+
+/// A file of the log whose beginning has been read. From then on, whatever goes wrong breaks the connection: nobody must take
+/// a part for the whole.
+#[derive(Debug)]
+pub(in crate::http) struct Export {
+    source: Source,
+    begin: LogPage,
+}
+
+/// Where the rows come from.
+#[derive(Debug)]
+struct Source {
+    desk: Desk,
+    /// Who reads, and where they are: they may lose the right to while they do.
+    caller: Caller,
+    from: IpAddr,
+    reach: Reach,
+    wanted: LogWanted,
+    format: Format,
+}
+
+impl Export {
+    pub(super) async fn begin(
+        desk: Desk,
+        caller: Caller,
+        from: IpAddr,
+        reach: Reach,
+        wanted: LogWanted,
+        before: Option<String>,
+        format: Format,
+    ) -> Result<Self, Failure> {
+        let begin = desk.auth.log(&reach, &wanted, before, AT_ONCE).await?;
+        Ok(Self { source: Source { desk, caller, from, reach, wanted, format }, begin })
+    }
+}
+
+impl IntoResponse for Export {
+    fn into_response(self) -> Response {
+        let Self { source, begin } = self;
+        let (format, name) = (source.format, source.file_name());
+        let head = Bytes::from_static(format.head().as_bytes());
+        let headers = [
+            (CONTENT_TYPE, format.media_type().to_owned()),
+            (CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")),
+        ];
+        (headers, Body::from_stream(pieces(source, head, begin))).into_response()
+    }
+}
+
+/// The file, piece by piece. The next one is read when the client has taken the one before.
+fn pieces(source: Source, head: Bytes, begin: LogPage) -> impl stream::Stream<Item = io::Result<Bytes>> {
+    stream::unfold(Some((source, Step::Begin(head, begin))), |state| async move {
+        let (source, step) = state?;
+        match source.take(step).await {
+            Ok((piece, next)) => Some((Ok(piece), next.map(|before| (source, Step::GoOn(before))))),
+            Err(why) => {
+                tracing::warn!(%why, "an export of the log was broken off");
+                Some((Err(io::Error::other(why)), None))
+            }
+        }
+    })
+}
+
+/// What comes next.
+enum Step {
+    /// What was read already, behind the head.
+    Begin(Bytes, LogPage),
+    /// What is before this row.
+    GoOn(String),
+}
+
+/// Why a file is not whole.
+#[derive(Debug, thiserror::Error)]
+enum Broken {
+    #[error("the service is stopping")]
+    Stopping,
+    #[error(transparent)]
+    Failed(#[from] Error),
+}
+
+impl Source {
+    /// The next piece, and where to go on.
+    async fn take(&self, step: Step) -> Result<(Bytes, Option<String>), Broken> {
+        let (mut piece, mut page) = match step {
+            Step::Begin(head, page) => (Vec::from(head), page),
+            Step::GoOn(before) => (Vec::new(), self.read(before).await?),
+        };
+        loop {
+            for row in page.rows {
+                self.format.write(&row.into(), &mut piece);
+            }
+            match page.next {
+                // What is rare is looked for in several goes.
+                Some(before) if piece.is_empty() => page = self.read(before).await?,
+                next => return Ok((piece.into(), next)),
+            }
+        }
+    }
+
+    async fn read(&self, before: String) -> Result<LogPage, Broken> {
+        let Self { desk, caller, from, reach, wanted, .. } = self;
+        if desk.is_draining() {
+            return Err(Broken::Stopping);
+        }
+        desk.auth.still_reaches(&caller.0, *from, reach).await?;
+        Ok(desk.auth.log(reach, wanted, Some(before), AT_ONCE).await?)
+    }
+
+    /// A name that says what is in it: the corporation and the time, in characters that need no quoting.
+    fn file_name(&self) -> String {
+        let now = jiff::Timestamp::from_millisecond(self.desk.auth.clock.now().millis()).unwrap_or_default();
+        let (corp, at) = (&self.reach.corp, now.strftime("%Y%m%dT%H%M%SZ"));
+        format!("login-log-{corp}-{at}.{}", self.format.extension())
+    }
+}
