@@ -43,8 +43,8 @@ use hyper::Method;
 pub(crate) use answer::{Answerer, Window};
 pub(crate) use health::Readiness;
 pub(crate) use landing::WORDS;
-pub(crate) use login::iso;
 pub use limit::Limit;
+pub(crate) use login::iso;
 
 /// Who may call a route. The handler's extractors enforce it; tests hold the two against each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -195,7 +195,9 @@ mod tests {
         let zeros = "0".repeat(32);
         assert_eq!(
             plain,
-            format!("{zeros},2027-01-15T08:00:00Z,sign_in_refused,ww,,,bind,,::1,127.0.0.1,curl/8.5.0,ww,\"'-a\",disabled,\r\n")
+            format!(
+                "{zeros},2027-01-15T08:00:00Z,sign_in_refused,ww,,,bind,,::1,127.0.0.1,curl/8.5.0,ww,\"'-a\",disabled,\r\n"
+            )
         );
         assert_eq!(plain.matches(',').count(), COLUMNS.matches(',').count());
         assert!(written(Format::Csv, "a \"b\", c\nd").contains(",\"a \"\"b\"\", c\nd\","));

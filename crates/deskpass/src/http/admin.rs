@@ -118,15 +118,15 @@ impl FromRequestParts<Window> for Known {
 }
 
 /// Whose records a list is of: of the department that is asked for, or the only one that they may see.
-pub(super) fn within(
+pub(super) async fn within(
     reader: &Reader,
     desk: &Desk,
     corp: Option<&CorpId>,
     department: Option<String>,
 ) -> Result<Reach, Failure> {
-    let reach = reader.reach(desk, corp)?;
+    let reach = reader.reach(desk, corp).await?;
     match (&reach.department, department) {
-        (Some(only), Some(other)) if *only != other => Err(deskpass_auth::Refusal::NotPermitted.into()),
+        (Some(only), Some(other)) if *only != other => reader.refuse(desk).await,
         (None, Some(department)) => Ok(Reach { department: Some(department), ..reach }),
         _ => Ok(reach),
     }

@@ -15,7 +15,6 @@ use super::{Onward, bad_cursor};
 use crate::Desk;
 use crate::http::authority::Reader;
 use crate::http::envelope::Reply;
-use crate::http::extract::Guest;
 use crate::http::failure::Failure;
 use crate::http::fields::{Ask, Fields, Form};
 use crate::http::query::Query;
@@ -98,17 +97,15 @@ impl IntoResponse for LogAnswer {
 pub(in crate::http) async fn list(
     State(desk): State<Desk>,
     reader: Reader,
-    Guest(visitor): Guest,
     accepts: Accepts,
     Query(LogAsked { corp, wanted, onward: Onward { after, limit } }): Query<LogAsked>,
 ) -> Result<LogAnswer, Failure> {
-    let reach = reader.reach(&desk, corp.as_ref())?;
+    let reach = reader.reach(&desk, corp.as_ref()).await?;
     if !after.as_deref().is_none_or(is_place) {
         return Err(bad_cursor());
     }
     if let Accepts::File(format) = accepts {
-        let from = visitor.address.decided;
-        return Ok(LogAnswer::File(Export::begin(desk, reader.caller, from, reach, wanted, after, format).await?));
+        return Ok(LogAnswer::File(Export::begin(desk, reader, reach, wanted, after, format).await?));
     }
     let page = desk.auth.log(&reach, &wanted, after, limit).await?;
     Ok(LogAnswer::Page(Reply(Log { items: page.rows.into_iter().map(LogItem::from).collect(), next: page.next })))

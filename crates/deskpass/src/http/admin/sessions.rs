@@ -67,7 +67,7 @@ pub(in crate::http) async fn list(
     reader: Reader,
     Query(asked): Query<SessionsAsked>,
 ) -> Result<Reply<Sessions>, Failure> {
-    let reach = reader.reach(&desk, asked.corp.as_ref())?;
+    let reach = reader.reach(&desk, asked.corp.as_ref()).await?;
     let Onward { after, limit } = asked.onward;
     let found = desk.auth.sessions(&reach, &asked.wanted, after.as_deref(), limit).await?;
     let (page, asking) = (found.map_err(|_| bad_cursor())?, reader.caller.digest());

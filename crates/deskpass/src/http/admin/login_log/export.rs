@@ -1,7 +1,6 @@
 //! The log as a file: written while it is read, so that it may be of any length.
 
 use std::io;
-use std::net::IpAddr;
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
@@ -12,7 +11,7 @@ use futures_util::stream;
 use hyper::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 
 use crate::Desk;
-use crate::http::extract::Caller;
+use crate::http::authority::Reader;
 use crate::http::failure::Failure;
 use crate::log_export::Format;
 
@@ -31,9 +30,8 @@ pub(in crate::http) struct Export {
 #[derive(Debug)]
 struct Source {
     desk: Desk,
-    /// Who reads, and where they are: they may lose the right to while they do.
-    caller: Caller,
-    from: IpAddr,
+    /// Who reads: they may lose the right to while they do.
+    reader: Reader,
     reach: Reach,
     wanted: LogWanted,
     format: Format,
@@ -42,15 +40,14 @@ struct Source {
 impl Export {
     pub(super) async fn begin(
         desk: Desk,
-        caller: Caller,
-        from: IpAddr,
+        reader: Reader,
         reach: Reach,
         wanted: LogWanted,
         before: Option<String>,
         format: Format,
     ) -> Result<Self, Failure> {
         let begin = desk.auth.log(&reach, &wanted, before, AT_ONCE).await?;
-        Ok(Self { source: Source { desk, caller, from, reach, wanted, format }, begin })
+        Ok(Self { source: Source { desk, reader, reach, wanted, format }, begin })
     }
 }
 
@@ -118,11 +115,11 @@ impl Source {
     }
 
     async fn read(&self, before: String) -> Result<LogPage, Broken> {
-        let Self { desk, caller, from, reach, wanted, .. } = self;
+        let Self { desk, reader, reach, wanted, .. } = self;
         if desk.is_draining() {
             return Err(Broken::Stopping);
         }
-        desk.auth.still_reaches(&caller.0, *from, reach).await?;
+        desk.auth.still_reaches(&reader.caller.0, reader.visitor.address.decided, reach).await?;
         Ok(desk.auth.log(reach, wanted, Some(before), AT_ONCE).await?)
     }
 
