@@ -3,8 +3,8 @@
 use deskpass_core::{EmployeeKey, LoginMethod, Role, Timestamp};
 
 use super::Event;
-use crate::database::{Row, Sql, Value};
-use crate::{Store, StoreError};
+use crate::database::{Row, Sql, Value, beside};
+use crate::{BesideError, Location, Mode, Store, StoreError};
 
 /// How many entries of an index are looked at for a page. Whoever looks for something rare goes on from there.
 const LOOK: usize = 20_000;
@@ -12,6 +12,9 @@ const LOOK: usize = 20_000;
 /// How many at once: few, when a page needs few. Written into the statement, since a database that plans for any number would
 /// rather sort everything.
 const STEPS: [usize; 2] = [64, 512];
+
+/// How many rows are handed over at once to whoever reads all of them.
+const TOGETHER: usize = 1_000;
 
 /// A row as it is read. Words as they stand in the table: one of a later version must not spoil a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,6 +149,29 @@ impl Store {
     }
 }
 
+/// Hands over all rows that fit, newest first and a few at a time, read beside the running service. Stops when `take` says `false`.
+///
+/// # Errors
+/// When the log cannot be read.
+pub async fn read_log(
+    location: &Location,
+    mode: Mode,
+    filter: LogFilter,
+    mut take: impl FnMut(Vec<LogRow>) -> bool + Send + 'static,
+) -> Result<(), BesideError> {
+    let read = move |sql: &Sql<'_>| {
+        let mut before = None;
+        loop {
+            let page = walk(sql, &filter, before, TOGETHER)?;
+            before = page.next;
+            if !take(page.rows) || before.is_none() {
+                return Ok(());
+            }
+        }
+    };
+    beside(location, mode, read).await
+}
+
 fn walk(sql: &Sql<'_>, filter: &LogFilter, before: Option<String>, limit: usize) -> Result<LogPage, StoreError> {
     let (way, value) = Way::of(filter);
     let (from, to) = (filter.from.map_or_else(String::new, edge), filter.to.map_or_else(|| END.to_owned(), edge));
@@ -221,7 +247,7 @@ impl LogFilter {
 const END: &str = "g";
 
 /// What comes before the identifiers of everything from a moment on.
-fn edge(moment: Timestamp) -> String {
+pub(super) fn edge(moment: Timestamp) -> String {
     // As many digits as identifiers have, so that texts are in the order of numbers.
     format!("{:012x}", moment.millis().clamp(0, 0xffff_ffff_ffff))
 }

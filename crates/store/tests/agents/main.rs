@@ -14,6 +14,8 @@ mod guesses;
 mod halves;
 mod notices;
 mod passwords;
+#[path = "../harness/places.rs"]
+mod places;
 mod races;
 mod records;
 mod sweeping;

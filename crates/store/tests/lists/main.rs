@@ -12,6 +12,8 @@
 #[expect(dead_code, reason = "what agents need is not needed here")]
 mod desk;
 mod people;
+#[path = "../harness/places.rs"]
+mod places;
 mod roles;
 mod rules;
 mod scene;
