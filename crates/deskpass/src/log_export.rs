@@ -1,230 +1,230 @@
-//! Rows of the log as whoever reads them gets them: in answers, and as lines of a file.
+//! The log as others read it: a table for spreadsheets, or one JSON object in each line.
 
-use std::io::Write as _;
-
-use deskpass_core::{EmployeeKey, Role};
+use deskpass_core::Role;
 use deskpass_store::LogRow;
 use serde::Serialize;
 
 use crate::http::iso;
 
-/// A row of the log.
-#[derive(Debug, Serialize)]
-pub(crate) struct LogItem {
-    id: String,
-    at: String,
-    event: String,
-    corp_id: String,
-    /// Nothing where nobody is known.
-    employee_id: Option<String>,
-    current_role: Option<Role>,
-    login_method: Option<String>,
-    login_source: Option<String>,
-    ip_address: String,
-    peer_address: String,
-    user_agent: String,
-    actor: Option<Actor>,
-    reason: Option<String>,
-    detail: String,
-}
-
-/// Who did something to somebody else.
-#[derive(Debug, Serialize)]
-pub(crate) struct Actor {
-    corp_id: String,
-    employee_id: String,
-}
-
-impl From<LogRow> for LogItem {
-    fn from(row: LogRow) -> Self {
-        let actor = |actor: EmployeeKey| Actor { corp_id: actor.corp().into(), employee_id: actor.id().into() };
-        Self {
-            id: row.id,
-            at: iso(row.at),
-            event: row.event,
-            corp_id: row.about.corp().to_owned(),
-            employee_id: said(row.about.id().to_owned()),
-            current_role: row.role,
-            login_method: said(row.method),
-            login_source: said(row.source),
-            ip_address: row.ip_address,
-            peer_address: row.peer_address,
-            user_agent: row.user_agent,
-            actor: row.actor.map(actor),
-            reason: row.reason,
-            detail: row.detail,
-        }
-    }
-}
-
-fn said(text: String) -> Option<String> {
-    Some(text).filter(|text| !text.is_empty())
-}
-
-/// The form of a file.
+/// How the log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// RFC 4180, with a head.
+    /// RFC 4180, with a heading.
     Csv,
-    /// A JSON object on each line.
-    NdJson,
-    /// The same by its other name.
+    /// One JSON object in each line.
     JsonLines,
 }
 
-/// The columns of a table, in their order.
-const COLUMNS: &str = "id,at,event,corp_id,employee_id,current_role,login_method,login_source,ip_address,peer_address,\
-    user_agent,actor_corp_id,actor_employee_id,reason,detail\r\n";
+/// A row under the names that it is known by outside.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Line<'a> {
+    id: &'a str,
+    at: String,
+    event: &'a str,
+    corp_id: &'a str,
+    /// None where nobody is known.
+    employee_id: Option<&'a str>,
+    current_role: Option<&'static str>,
+    login_method: Option<&'a str>,
+    login_source: Option<&'a str>,
+    ip_address: &'a str,
+    peer_address: &'a str,
+    user_agent: &'a str,
+    actor: Option<Actor<'a>>,
+    reason: Option<&'a str>,
+    detail: &'a str,
+}
 
-impl Format {
-    /// What HTTP calls it.
-    pub(crate) const fn media_type(self) -> &'static str {
-        match self {
-            Self::Csv => "text/csv; charset=utf-8; header=present",
-            Self::NdJson => "application/x-ndjson",
-            Self::JsonLines => "application/jsonl",
+/// Who did something to somebody else.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Actor<'a> {
+    corp_id: &'a str,
+    employee_id: &'a str,
+}
+
+const HEADING: &str = "id,at,event,corp_id,employee_id,current_role,login_method,login_source,ip_address,peer_address,user_agent,\
+    actor_corp_id,actor_employee_id,reason,detail\r\n";
+
+impl<'a> Line<'a> {
+    /// What a row says.
+    pub(crate) fn of(row: &'a LogRow) -> Self {
+        let there = |text: &'a str| Some(text).filter(|text| !text.is_empty());
+        Self {
+            id: &row.id,
+            at: iso(row.at),
+            event: &row.event,
+            corp_id: row.about.corp(),
+            employee_id: there(row.about.id()),
+            current_role: row.role.map(Role::name),
+            login_method: there(&row.method),
+            login_source: there(&row.source),
+            ip_address: &row.ip_address,
+            peer_address: &row.peer_address,
+            user_agent: &row.user_agent,
+            actor: row.actor.as_ref().map(|actor| Actor { corp_id: actor.corp(), employee_id: actor.id() }),
+            reason: row.reason.as_deref(),
+            detail: &row.detail,
         }
     }
 
-    /// How the name of such a file ends.
-    pub(crate) const fn extension(self) -> &'static str {
-        match self {
-            Self::Csv => "csv",
-            Self::NdJson | Self::JsonLines => "jsonl",
-        }
-    }
-
-    /// What stands above the rows.
-    pub(crate) const fn head(self) -> &'static str {
-        match self {
-            Self::Csv => COLUMNS,
-            Self::NdJson | Self::JsonLines => "",
-        }
-    }
-
-    /// Writes a row.
-    pub(crate) fn write(self, item: &LogItem, into: &mut Vec<u8>) {
-        match self {
-            Self::Csv => write_csv(item, into),
-            Self::NdJson | Self::JsonLines => {
-                // Texts and words cannot fail to be rendered.
-                let _ = serde_json::to_writer(&mut *into, item);
-                into.push(b'\n');
-            }
-        }
+    fn cells(&self) -> [&str; 15] {
+        [
+            self.id,
+            &self.at,
+            self.event,
+            self.corp_id,
+            self.employee_id.unwrap_or_default(),
+            self.current_role.unwrap_or_default(),
+            self.login_method.unwrap_or_default(),
+            self.login_source.unwrap_or_default(),
+            self.ip_address,
+            self.peer_address,
+            self.user_agent,
+            self.actor.map_or("", |actor| actor.corp_id),
+            self.actor.map_or("", |actor| actor.employee_id),
+            self.reason.unwrap_or_default(),
+            self.detail,
+        ]
     }
 }
 
-fn write_csv(item: &LogItem, into: &mut Vec<u8>) {
-    let actor = |part: fn(&Actor) -> &str| item.actor.as_ref().map(part).unwrap_or_default();
-    let cells = [
-        &*item.id,
-        &item.at,
-        &item.event,
-        &item.corp_id,
-        item.employee_id.as_deref().unwrap_or_default(),
-        item.current_role.map_or("", Role::name),
-        item.login_method.as_deref().unwrap_or_default(),
-        item.login_source.as_deref().unwrap_or_default(),
-        &item.ip_address,
-        &item.peer_address,
-        &item.user_agent,
-        actor(|actor| &actor.corp_id),
-        actor(|actor| &actor.employee_id),
-        item.reason.as_deref().unwrap_or_default(),
-        &item.detail,
-    ];
-    for (at, cell) in cells.into_iter().enumerate() {
-        if at > 0 {
-            into.push(b',');
+impl Format {
+    /// What it is called, also at the end of a file's name.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::JsonLines => "jsonl",
         }
-        write_cell(cell, into);
     }
-    into.extend_from_slice(b"\r\n");
+
+    /// What comes before the first row.
+    pub(crate) const fn heading(self) -> &'static str {
+        match self {
+            Self::Csv => HEADING,
+            Self::JsonLines => "",
+        }
+    }
+
+    /// A row, with the end of its line.
+    pub(crate) fn line(self, row: &LogRow) -> String {
+        let line = Line::of(row);
+        match self {
+            Self::Csv => format!("{}\r\n", line.cells().map(cell).join(",")),
+            // Texts and nothing else: there is nothing that JSON could not say.
+            Self::JsonLines => format!("{}\n", serde_json::to_string(&line).unwrap_or_default()),
+        }
+    }
 }
 
 /// What makes a spreadsheet take a cell for a formula, if it begins with it.
 const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
-/// Writes a cell. A stranger's words may be made for the spreadsheet in which an administrator opens them, so what would be a
-/// formula there gets an apostrophe in front, which makes it text.
-fn write_cell(text: &str, into: &mut Vec<u8>) {
+/// A text as one cell. One that a spreadsheet would take for a formula is told to be text, since strangers choose the words.
+fn cell(text: &str) -> String {
     let formula = text.trim_start_matches(' ').starts_with(FORMULA);
-    if !formula && !text.contains([',', '"', '\r', '\n']) {
-        into.extend_from_slice(text.as_bytes());
-        return;
-    }
-    // Nothing can go wrong in memory.
-    let _ = write!(into, "\"{}{}\"", if formula { "'" } else { "" }, text.replace('"', "\"\""));
+    let text = if formula { format!("'{text}") } else { text.to_owned() };
+    if text.contains(['"', ',', '\r', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
-    use deskpass_core::Timestamp;
+    use deskpass_core::{EmployeeKey, Timestamp};
+    use serde_json::json;
 
     use super::*;
 
-    fn row(user_agent: &str) -> LogRow {
+    fn row() -> LogRow {
         LogRow {
-            id: "0".repeat(32),
-            at: Timestamp::from_millis(1_800_000_000_000),
-            event: "sign_in_refused".to_owned(),
+            id: "0197".to_owned(),
+            at: Timestamp::from_millis(1_750_000_000_123),
+            event: "roles_changed".to_owned(),
+            about: EmployeeKey::from_parts("ww", "zhangsan"),
+            role: Some(Role::Admin),
+            method: "qrcode".to_owned(),
+            source: "itadmin".to_owned(),
+            ip_address: "192.0.2.1".to_owned(),
+            peer_address: "::1".to_owned(),
+            user_agent: "Mozilla/5.0 (X11; Linux)".to_owned(),
+            actor: Some(EmployeeKey::from_parts("ww", "admin01")),
+            reason: Some("not_held".to_owned()),
+            detail: "admin, user -> user".to_owned(),
+        }
+    }
+
+    fn nobody() -> LogRow {
+        LogRow {
             about: EmployeeKey::from_parts("ww", ""),
             role: None,
-            method: "bind".to_owned(),
+            method: String::new(),
             source: String::new(),
-            ip_address: "::1".to_owned(),
-            peer_address: "127.0.0.1".to_owned(),
-            user_agent: user_agent.to_owned(),
-            actor: Some(EmployeeKey::from_parts("ww", "-a")),
-            reason: Some("disabled".to_owned()),
+            actor: None,
+            reason: None,
             detail: String::new(),
+            ..row()
         }
     }
 
-    fn written(format: Format, user_agent: &str) -> String {
-        let mut bytes = Vec::new();
-        format.write(&row(user_agent).into(), &mut bytes);
-        String::from_utf8(bytes).unwrap()
-    }
-
     #[test]
-    fn a_table_has_as_many_cells_as_columns_and_quotes_what_it_must() {
-        let plain = written(Format::Csv, "curl/8.5.0");
-        let zeros = "0".repeat(32);
+    fn a_table_has_as_many_cells_as_its_heading() {
         assert_eq!(
-            plain,
-            format!(
-                "{zeros},2027-01-15T08:00:00Z,sign_in_refused,ww,,,bind,,::1,127.0.0.1,curl/8.5.0,ww,\"'-a\",disabled,\r\n"
-            )
+            Format::Csv.line(&row()),
+            "0197,2025-06-15T15:06:40.123Z,roles_changed,ww,zhangsan,admin,qrcode,itadmin,192.0.2.1,::1,\
+             Mozilla/5.0 (X11; Linux),ww,admin01,not_held,\"admin, user -> user\"\r\n"
         );
-        assert_eq!(plain.matches(',').count(), COLUMNS.matches(',').count());
-        assert!(written(Format::Csv, "a \"b\", c\nd").contains(",\"a \"\"b\"\", c\nd\","));
+        let (heading, line) = (Format::Csv.heading(), Format::Csv.line(&nobody()));
+        assert_eq!(line.split(',').count(), heading.split(',').count());
+        assert!(line.contains(",ww,,,,,192.0.2.1,") && line.ends_with(",,,,\r\n"), "{line}");
+        assert!(heading.ends_with("\r\n"));
     }
 
     #[test]
-    fn no_cell_is_a_formula() {
-        for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1", "＠a"] {
-            let text = written(Format::Csv, formula);
-            assert!(text.contains(&format!(",\"'{formula}\",")), "{text}");
+    fn a_cell_says_what_it_said_and_is_never_a_formula() {
+        for (text, written) in [
+            ("", ""),
+            ("plain", "plain"),
+            ("张三，管理员", "张三，管理员"),
+            ("a,b", "\"a,b\""),
+            ("say \"hi\"", "\"say \"\"hi\"\"\""),
+            ("two\nlines", "\"two\nlines\""),
+            ("two\r\nlines", "\"two\r\nlines\""),
+            ("=1+1", "'=1+1"),
+            ("+86", "'+86"),
+            ("-2", "'-2"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("\tx", "'\tx"),
+            ("\rx", "\"'\rx\""),
+            ("=HYPERLINK(\"http://x\",\"y\")", "\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\""),
+            (" =1", "' =1"),
+            ("＝1", "'＝1"),
+            ("\n=1", "\"'\n=1\""),
+            ("a=b", "a=b"),
+        ] {
+            assert_eq!(cell(text), written, "{text:?}");
         }
+        let line = Format::Csv.line(&LogRow { user_agent: "=cmd|' /C calc'!A0".to_owned(), ..row() });
+        assert!(line.contains(",'=cmd|' /C calc'!A0,"), "{line}");
     }
 
     #[test]
-    fn a_line_is_an_object_on_one_line() {
-        for format in [Format::NdJson, Format::JsonLines] {
-            let text = written(format, "a\nb\"c");
-            let (line, rest) = text.split_once('\n').unwrap();
-            assert_eq!(rest, "");
-            let item: serde_json::Value = serde_json::from_str(line).unwrap();
-            let expected = serde_json::json!({
-                "id": "0".repeat(32), "at": "2027-01-15T08:00:00Z", "event": "sign_in_refused", "corp_id": "ww",
-                "employee_id": null, "current_role": null, "login_method": "bind", "login_source": null,
-                "ip_address": "::1", "peer_address": "127.0.0.1", "user_agent": "a\nb\"c",
-                "actor": { "corp_id": "ww", "employee_id": "-a" }, "reason": "disabled", "detail": "",
-            });
-            assert_eq!(item, expected);
+    fn a_line_of_json_has_the_same_names() {
+        let row = LogRow { detail: "张三 \"said\"\nso".to_owned(), ..row() };
+        let line = Format::JsonLines.line(&row);
+        assert!(line.ends_with("}\n") && line.matches('\n').count() == 1, "{line}");
+        let said: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(
+            said,
+            json!({
+                "id": "0197", "at": "2025-06-15T15:06:40.123Z", "event": "roles_changed", "corp_id": "ww",
+                "employee_id": "zhangsan", "current_role": "admin", "login_method": "qrcode", "login_source": "itadmin",
+                "ip_address": "192.0.2.1", "peer_address": "::1", "user_agent": "Mozilla/5.0 (X11; Linux)",
+                "actor": { "corp_id": "ww", "employee_id": "admin01" }, "reason": "not_held",
+                "detail": "张三 \"said\"\nso"
+            })
+        );
+        let said: serde_json::Value = serde_json::from_str(&Format::JsonLines.line(&nobody())).unwrap();
+        for name in ["employee_id", "current_role", "login_method", "login_source", "actor", "reason"] {
+            assert!(said[name].is_null(), "{name}");
         }
     }
 }

@@ -7,9 +7,9 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use deskpass_auth::LogWanted;
 use deskpass_core::{CorpId, EmployeeId, LoginMethod};
-use deskpass_store::Event;
+use deskpass_store::{Event, LogRow};
 use hyper::header::VARY;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::{Onward, bad_cursor};
 use crate::Desk;
@@ -18,7 +18,7 @@ use crate::http::envelope::Reply;
 use crate::http::failure::Failure;
 use crate::http::fields::{Ask, Fields, Form};
 use crate::http::query::Query;
-use crate::log_export::LogItem;
+use crate::log_export::Line;
 use accept::Accepts;
 use export::Export;
 
@@ -72,8 +72,13 @@ fn is_place(text: &str) -> bool {
 /// A page of the log.
 #[derive(Debug, Serialize)]
 pub(in crate::http) struct Log {
-    items: Vec<LogItem>,
+    #[serde(serialize_with = "as_lines")]
+    items: Vec<LogRow>,
     next: Option<String>,
+}
+
+fn as_lines<S: Serializer>(rows: &[LogRow], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(rows.iter().map(Line::of))
 }
 
 /// The log, in the form that was asked for.
@@ -104,9 +109,9 @@ pub(in crate::http) async fn list(
     if !after.as_deref().is_none_or(is_place) {
         return Err(bad_cursor());
     }
-    if let Accepts::File(format) = accepts {
-        return Ok(LogAnswer::File(Export::begin(desk, reader, reach, wanted, after, format).await?));
+    if let Accepts::File(format, media_type) = accepts {
+        return Ok(LogAnswer::File(Export::begin(desk, reader, reach, wanted, after, (format, media_type)).await?));
     }
     let page = desk.auth.log(&reach, &wanted, after, limit).await?;
-    Ok(LogAnswer::Page(Reply(Log { items: page.rows.into_iter().map(LogItem::from).collect(), next: page.next })))
+    Ok(LogAnswer::Page(Reply(Log { items: page.rows, next: page.next })))
 }

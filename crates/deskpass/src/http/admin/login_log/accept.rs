@@ -15,8 +15,8 @@ use crate::log_export::Format;
 pub(in crate::http) enum Accepts {
     /// A page in the usual envelope.
     Page,
-    /// All of it as a file.
-    File(Format),
+    /// All of it as a file, which is to be called this.
+    File(Format, &'static str),
 }
 
 impl FromRequestParts<Window> for Accepts {
@@ -43,9 +43,9 @@ fn range(text: &str) -> Option<(Accepts, u16)> {
     let mut parts = text.split(';').map(str::trim);
     let form = match &*parts.next()?.to_ascii_lowercase() {
         "application/json" | "application/*" | "*/*" => Accepts::Page,
-        "text/csv" | "text/*" => Accepts::File(Format::Csv),
-        "application/x-ndjson" | "application/ndjson" => Accepts::File(Format::NdJson),
-        "application/jsonl" => Accepts::File(Format::JsonLines),
+        "text/csv" | "text/*" => Accepts::File(Format::Csv, "text/csv; charset=utf-8; header=present"),
+        "application/x-ndjson" => Accepts::File(Format::JsonLines, "application/x-ndjson"),
+        "application/jsonl" => Accepts::File(Format::JsonLines, "application/jsonl"),
         _ => return None,
     };
     let quality = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
@@ -94,7 +94,8 @@ mod tests {
 
     #[test]
     fn the_highest_weight_counts_and_among_equals_the_first() {
-        let (csv, lines) = (Accepts::File(Format::Csv), Accepts::File(Format::JsonLines));
+        let csv = Accepts::File(Format::Csv, "text/csv; charset=utf-8; header=present");
+        let lines = Accepts::File(Format::JsonLines, "application/jsonl");
         assert_eq!(of(&["text/csv"]), csv);
         assert_eq!(of(&["Text/CSV; charset=utf-8"]), csv);
         assert_eq!(of(&["text/csv, */*;q=0.1"]), csv);
@@ -102,7 +103,7 @@ mod tests {
         assert_eq!(of(&["application/json, text/csv"]), Accepts::Page);
         assert_eq!(of(&["application/json;q=0.5, text/csv;q=0.501"]), csv);
         assert_eq!(of(&["application/json;q=0.5", "application/jsonl"]), lines);
-        assert_eq!(of(&["application/x-ndjson"]), Accepts::File(Format::NdJson));
+        assert_eq!(of(&["application/x-ndjson"]), Accepts::File(Format::JsonLines, "application/x-ndjson"));
         assert_eq!(of(&["text/csv;q=0.9, application/jsonl;q=1.0"]), lines);
     }
 }

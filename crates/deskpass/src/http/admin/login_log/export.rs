@@ -24,6 +24,7 @@ const AT_ONCE: i64 = 500;
 pub(in crate::http) struct Export {
     source: Source,
     begin: LogPage,
+    media_type: &'static str,
 }
 
 /// Where the rows come from.
@@ -44,29 +45,25 @@ impl Export {
         reach: Reach,
         wanted: LogWanted,
         before: Option<String>,
-        format: Format,
+        (format, media_type): (Format, &'static str),
     ) -> Result<Self, Failure> {
         let begin = desk.auth.log(&reach, &wanted, before, AT_ONCE).await?;
-        Ok(Self { source: Source { desk, reader, reach, wanted, format }, begin })
+        Ok(Self { source: Source { desk, reader, reach, wanted, format }, begin, media_type })
     }
 }
 
 impl IntoResponse for Export {
     fn into_response(self) -> Response {
-        let Self { source, begin } = self;
-        let (format, name) = (source.format, source.file_name());
-        let head = Bytes::from_static(format.head().as_bytes());
-        let headers = [
-            (CONTENT_TYPE, format.media_type().to_owned()),
-            (CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")),
-        ];
-        (headers, Body::from_stream(pieces(source, head, begin))).into_response()
+        let Self { source, begin, media_type } = self;
+        let disposition = format!("attachment; filename=\"{}\"", source.file_name());
+        let headers = [(CONTENT_TYPE, media_type.to_owned()), (CONTENT_DISPOSITION, disposition)];
+        (headers, Body::from_stream(pieces(source, begin))).into_response()
     }
 }
 
 /// The file, piece by piece. The next one is read when the client has taken the one before.
-fn pieces(source: Source, head: Bytes, begin: LogPage) -> impl stream::Stream<Item = io::Result<Bytes>> {
-    stream::unfold(Some((source, Step::Begin(head, begin))), |state| async move {
+fn pieces(source: Source, begin: LogPage) -> impl stream::Stream<Item = io::Result<Bytes>> {
+    stream::unfold(Some((source, Step::Begin(begin))), |state| async move {
         let (source, step) = state?;
         match source.take(step).await {
             Ok((piece, next)) => Some((Ok(piece), next.map(|before| (source, Step::GoOn(before))))),
@@ -80,8 +77,8 @@ fn pieces(source: Source, head: Bytes, begin: LogPage) -> impl stream::Stream<It
 
 /// What comes next.
 enum Step {
-    /// What was read already, behind the head.
-    Begin(Bytes, LogPage),
+    /// What was read already, below the heading.
+    Begin(LogPage),
     /// What is before this row.
     GoOn(String),
 }
@@ -99,12 +96,12 @@ impl Source {
     /// The next piece, and where to go on.
     async fn take(&self, step: Step) -> Result<(Bytes, Option<String>), Broken> {
         let (mut piece, mut page) = match step {
-            Step::Begin(head, page) => (Vec::from(head), page),
-            Step::GoOn(before) => (Vec::new(), self.read(before).await?),
+            Step::Begin(page) => (self.format.heading().to_owned(), page),
+            Step::GoOn(before) => (String::new(), self.read(before).await?),
         };
         loop {
-            for row in page.rows {
-                self.format.write(&row.into(), &mut piece);
+            for row in &page.rows {
+                piece.push_str(&self.format.line(row));
             }
             match page.next {
                 // What is rare is looked for in several goes.
@@ -127,6 +124,6 @@ impl Source {
     fn file_name(&self) -> String {
         let now = jiff::Timestamp::from_millisecond(self.desk.auth.clock.now().millis()).unwrap_or_default();
         let (corp, at) = (&self.reach.corp, now.strftime("%Y%m%dT%H%M%SZ"));
-        format!("login-log-{corp}-{at}.{}", self.format.extension())
+        format!("login-log-{corp}-{at}.{}", self.format.name())
     }
 }
