@@ -28,7 +28,9 @@ use deskpass_store::{ChainKey, Shared, Store};
 use deskpass_wecom::Wecom;
 use tokio::sync::Notify;
 
-pub use admin::{Administrator, NewServiceKey, PasswordReset, PeopleAsked, PeopleFound, Reach, TriedOut};
+pub use admin::{
+    Administrator, LogWanted, NewServiceKey, PasswordReset, PeopleAsked, PeopleFound, Reach, SessionsWanted, TriedOut,
+};
 pub use agent::{AgentEntry, Evidence, HalfSignIn, Knock};
 pub use code::Progress;
 pub use dev::DEV_USERS;

@@ -44,8 +44,9 @@ impl Holder {
         &self.standing.person
     }
 
-    /// What its token hashes to.
-    pub(crate) fn digest(&self) -> Digest {
+    /// What its token hashes to, which names the session and opens nothing.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
         self.digest
     }
 
@@ -71,7 +72,12 @@ impl Auth {
     pub async fn authenticate(&self, token: &str, from: Option<IpAddr>) -> Result<Holder, Error> {
         let problem = |problem| Error::Refused(Refusal::Token(problem));
         let secret = Secret::<Access>::parse(token).map_err(|_| problem(unfit(token)))?;
-        let digest = secret.digest();
+        self.stand(secret.digest(), from).await
+    }
+
+    /// The same, for a session that is known by what its token hashes to.
+    pub(crate) async fn stand(&self, digest: Digest, from: Option<IpAddr>) -> Result<Holder, Error> {
+        let problem = |problem| Error::Refused(Refusal::Token(problem));
         let standing = match self.store.session(&digest).await? {
             Found::Session(standing) => standing,
             Found::Denied(ended) => return Err(problem(TokenProblem::Ended(ended))),

@@ -30,6 +30,7 @@ mod qr;
 mod query;
 mod redirect;
 mod session;
+mod sessions;
 mod sim;
 mod who;
 
@@ -44,8 +45,10 @@ pub(crate) use answer::{Answerer, Window};
 pub(crate) use health::Readiness;
 pub(crate) use landing::WORDS;
 pub use limit::Limit;
+pub(crate) use login::iso;
 pub use openapi::description;
 
+pub(crate) use openapi::Moment;
 use openapi::{Operation, Sheet};
 
 /// Who may call a route. The handler's extractors enforce it; tests hold the two against each other.
@@ -146,6 +149,9 @@ pub fn routes() -> Vec<Route> {
         Route::new(POST, "/api/auth/switch-role",      Holder,    Free,        ["Role switch failed", "切换角色失败"],                     session::switch_role),
         Route::new(GET,  "/api/auth/permissions",      Caller,    Free,        ["Reading permissions failed", "获取权限失败"],             permission::permissions),
         Route::new(POST, "/api/auth/check",            Caller,    Free,        ["Permission check failed", "权限检查失败"],                permission::check),
+        Route::new(GET,  "/api/auth/sessions",         Holder,    Free,        ["Listing sessions failed", "获取会话失败"],              sessions::list),
+        Route::new(DELETE, "/api/auth/sessions/{id}",  Holder,    Free,        ["Ending the session failed", "结束会话失败"],            sessions::end),
+        Route::new(POST, "/api/auth/logout-all",       Holder,    Free,        ["Logout failed", "退出登录失败"],                          sessions::logout_all),
         Route::new(POST, "/api/auth/bind",             Anyone,    Bind,        ["Binding failed", "绑定失败"],                             bind::bind),
         Route::new(GET,  "/api/auth/otp-status",       Entrant,   Otp,         ["Reading the device failed", "获取一次性密码设备失败"],    otp::status),
         Route::new(POST, "/api/auth/otp-setup",        Entrant,   Otp,         ["Setting up the device failed", "设置一次性密码设备失败"], otp::setup),
@@ -166,6 +172,10 @@ pub fn routes() -> Vec<Route> {
         Route::new(POST, "/api/admin/agents/{employee_id}/unlock",         HighRisk, Free, ["Unlocking failed", "解锁失败"],                          admin::agents::unlock),
         Route::new(POST, "/api/admin/agents/{employee_id}/reset-otp",      HighRisk, Free, ["Resetting the device failed", "重置一次性密码设备失败"], admin::agents::reset_otp),
         Route::new(POST, "/api/admin/agents/{employee_id}/reset-password", HighRisk, Free, ["Resetting the password failed", "重置密码失败"],         admin::agents::reset_password),
+        Route::new(GET,  "/api/admin/sessions",         Reader,   Free, ["Listing sessions failed", "获取会话失败"],       admin::sessions::list),
+        Route::new(DELETE, "/api/admin/sessions/{id}",                     HighRisk, Free, ["Ending the session failed", "结束会话失败"],              admin::sessions::end),
+        Route::new(DELETE, "/api/admin/employees/{corp_id}/{employee_id}/sessions", HighRisk, Free, ["Ending sessions failed", "结束会话失败"],        admin::sessions::end_all),
+        Route::new(GET,  "/api/admin/login-log",        Reader,   Free, ["Reading the log failed", "获取登录日志失败"],    admin::login_log::list),
         Route::new(GET,  "/api/admin/links",            Admin,    Free, ["Listing links failed", "获取关联失败"],          admin::links::list),
         Route::new(POST, "/api/admin/links",            HighRisk, Free, ["Approving the link failed", "批准关联失败"],     admin::links::approve),
         Route::new(DELETE, "/api/admin/links/{corp_id}/{user_id}",         HighRisk, Free, ["Removing the link failed", "删除关联失败"],              admin::links::remove),

@@ -28,7 +28,7 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such employee or role, they are one already, or the store fails.
     pub async fn add_agent(&self, employee: EmployeeKey, role: &str) -> Result<(), Error> {
-        self.at_home()?;
+        self.at_home().await?;
         let role = self.auth.assignable(&employee, role).await?;
         let entry = self.entry(Event::AgentAdded, &employee, format!("role {role}"))?;
         let added = self.auth.store.add_agent(employee, role, entry.at, Some(entry)).await?;
@@ -44,7 +44,7 @@ impl Administrator<'_> {
         after: Option<&EmployeeId>,
         limit: u64,
     ) -> Result<(Vec<ListedAgent>, Option<String>), Error> {
-        self.at_home()?;
+        self.at_home().await?;
         let (home, limit) = (self.auth.policy.home.as_str(), usize::try_from(limit).unwrap_or(1));
         let after = after.map_or_else(|| self.desk(), |id| self.auth.key(None, id));
         let one_more = i64::try_from(limit).unwrap_or(1) + 1;
@@ -92,7 +92,7 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such agent, or the store fails.
     pub async fn unlock_agent(&self, employee: EmployeeKey) -> Result<bool, Error> {
-        self.at_home()?;
+        self.at_home().await?;
         let entry = self.entry(Event::AgentUnlocked, &employee, "")?;
         Ok(self.auth.store.unlock_agent(employee, entry).await?.ok_or(Refusal::NoSuchAgent)?)
     }
@@ -102,7 +102,7 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such agent, or the store fails.
     pub async fn reset_device(&self, employee: EmployeeKey) -> Result<bool, Error> {
-        self.at_home()?;
+        self.at_home().await?;
         self.auth.expect_agent(&employee).await?;
         let entry = self.entry(Event::DeviceReset, &employee, "")?;
         Ok(self.auth.store.unbind_device(employee, None, entry).await?)
@@ -113,7 +113,7 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such agent, or the store fails.
     pub async fn reset_password(&self, employee: EmployeeKey) -> Result<PasswordReset, Error> {
-        self.at_home()?;
+        self.at_home().await?;
         let (auth, code) = (self.auth, SpareCode::generate(&self.auth.entropy)?);
         let entry = self.entry(Event::PasswordReset, &employee, "")?;
         let (mark, until) = (auth.locker.mark(&code, &employee), entry.at + SETUP_CODE);

@@ -28,7 +28,7 @@ impl Administrator<'_> {
         scopes: ServiceScopes,
         lifetime: Duration,
     ) -> Result<NewServiceKey, Error> {
-        self.at_home()?;
+        self.at_home().await?;
         let entry = self.entry(Event::ServiceKeyCreated, &self.desk(), format!("{name}: {scopes}"))?;
         let value = Secret::<Kind>::generate(&self.auth.entropy)?;
         let kept = ServiceKey {
@@ -49,7 +49,7 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is none, or the store fails.
     pub async fn revoke_service_key(&self, id: String) -> Result<bool, Error> {
-        self.at_home()?;
+        self.at_home().await?;
         let entry = self.entry(Event::ServiceKeyRevoked, &self.desk(), id.clone())?;
         let at = entry.at;
         Ok(self.auth.store.revoke_service_key(id, at, entry).await?.ok_or(Refusal::NoSuchKey)?)

@@ -31,7 +31,7 @@ impl Administrator<'_> {
         match self.auth.store.disable(employee, self.is_operator(), deny_until, entry).await? {
             ShutOut::Done(ended) => Ok(ended),
             ShutOut::Unknown => Err(Refusal::NoSuchEmployee.into()),
-            ShutOut::LastAdmin => Err(Refusal::LastAdmin.into()),
+            ShutOut::LastAdmin => self.refuse(Refusal::LastAdmin).await,
         }
     }
 
@@ -55,7 +55,7 @@ impl Administrator<'_> {
         match self.auth.store.set_roles(employee.clone(), roles, self.is_operator(), entry).await? {
             Changed::Yes(_) | Changed::No => {}
             Changed::Unknown => return Err(Refusal::NoSuchEmployee.into()),
-            Changed::LastAdmin => return Err(Refusal::LastAdmin.into()),
+            Changed::LastAdmin => return self.refuse(Refusal::LastAdmin).await,
         }
         Ok(self.auth.store.listed(employee).await?.ok_or(Refusal::NoSuchEmployee)?)
     }

@@ -58,10 +58,10 @@ impl Administrator<'_> {
     /// # Errors
     /// When they would keep whoever sets them from administrating, or the store fails.
     pub async fn set_ip_rules(&self, rules: Vec<(Role, IpNet)>) -> Result<bool, Error> {
-        self.at_home()?;
+        self.at_home().await?;
         let lists: AllowLists = rules.iter().copied().collect();
         if !self.is_operator() && !lists.allow(Role::Admin, self.visitor.address.decided) {
-            return Err(Refusal::WouldShutYouOut(Role::Admin).into());
+            return self.refuse(Refusal::WouldShutYouOut(Role::Admin)).await;
         }
         let entry = self.entry(Event::IpRulesChanged, &self.desk(), told(&lists))?;
         Ok(self.auth.store.set_ip_rules(rules, entry).await?)

@@ -2,7 +2,9 @@
 
 pub(super) mod agents;
 pub(super) mod links;
+pub(super) mod login_log;
 pub(super) mod people;
+pub(super) mod sessions;
 
 use axum::extract::FromRequestParts;
 use deskpass_auth::Reach;
@@ -78,6 +80,20 @@ impl Paging {
     }
 }
 
+/// A part of a list that knows no pages, from a place on that another part named.
+#[derive(Debug)]
+pub(super) struct Onward {
+    pub(super) after: Option<String>,
+    pub(super) limit: i64,
+}
+
+impl Onward {
+    pub(super) fn read(fields: &mut Fields) -> Option<Self> {
+        let (size, after) = (fields.maybe_count("page_size", 1..=Paging::MOST), fields.maybe_text("after"));
+        Some(Self { after: after?, limit: size?.and_then(|size| i64::try_from(size).ok()).unwrap_or(50) })
+    }
+}
+
 /// A field that is wrong for a reason that takes a look at the desk.
 pub(super) fn wrong(field: &'static str, why: [&'static str; 2]) -> Failure {
     BadRequest::Fields(Problems::from([(field, Problem::Form(why))])).into()
@@ -103,15 +119,15 @@ impl FromRequestParts<Window> for Known {
 }
 
 /// Whose records a list is of: of the department that is asked for, or the only one that they may see.
-pub(super) fn within(
+pub(super) async fn within(
     reader: &Reader,
     desk: &Desk,
     corp: Option<&CorpId>,
     department: Option<String>,
 ) -> Result<Reach, Failure> {
-    let reach = reader.reach(desk, corp)?;
+    let reach = reader.reach(desk, corp).await?;
     match (&reach.department, department) {
-        (Some(only), Some(other)) if *only != other => Err(deskpass_auth::Refusal::NotPermitted.into()),
+        (Some(only), Some(other)) if *only != other => reader.refuse(desk).await,
         (None, Some(department)) => Ok(Reach { department: Some(department), ..reach }),
         _ => Ok(reach),
     }

@@ -20,6 +20,7 @@ use crate::Desk;
 #[derive(Debug)]
 pub(super) struct Reader {
     pub(super) caller: Caller,
+    pub(super) visitor: Visitor,
     scope: Scope,
 }
 
@@ -71,8 +72,21 @@ impl Wants for ToIntrospect {
 
 impl Reader {
     /// Whose records they may read who ask for this corporation, or else for their own.
-    pub(super) fn reach(&self, desk: &Desk, corp: Option<&CorpId>) -> Result<Reach, Failure> {
-        Ok(desk.auth.reach(&self.caller.0, self.scope, corp)?)
+    pub(super) async fn reach(&self, desk: &Desk, corp: Option<&CorpId>) -> Result<Reach, Failure> {
+        match desk.auth.reach(&self.caller.0, self.scope, corp) {
+            Ok(reach) => Ok(reach),
+            Err(_) => self.refuse(desk).await,
+        }
+    }
+
+    /// Whether they may read records of this corporation.
+    pub(super) fn reaches(&self, desk: &Desk, corp: &CorpId) -> bool {
+        desk.auth.reach(&self.caller.0, self.scope, Some(corp)).is_ok()
+    }
+
+    /// Turns them away who ask for more than they may read, which is written down.
+    pub(super) async fn refuse<T>(&self, desk: &Desk) -> Result<T, Failure> {
+        Ok(desk.auth.may_not_administrate(&self.caller.0, &self.visitor).await?)
     }
 }
 
@@ -97,7 +111,7 @@ impl FromRequestParts<Window> for Reader {
     async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
         let Authority { caller, visitor } = Authority::from_request_parts(parts, window).await?;
         let scope = window.desk.auth.reads_accounts(&caller.0, &visitor).await?;
-        Ok(Self { caller, scope })
+        Ok(Self { caller, visitor, scope })
     }
 }
 

@@ -52,6 +52,6 @@ impl From<SignedIn> for LoginResult {
 }
 
 /// A moment in ISO 8601.
-pub(super) fn iso(moment: Timestamp) -> String {
+pub(crate) fn iso(moment: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(moment.millis()).unwrap_or_default().to_string()
 }

@@ -15,7 +15,8 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-pub(super) use schema::{MethodName, Moment, RoleName, ScopeName, SourceName};
+pub(crate) use schema::Moment;
+pub(super) use schema::{MethodName, RoleName, ScopeName, SourceName};
 pub(super) use sheet::{Answers, Asks, Operation, Sheet};
 use sheet::{Body, Success};
 

@@ -136,7 +136,7 @@ pub(in crate::http) async fn employees(
 
 async fn list<T: From<Listed>>(desk: &Desk, reader: &Reader, people: People) -> Result<Reply<Page<T>>, Failure> {
     let People { corp, department, asked, paging } = people;
-    let reach = within(reader, desk, corp.as_ref(), department)?;
+    let reach = within(reader, desk, corp.as_ref(), department).await?;
     let found = desk.auth.people(reach, asked, paging.after.as_deref(), paging.offset(), paging.limit()).await?;
     let PeopleFound { people, next, total, exact } = found.map_err(|_| bad_cursor())?;
     let items = people.into_iter().map(T::from).collect();
@@ -186,7 +186,7 @@ pub(in crate::http) async fn corporations(
     reader: Reader,
 ) -> Result<Reply<Corporations>, Failure> {
     let seen = desk.auth.corporations().await?;
-    let may_see = |corp: &String| CorpId::parse(corp).is_ok_and(|corp| reader.reach(&desk, Some(&corp)).is_ok());
+    let may_see = |corp: &String| CorpId::parse(corp).is_ok_and(|corp| reader.reaches(&desk, &corp));
     let shown = |corp_id: String| Corporation { home: corp_id == desk.auth.policy.home.as_str(), corp_id };
     Ok(Reply(Corporations { items: seen.into_iter().filter(may_see).map(shown).collect() }))
 }

@@ -9,11 +9,14 @@ use schemars::JsonSchema;
 use super::sheet::{Answers, Asks, Sheet};
 use crate::Desk;
 use crate::http::Who;
+use crate::http::admin::login_log::Accepts;
 use crate::http::admin::{Known, Whom};
 use crate::http::authority::{Admin, HighRisk, Named, NamedAgent, Nothing, On, Reader, Service};
 use crate::http::cookie::{Cookies, SetCookie};
 use crate::http::envelope::{No, Rendered, Reply};
-use crate::http::extract::{Besides, Body, Caller, Developer, Entrant, Guest, Holder, Operator, Peer, Reads, Whole};
+use crate::http::extract::{
+    Besides, Body, Caller, Developer, Entrant, Guest, Holder, Operator, Peer, Perhaps, Reads, Whole,
+};
 use crate::http::failure::Failure;
 use crate::http::fields::Ask;
 use crate::http::query::{Path, Query};
@@ -22,7 +25,7 @@ use crate::http::query::{Path, Query};
 macro_rules! silent {
     ($($argument:ty),*) => {$(impl Asks for $argument { fn asks(_: &mut Sheet) {} })*};
 }
-silent!(State<Desk>, Cookies, Guest, HeaderMap, Nothing, Peer, Reads, Uri, Whole);
+silent!(State<Desk>, Accepts, Cookies, Guest, HeaderMap, Nothing, Peer, Reads, Uri, Whole);
 
 /// Whose token is wanted.
 macro_rules! authority {
@@ -69,6 +72,12 @@ impl Asks for Besides {
 impl<T: Ask> Asks for Body<T> {
     fn asks(sheet: &mut Sheet) {
         sheet.reads_body::<T>();
+    }
+}
+
+impl<T: Ask> Asks for Perhaps<T> {
+    fn asks(sheet: &mut Sheet) {
+        sheet.may_read_body::<T>();
     }
 }
 

@@ -74,7 +74,7 @@ words! {
 }
 
 /// A moment in ISO 8601.
-pub(in crate::http) struct Moment;
+pub(crate) struct Moment;
 
 impl JsonSchema for Moment {
     fn schema_name() -> Cow<'static, str> {

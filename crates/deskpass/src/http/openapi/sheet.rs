@@ -86,6 +86,11 @@ impl Sheet {
         self.body = Some(Body { fields: fields_of::<T>(), required: true, kinds: &["application/json"] });
     }
 
+    /// It reads a JSON body, if there is one.
+    pub(in crate::http) fn may_read_body<T: Ask>(&mut self) {
+        self.body = Some(Body { fields: fields_of::<T>(), required: false, kinds: &["application/json"] });
+    }
+
     /// It answers with this in the envelope.
     pub(in crate::http) fn answers_with<T: JsonSchema>(&mut self) {
         self.success.push(Success::Data(SchemaGenerator::subschema_for::<T>));
