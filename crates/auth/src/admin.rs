@@ -16,7 +16,7 @@ use crate::{Auth, Caller, Refusal};
 pub use agents::PasswordReset;
 pub use keys::NewServiceKey;
 pub use reach::Reach;
-pub use rules::TriedOut;
+pub use rules::{ShutOutOf, TriedOut};
 
 /// Whoever changes something for others: every change is written down with who made it.
 #[derive(Debug)]

@@ -18,6 +18,7 @@ mod otp;
 mod password;
 mod policy;
 mod qr;
+mod reason;
 mod session;
 
 use std::sync::Arc;
@@ -27,19 +28,20 @@ use deskpass_store::{ChainKey, Shared, Store};
 use deskpass_wecom::Wecom;
 use tokio::sync::Notify;
 
-pub use admin::{Administrator, NewServiceKey, PasswordReset, Reach, TriedOut};
+pub use admin::{Administrator, NewServiceKey, PasswordReset, Reach, ShutOutOf, TriedOut};
 pub use agent::{AgentEntry, Evidence, HalfSignIn, Knock};
 pub use code::Progress;
 pub use dev::DEV_USERS;
 pub use entrant::{Entrant, Halfway};
 pub use error::{Error, Internal, Refusal, TokenProblem};
 pub use locker::Locker;
-pub use mint::SignedIn;
+pub use mint::{Lent, SignedIn};
 pub use oauth::{Answer, Callback, Destination, PROOF_LIFETIME, Waiting};
 pub use otp::{BoundDevice, DeviceSetup, DeviceStatus, FreshCode};
 pub use password::PasswordChange;
 pub use policy::{AgentPolicy, BindPolicy, Fallback, Policy};
 pub use qr::{Decision, Issued, Poll, Poller};
+pub use reason::Reason;
 pub use session::{Caller, Holder};
 
 /// The desk: everything a flow needs, handed in.

@@ -1,5 +1,8 @@
 //! What administrators do to agents: every one of these wants a fresh one-time password.
 
+pub(super) mod keys;
+pub(super) mod rules;
+
 use axum::extract::State;
 use serde::Serialize;
 

@@ -4,7 +4,7 @@
 //! with the person; what belongs to the session is put around it.
 
 use deskpass_auth::Holder;
-use deskpass_core::{Person, Roles};
+use deskpass_core::{LoginMethod, LoginSource, Person, Role, Roles};
 use serde::Serialize;
 
 use super::envelope::Rendered;
@@ -39,6 +39,47 @@ pub(super) fn verified(holder: &Holder) -> Rendered {
 pub(super) fn me(holder: &Holder) -> Rendered {
     let [role, source] = state(holder);
     with_shown(holder, |[brief, rest]| Rendered::of(&["{", brief, ",", rest, ROLE, role, SOURCE, source, r#""}"#]))
+}
+
+/// What services are told of a good token: what RFC 7662 names, and what everybody here goes by.
+#[derive(Serialize)]
+struct Active<'a> {
+    active: bool,
+    /// Names the person for good, however their identifier is spelled.
+    sub: String,
+    username: &'a str,
+    client_id: LoginSource,
+    token_type: &'static str,
+    exp: i64,
+    iat: i64,
+    corp_id: &'a str,
+    employee_id: &'a str,
+    name: &'a str,
+    roles: Roles,
+    current_role: Role,
+    login_method: LoginMethod,
+    login_source: LoginSource,
+}
+
+/// The answer of `introspect` for a good token.
+pub(super) fn introspected(holder: &Holder) -> Rendered {
+    let (session, person) = (holder.session(), holder.person());
+    Rendered::beside(&members(&Active {
+        active: true,
+        sub: format!("{}/{}", person.key.corp(), person.key.id()),
+        username: &person.employee_id,
+        client_id: session.source,
+        token_type: "Bearer",
+        exp: session.expires_at.millis().div_euclid(1_000),
+        iat: session.created_at.millis().div_euclid(1_000),
+        corp_id: person.key.corp(),
+        employee_id: &person.employee_id,
+        name: &person.name,
+        roles: holder.roles,
+        current_role: session.current_role,
+        login_method: session.method,
+        login_source: session.source,
+    }))
 }
 
 const ROLE: &str = r#","current_role":""#;
