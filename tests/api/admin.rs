@@ -1,5 +1,8 @@
 //! /api/admin: what wants a fresh one-time password.
 
+mod ip_rules;
+mod service_keys;
+
 use crate::harness::{PASSWORD, request};
 
 const UNLOCK: &str = "/api/admin/agents/agent01/unlock";

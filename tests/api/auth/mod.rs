@@ -1,6 +1,7 @@
 mod authorization;
 mod bind;
 mod client_address;
+mod introspect;
 mod logout;
 mod me;
 mod oauth2;
