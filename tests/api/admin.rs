@@ -1,6 +1,8 @@
 //! /api/admin: what wants a fresh one-time password.
 
+mod ip_rules;
 mod people;
+mod service_keys;
 
 use crate::harness::{PASSWORD, request};
 

@@ -10,6 +10,7 @@ mod place;
 mod process;
 mod proxy;
 mod servers;
+mod service;
 mod stage;
 
 pub(crate) use agent::{Device, PASSWORD, STEP};

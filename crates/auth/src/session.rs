@@ -77,6 +77,20 @@ impl Auth {
 
     /// The same, for a session that is known by what its token hashes to.
     pub(crate) async fn stand(&self, digest: Digest, from: Option<IpAddr>) -> Result<Holder, Error> {
+        let holder = self.holder(digest).await?;
+        self.store.see(&holder.standing, &holder.digest, self.clock.now());
+        let barred = match from {
+            Some(address) => !self.store.rulebook().await?.lists.allow(holder.session().current_role, address),
+            None => false,
+        };
+        Ok(Holder { barred, ..holder })
+    }
+
+    /// Finds out who holds the token that hashes to this, wherever they are. Looking is no use of it.
+    ///
+    /// # Errors
+    /// A refusal that says what is wrong with the token, or a failure of the store.
+    pub async fn holder(&self, digest: Digest) -> Result<Holder, Error> {
         let problem = |problem| Error::Refused(Refusal::Token(problem));
         let standing = match self.store.session(&digest).await? {
             Found::Session(standing) => standing,
@@ -84,18 +98,12 @@ impl Auth {
             Found::Nothing => return Err(problem(TokenProblem::Unknown)),
         };
         let Standing { session, person, .. } = &*standing;
-        let now = self.clock.now();
-        let remaining = session.remaining(now).ok_or_else(|| problem(TokenProblem::Expired))?;
+        let remaining = session.remaining(self.clock.now()).ok_or_else(|| problem(TokenProblem::Expired))?;
         if person.disabled {
             return Err(problem(TokenProblem::Ended(Ended::Disabled)));
         }
         let roles = self.policy.admitted(session.method, session.vouched, session.lent, person.roles);
-        self.store.see(&standing, &digest, now);
-        let barred = match from {
-            Some(address) => !self.store.rulebook().await?.lists.allow(session.current_role, address),
-            None => false,
-        };
-        Ok(Holder { digest, standing, roles, remaining, barred })
+        Ok(Holder { digest, standing, roles, remaining, barred: false })
     }
 
     /// Says whether a token is good, and whose it is: `None` for every token that is not, without a hint why. Where its
