@@ -19,6 +19,8 @@ pub struct Policy {
     pub bind: BindPolicy,
     /// How agents get in without the platform.
     pub agents: AgentPolicy,
+    /// How long the log is kept.
+    pub log_retention: Duration,
 }
 
 /// How agents get in without the platform.

@@ -240,5 +240,6 @@ fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
             },
             trusting: settings.development,
         },
+        log_retention: Duration::from_hours(400 * 24),
     })
 }
