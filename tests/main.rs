@@ -16,6 +16,7 @@ mod api;
 mod canary;
 mod cli;
 mod cli_agent;
+mod cli_audit;
 mod cli_copy;
 mod cli_doctor;
 mod cli_link;

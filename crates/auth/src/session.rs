@@ -199,6 +199,7 @@ impl Auth {
         loop {
             let now = self.clock.now();
             let step = self.store.sweep(now, now - self.policy.lifetime, BATCH).await?;
+            let step = step + self.store.prune_log(now - self.policy.log_retention, self.chain.clone(), BATCH).await?;
             gone += step;
             if step == 0 {
                 return Ok(gone);

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod agent;
+mod audit;
 mod config;
 mod copy;
 mod doctor;
@@ -70,6 +71,9 @@ enum Command {
     /// Say who of a connected corporation may act as which employee.
     #[command(subcommand, after_help = "Example:\n  deskpass link approve wwpartner/lisi zhangsan")]
     Link(link::LinkCommand),
+    /// Verify the log of what happened, or write it out.
+    #[command(subcommand, after_help = "Example:\n  deskpass audit verify --config /etc/deskpass.toml")]
+    Audit(audit::AuditCommand),
     /// Look at the settings.
     #[command(subcommand, after_help = "Example:\n  deskpass config check --config /etc/deskpass.toml")]
     Config(config::ConfigCommand),
@@ -138,6 +142,7 @@ impl Cli {
             Command::Role(command) => command.run(),
             Command::Agent(command) => command.run(),
             Command::Link(command) => command.run(),
+            Command::Audit(command) => command.run(),
             Command::Config(command) => command.run(),
             Command::Doctor(doctor) => doctor.run(),
             Command::Simulate(simulate) => simulate.run(),
