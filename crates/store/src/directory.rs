@@ -17,7 +17,9 @@ use crate::database::{Row, Sql, Tx};
 use crate::sessions::{self, Ended, PATIENCE, Which};
 use crate::{LogEntry, Member, Store, StoreError, rulebook};
 
+pub(crate) use people::is_among_few;
 pub use people::{At, Order, PeopleFilter, PeoplePage, Sought};
+pub(crate) use query::Query;
 pub use roles::Changed;
 
 /// A person to be entered.

@@ -14,6 +14,7 @@ mod desk;
 mod people;
 #[path = "../harness/places.rs"]
 mod places;
+mod plans;
 mod roles;
 mod rules;
 mod scene;
