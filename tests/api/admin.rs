@@ -1,6 +1,10 @@
 //! /api/admin: what wants a fresh one-time password.
 
+mod happenings;
+mod login_log;
+mod login_log_export;
 mod people;
+mod sessions;
 
 use crate::harness::{PASSWORD, request};
 

@@ -8,5 +8,6 @@ mod otp;
 pub(crate) mod qrcode;
 mod scan;
 mod sessions;
+mod sessions_own;
 mod switch_role;
 mod verify;
