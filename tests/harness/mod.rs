@@ -3,6 +3,7 @@
 mod agent;
 mod browser;
 mod client;
+mod described;
 mod desk;
 mod download;
 mod phone;
@@ -15,6 +16,7 @@ mod stage;
 pub(crate) use agent::{Device, PASSWORD, STEP};
 pub(crate) use browser::{Browser, Driver, Options};
 pub(crate) use client::{Client, Response, request};
+pub(crate) use described::hold;
 pub(crate) use desk::{PRODUCTION, TestDesk, query, settings};
 pub(crate) use download::Download;
 pub(crate) use phone::{Platform, cookies, encoded, fragment, location, target};

@@ -16,6 +16,7 @@ mod notice;
 mod oauth;
 mod otp;
 mod password;
+mod permission;
 mod policy;
 mod qr;
 mod session;

@@ -23,7 +23,8 @@ pub enum LoginMethod {
 }
 
 impl LoginMethod {
-    const ALL: [Self; 5] = [Self::Qrcode, Self::Oauth2, Self::Bind, Self::Password, Self::Dev];
+    /// Every way.
+    pub const ALL: [Self; 5] = [Self::Qrcode, Self::Oauth2, Self::Bind, Self::Password, Self::Dev];
 
     /// The names of all of them.
     pub const NAMES: &'static [&'static str] =
@@ -60,7 +61,8 @@ pub enum LoginSource {
 }
 
 impl LoginSource {
-    const ALL: [Self; 3] = [Self::H5, Self::ItAgent, Self::ItAdmin];
+    /// Every client.
+    pub const ALL: [Self; 3] = [Self::H5, Self::ItAgent, Self::ItAdmin];
 
     /// The word in records and answers.
     #[must_use]

@@ -20,9 +20,11 @@ mod language;
 mod limit;
 mod login;
 mod oauth;
+mod openapi;
 mod otp;
 mod page;
 mod password;
+mod permission;
 mod picture;
 mod qr;
 mod query;
@@ -35,7 +37,6 @@ mod who;
 use std::fmt;
 
 use axum::extract::Request;
-use axum::handler::Handler;
 use axum::response::Response;
 use futures_util::future::BoxFuture;
 use hyper::Method;
@@ -45,6 +46,10 @@ pub(crate) use health::Readiness;
 pub(crate) use landing::WORDS;
 pub use limit::Limit;
 pub(crate) use login::iso;
+pub use openapi::description;
+
+pub(crate) use openapi::Moment;
+use openapi::{Operation, Sheet};
 
 /// Who may call a route. The handler's extractors enforce it; tests hold the two against each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,11 +90,13 @@ pub struct Route {
     pub phrase: [&'static str; 2],
     /// Whether asking changes something, even by GET: then nobody may ask in passing, by HEAD or ahead of time.
     pub leaves_traces: bool,
+    /// Says what the handler reads and answers.
+    tell: fn(&mut Sheet),
     handler: Box<dyn Fn(Request, Window) -> BoxFuture<'static, Response> + Send + Sync>,
 }
 
 impl Route {
-    fn new<H: Handler<T, Window> + Sync, T: 'static>(
+    fn new<H: Operation<T> + Sync, T: 'static>(
         method: Method,
         path: &'static str,
         who: Who,
@@ -100,7 +107,7 @@ impl Route {
         let handler = Box::new(move |request, window| -> BoxFuture<'static, Response> {
             Box::pin(handler.clone().call(request, window))
         });
-        Self { method, path, who, limit, phrase, leaves_traces: false, handler }
+        Self { method, path, who, limit, phrase, leaves_traces: false, tell: H::tell, handler }
     }
 
     fn leaving_traces(self) -> Self {
@@ -140,6 +147,8 @@ pub fn routes() -> Vec<Route> {
         Route::new(POST, "/api/auth/logout",           Entrant,   Free,        ["Logout failed", "退出登录失败"],                          session::logout),
         Route::new(GET,  "/api/auth/me",               Caller,    Free,        ["Reading the current user failed", "获取当前用户失败"],    session::me),
         Route::new(POST, "/api/auth/switch-role",      Holder,    Free,        ["Role switch failed", "切换角色失败"],                     session::switch_role),
+        Route::new(GET,  "/api/auth/permissions",      Caller,    Free,        ["Reading permissions failed", "获取权限失败"],             permission::permissions),
+        Route::new(POST, "/api/auth/check",            Caller,    Free,        ["Permission check failed", "权限检查失败"],                permission::check),
         Route::new(GET,  "/api/auth/sessions",         Holder,    Free,        ["Listing sessions failed", "获取会话失败"],              sessions::list),
         Route::new(DELETE, "/api/auth/sessions/{id}",  Holder,    Free,        ["Ending the session failed", "结束会话失败"],            sessions::end),
         Route::new(POST, "/api/auth/logout-all",       Holder,    Free,        ["Logout failed", "退出登录失败"],                          sessions::logout_all),
@@ -175,11 +184,17 @@ pub fn routes() -> Vec<Route> {
         Route::new(POST, "/api/dev/login",             Developer, Free,        ["Development login failed", "开发登录失败"],               dev::login),
         Route::new(GET,  "/api/ready",                 Anyone,    Free,        ["Not ready", "服务未就绪"],                                health::ready),
         Route::new(GET,  "/api/version",               Anyone,    Free,        ["Reading the version failed", "获取版本失败"],             health::version),
+        Route::new(GET,  "/api/openapi.json",          Anyone,    Free,        ["Reading the description failed", "获取接口文档失败"],       openapi::document),
+        Route::new(GET,  "/api/docs",                  Anyone,    Free,        ["Reading the page failed", "读取页面失败"],                openapi::docs),
         Route::new(GET,  "/version",                   Anyone,    Free,        ["Reading the version failed", "获取版本失败"],             health::version),
         Route::new(GET,  "/healthz",                   Anyone,    Free,        ["Not alive", "服务异常"],                                  health::alive),
         Route::new(GET,  "/metrics",                   Operator,  Free,        ["Reading metrics failed", "获取指标失败"],                 health::metrics),
         Route::new(GET,  "/WW_verify_{file}",          Anyone,    Free,        ["Reading the file failed", "读取文件失败"],                page::verify_file),
     ];
+    // Some proxies ask with the method of the request that waits for the answer.
+    for method in [GET, POST, PUT, PATCH, DELETE] {
+        table.push(Route::new(method, "/api/auth/forward", Caller, Free, ["Permission check failed", "权限检查失败"], permission::forward));
+    }
     for path in ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/", "/assets/{file}"] {
         table.push(Route::new(GET, path, Anyone, Free, ["Reading the page failed", "读取页面失败"], page::page));
     }

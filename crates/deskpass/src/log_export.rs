@@ -2,9 +2,10 @@
 
 use deskpass_core::Role;
 use deskpass_store::LogRow;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::http::iso;
+use crate::http::{Moment, iso};
 
 /// How the log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,9 +17,11 @@ pub(crate) enum Format {
 }
 
 /// A row under the names that it is known by outside.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "LogLine")]
 pub(crate) struct Line<'a> {
     id: &'a str,
+    #[schemars(with = "Moment")]
     at: String,
     event: &'a str,
     corp_id: &'a str,
@@ -36,7 +39,7 @@ pub(crate) struct Line<'a> {
 }
 
 /// Who did something to somebody else.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub(crate) struct Actor<'a> {
     corp_id: &'a str,
     employee_id: &'a str,

@@ -217,11 +217,11 @@ on_every_store! {
         let seen = client.get_as(&supervisor, USER_ROLES).await.data();
         assert_eq!(ids(seen["items"].as_array().unwrap()), ["agent01", "colleague", "supervisor01"]);
         let found = client.get_as(&supervisor, &format!("{USER_ROLES}?q=a")).await.data();
-        assert_eq!(ids(found["items"].as_array().unwrap()), ["agent01", "agent01"].map(|_| "agent01")[..1].to_vec());
+        assert_eq!(ids(found["items"].as_array().unwrap()), ["agent01"]);
         client.get_as(&supervisor, &format!("{USER_ROLES}?department=IT")).await.refused(403, 1003);
         client.get_as(&supervisor, &format!("{USER_ROLES}?corp_id=wwpartner")).await.refused(403, 1003);
-        let refused = "SELECT employee_key, count(*) FROM login_log WHERE event = 'administration_refused' GROUP BY 1 ORDER BY 1";
-        assert_eq!(desk.query(refused), ["security01|2", "supervisor01|3"]);
+        let refused = "SELECT employee_key FROM login_log WHERE event = 'administration_refused' ORDER BY employee_key";
+        assert_eq!(desk.query(refused), ["security01", "security01", "supervisor01", "supervisor01", "supervisor01"]);
     }
 
     async fn agents_are_listed_and_made(desk) {

@@ -1,10 +1,13 @@
 mod authorization;
 mod bind;
+mod check;
 mod client_address;
+mod forward;
 mod logout;
 mod me;
 mod oauth2;
 mod otp;
+mod permissions;
 pub(crate) mod qrcode;
 mod scan;
 mod sessions;

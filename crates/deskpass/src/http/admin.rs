@@ -10,6 +10,7 @@ use axum::extract::FromRequestParts;
 use deskpass_auth::Reach;
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey};
 use hyper::http::request::Parts;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::answer::Window;
@@ -20,7 +21,7 @@ use super::query::Path;
 use crate::Desk;
 
 /// A change that was made.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Done {
     success: bool,
 }

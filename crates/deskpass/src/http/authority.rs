@@ -172,7 +172,7 @@ fn brought_code(headers: &HeaderMap) -> Option<String> {
 }
 
 /// An employee of the home corporation, as the path names them.
-struct Named(EmployeeId);
+pub(super) struct Named(EmployeeId);
 
 impl Ask for Named {
     fn read(fields: &mut Fields) -> Option<Self> {

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use deskpass_core::{Digest, LoginMethod, LoginSource, Role};
 use deskpass_store::ListedSession;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::browser;
@@ -11,11 +12,12 @@ use super::extract::{Guest, Holder, Perhaps, Reads};
 use super::failure::Failure;
 use super::fields::{Ask, Fields};
 use super::login::iso;
+use super::openapi::{MethodName, Moment, RoleName, SourceName};
 use super::query::Path;
 use crate::Desk;
 
 /// A session as a list shows it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct SessionShown {
     id: String,
     /// Whether it is the one in which the list is asked for.
@@ -23,12 +25,18 @@ pub(super) struct SessionShown {
     device: String,
     user_agent: Option<String>,
     ip_address: Option<String>,
+    #[schemars(with = "MethodName")]
     login_method: LoginMethod,
+    #[schemars(with = "SourceName")]
     login_source: LoginSource,
+    #[schemars(with = "RoleName")]
     current_role: Role,
+    #[schemars(with = "Moment")]
     created_at: String,
     /// To within some minutes.
+    #[schemars(with = "Option<Moment>")]
     last_seen_at: Option<String>,
+    #[schemars(with = "Moment")]
     expires_at: String,
 }
 
@@ -53,7 +61,7 @@ impl SessionShown {
 }
 
 /// Somebody's sessions.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct OwnSessions {
     items: Vec<SessionShown>,
 }
@@ -75,7 +83,7 @@ impl Ask for NamedSession {
 }
 
 /// A session that was ended.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Ended {
     success: bool,
 }
@@ -108,7 +116,7 @@ impl Ask for LogoutAll {
 }
 
 /// Sessions that were ended.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct AllEnded {
     success: bool,
     ended: usize,

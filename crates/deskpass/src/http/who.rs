@@ -5,9 +5,11 @@
 
 use deskpass_auth::Holder;
 use deskpass_core::{Person, Roles};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::envelope::Rendered;
+use super::openapi::{RoleName, SourceName};
 
 /// What every answer shows of a person.
 #[derive(Serialize)]
@@ -25,8 +27,43 @@ struct Rest<'a> {
     department: &'a str,
 }
 
+/// What is said of a token: of one that is not good, only that.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "the form of what is rendered")]
+pub(super) enum Verified {
+    Good {
+        #[schemars(extend("const" = true))]
+        valid: bool,
+        employee_id: String,
+        name: String,
+        roles: Vec<RoleName>,
+        current_role: RoleName,
+        login_source: SourceName,
+        expires_in: u64,
+    },
+    Bad {
+        #[schemars(extend("const" = false))]
+        valid: bool,
+    },
+}
+
+/// Who is calling.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "the form of what is rendered")]
+pub(super) struct Me {
+    employee_id: String,
+    name: String,
+    roles: Vec<RoleName>,
+    corp_id: String,
+    avatar: String,
+    department: String,
+    current_role: RoleName,
+    login_source: SourceName,
+}
+
 /// The payload of `verify` for a good token.
-pub(super) fn verified(holder: &Holder) -> Rendered {
+pub(super) fn verified(holder: &Holder) -> Rendered<Verified> {
     let [role, source] = state(holder);
     let mut digits = itoa::Buffer::new();
     let seconds = digits.format(holder.remaining.as_secs());
@@ -36,7 +73,7 @@ pub(super) fn verified(holder: &Holder) -> Rendered {
 }
 
 /// The payload of `me`.
-pub(super) fn me(holder: &Holder) -> Rendered {
+pub(super) fn me(holder: &Holder) -> Rendered<Me> {
     let [role, source] = state(holder);
     with_shown(holder, |[brief, rest]| Rendered::of(&["{", brief, ",", rest, ROLE, role, SOURCE, source, r#""}"#]))
 }
@@ -50,7 +87,7 @@ fn state(holder: &Holder) -> [&'static str; 2] {
 }
 
 /// Hands over what is shown of a person, brief and rest.
-fn with_shown(holder: &Holder, use_them: impl FnOnce([&str; 2]) -> Rendered) -> Rendered {
+fn with_shown<T>(holder: &Holder, use_them: impl FnOnce([&str; 2]) -> Rendered<T>) -> Rendered<T> {
     let person = holder.person();
     match person.keep(holder.roles, |person| render(person, holder.roles)) {
         Some(kept) => use_them(kept),

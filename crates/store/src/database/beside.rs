@@ -73,14 +73,18 @@ fn is_fit(
     Ok(fit.map_err(|error| error.at(place, instead, failed))?)
 }
 
-/// Does something on the data as it is at one moment, whatever others write meanwhile.
+/// Reads the data as it is at one moment, whatever others write meanwhile, and along its indexes: PostgreSQL would rather sort where
+/// it believes that there is little, and it may not have counted for a while.
 pub(crate) fn at_one_moment<T>(
     sql: &Sql<'_>,
     work: impl FnOnce(&Sql<'_>) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
     sql.batch(match sql {
         Sql::Sqlite(_) => "BEGIN",
-        Sql::Postgres(_) => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+        Sql::Postgres(_) => {
+            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL enable_sort = off;
+             SET LOCAL enable_incremental_sort = off; SET LOCAL enable_bitmapscan = off"
+        }
     })?;
     let outcome = work(sql);
     let ended = sql.batch("ROLLBACK");

@@ -93,15 +93,9 @@ impl<'a> Walk<'a> {
     }
 
     /// Looks at the next rows, at most `limit` of them; `false` when there are none.
-    pub(super) fn next(
-        &mut self,
-        sql: &Sql<'_>,
-        limit: usize,
-        mut each: impl FnMut(Found),
-    ) -> Result<bool, StoreError> {
+    pub(super) fn next(&mut self, sql: &Sql<'_>, limit: i64, mut each: impl FnMut(Found)) -> Result<bool, StoreError> {
         let (after, mut any) = (self.seq, false);
-        // Written into the statement, since a database that plans for any number would rather sort everything.
-        sql.rows(&format!("{ROWS} LIMIT {limit}"), &args![self.chain, after], |row| {
+        sql.rows(ROWS, &args![self.chain, after, limit], |row| {
             // A number of a kind that nobody writes is no place in a chain.
             if let Ok(seq) = row.int(SEQ) {
                 any = true;
@@ -149,7 +143,7 @@ impl<'a> Walk<'a> {
 const ROWS: &str =
     "SELECT id, at, event, corp_id, employee_key, role_id, login_method, login_source, ip_address, peer_address,
     user_agent, actor_corp_id, actor_key, reason, detail, seq, hash FROM login_log
-    WHERE chain = $1 AND seq > $2 ORDER BY chain, seq";
+    WHERE chain = $1 AND seq > $2 ORDER BY chain, seq LIMIT $3";
 const SEQ: usize = 15;
 const HASH: usize = 16;
 

@@ -3,14 +3,13 @@
 use deskpass_core::{EmployeeKey, LoginMethod, Role, Timestamp};
 
 use super::Event;
-use crate::database::{Row, Sql, Value, beside};
+use crate::database::{Row, Sql, Value, at_one_moment, beside};
 use crate::{BesideError, Location, Mode, Store, StoreError};
 
 /// How many entries of an index are looked at for a page. Whoever looks for something rare goes on from there.
 const LOOK: usize = 20_000;
 
-/// How many at once: few, when a page needs few. Written into the statement, since a database that plans for any number would
-/// rather sort everything.
+/// How many at once: few, when a page needs few.
 const STEPS: [usize; 2] = [64, 512];
 
 /// How many rows are handed over at once to whoever reads all of them.
@@ -136,7 +135,8 @@ impl Store {
     /// When the store fails.
     pub async fn log_page(&self, filter: LogFilter, before: Option<String>, limit: i64) -> Result<LogPage, StoreError> {
         let limit = usize::try_from(limit).unwrap_or(0);
-        self.database.read(move |sql| walk(sql, &filter, before.clone(), limit)).await
+        let page = move |sql: &Sql<'_>| at_one_moment(sql, |sql| walk(sql, &filter, before.clone(), limit));
+        self.database.read(page).await
     }
 
     /// How the database would go about the queries behind [`Self::log_page`], each with its name.
@@ -145,7 +145,7 @@ impl Store {
     /// When the store fails.
     #[doc(hidden)]
     pub async fn log_page_plans(&self) -> Result<Vec<(String, String)>, StoreError> {
-        self.database.read(plans).await
+        self.database.read(|sql| at_one_moment(sql, plans)).await
     }
 }
 
@@ -162,7 +162,7 @@ pub async fn read_log(
     let read = move |sql: &Sql<'_>| {
         let mut before = None;
         loop {
-            let page = walk(sql, &filter, before, TOGETHER)?;
+            let page = at_one_moment(sql, |sql| walk(sql, &filter, before, TOGETHER))?;
             before = page.next;
             if !take(page.rows) || before.is_none() {
                 return Ok(());

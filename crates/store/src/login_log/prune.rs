@@ -28,8 +28,7 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn prune_log(&self, older_than: Timestamp, key: ChainKey, batch: i64) -> Result<usize, StoreError> {
-        let rows = usize::try_from(batch).unwrap_or(0);
-        let cuts = self.database.read(move |sql| cuts(sql, older_than, &key, rows)).await?;
+        let cuts = self.database.read(move |sql| cuts(sql, older_than, &key, batch)).await?;
         let mut gone = 0;
         for cut in cuts {
             gone += self.database.write(move |tx| cut.make(tx)).await?;
@@ -38,7 +37,7 @@ impl Store {
     }
 }
 
-fn cuts(sql: &Sql<'_>, older_than: Timestamp, key: &ChainKey, rows: usize) -> Result<Vec<Cut>, StoreError> {
+fn cuts(sql: &Sql<'_>, older_than: Timestamp, key: &ChainKey, rows: i64) -> Result<Vec<Cut>, StoreError> {
     let mut cuts = Vec::new();
     for chain in 0..CHAINS {
         cuts.extend(at_one_moment(sql, |sql| cut(sql, older_than, key, chain, rows))?);
@@ -47,13 +46,7 @@ fn cuts(sql: &Sql<'_>, older_than: Timestamp, key: &ChainKey, rows: usize) -> Re
 }
 
 /// What of a chain is old enough, up to the first row that is not.
-fn cut(
-    sql: &Sql<'_>,
-    older_than: Timestamp,
-    key: &ChainKey,
-    chain: i64,
-    rows: usize,
-) -> Result<Option<Cut>, StoreError> {
+fn cut(sql: &Sql<'_>, older_than: Timestamp, key: &ChainKey, chain: i64, rows: i64) -> Result<Option<Cut>, StoreError> {
     let Some(end) = links::end(sql, chain)? else { return Ok(None) };
     let (mut good, mut last, mut stopped) = (end.pruned.is_genuine(key, chain), None, false);
     if good {

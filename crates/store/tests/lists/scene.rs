@@ -1,6 +1,5 @@
 //! What these tests need besides the desk.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use deskpass_core::{ClientAddress, EmployeeKey, LoginMethod, Session};
@@ -8,13 +7,11 @@ use deskpass_store::{Beginning, Event, Grounds, Location, LogEntry, Store};
 use tokio::time::Instant;
 use tokio_postgres::NoTls;
 
-use crate::desk::{Desk, HOUR, at, birth};
+use crate::desk::{self, Desk, HOUR, at, birth};
 
-/// A row for the log that no other has the name of.
+/// A row for the log, about somebody.
 pub(crate) fn entry(event: Event, about: &EmployeeKey) -> LogEntry {
-    static NAMES: AtomicUsize = AtomicUsize::new(0);
-    let name = format!("{:032x}", NAMES.fetch_add(1, Ordering::Relaxed));
-    LogEntry { event, about: about.clone(), ..birth(&name, LoginMethod::Dev, None, Grounds::None).entry }
+    LogEntry { event, about: about.clone(), ..desk::entry() }
 }
 
 /// Whether something comes true within a second.

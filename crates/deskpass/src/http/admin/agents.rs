@@ -3,6 +3,7 @@
 use axum::extract::State;
 use deskpass_core::{EmployeeId, Role};
 use deskpass_store::ListedAgent;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Done;
@@ -13,23 +14,28 @@ use crate::http::extract::Body;
 use crate::http::failure::Failure;
 use crate::http::fields::{Ask, Fields};
 use crate::http::login::iso;
+use crate::http::openapi::{Moment, RoleName};
 use crate::http::query::Query;
 
 /// An agent.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(in crate::http) struct AgentShown {
     corp_id: String,
     employee_id: String,
     name: String,
+    #[schemars(with = "RoleName")]
     role: Role,
     disabled: bool,
     employee_disabled: bool,
     locked: bool,
+    #[schemars(with = "Option<Moment>")]
     shut_until: Option<String>,
     has_password: bool,
     has_device: bool,
     device_proven: bool,
+    #[schemars(with = "Option<Moment>")]
     device_verified_at: Option<String>,
+    #[schemars(with = "Moment")]
     created_at: String,
 }
 
@@ -56,7 +62,7 @@ impl From<ListedAgent> for AgentShown {
 }
 
 /// Some agents.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(in crate::http) struct Agents {
     items: Vec<AgentShown>,
     next: Option<String>,
@@ -95,7 +101,7 @@ pub(in crate::http) struct NewAgent {
 
 impl Ask for NewAgent {
     fn read(fields: &mut Fields) -> Option<Self> {
-        let (id, role) = (fields.id("employee_id", EmployeeId::parse), fields.maybe_word("role", Role::NAMES));
+        let (id, role) = (fields.id("employee_id", EmployeeId::parse), fields.maybe_word("role", &Role::NAMES));
         Some(Self { id: id?, role: role?.unwrap_or("agent") })
     }
 }
@@ -128,9 +134,10 @@ pub(in crate::http) async fn reset_otp(
 }
 
 /// A code with which an agent sets a password.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub(in crate::http) struct Reset {
     setup_code: String,
+    #[schemars(with = "Moment")]
     expires_at: String,
     ended_sessions: usize,
 }

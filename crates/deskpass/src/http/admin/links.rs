@@ -3,6 +3,7 @@
 use axum::extract::{FromRequest, Request, State};
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey};
 use deskpass_store::Link;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Done, Whom};
@@ -14,28 +15,31 @@ use crate::http::extract::Body;
 use crate::http::failure::Failure;
 use crate::http::fields::{Ask, Fields};
 use crate::http::login::iso;
+use crate::http::openapi::{Asks, Moment, Sheet};
 use crate::http::query::Path;
 
 /// Somebody, as the platform names them.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(in crate::http) struct Identity {
     corp_id: String,
     user_id: String,
 }
 
 /// An employee.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(in crate::http) struct Target {
     corp_id: String,
     employee_id: String,
 }
 
 /// That somebody may act as an employee.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(in crate::http) struct LinkShown {
     identity: Identity,
     target: Target,
+    #[schemars(with = "Moment")]
     approved_at: String,
+    #[schemars(with = "Option<Moment>")]
     bound_at: Option<String>,
 }
 
@@ -50,7 +54,7 @@ impl From<Link> for LinkShown {
 }
 
 /// All links.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(in crate::http) struct Links {
     items: Vec<LinkShown>,
 }
@@ -95,6 +99,12 @@ impl Ask for Approval {
 pub(in crate::http) struct Pair {
     identity: EmployeeKey,
     target: EmployeeKey,
+}
+
+impl Asks for Pair {
+    fn asks(sheet: &mut Sheet) {
+        sheet.reads_body::<Approval>();
+    }
 }
 
 impl FromRequest<Window> for Pair {

@@ -9,6 +9,7 @@ use deskpass_auth::LogWanted;
 use deskpass_core::{CorpId, EmployeeId, LoginMethod};
 use deskpass_store::{Event, LogRow};
 use hyper::header::VARY;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::{Onward, bad_cursor};
@@ -17,9 +18,10 @@ use crate::http::authority::Reader;
 use crate::http::envelope::Reply;
 use crate::http::failure::Failure;
 use crate::http::fields::{Ask, Fields, Form};
+use crate::http::openapi::{Answers, Sheet};
 use crate::http::query::Query;
 use crate::log_export::Line;
-use accept::Accepts;
+pub(in crate::http) use accept::Accepts;
 use export::Export;
 
 static REASON: Form = Form {
@@ -70,9 +72,10 @@ fn is_place(text: &str) -> bool {
 }
 
 /// A page of the log.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(in crate::http) struct Log {
     #[serde(serialize_with = "as_lines")]
+    #[schemars(with = "Vec<Line<'_>>")]
     items: Vec<LogRow>,
     next: Option<String>,
 }
@@ -86,6 +89,15 @@ fn as_lines<S: Serializer>(rows: &[LogRow], serializer: S) -> Result<S::Ok, S::E
 pub(in crate::http) enum LogAnswer {
     Page(Reply<Log>),
     File(Export),
+}
+
+impl Answers for LogAnswer {
+    fn answers(sheet: &mut Sheet) {
+        Reply::<Log>::answers(sheet);
+        sheet.answers_plainly("text/csv");
+        sheet.answers_plainly("application/x-ndjson");
+        sheet.answers_plainly("application/jsonl");
+    }
 }
 
 impl IntoResponse for LogAnswer {

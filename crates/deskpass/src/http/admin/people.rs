@@ -4,6 +4,7 @@ use axum::extract::{FromRequest, Request, State};
 use deskpass_auth::{PeopleAsked, PeopleFound};
 use deskpass_core::{CorpId, EmployeeKey, Role, Roles};
 use deskpass_store::{Listed, Order};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Done, Known, Paging, Whom, bad_cursor, within};
@@ -15,6 +16,7 @@ use crate::http::extract::Body;
 use crate::http::failure::Failure;
 use crate::http::fields::{Ask, Fields, Problem};
 use crate::http::login::iso;
+use crate::http::openapi::{Asks, Moment, RoleName, Sheet};
 use crate::http::query::Query;
 
 /// The words for the orders a list can have.
@@ -37,7 +39,7 @@ pub(in crate::http) struct People {
 impl Ask for People {
     fn read(fields: &mut Fields) -> Option<Self> {
         let (corp, department) = (fields.maybe_id("corp_id", CorpId::parse), fields.maybe_text("department"));
-        let (q, role) = (fields.maybe_text("q"), fields.maybe_word("role", Role::NAMES));
+        let (q, role) = (fields.maybe_text("q"), fields.maybe_word("role", &Role::NAMES));
         let (sort, paging) = (fields.maybe_word("sort", ORDERS), Paging::read(fields));
         let (q, role, sort) = (q?.filter(|q| !q.is_empty()), role?.and_then(Role::from_name), sort?);
         if q.as_ref().is_some_and(|q| q.len() > SOUGHT) {
@@ -56,7 +58,7 @@ impl Ask for People {
 }
 
 /// A page of people.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(in crate::http) struct Page<T> {
     items: Vec<T>,
     /// How many there are, counted up to ten thousand.
@@ -68,12 +70,13 @@ pub(in crate::http) struct Page<T> {
 }
 
 /// Somebody and the roles they hold.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(in crate::http) struct Assigned {
     corp_id: String,
     employee_id: String,
     name: String,
     department: String,
+    #[schemars(with = "Vec<RoleName>")]
     roles: Roles,
 }
 
@@ -90,12 +93,13 @@ impl From<Listed> for Assigned {
 }
 
 /// Somebody, with what administrators look for.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(in crate::http) struct Employee {
     #[serde(flatten)]
     assigned: Assigned,
     avatar: String,
     disabled: bool,
+    #[schemars(with = "Option<Moment>")]
     last_login_at: Option<String>,
     last_login_ip: Option<String>,
 }
@@ -141,15 +145,18 @@ async fn list<T: From<Listed>>(desk: &Desk, reader: &Reader, people: People) -> 
 }
 
 /// A role.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Role")]
 pub(in crate::http) struct RoleShown {
     id: i64,
+    #[schemars(with = "RoleName")]
     name: Role,
     priority: u8,
 }
 
 /// The roles there are.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Roles")]
 pub(in crate::http) struct RolesShown {
     items: Vec<RoleShown>,
 }
@@ -161,13 +168,13 @@ pub(in crate::http) async fn roles(_: Reader) -> Reply<RolesShown> {
 }
 
 /// The corporations whose people are known here.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(in crate::http) struct Corporations {
     items: Vec<Corporation>,
 }
 
 /// A corporation.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(in crate::http) struct Corporation {
     corp_id: String,
     home: bool,
@@ -196,7 +203,7 @@ impl Ask for Assignment {
         let (whom, names) = (Whom::read(fields), fields.texts("roles", Role::ALL.len()));
         let roles: Option<Roles> = names?.iter().map(|name| Role::from_name(name)).collect();
         if roles.is_none() {
-            fields.refuse("roles", Problem::NotOneOf(Role::NAMES));
+            fields.refuse("roles", Problem::NotOneOf(&Role::NAMES));
         }
         Some(Self { whom: whom?, roles: roles? })
     }
@@ -205,6 +212,12 @@ impl Ask for Assignment {
 /// Roles for somebody who is there.
 #[derive(Debug)]
 pub(in crate::http) struct ToKnown(EmployeeKey, Roles);
+
+impl Asks for ToKnown {
+    fn asks(sheet: &mut Sheet) {
+        sheet.reads_body::<Assignment>();
+    }
+}
 
 impl FromRequest<Window> for ToKnown {
     type Rejection = Failure;

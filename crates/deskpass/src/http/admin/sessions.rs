@@ -4,6 +4,7 @@ use axum::extract::State;
 use deskpass_auth::SessionsWanted;
 use deskpass_core::{CorpId, Digest, EmployeeId, Role};
 use deskpass_store::ListedSession;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Onward, Whom, bad_cursor};
@@ -27,14 +28,14 @@ impl Ask for SessionsAsked {
     fn read(fields: &mut Fields) -> Option<Self> {
         let corp = fields.maybe_id("corp_id", CorpId::parse);
         let employee = fields.maybe_id("employee_id", EmployeeId::parse);
-        let (role, onward) = (fields.maybe_word("role", Role::NAMES), Onward::read(fields));
+        let (role, onward) = (fields.maybe_word("role", &Role::NAMES), Onward::read(fields));
         let wanted = SessionsWanted { employee: employee?, role: role?.and_then(Role::from_name) };
         Some(Self { corp: corp?, wanted, onward: onward? })
     }
 }
 
 /// A session, and whose it is.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(in crate::http) struct SessionOf {
     corp_id: String,
     employee_id: String,
@@ -55,7 +56,7 @@ impl SessionOf {
 }
 
 /// Some sessions.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(in crate::http) struct Sessions {
     items: Vec<SessionOf>,
     next: Option<String>,
@@ -85,7 +86,7 @@ pub(in crate::http) async fn end(
 }
 
 /// Sessions that were ended.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(in crate::http) struct SeveralEnded {
     success: bool,
     ended: usize,

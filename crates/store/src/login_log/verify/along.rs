@@ -7,7 +7,7 @@ use crate::database::Sql;
 use crate::login_log::links::{End, Fit, Found, Pruned, Walk};
 
 /// Rows that are read together.
-const ROWS: usize = 5_000;
+const ROWS: i64 = 5_000;
 
 /// A chain on the way through it.
 struct Along<'s, 'a> {
