@@ -8,43 +8,43 @@ use crate::harness::{Client, Device, Response, TestDesk, request};
 const USER_ROLES: &str = "/api/admin/roles/user-roles";
 
 /// An administrator with a device.
-struct Admin {
-    client: Client,
-    token: String,
-    device: Device,
+pub(super) struct Admin {
+    pub(super) client: Client,
+    pub(super) token: String,
+    pub(super) device: Device,
 }
 
 impl Admin {
-    async fn of(desk: &TestDesk) -> Self {
+    pub(super) async fn of(desk: &TestDesk) -> Self {
         let mut client = desk.client().await;
         let token = client.sign_in("admin01").await;
         let (device, _) = client.bind_device(&token, &desk.clock).await;
         Self { client, token, device }
     }
 
-    async fn get(&mut self, path: &str) -> Response {
+    pub(super) async fn get(&mut self, path: &str) -> Response {
         self.client.get_as(&self.token, path).await
     }
 
-    async fn items(&mut self, path: &str) -> Vec<Value> {
+    pub(super) async fn items(&mut self, path: &str) -> Vec<Value> {
         self.get(path).await.data()["items"].as_array().unwrap().clone()
     }
 
     /// Sends a change with a code, fresh or not.
-    async fn change(&mut self, method: &str, path: &str, body: &Value, code: Option<&str>) -> Response {
+    pub(super) async fn change(&mut self, method: &str, path: &str, body: &Value, code: Option<&str>) -> Response {
         let bearer = format!("Bearer {}", self.token);
         let mut headers = vec![("authorization", &*bearer), ("content-type", "application/json")];
         headers.extend(code.map(|code| ("x-otp-code", code)));
         self.client.send(&request(method, path, &headers, body.to_string().as_bytes())).await
     }
 
-    async fn do_it(&mut self, method: &str, path: &str, body: &Value) -> Response {
+    pub(super) async fn do_it(&mut self, method: &str, path: &str, body: &Value) -> Response {
         let code = self.device.next_code();
         self.change(method, path, body, Some(&code)).await
     }
 }
 
-async fn enter(desk: &TestDesk, corp: &str, id: &str, name: &str, department: &str, roles: &[Role]) {
+pub(super) async fn enter(desk: &TestDesk, corp: &str, id: &str, name: &str, department: &str, roles: &[Role]) {
     let person = Person {
         key: EmployeeKey::from_parts(corp, &id.to_lowercase()),
         employee_id: id.to_owned(),

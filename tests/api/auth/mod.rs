@@ -12,5 +12,6 @@ mod permissions;
 pub(crate) mod qrcode;
 mod scan;
 mod sessions;
+mod sessions_own;
 mod switch_role;
 mod verify;
