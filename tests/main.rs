@@ -24,6 +24,7 @@ mod cli_matrix;
 mod cli_pair;
 mod cli_simulate;
 mod cluster;
+mod corporations;
 mod decisions;
 mod disabled;
 mod durability;
