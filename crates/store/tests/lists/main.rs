@@ -15,6 +15,7 @@ mod people;
 #[path = "../harness/places.rs"]
 mod places;
 mod plans;
+mod properties;
 mod roles;
 mod rules;
 mod scene;
