@@ -86,17 +86,17 @@ async fn compare(world: &World, questions: &[Question]) {
     let given = settings(&[("development.enabled", "true")]);
     let desk = TestDesk::with(Settings { access: Access { matrix: matrix(&world.cells) }, ..given }).await;
     for role in &world.held {
-        desk.auth().grant(desk.key(WHO), role.name()).await.unwrap();
+        desk.auth().operator().grant(desk.key(WHO), role.name()).await.unwrap();
     }
     let mut client = desk.client().await;
     let token = client.sign_in(WHO).await;
     for question in questions {
         client.switch(&token, question.active.name()).await.data();
         if question.taken_away {
-            desk.auth().revoke(desk.key(WHO), question.active.name()).await.unwrap();
+            desk.auth().operator().revoke(desk.key(WHO), question.active.name()).await.unwrap();
         }
         ask(&mut client, &token, world, question).await;
-        desk.auth().grant(desk.key(WHO), question.active.name()).await.unwrap();
+        desk.auth().operator().grant(desk.key(WHO), question.active.name()).await.unwrap();
     }
 }
 
