@@ -63,7 +63,7 @@ on_every_store! {
         let mut client = desk.client().await;
         let token = client.sign_in("agent01").await;
         assert_eq!(client.check(&token, ["approval", "read", "own"]).await.data()["allowed"], true);
-        desk.auth().revoke(desk.key("agent01"), "agent").await.unwrap();
+        desk.auth().operator().revoke(desk.key("agent01"), "agent").await.unwrap();
         let answer = client.check(&token, ["approval", "read", "own"]).await;
         assert_eq!(answer.refused(403, 1003).reason(), "role_taken_away");
     }
@@ -112,10 +112,10 @@ async fn a_role_taken_away_on_one_node_stops_on_another() {
                 let token = client.sign_in("agent01").await;
                 assert_eq!(client.check(&token, ["approval", "read", "own"]).await.data()["allowed"], true);
                 assert_eq!(client.forward(&token, "?role=agent").await.status, 200);
-                one.auth().revoke(one.key("agent01"), "agent").await.unwrap();
+                one.auth().operator().revoke(one.key("agent01"), "agent").await.unwrap();
                 soon("check", async || client.check(&token, ["approval", "read", "own"]).await.status == 403).await;
                 soon("forward", async || client.forward(&token, "?role=agent").await.status == 403).await;
-                one.auth().grant(one.key("agent01"), "agent").await.unwrap();
+                one.auth().operator().grant(one.key("agent01"), "agent").await.unwrap();
                 soon("given back", async || client.forward(&token, "").await.status == 200).await;
             }
         }))

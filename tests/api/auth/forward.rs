@@ -99,7 +99,7 @@ on_every_store! {
         let mut client = desk.client().await;
         let token = client.sign_in("agent01").await;
         client.forward(&token, "?role=agent").await.data();
-        desk.auth().revoke(desk.key("agent01"), "agent").await.unwrap();
+        desk.auth().operator().revoke(desk.key("agent01"), "agent").await.unwrap();
         assert_eq!(client.forward(&token, "?role=agent").await.refused(403, 1003).reason(), "role_taken_away");
         client.switch(&token, "user").await.data();
         client.forward(&token, "").await.data();

@@ -39,7 +39,7 @@ pub(super) fn reaches(granted: Option<&str>, scope: &str) -> bool {
 /// Somebody who holds all five roles.
 pub(super) async fn sign_in_with_all_roles(desk: &TestDesk, client: &mut Client) -> String {
     for role in ROLES {
-        desk.auth().grant(desk.key("admin01"), role).await.unwrap();
+        desk.auth().operator().grant(desk.key("admin01"), role).await.unwrap();
     }
     client.sign_in("admin01").await
 }
