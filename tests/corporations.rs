@@ -106,8 +106,10 @@ impl Intruder<'_> {
         let token = sign_in(&mut client, self.corp, self.id).await;
         let before = belongings(self.desk, target);
         let (path, body) = (leading(route, target, self.id, session), everything(target, self.id));
-        let path = if route.method == "GET" { format!("{path}?corp_id={target}&employee_id={}", self.id) } else { path };
-        let (bearer, code) = (format!("Bearer {token}"), self.device.as_ref().map(Device::next_code).unwrap_or_default());
+        let path =
+            if route.method == "GET" { format!("{path}?corp_id={target}&employee_id={}", self.id) } else { path };
+        let (bearer, code) =
+            (format!("Bearer {token}"), self.device.as_ref().map(Device::next_code).unwrap_or_default());
         let headers = [("authorization", &*bearer), ("x-otp-code", &code), ("content-type", "application/json")];
         let body = if route.method == "GET" { String::new() } else { body.to_string() };
         let answer = client.send(&request(route.method.as_str(), &path, &headers, body.as_bytes())).await;
