@@ -18,7 +18,7 @@ fn told(output: &Output) -> (bool, String) {
 #[test]
 fn every_command_has_help_with_an_example() {
     let directory = tempfile::tempdir().unwrap();
-    let commands: [&[&str]; 18] = [
+    let commands: [&[&str]; 30] = [
         &[],
         &["serve"],
         &["migrate"],
@@ -35,6 +35,18 @@ fn every_command_has_help_with_an_example() {
         &["role"],
         &["config"],
         &["link"],
+        &["service-key"],
+        &["service-key", "create"],
+        &["service-key", "list"],
+        &["service-key", "revoke"],
+        &["ip-rule"],
+        &["ip-rule", "list"],
+        &["ip-rule", "set"],
+        &["ip-rule", "clear"],
+        &["explain"],
+        &["explain", "login"],
+        &["explain", "access"],
+        &["explain", "token"],
         &["doctor"],
         &["simulate"],
     ];
