@@ -186,7 +186,12 @@ impl Auth {
     /// When the store fails.
     pub async fn sweep_in_turn(&self) -> Result<usize, Error> {
         let now = self.clock.now();
-        if self.store.takes_broom(now, now + SWEPT).await? { self.sweep().await } else { Ok(0) }
+        if !self.store.takes_broom(now, now + SWEPT).await? {
+            return Ok(0);
+        }
+        // People from before there were terms, and those whom a node of the version before has entered.
+        while self.store.make_terms(BATCH).await? > 0 {}
+        self.sweep().await
     }
 
     /// Removes what has long expired, in small steps; returns how much went. An expired session is kept for as long as an

@@ -30,7 +30,7 @@ pub use employee::{CorpId, EmployeeId, EmployeeKey, Identified, InvalidId, Perso
 pub use entropy::{Entropy, NoEntropy};
 pub use guesses::{Guesses, Shut};
 pub use kind::{
-    Access, BindProof, Browser, Confirm, Flow, Half, Kind, KnownBrowser, Pending, ScanId, ServiceKey, Ticket,
+    Access, BindProof, Browser, Confirm, Flow, Half, Kind, KindName, KnownBrowser, Pending, ScanId, ServiceKey, Ticket,
 };
 pub use limit::{Debt, Rate};
 pub use login::{LoginMethod, LoginSource, UserAgent, Visitor};

@@ -271,7 +271,12 @@ on_every_store! {
         let user = json!({ "employee_id": "user01" });
         client.post("/api/auth/bind", &bind(CAFE), &user).await.refused(403, 1017);
         client.post("/api/auth/bind", &bind(OFFICE), &user).await.data();
-        // The phone is somewhere else; where the session will be used decides.
+        // The phone that scans is somewhere else; where the session will be used decides.
+        for (address, status) in [(OFFICE, 200), (CAFE, 403)] {
+            let qrcode = client.get("/api/auth/qrcode", &bind(address)).await.data();
+            let confirm = client.scan_as(&qrcode, "user01").await;
+            assert_eq!(client.decide("confirm", &confirm).await.status, status, "{address}");
+        }
         let device = desk.equipped("agent01").await;
         desk.set_list("agent", &["10.0.0.0/8"]).await;
         let half = client.half("agent01").await;
