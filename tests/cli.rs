@@ -52,7 +52,7 @@ fn every_command_has_help_with_an_example() {
         &["simulate"],
     ];
     for command in commands {
-        let (success, text) = run(directory.path(), &[command, &["--help"]].concat());
+        let (success, text) = run(directory.path(), &[*command, &["--help"]].concat());
         assert!(success && text.contains("Example") && text.contains("deskpass"), "{command:?}\n{text}");
     }
     let (success, text) = run(directory.path(), &["--version"]);
