@@ -218,7 +218,7 @@ mod tests {
         for name in
             ["employee_id", "role", "login_method", "login_source", "actor_corp_id", "actor_employee_id", "reason"]
         {
-            assert!(said[name].is_null(), "{name}");
+            assert_eq!(said.get(name), Some(&serde_json::Value::Null), "{name}");
         }
     }
 }
