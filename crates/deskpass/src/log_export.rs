@@ -232,7 +232,7 @@ mod tests {
         );
         let said: serde_json::Value = serde_json::from_str(&Format::JsonLines.line(&nobody())).unwrap();
         for name in ["employee_id", "current_role", "login_method", "login_source", "actor", "reason"] {
-            assert!(said[name].is_null(), "{name}");
+            assert_eq!(said.get(name), Some(&serde_json::Value::Null), "{name}");
         }
     }
 }

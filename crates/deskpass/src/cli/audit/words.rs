@@ -99,3 +99,59 @@ fn notes(verdict: &LogVerdict) -> Option<String> {
 fn shown(moment: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(moment.millis()).unwrap_or_default().to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use deskpass_store::Receipt;
+
+    use super::*;
+
+    fn verdict(faults: usize, more: u64) -> LogVerdict {
+        let fault = |number| Fault {
+            chain: 3,
+            first: number,
+            last: number,
+            what: What::Changed,
+            id: Some("0197".to_owned()),
+            at: Some(Timestamp::from_millis(1_750_000_000_123)),
+        };
+        LogVerdict {
+            rows: 100,
+            fitting: 10,
+            unchained: 0,
+            unchained_since: None,
+            pruned: 7,
+            faults: (1..).step_by(2).map(fault).take(faults).collect(),
+            more,
+            receipt: Receipt::default(),
+        }
+    }
+
+    #[test]
+    fn twenty_faults_are_told_and_how_many_more_there_are() {
+        let told = report(&verdict(20, 0), false);
+        assert!(told.starts_with("THE LOG WAS CHANGED: 20 fault(s) in 100 row(s)\n"), "{told}");
+        assert!(told.contains("\n- chain 3, row 1, id 0197, 2025-06-15T15:06:40.123Z: changed; "), "{told}");
+        assert!(told.matches("\n- chain 3, ").count() == 20 && !told.contains("- and "), "{told}");
+        let told = report(&verdict(21, 0), false);
+        assert!(told.matches("\n- chain 3, ").count() == 20 && told.contains("\n- and 1 more\n"), "{told}");
+        assert!(report(&verdict(1_000, 5), false).contains("\n- and 985 more\n"));
+    }
+
+    #[test]
+    fn rows_in_no_chain_are_noted() {
+        assert!(!report(&verdict(0, 0), false).contains("note: "));
+        let told = report(&LogVerdict { unchained: 5, ..verdict(0, 0) }, false);
+        assert!(told.contains("note: 5 row(s) are in no chain: they are from before there were any"), "{told}");
+        let since = Some((2, "0198".to_owned()));
+        let told = report(&LogVerdict { unchained: 5, unchained_since: since, ..verdict(0, 0) }, false);
+        assert!(told.contains("; 2 of them are newer than chains are, the first with id 0198: "), "{told}");
+    }
+
+    #[test]
+    fn a_log_of_which_nothing_fits_makes_one_think_of_the_key() {
+        let hint = "If encryption_key was replaced";
+        assert!(!report(&verdict(1, 0), false).contains(hint));
+        assert!(report(&LogVerdict { fitting: 0, ..verdict(1, 0) }, false).contains(hint));
+    }
+}
