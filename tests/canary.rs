@@ -1,6 +1,7 @@
 //! Secrets are put in everywhere and must come out nowhere.
 
 mod agents;
+mod services;
 
 use std::process::Stdio;
 

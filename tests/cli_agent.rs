@@ -1,43 +1,13 @@
 //! `deskpass agent`: who may sign in while the platform is down, and what to do when they cannot.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use deskpass_core::{Clock, Timestamp};
 use serde_json::json;
 
-use crate::harness::{Client, PASSWORD, PRODUCTION, Place, Process, Response, Servers, binary, query, with_settings};
-
-/// An operator of a desk in development mode, who has it in a directory, or on servers.
-#[derive(Clone, Copy)]
-enum Operator<'a> {
-    In(&'a Path),
-    At(&'a Place),
-}
+use crate::harness::{Client, Operator, PASSWORD, PRODUCTION, Process, Response, Servers, binary, with_settings};
 
 impl Operator<'_> {
-    /// Runs the program; returns whether it succeeded, and all it wrote.
-    fn run(self, arguments: &[&str]) -> (bool, String) {
-        let mut command = binary();
-        command.args(arguments).arg("--dev");
-        match self {
-            Self::In(directory) => command.current_dir(directory),
-            Self::At(place) => {
-                with_settings(&mut command, place.settings());
-                command.current_dir(std::env::temp_dir())
-            }
-        };
-        let output = command.output().unwrap();
-        let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        (output.status.success(), text)
-    }
-
-    fn done(self, arguments: &[&str]) -> String {
-        let (success, text) = self.run(arguments);
-        assert!(success, "{arguments:?}\n{text}");
-        text
-    }
-
     /// What the list says of an employee: role, state, password, device, and when that was used last.
     fn listed(self, employee: &str) -> Option<[String; 5]> {
         let text = self.done(&["agent", "list"]);
@@ -48,13 +18,6 @@ impl Operator<'_> {
         assert!(rows.iter().all(|row| row.len() == 8), "{text}");
         let row = rows.into_iter().find(|row| row[1] == employee)?;
         Some(std::array::from_fn(|column| row[column + 3].clone()))
-    }
-
-    fn sql(self, sql: &str) {
-        match self {
-            Self::In(directory) => drop(query(&directory.join("data/deskpass.db"), sql)),
-            Self::At(place) => drop(place.query(sql)),
-        }
     }
 }
 

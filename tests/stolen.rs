@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use deskpass::config::Settings;
 use deskpass::http::{Route, Who, routes};
-use deskpass_core::{Access, Digest, Entropy, Half, Kind, KnownBrowser, Secret, SpareCode};
+use deskpass_core::{Access, Digest, Entropy, Half, Kind, KnownBrowser, Secret, ServiceKey, SpareCode};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
@@ -42,6 +42,8 @@ struct Held {
     /// A colleague's device that is not bound yet, and their code for setting a password.
     pending: Device,
     setup_code: String,
+    /// What another service asks with.
+    service_key: String,
 }
 
 async fn furnish(desk: &TestDesk) -> Held {
@@ -65,13 +67,14 @@ async fn furnish(desk: &TestDesk) -> Held {
     let setup = client.post_as(&colleague, "/api/auth/otp-setup", &json!({})).await.data();
     let pending = Device::scan(&setup, &desk.clock);
     let setup_code = desk.auth().operator().reset_password(desk.key("supervisor01")).await.unwrap().code.text();
-    Held { admin, admin_device, session, half, device, cookie, pending, setup_code }
+    let (service_key, _) = desk.service_key("introspect messages").await;
+    Held { admin, admin_device, session, half, device, cookie, pending, setup_code, service_key }
 }
 
 impl Held {
     /// Everything in every spelling that somebody might have kept it in.
     fn spellings(&self) -> Vec<Vec<u8>> {
-        let bearers = [&self.admin, &self.session, &self.half, &self.cookie];
+        let bearers = [&self.admin, &self.session, &self.half, &self.cookie, &self.service_key];
         let seeds = [&self.device, &self.admin_device, &self.pending].map(|device| &device.seed);
         let codes = [&self.device, &self.admin_device].into_iter().flat_map(|device| &device.recovery_codes);
         let codes = codes.chain([&self.setup_code]).flat_map(|code| [code.clone(), code.replace('-', "")]);
@@ -119,10 +122,11 @@ fn values(desk: &TestDesk) -> BTreeSet<String> {
     let rows = desk.query(tables).into_iter().flat_map(|table| desk.query(&format!("SELECT * FROM {table}")));
     let cells: BTreeSet<_> = rows.flat_map(|row| row.split('|').map(str::to_owned).collect::<Vec<_>>()).collect();
     let digests = cells.iter().filter_map(|cell| Digest::from_text(cell));
-    let forged =
-        digests.flat_map(|digest| [forged::<Access>(digest), forged::<Half>(digest), forged::<KnownBrowser>(digest)]);
+    let forged = digests.flat_map(|digest| {
+        [forged::<Access>(digest), forged::<Half>(digest), forged::<KnownBrowser>(digest), forged::<ServiceKey>(digest)]
+    });
     let forged: Vec<_> = forged.collect();
-    assert!(cells.len() > 60 && forged.len() > 60, "{} values: this test tries nothing", cells.len());
+    assert!(cells.len() > 60 && forged.len() > 80, "{} values: this test tries nothing", cells.len());
     cells.into_iter().filter(|cell| !cell.is_empty() && !cell.contains(char::is_control)).chain(forged).collect()
 }
 
@@ -176,8 +180,8 @@ on_every_store! {
         let desk = TestDesk::with(sealed_with(KEY)).await;
         let held = furnish(&desk).await;
         let mut client = desk.client().await;
-        let with_token = |route: &Route| matches!(route.who, Who::Entrant | Who::Holder | Who::Caller | Who::HighRisk);
-        let closed: Vec<_> = routes().into_iter().filter(with_token).collect();
+        let open = |route: &Route| matches!(route.who, Who::Anyone | Who::Developer | Who::Operator);
+        let closed: Vec<_> = routes().into_iter().filter(|route| !open(route)).collect();
         for value in values(&desk) {
             let headers = [("authorization", &*format!("Bearer {value}")), ("content-type", "application/json")];
             for route in &closed {
@@ -189,6 +193,7 @@ on_every_store! {
         }
         assert!(client.is_valid(&held.session).await && client.is_valid(&held.admin).await);
         client.get_as(&held.half, "/api/auth/otp-status").await.data();
+        assert_eq!(client.introspect(&held.service_key, &held.session).await.json()["active"], true);
     }
 
     async fn what_is_in_it_is_no_code_no_password_and_no_cookie() {

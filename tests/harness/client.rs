@@ -172,14 +172,27 @@ impl Client {
     }
 
     /// Asks whether the active role permits something: resource, operation, scope.
-    pub(crate) async fn check(&mut self, token: &str, [resource, operation, scope]: [&str; 3]) -> Response {
+    pub(crate) async fn check(&mut self, token: &str, wish: [&str; 3]) -> Response {
+        self.check_from("127.0.0.1", token, wish).await
+    }
+
+    /// The same, from an address that a proxy tells.
+    pub(crate) async fn check_from(&mut self, from: &str, token: &str, wish: [&str; 3]) -> Response {
+        let [resource, operation, scope] = wish;
         let body = json!({ "resource": resource, "operation": operation, "scope": scope });
-        self.post("/api/auth/check", &[("authorization", &format!("Bearer {token}"))], &body).await
+        let headers = [("authorization", &*format!("Bearer {token}")), ("x-forwarded-for", from)];
+        self.post("/api/auth/check", &headers, &body).await
     }
 
     /// Asks as a proxy does, with this query.
     pub(crate) async fn forward(&mut self, token: &str, query: &str) -> Response {
-        self.get(&format!("/api/auth/forward{query}"), &[("authorization", &format!("Bearer {token}"))]).await
+        self.forward_from("127.0.0.1", token, query).await
+    }
+
+    /// The same, for somebody at this address.
+    pub(crate) async fn forward_from(&mut self, from: &str, token: &str, query: &str) -> Response {
+        let headers = [("authorization", &*format!("Bearer {token}")), ("x-forwarded-for", from)];
+        self.get(&format!("/api/auth/forward{query}"), &headers).await
     }
 
     pub(crate) async fn switch(&mut self, token: &str, role: &str) -> Response {

@@ -29,7 +29,9 @@ pub(crate) fn hold(request: &[u8], answer: &Response) {
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let path = target.split('?').next().unwrap_or_default();
     let Some(template) = template(path) else { return };
-    let operation = &DESCRIPTION["paths"][template][method.to_ascii_lowercase()];
+    // Methods are told apart by case, and the description writes all of its own in small letters.
+    let key = if method.bytes().all(|c| c.is_ascii_uppercase()) { method.to_ascii_lowercase() } else { String::new() };
+    let operation = &DESCRIPTION["paths"][template][key];
     if operation.is_null() {
         assert!([403, 405].contains(&answer.status), "{line} is not described: {answer:?}");
         return;

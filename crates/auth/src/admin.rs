@@ -20,7 +20,7 @@ pub use keys::NewServiceKey;
 pub use people::{PeopleAsked, PeopleFound};
 pub use reach::Reach;
 pub use reading::{LogWanted, SessionsWanted};
-pub use rules::TriedOut;
+pub use rules::{ShutOutOf, TriedOut};
 
 /// Whoever changes something for others: every change is written down with who made it.
 #[derive(Debug)]

@@ -7,6 +7,8 @@ use deskpass_core::{NoEntropy, Role, Roles, ServiceScope, Shut, Weakness};
 use deskpass_store::{Ended, SealError, StoreError};
 use serde::{Deserialize, Serialize};
 
+use crate::Reason;
+
 /// Why a flow did not succeed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
@@ -163,52 +165,57 @@ impl Refusal {
     /// The word that programs and the log go by.
     #[must_use]
     pub const fn word(&self) -> &'static str {
+        self.reason().word()
+    }
+
+    /// The reason, one for each word.
+    #[must_use]
+    pub const fn reason(&self) -> Reason {
         match self {
-            Self::Token(problem) => problem.name(),
-            Self::UnknownEmployee => "unknown_employee",
-            Self::Disabled => "disabled",
-            Self::NoRole => "no_role",
-            Self::RoleNotHeld(_) => "role_not_held",
-            Self::RoleTakenAway(_) => "role_taken_away",
-            Self::NoSuchRole(_) => "no_such_role",
-            Self::Denied => "denied",
-            Self::Cancelled => "cancelled",
-            Self::InvalidCode => "invalid_code",
-            Self::NotAMember => "not_a_member",
-            Self::SomebodyElse => "somebody_else",
-            Self::Over => "over",
-            Self::Exists => "exists",
-            Self::OtpNeeded => "otp_needed",
-            Self::OtpWrong => "otp_wrong",
-            Self::NoDevice => "no_device",
-            Self::DeviceBound => "device_bound",
-            Self::DeviceSetupOver => "setup_over",
-            Self::PasswordWrong => "password_wrong",
-            Self::NoPassword => "no_password",
-            Self::Shut(Shut::For(_)) => "too_many_failures",
-            Self::Shut(Shut::UntilUnlocked) => "locked",
-            Self::Weak(_) => "weak_password",
-            Self::SamePassword => "same_password",
-            Self::OldPasswordNeeded => "old_password_needed",
-            Self::OldPasswordWrong => "old_password_wrong",
-            Self::SetupCodeWrong => "setup_code",
-            Self::NotProven => "not_proven",
-            Self::PasswordOff => "password_off",
-            Self::PlatformWorks => "platform_works",
-            Self::NotAnAgent => "not_an_agent",
-            Self::NoSuchAgent => "no_such_agent",
-            Self::NotPermitted => "role_needed",
-            Self::RoleNeeded(_) => "role_needed",
-            Self::NotGranted => "not_permitted",
-            Self::ScopeNeeded(_) => "scope_needed",
-            Self::AddressNotAllowed(_) => "address_not_allowed",
-            Self::NoSuchEmployee => "no_such_employee",
-            Self::NoSuchSession => "no_such_session",
-            Self::NoSuchKey => "no_such_key",
-            Self::NoSuchLink => "no_such_link",
-            Self::LastAdmin => "last_admin",
-            Self::WouldShutYouOut(_) => "would_shut_you_out",
-            Self::Busy => "busy",
+            Self::Token(problem) => problem.reason(),
+            Self::UnknownEmployee => Reason::UnknownEmployee,
+            Self::Disabled => Reason::Disabled,
+            Self::NoRole => Reason::NoRole,
+            Self::RoleNotHeld(_) => Reason::RoleNotHeld,
+            Self::RoleTakenAway(_) => Reason::RoleTakenAway,
+            Self::NoSuchRole(_) => Reason::NoSuchRole,
+            Self::Denied => Reason::Denied,
+            Self::Cancelled => Reason::Cancelled,
+            Self::InvalidCode => Reason::InvalidCode,
+            Self::NotAMember => Reason::NotAMember,
+            Self::SomebodyElse => Reason::SomebodyElse,
+            Self::Over => Reason::Over,
+            Self::Exists => Reason::Exists,
+            Self::OtpNeeded => Reason::OtpNeeded,
+            Self::OtpWrong => Reason::OtpWrong,
+            Self::NoDevice => Reason::NoDevice,
+            Self::DeviceBound => Reason::DeviceBound,
+            Self::DeviceSetupOver => Reason::SetupOver,
+            Self::PasswordWrong => Reason::PasswordWrong,
+            Self::NoPassword => Reason::NoPassword,
+            Self::Shut(Shut::For(_)) => Reason::TooManyFailures,
+            Self::Shut(Shut::UntilUnlocked) => Reason::Locked,
+            Self::Weak(_) => Reason::WeakPassword,
+            Self::SamePassword => Reason::SamePassword,
+            Self::OldPasswordNeeded => Reason::OldPasswordNeeded,
+            Self::OldPasswordWrong => Reason::OldPasswordWrong,
+            Self::SetupCodeWrong => Reason::SetupCode,
+            Self::NotProven => Reason::NotProven,
+            Self::PasswordOff => Reason::PasswordOff,
+            Self::PlatformWorks => Reason::PlatformWorks,
+            Self::NotAnAgent => Reason::NotAnAgent,
+            Self::NoSuchAgent => Reason::NoSuchAgent,
+            Self::NotPermitted | Self::RoleNeeded(_) => Reason::RoleNeeded,
+            Self::NotGranted => Reason::NotPermitted,
+            Self::ScopeNeeded(_) => Reason::ScopeNeeded,
+            Self::AddressNotAllowed(_) => Reason::AddressNotAllowed,
+            Self::NoSuchEmployee => Reason::NoSuchEmployee,
+            Self::NoSuchSession => Reason::NoSuchSession,
+            Self::NoSuchKey => Reason::NoSuchKey,
+            Self::NoSuchLink => Reason::NoSuchLink,
+            Self::LastAdmin => Reason::LastAdmin,
+            Self::WouldShutYouOut(_) => Reason::WouldShutYouOut,
+            Self::Busy => Reason::Busy,
         }
     }
 
@@ -265,16 +272,18 @@ pub enum TokenProblem {
 }
 
 impl TokenProblem {
-    /// The word clients see.
+    /// The reason, one for each word that clients see.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub const fn reason(self) -> Reason {
         match self {
-            Self::Missing => "missing",
-            Self::Malformed => "malformed",
-            Self::Unknown => "unknown",
-            Self::Expired => "expired",
-            Self::Ended(ended) => ended.name(),
-            Self::HalfAuthenticated => "half_authenticated",
+            Self::Missing => Reason::Missing,
+            Self::Malformed => Reason::Malformed,
+            Self::Unknown => Reason::Unknown,
+            Self::Expired => Reason::Expired,
+            Self::Ended(Ended::SignedOut) => Reason::SignedOut,
+            Self::Ended(Ended::Kicked) => Reason::Kicked,
+            Self::Ended(Ended::Disabled) => Reason::Disabled,
+            Self::HalfAuthenticated => Reason::HalfAuthenticated,
         }
     }
 }

@@ -19,6 +19,7 @@ mod password;
 mod permission;
 mod policy;
 mod qr;
+mod reason;
 mod session;
 
 use std::sync::Arc;
@@ -29,7 +30,8 @@ use deskpass_wecom::Wecom;
 use tokio::sync::Notify;
 
 pub use admin::{
-    Administrator, LogWanted, NewServiceKey, PasswordReset, PeopleAsked, PeopleFound, Reach, SessionsWanted, TriedOut,
+    Administrator, LogWanted, NewServiceKey, PasswordReset, PeopleAsked, PeopleFound, Reach, SessionsWanted, ShutOutOf,
+    TriedOut,
 };
 pub use agent::{AgentEntry, Evidence, HalfSignIn, Knock};
 pub use code::Progress;
@@ -37,12 +39,13 @@ pub use dev::DEV_USERS;
 pub use entrant::{Entrant, Halfway};
 pub use error::{Error, Internal, Refusal, TokenProblem};
 pub use locker::Locker;
-pub use mint::SignedIn;
+pub use mint::{Lent, SignedIn};
 pub use oauth::{Answer, Callback, Destination, PROOF_LIFETIME, Waiting};
 pub use otp::{BoundDevice, DeviceSetup, DeviceStatus, FreshCode};
 pub use password::PasswordChange;
 pub use policy::{AgentPolicy, BindPolicy, Fallback, Policy};
 pub use qr::{Decision, Issued, Poll, Poller};
+pub use reason::Reason;
 pub use session::{Caller, Holder};
 
 /// The desk: everything a flow needs, handed in.

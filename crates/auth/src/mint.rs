@@ -78,10 +78,11 @@ pub(crate) struct Prospects {
 
 /// A role that is lent to somebody whom nobody gave one.
 #[derive(Clone, Copy, Debug)]
-struct Lent {
-    role: Role,
+pub struct Lent {
+    /// The role.
+    pub role: Role,
     /// Whether their agent record lends it.
-    by_record: bool,
+    pub by_record: bool,
 }
 
 /// A session that has just begun.
@@ -139,6 +140,15 @@ impl Auth {
         }
         tracing::debug!(employee = ?session.employee, method = session.method.name(), "signed in");
         Ok(Begun { session, person, roles })
+    }
+
+    /// What somebody could act as who signs in through the platform, and the one among them that nobody gave them.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn usual_roles(&self, person: &Person) -> Result<(Roles, Option<Lent>), Error> {
+        let Prospects { roles, lent } = self.prospects(person, LoginMethod::Qrcode, &Proven::Directly).await?;
+        Ok((roles, lent))
     }
 
     /// What somebody could act as in a session that begins so.

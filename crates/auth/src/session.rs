@@ -77,6 +77,20 @@ impl Auth {
 
     /// The same, for a session that is known by what its token hashes to.
     pub(crate) async fn stand(&self, digest: Digest, from: Option<IpAddr>) -> Result<Holder, Error> {
+        let holder = self.holder(digest).await?;
+        self.store.see(&holder.standing, &holder.digest, self.clock.now());
+        let barred = match from {
+            Some(address) => !self.store.rulebook().await?.lists.allow(holder.session().current_role, address),
+            None => false,
+        };
+        Ok(Holder { barred, ..holder })
+    }
+
+    /// Finds out who holds the token that hashes to this, wherever they are. Looking is no use of it.
+    ///
+    /// # Errors
+    /// A refusal that says what is wrong with the token, or a failure of the store.
+    pub async fn holder(&self, digest: Digest) -> Result<Holder, Error> {
         let problem = |problem| Error::Refused(Refusal::Token(problem));
         let standing = match self.store.session(&digest).await? {
             Found::Session(standing) => standing,
@@ -84,18 +98,12 @@ impl Auth {
             Found::Nothing => return Err(problem(TokenProblem::Unknown)),
         };
         let Standing { session, person, .. } = &*standing;
-        let now = self.clock.now();
-        let remaining = session.remaining(now).ok_or_else(|| problem(TokenProblem::Expired))?;
+        let remaining = session.remaining(self.clock.now()).ok_or_else(|| problem(TokenProblem::Expired))?;
         if person.disabled {
             return Err(problem(TokenProblem::Ended(Ended::Disabled)));
         }
         let roles = self.policy.admitted(session.method, session.vouched, session.lent, person.roles);
-        self.store.see(&standing, &digest, now);
-        let barred = match from {
-            Some(address) => !self.store.rulebook().await?.lists.allow(session.current_role, address),
-            None => false,
-        };
-        Ok(Holder { digest, standing, roles, remaining, barred })
+        Ok(Holder { digest, standing, roles, remaining, barred: false })
     }
 
     /// Says whether a token is good, and whose it is: `None` for every token that is not, without a hint why. Where its
@@ -178,7 +186,12 @@ impl Auth {
     /// When the store fails.
     pub async fn sweep_in_turn(&self) -> Result<usize, Error> {
         let now = self.clock.now();
-        if self.store.takes_broom(now, now + SWEPT).await? { self.sweep().await } else { Ok(0) }
+        if !self.store.takes_broom(now, now + SWEPT).await? {
+            return Ok(0);
+        }
+        // People from before there were terms, and those whom a node of the version before has entered.
+        while self.store.make_terms(BATCH).await? > 0 {}
+        self.sweep().await
     }
 
     /// Removes what has long expired, in small steps; returns how much went. An expired session is kept for as long as an
@@ -191,6 +204,7 @@ impl Auth {
         loop {
             let now = self.clock.now();
             let step = self.store.sweep(now, now - self.policy.lifetime, BATCH).await?;
+            let step = step + self.store.prune_log(now - self.policy.log_retention, self.chain.clone(), BATCH).await?;
             gone += step;
             if step == 0 {
                 return Ok(gone);

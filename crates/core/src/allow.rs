@@ -1,9 +1,11 @@
 //! From where each role may be active.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::fmt;
+use std::net::IpAddr;
 
-use ipnet::{IpNet, Ipv4Net};
+use ipnet::IpNet;
 
+use crate::network::unmapped;
 use crate::{Networks, Role, Roles};
 
 /// For each role the networks from which it may be active. A role without a list may be active from anywhere.
@@ -35,6 +37,18 @@ impl AllowLists {
         self.0.iter().all(Networks::is_empty)
     }
 
+    /// Every network with its role, in the order of roles and addresses.
+    pub fn entries(&self) -> impl Iterator<Item = (Role, IpNet)> {
+        Role::ALL.into_iter().flat_map(|role| self.list(role).iter().map(move |network| (role, *network)))
+    }
+
+    /// These lists, but for `role` this one; none means that it has no list.
+    #[must_use]
+    pub fn with(&self, role: Role, networks: &[IpNet]) -> Self {
+        let others = self.entries().filter(|(of, _)| *of != role);
+        others.chain(networks.iter().map(|network| (role, *network))).collect()
+    }
+
     fn of(&self, role: Role) -> Option<&Networks> {
         Role::ALL.into_iter().zip(&self.0).find_map(|(of, networks)| (of == role).then_some(networks))
     }
@@ -54,30 +68,34 @@ impl FromIterator<(Role, IpNet)> for AllowLists {
     }
 }
 
-/// The bits in front of the IPv4 address in an IPv4-mapped one.
-const MAPPED: u8 = 96;
+impl fmt::Display for AllowLists {
+    /// Only the roles that have a list.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |role: Role| {
+            let networks: Vec<_> = self.list(role).iter().map(ToString::to_string).collect();
+            (!networks.is_empty()).then(|| format!("{role}: {}", networks.join(", ")))
+        };
+        let told: Vec<_> = Role::ALL.into_iter().filter_map(list).collect();
+        f.write_str(if told.is_empty() { "none" } else { "" })?;
+        f.write_str(&told.join("; "))
+    }
+}
 
 /// A network as it is compared: no host bits, and one that was written with IPv4-mapped addresses as the IPv4 one it means,
 /// since the addresses it is held against are written so too.
 fn plain(network: IpNet) -> IpNet {
-    let network = network.trunc();
-    match network {
-        IpNet::V6(mapped) => mapped_v4(mapped.network(), mapped.prefix_len()).unwrap_or(network),
-        IpNet::V4(_) => network,
-    }
-}
-
-fn mapped_v4(first: Ipv6Addr, prefix: u8) -> Option<IpNet> {
-    let network = Ipv4Net::new(first.to_ipv4_mapped()?, prefix.checked_sub(MAPPED)?).ok()?;
-    Some(IpNet::V4(network))
+    unmapped(network.trunc())
 }
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
+    use std::net::Ipv6Addr;
+
     use proptest::prelude::*;
 
     use super::*;
+    use crate::network::MAPPED;
 
     fn lists(entries: &[(Role, &str)]) -> AllowLists {
         entries.iter().map(|(role, network)| (*role, network.parse::<IpNet>().unwrap())).collect()
@@ -141,6 +159,18 @@ mod tests {
         let shown = |role| admin.list(role).iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(shown(Role::Admin), ["10.0.0.0/8", "2001:db8::/32"]);
         assert_eq!(shown(Role::Agent), ["192.0.2.0/24"]);
+    }
+
+    #[test]
+    fn one_list_is_replaced_and_the_others_stay() {
+        let some = lists(&[(Role::Admin, "10.0.0.0/8"), (Role::Agent, "192.0.2.0/24")]);
+        assert_eq!(some.to_string(), "admin: 10.0.0.0/8; agent: 192.0.2.0/24");
+        let other = some.with(Role::Admin, &["2001:db8::/32".parse().unwrap(), "198.51.100.7/32".parse().unwrap()]);
+        assert_eq!(other.to_string(), "admin: 198.51.100.7/32, 2001:db8::/32; agent: 192.0.2.0/24");
+        assert_eq!(other.with(Role::Admin, &[]).to_string(), "agent: 192.0.2.0/24");
+        assert_eq!(other.with(Role::Admin, &[]).with(Role::Agent, &[]), AllowLists::default());
+        assert_eq!(AllowLists::default().to_string(), "none");
+        assert_eq!(other.entries().collect::<AllowLists>(), other);
     }
 
     #[test]

@@ -1,5 +1,9 @@
 //! The kinds of bearer values there are.
 
+use serde::{Deserialize, Serialize};
+
+use crate::{Digest, Malformed, Secret};
+
 /// What a secret opens. Each kind has a prefix of its own.
 pub trait Kind {
     /// Four characters that start every value of this kind.
@@ -20,8 +24,40 @@ macro_rules! kinds {
             const _: () = assert!($prefix.len() == 4);
         )+
 
-        #[cfg(test)]
-        const PREFIXES: &[&str] = &[$($prefix),+];
+        /// The name of a kind, for whoever looks at a value and does not know what it is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum KindName {
+            $($(#[$doc])* $name,)+
+        }
+
+        impl KindName {
+            /// Every kind.
+            pub const ALL: &'static [Self] = &[$(Self::$name),+];
+
+            /// What its values begin with.
+            #[must_use]
+            pub const fn prefix(self) -> &'static str {
+                match self {
+                    $(Self::$name => $prefix,)+
+                }
+            }
+
+            /// The kind that a text begins like.
+            #[must_use]
+            pub fn of(text: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|kind| text.starts_with(kind.prefix()))
+            }
+
+            /// What a value of this kind hashes to.
+            ///
+            /// # Errors
+            /// When the text is none.
+            pub fn digest(self, text: &str) -> Result<Digest, Malformed> {
+                match self {
+                    $(Self::$name => Secret::<$name>::parse(text).map(|secret| secret.digest()),)+
+                }
+            }
+        }
     };
 }
 
@@ -52,11 +88,22 @@ kinds! {
 
 #[cfg(test)]
 mod tests {
-    use super::PREFIXES;
+    use super::*;
 
     #[test]
     fn no_two_kinds_begin_alike() {
-        let unique: std::collections::HashSet<_> = PREFIXES.iter().collect();
-        assert_eq!(unique.len(), PREFIXES.len());
+        let unique: std::collections::HashSet<_> = KindName::ALL.iter().map(|kind| kind.prefix()).collect();
+        assert_eq!(unique.len(), KindName::ALL.len());
+    }
+
+    #[test]
+    fn a_value_is_known_by_how_it_begins_and_read_by_its_kind_alone() {
+        let value = Secret::<Half>::generate(&crate::Entropy::system()).unwrap_or_else(|_| panic!("no randomness"));
+        assert_eq!(KindName::of(value.expose()), Some(KindName::Half));
+        for kind in KindName::ALL {
+            let expected = if *kind == KindName::Half { Ok(value.digest()) } else { Err(Malformed) };
+            assert_eq!(kind.digest(value.expose()), expected, "{kind:?}");
+        }
+        assert_eq!((KindName::of("dp"), KindName::of("Bearer dpa_"), KindName::of("")), (None, None, None));
     }
 }

@@ -30,16 +30,16 @@ pub use employee::{CorpId, EmployeeId, EmployeeKey, Identified, InvalidId, Perso
 pub use entropy::{Entropy, NoEntropy};
 pub use guesses::{Guesses, Shut};
 pub use kind::{
-    Access, BindProof, Browser, Confirm, Flow, Half, Kind, KnownBrowser, Pending, ScanId, ServiceKey, Ticket,
+    Access, BindProof, Browser, Confirm, Flow, Half, Kind, KindName, KnownBrowser, Pending, ScanId, ServiceKey, Ticket,
 };
 pub use limit::{Debt, Rate};
 pub use login::{LoginMethod, LoginSource, UserAgent, Visitor};
-pub use network::{ClientAddress, Networks, counted_as};
+pub use network::{ClientAddress, Networks, NoNetwork, counted_as, parse_network};
 pub use password::{Password, Weakness, weakness};
 pub use permission::{Matrix, Operation, Resource, Scope};
 pub use role::{Role, Roles};
 pub use secret::{Digest, Malformed, Sealed, Secret, exposed};
-pub use service::{ServiceScope, ServiceScopes, UnknownScope};
+pub use service::{KeyName, ServiceScope, ServiceScopes, UnknownScope};
 pub use session::{Session, Vouched};
 pub use spare::SpareCode;
 pub use term::{beginning_with, terms};

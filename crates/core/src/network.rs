@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net};
 use serde::{Deserialize, Serialize};
 
 /// A set of networks.
@@ -33,6 +33,50 @@ impl Networks {
 impl FromIterator<IpNet> for Networks {
     fn from_iter<I: IntoIterator<Item = IpNet>>(networks: I) -> Self {
         Self(networks.into_iter().collect())
+    }
+}
+
+/// A text that is no network.
+#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum NoNetwork {
+    /// It cannot be read as one.
+    #[error("is not a network")]
+    Unreadable,
+    /// It may be meant as one host or as all around it; guessing could let too many in.
+    #[error("is ambiguous, it could mean {network} or {host}")]
+    Ambiguous {
+        /// All around it.
+        network: IpNet,
+        /// The host.
+        host: IpNet,
+    },
+}
+
+/// Reads a network as people write it; an address alone stands for itself. One that is written with IPv4-mapped addresses is the
+/// IPv4 network it means, since the addresses it is held against are IPv4 too.
+///
+/// # Errors
+/// When it is none, or it is not plain which one.
+pub fn parse_network(text: &str) -> Result<IpNet, NoNetwork> {
+    let network = match text.parse::<IpAddr>() {
+        Ok(address) => IpNet::from(address),
+        Err(_) => text.parse().map_err(|_| NoNetwork::Unreadable)?,
+    };
+    if network.trunc() != network {
+        return Err(NoNetwork::Ambiguous { network: network.trunc(), host: IpNet::from(network.addr()) });
+    }
+    Ok(unmapped(network))
+}
+
+/// The bits in front of the IPv4 address in an IPv4-mapped one.
+pub(crate) const MAPPED: u8 = 96;
+
+/// The IPv4 network that one of IPv4-mapped addresses means; others as they are.
+pub(crate) fn unmapped(network: IpNet) -> IpNet {
+    let mapped = |first: Ipv6Addr, prefix: u8| Ipv4Net::new(first.to_ipv4_mapped()?, prefix.checked_sub(MAPPED)?).ok();
+    match network {
+        IpNet::V6(wide) => mapped(wide.network(), wide.prefix_len()).map_or(network, IpNet::V4),
+        IpNet::V4(_) => network,
     }
 }
 
@@ -161,6 +205,49 @@ mod tests {
         assert_eq!(counted("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
         assert_eq!(counted("2001:db8:1:2::9"), "2001:db8:1:2::");
         assert_eq!(counted("::ffff:1.2.3.4"), "1.2.3.4");
+    }
+
+    #[test]
+    fn networks_and_addresses_are_networks() {
+        for (text, network) in [
+            ("10.0.0.0/8", "10.0.0.0/8"),
+            ("192.0.2.7", "192.0.2.7/32"),
+            ("::1", "::1/128"),
+            ("2001:db8::/32", "2001:db8::/32"),
+            ("::ffff:10.0.0.0/104", "10.0.0.0/8"),
+            ("::ffff:0.0.0.0/96", "0.0.0.0/0"),
+            ("::ffff:192.0.2.7", "192.0.2.7/32"),
+            ("::/0", "::/0"),
+        ] {
+            assert_eq!(parse_network(text).map(|found| found.to_string()), Ok(network.to_owned()));
+        }
+    }
+
+    #[test]
+    fn everything_else_is_none() {
+        for text in [
+            "",
+            " ",
+            "localhost",
+            "10.0.0.0/33",
+            "10.0.0/8",
+            "10.0.0.0/-1",
+            "::/129",
+            "10.0.0.0/",
+            "/8",
+            "10.0.0.0/八",
+            "１０.0.0.0/8",
+            "é",
+            " 10.0.0.0/8",
+            "10.0.0.0/8 ",
+            "10.0.0.0/+8",
+            "10.0.0.0/08",
+            "010.0.0.0/8",
+        ] {
+            assert_eq!(parse_network(text), Err(NoNetwork::Unreadable), "{text:?}");
+        }
+        let told = parse_network("10.1.2.3/8").unwrap_err().to_string();
+        assert_eq!(told, "is ambiguous, it could mean 10.0.0.0/8 or 10.1.2.3/32");
     }
 
     proptest! {

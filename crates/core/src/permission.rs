@@ -1,5 +1,7 @@
 //! Who may do what: for each role, resource and operation, how far it reaches.
 
+use std::fmt;
+
 use serde::{Serialize, Serializer};
 
 use crate::Role;
@@ -32,6 +34,12 @@ macro_rules! words {
             #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|word| word.name() == name)
+            }
+        }
+
+        impl fmt::Display for $set {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.name())
             }
         }
 

@@ -113,9 +113,52 @@ impl Serialize for ServiceScopes {
 #[error("there is no scope {0:?}")]
 pub struct UnknownScope(pub String);
 
+/// What somebody calls a service key: 1 to 64 characters that can be seen, on one line of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyName(String);
+
+impl KeyName {
+    /// How many characters it has at most.
+    pub const LONGEST: usize = 64;
+
+    /// Reads a name; `None` when it is empty, too long, begins or ends with a blank, or has a character that cannot be seen.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let fits = (1..=Self::LONGEST).contains(&text.chars().count()) && text.trim() == text;
+        (fits && !text.chars().any(is_unseen)).then(|| Self(text.to_owned()))
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Whether a character moves others, or hides itself: one line of a list could then look like another.
+fn is_unseen(character: char) -> bool {
+    character.is_control()
+        || (character.is_whitespace() && character != ' ')
+        || matches!(character, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
+        || matches!(character, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_what_can_be_seen_on_one_line() {
+        for name in ["x", "billing", "Billing (staging) #2", "工单系统", &"长".repeat(64)] {
+            assert_eq!(KeyName::parse(name).as_ref().map(KeyName::as_str), Some(name));
+        }
+        for none in
+            ["", " ", " x", "x ", "a\nb", "a\tb", "a\u{1b}[2Jb", "a\u{202e}b", "a\u{200b}b", "a\u{a0}b", "a\u{2028}b"]
+        {
+            assert_eq!(KeyName::parse(none), None, "{none:?}");
+        }
+        assert_eq!(KeyName::parse(&"长".repeat(65)), None);
+    }
 
     #[test]
     fn scopes_are_read_as_they_are_written() {

@@ -1,12 +1,16 @@
 //! The command line.
 
 mod agent;
+mod audit;
 mod config;
 mod copy;
 mod doctor;
 mod employee;
+mod explain;
+mod ip_rule;
 mod link;
 mod serve;
+mod service_key;
 mod simulate;
 
 use std::fmt::Display;
@@ -70,6 +74,24 @@ enum Command {
     /// Say who of a connected corporation may act as which employee.
     #[command(subcommand, after_help = "Example:\n  deskpass link approve wwpartner/lisi zhangsan")]
     Link(link::LinkCommand),
+    /// Verify the log of what happened, or write it out.
+    #[command(subcommand, after_help = "Example:\n  deskpass audit verify --config /etc/deskpass.toml")]
+    Audit(audit::AuditCommand),
+    /// Say from which networks each role may be active.
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  deskpass ip-rule set admin 10.0.0.0/8\n  deskpass ip-rule clear admin    the way out for whoever locked themself out"
+    )]
+    IpRule(ip_rule::IpRuleCommand),
+    /// Make, list and revoke the keys that other services ask with.
+    #[command(subcommand, after_help = "Example:\n  deskpass service-key create billing --scope introspect")]
+    ServiceKey(service_key::ServiceKeyCommand),
+    /// Say why somebody can or cannot sign in, what they may do, and what became of a token. Changes nothing.
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  deskpass explain login zhangsan\n  deskpass explain access zhangsan conversation read all\n  deskpass explain token < token.txt"
+    )]
+    Explain(explain::ExplainCommand),
     /// Look at the settings.
     #[command(subcommand, after_help = "Example:\n  deskpass config check --config /etc/deskpass.toml")]
     Config(config::ConfigCommand),
@@ -138,6 +160,10 @@ impl Cli {
             Command::Role(command) => command.run(),
             Command::Agent(command) => command.run(),
             Command::Link(command) => command.run(),
+            Command::Audit(command) => command.run(),
+            Command::IpRule(command) => command.run(),
+            Command::ServiceKey(command) => command.run(),
+            Command::Explain(command) => command.run(),
             Command::Config(command) => command.run(),
             Command::Doctor(doctor) => doctor.run(),
             Command::Simulate(simulate) => simulate.run(),

@@ -5,6 +5,10 @@
 //! itself, as it always does on a database that nodes share.
 
 mod agents;
+mod explain;
+mod keys;
+mod rules;
+mod table;
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
@@ -19,6 +23,9 @@ use serde::{Deserialize, Serialize};
 use crate::Desk;
 
 pub(crate) use agents::{AgentErrand, Deed};
+pub(crate) use explain::{Question, Wish, purpose};
+pub(crate) use keys::KeyErrand;
+pub(crate) use rules::RuleErrand;
 
 /// An errand.
 #[derive(Debug, Deserialize, Serialize)]
@@ -33,6 +40,9 @@ pub(crate) enum Errand {
     ApproveLink { identity: String, target: Who },
     Links,
     RemoveLink { identity: String },
+    ServiceKey(KeyErrand),
+    IpRule(RuleErrand),
+    Explain(Question),
 }
 
 /// An employee, as named on the command line.
@@ -89,6 +99,9 @@ impl Errand {
                 Ok(format!("{} {held} the role {role}", who.employee))
             }
             Self::Agent(errand) => errand.run(desk).await,
+            Self::ServiceKey(errand) => errand.run(desk).await,
+            Self::IpRule(errand) => errand.run(desk).await,
+            Self::Explain(question) => question.answer(desk).await,
             Self::ApproveLink { identity, target } => {
                 let approved = auth.operator().approve_link(outsider(auth, identity)?, target.key(auth)?).await;
                 approved.map_err(|error| target.explain(&error))?;

@@ -15,6 +15,7 @@ mod failure;
 mod fields;
 mod forms;
 mod health;
+mod introspect;
 mod landing;
 mod language;
 mod limit;
@@ -126,7 +127,7 @@ impl fmt::Debug for Route {
 #[rustfmt::skip]
 pub fn routes() -> Vec<Route> {
     use Limit::{AgentsLogin, Bind, Free, OauthUrl, Otp, QrCode, ScanStatus, SignIn, Verify};
-    use Who::{Admin, Anyone, Caller, Developer, Entrant, HighRisk, Holder, Operator, Reader};
+    use Who::{Admin, Anyone, Caller, Developer, Entrant, HighRisk, Holder, Operator, Reader, Service};
     const GET: Method = Method::GET;
     const POST: Method = Method::POST;
     const PUT: Method = Method::PUT;
@@ -144,6 +145,7 @@ pub fn routes() -> Vec<Route> {
         Route::new(POST, "/api/auth/oauth2/pending",   Anyone,    SignIn,      ["Reading the sign-in failed", "读取登录请求失败"],         oauth::pending),
         Route::new(POST, "/api/auth/oauth2/continue",  Anyone,    SignIn,      ["Sign-in failed", "登录失败"],                             oauth::proceed),
         Route::new(POST, "/api/auth/verify",           Anyone,    Verify,      ["Token verification failed", "令牌校验失败"],              session::verify),
+        Route::new(POST, "/api/auth/introspect",       Service,   Free,        ["Introspection failed", "令牌查询失败"],                   introspect::introspect),
         Route::new(POST, "/api/auth/logout",           Entrant,   Free,        ["Logout failed", "退出登录失败"],                          session::logout),
         Route::new(GET,  "/api/auth/me",               Caller,    Free,        ["Reading the current user failed", "获取当前用户失败"],    session::me),
         Route::new(POST, "/api/auth/switch-role",      Holder,    Free,        ["Role switch failed", "切换角色失败"],                     session::switch_role),
@@ -179,6 +181,12 @@ pub fn routes() -> Vec<Route> {
         Route::new(GET,  "/api/admin/links",            Admin,    Free, ["Listing links failed", "获取关联失败"],          admin::links::list),
         Route::new(POST, "/api/admin/links",            HighRisk, Free, ["Approving the link failed", "批准关联失败"],     admin::links::approve),
         Route::new(DELETE, "/api/admin/links/{corp_id}/{user_id}",         HighRisk, Free, ["Removing the link failed", "删除关联失败"],              admin::links::remove),
+        Route::new(GET,    "/api/admin/ip-rules",          Admin,    Free, ["Reading the allow-lists failed", "获取地址白名单失败"],     admin::rules::show),
+        Route::new(PUT,    "/api/admin/ip-rules",          HighRisk, Free, ["Changing the allow-lists failed", "修改地址白名单失败"],    admin::rules::replace),
+        Route::new(POST,   "/api/admin/ip-rules/dry-run",  Admin,    Free, ["Trying the allow-lists failed", "试运行地址白名单失败"],    admin::rules::dry_run),
+        Route::new(GET,    "/api/admin/service-keys",      Admin,    Free, ["Listing service keys failed", "获取服务密钥失败"],          admin::keys::list),
+        Route::new(POST,   "/api/admin/service-keys",      HighRisk, Free, ["Creating the service key failed", "创建服务密钥失败"],      admin::keys::create),
+        Route::new(DELETE, "/api/admin/service-keys/{id}", HighRisk, Free, ["Revoking the service key failed", "吊销服务密钥失败"],      admin::keys::revoke),
         Route::new(GET,  "/api/dev/health",            Developer, Free,        ["Development health failed", "开发健康检查失败"],          dev::health),
         Route::new(GET,  "/api/dev/users",             Developer, Free,        ["Listing development users failed", "获取开发用户失败"],   dev::users),
         Route::new(POST, "/api/dev/login",             Developer, Free,        ["Development login failed", "开发登录失败"],               dev::login),

@@ -92,6 +92,11 @@ impl<'a> Line<'a> {
 }
 
 impl Format {
+    /// The format that is called so.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        [Self::Csv, Self::JsonLines].into_iter().find(|format| format.name() == name)
+    }
+
     /// What it is called, also at the end of a file's name.
     pub(crate) const fn name(self) -> &'static str {
         match self {

@@ -14,37 +14,52 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn ip_rules(&self) -> Result<Vec<(Role, IpNet)>, StoreError> {
-        self.database.read(|sql| Ok(entries(&lists(sql)?))).await
+        self.database.read(|sql| Ok(lists(sql)?.entries().collect())).await
     }
 
-    /// Puts these lists in the place of all there are and logs it; `false`, and nothing happened, when they are the same.
+    /// Puts these lists in the place of all there are and logs it; `false`, and nothing happened, when they are the same. The
+    /// row says what the lists are from then on.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn set_ip_rules(&self, rules: Vec<(Role, IpNet)>, entry: LogEntry) -> Result<bool, StoreError> {
         let wanted: AllowLists = rules.into_iter().collect();
+        self.change_ip_rules(move |_| wanted.clone(), entry).await
+    }
+
+    /// The same for the list of one role; the others stay as they are, whoever changes them meanwhile.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn set_ip_rules_of(&self, role: Role, list: Vec<IpNet>, entry: LogEntry) -> Result<bool, StoreError> {
+        self.change_ip_rules(move |before| before.with(role, &list), entry).await
+    }
+
+    async fn change_ip_rules(
+        &self,
+        change: impl Fn(&AllowLists) -> AllowLists + Send + Sync + 'static,
+        entry: LogEntry,
+    ) -> Result<bool, StoreError> {
         self.database
             .write(move |tx| {
-                // Of two who replace the lists at once, the second must see what the first has put there.
+                // Of two who change the lists at once, the second must see what the first has put there.
                 take_turns(tx)?;
-                if lists(tx)? == wanted {
+                let before = lists(tx)?;
+                let wanted = change(&before);
+                if before == wanted {
                     return Ok(false);
                 }
                 tx.execute("DELETE FROM ip_rule", &[])?;
-                for (role, network) in entries(&wanted) {
+                for (role, network) in wanted.entries() {
                     let text = "INSERT INTO ip_rule (role_id, network) VALUES ($1, $2)";
                     tx.execute(text, &args![role, &*network.to_string()])?;
                 }
                 tx.touch(Change::Rules);
-                entry.write(tx)?;
+                LogEntry { detail: wanted.to_string(), ..entry.clone() }.write(tx)?;
                 Ok(true)
             })
             .await
     }
-}
-
-fn entries(lists: &AllowLists) -> Vec<(Role, IpNet)> {
-    Role::ALL.into_iter().flat_map(|role| lists.list(role).iter().map(move |network| (role, *network))).collect()
 }
 
 pub(crate) fn lists(sql: &Sql<'_>) -> Result<AllowLists, StoreError> {

@@ -12,6 +12,7 @@ mod error;
 mod ip_rules;
 mod links;
 mod login_log;
+mod plans;
 mod rulebook;
 mod seal;
 mod service_keys;

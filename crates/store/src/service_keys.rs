@@ -33,6 +33,16 @@ impl ServiceKey {
     pub fn counts(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && now < self.expires_at
     }
+
+    /// How it stands at `now`, in a word.
+    #[must_use]
+    pub fn state(&self, now: Timestamp) -> &'static str {
+        match self.revoked_at {
+            Some(_) => "revoked",
+            None if self.counts(now) => "active",
+            None => "expired",
+        }
+    }
 }
 
 const COLUMNS: &str =
@@ -80,6 +90,24 @@ impl Store {
     pub async fn service_keys(&self) -> Result<Vec<ServiceKey>, StoreError> {
         let text = format!("{COLUMNS} ORDER BY created_at DESC, id LIMIT $1");
         self.database.read(move |sql| sql.rows(&text, &args![LISTED], service_key)).await
+    }
+
+    /// The key with this name, whether or not it counts.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn service_key(&self, id: String) -> Result<Option<ServiceKey>, StoreError> {
+        let text = format!("{COLUMNS} WHERE id = $1");
+        self.database.read(move |sql| sql.first(&text, &args![&*id], service_key)).await
+    }
+
+    /// The key that hashes to this, whether or not it counts.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn service_key_of(&self, digest: Digest) -> Result<Option<ServiceKey>, StoreError> {
+        let text = format!("{COLUMNS} WHERE digest = $1");
+        self.database.read(move |sql| sql.first(&text, &args![digest], service_key)).await
     }
 
     /// Revokes a key and logs it; `false`, and nothing happened, when it was revoked already, `None` when there is none.

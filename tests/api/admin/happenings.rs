@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use deskpass_core::{EmployeeKey, Role, ServiceScopes};
+use deskpass_core::{AllowLists, EmployeeKey, KeyName, Role, ServiceScopes};
 use deskpass_store::{Location, LogVerdict, Mode, Postgres, verify_log};
 use serde_json::{Value, json};
 
@@ -258,10 +258,10 @@ on_every_store! {
         let (mut client, mut log) = (desk.client().await, Log::of(&desk));
         let token = client.sign_in("agent01").await;
         log.news();
-        let rules = || vec![(Role::User, "10.0.0.0/8".parse().unwrap())];
-        assert!(desk.auth().operator().set_ip_rules(rules()).await.unwrap());
+        let rules: AllowLists = [(Role::User, "10.0.0.0/8".parse().unwrap())].into_iter().collect();
+        assert!(desk.auth().operator().set_ip_rules(&rules).await.unwrap());
         log.run("ip_rules_changed", "", "user: 10.0.0.0/8");
-        assert!(!desk.auth().operator().set_ip_rules(rules()).await.unwrap());
+        assert!(!desk.auth().operator().set_ip_rules(&rules).await.unwrap());
         log.nothing();
         bind(&mut client, "user01").await.refused(403, 1017);
         log.has("sign_in_refused wwdeskpass/user01 address_not_allowed bind - role user");
@@ -373,7 +373,7 @@ on_every_store! {
         operator.reset_device(user()).await.unwrap();
         log.nothing();
         let scopes = ServiceScopes::parse("introspect").unwrap();
-        let made = operator.create_service_key("gateway".into(), scopes, std::time::Duration::from_hours(1)).await.unwrap();
+        let made = operator.create_service_key(&KeyName::parse("gateway").unwrap(), scopes, std::time::Duration::from_hours(1)).await.unwrap();
         log.run("service_key_created", "", "gateway: introspect");
         assert!(operator.revoke_service_key(made.kept.id.clone()).await.unwrap());
         log.run("service_key_revoked", "", &made.kept.id);

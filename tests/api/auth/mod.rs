@@ -3,6 +3,7 @@ mod bind;
 mod check;
 mod client_address;
 mod forward;
+mod introspect;
 mod logout;
 mod me;
 mod oauth2;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deskpass_core::{Secret, ServiceKey as Kind, ServiceScope, ServiceScopes};
+use deskpass_core::{KeyName, Secret, ServiceKey as Kind, ServiceScope, ServiceScopes};
 use deskpass_store::{Event, ServiceKey};
 
 use super::Administrator;
@@ -18,22 +18,31 @@ pub struct NewServiceKey {
 }
 
 impl Administrator<'_> {
+    /// The service keys, those that count no more included, the newest first.
+    ///
+    /// # Errors
+    /// When they are none of theirs to see, or the store fails.
+    pub async fn service_keys(&self) -> Result<Vec<ServiceKey>, Error> {
+        self.at_home().await?;
+        Ok(self.auth.store.service_keys().await?)
+    }
+
     /// Makes a service key.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn create_service_key(
         &self,
-        name: String,
+        name: &KeyName,
         scopes: ServiceScopes,
         lifetime: Duration,
     ) -> Result<NewServiceKey, Error> {
         self.at_home().await?;
-        let entry = self.entry(Event::ServiceKeyCreated, &self.desk(), format!("{name}: {scopes}"))?;
+        let entry = self.entry(Event::ServiceKeyCreated, &self.desk(), format!("{}: {scopes}", name.as_str()))?;
         let value = Secret::<Kind>::generate(&self.auth.entropy)?;
         let kept = ServiceKey {
             id: self.auth.record_id(entry.at)?,
-            name,
+            name: name.as_str().to_owned(),
             scopes,
             created_at: entry.at,
             created_by: self.who.clone(),
@@ -50,19 +59,21 @@ impl Administrator<'_> {
     /// When there is none, or the store fails.
     pub async fn revoke_service_key(&self, id: String) -> Result<bool, Error> {
         self.at_home().await?;
-        let entry = self.entry(Event::ServiceKeyRevoked, &self.desk(), id.clone())?;
+        let known = self.auth.store.service_key(id.clone()).await?.ok_or(Refusal::NoSuchKey)?;
+        let entry = self.entry(Event::ServiceKeyRevoked, &self.desk(), format!("{}: {id}", known.name))?;
         let at = entry.at;
         Ok(self.auth.store.revoke_service_key(id, at, entry).await?.ok_or(Refusal::NoSuchKey)?)
     }
 }
 
 impl Auth {
-    /// The service keys, those that count no more included, the newest first.
+    /// Makes sure that there is a service key with this id, whether or not it counts.
     ///
     /// # Errors
-    /// When the store fails.
-    pub async fn service_keys(&self) -> Result<Vec<ServiceKey>, Error> {
-        Ok(self.store.service_keys().await?)
+    /// When there is none, or the store fails.
+    pub async fn expect_service_key(&self, id: &str) -> Result<(), Error> {
+        let known = self.store.service_key(id.to_owned()).await?;
+        if known.is_some() { Ok(()) } else { Err(Refusal::NoSuchKey.into()) }
     }
 
     /// The service that shows this key, if it is good for that.

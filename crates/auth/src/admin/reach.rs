@@ -38,6 +38,17 @@ impl Auth {
         self.recorded(attempt, Err(Refusal::NotPermitted.into())).await
     }
 
+    /// Turns somebody away who does not administrate the home corporation: what concerns everybody is not for others.
+    ///
+    /// # Errors
+    /// When they do not, which is written down.
+    pub async fn expect_at_home(&self, caller: &Caller, visitor: &Visitor) -> Result<(), Error> {
+        if caller.0.session().employee.corp() == self.policy.home.as_str() {
+            return Ok(());
+        }
+        self.may_not_administrate(caller, visitor).await
+    }
+
     /// Whom somebody reaches who asks for this corporation, or else for their own. Only who sees everything at home sees other
     /// corporations, too.
     ///

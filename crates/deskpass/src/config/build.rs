@@ -55,7 +55,7 @@ fn settings(resolved: &Resolved) -> Option<Settings> {
         session: session(resolved)?,
         bind: bind(resolved)?,
         agents: Agents { password_fallback: resolved.get("agents.password_fallback")? },
-        access: Access { matrix: resolved.matrix.clone() },
+        access: Access { matrix: resolved.matrix.clone(), matrix_file: resolved.get("access.matrix_file") },
         audit: Audit { retention: resolved.get("audit.retention")? },
         limits: limits(resolved)?,
         server: server(resolved)?,

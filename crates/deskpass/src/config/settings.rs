@@ -194,6 +194,8 @@ pub struct Agents {
 pub struct Access {
     /// The widest scope of each role, from the file that replaces the built-in matrix where one is named.
     pub matrix: Matrix,
+    /// That file.
+    pub matrix_file: Option<PathBuf>,
 }
 
 /// What is kept of what happened.

@@ -5,6 +5,7 @@ use deskpass_core::{EmployeeKey, Timestamp};
 use deskpass_store::{Agent, Device, ListedAgent};
 use serde::{Deserialize, Serialize};
 
+use super::table::table;
 use super::{Told, Who, no_such_role, second, trouble};
 use crate::Desk;
 
@@ -148,7 +149,7 @@ fn row(listed: &ListedAgent, now: Timestamp) -> [String; 8] {
     ]
 }
 
-fn state(listed: &ListedAgent) -> String {
+pub(super) fn state(listed: &ListedAgent) -> String {
     let states = [
         listed.agent.disabled.then(|| "disabled".to_owned()),
         listed.employee_disabled.then(|| "employee disabled".to_owned()),
@@ -159,7 +160,7 @@ fn state(listed: &ListedAgent) -> String {
     if states.is_empty() { "enabled".to_owned() } else { states.join(", ") }
 }
 
-fn password(agent: &Agent, now: Timestamp) -> String {
+pub(super) fn password(agent: &Agent, now: Timestamp) -> String {
     match agent.setup_code_until.filter(|until| now < *until) {
         _ if agent.password.is_some() => "set".to_owned(),
         Some(until) => format!("code until {}", second(until)),
@@ -168,38 +169,6 @@ fn password(agent: &Agent, now: Timestamp) -> String {
 }
 
 /// Since when a device is bound; one that the platform's word does not stand behind leads to no administrator.
-fn since(device: &Device) -> String {
+pub(super) fn since(device: &Device) -> String {
     format!("since {}{}", second(device.bound_at), if device.proven { "" } else { ", unproven" })
-}
-
-/// Rows below each other, their cells two blanks apart.
-fn table<const N: usize>(rows: &[[String; N]]) -> String {
-    let mut widths = [0; N];
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(columns(cell));
-        }
-    }
-    let filled = |(cell, width): (&String, usize)| format!("{cell}{}", " ".repeat(width - columns(cell)));
-    let line =
-        |row: &[String; N]| row.iter().zip(widths).map(filled).collect::<Vec<_>>().join("  ").trim_end().to_owned();
-    rows.iter().map(line).collect::<Vec<_>>().join("\n")
-}
-
-/// How many columns of a terminal a text takes: Chinese characters take two.
-fn columns(text: &str) -> usize {
-    text.chars().map(|character| if character < '\u{1100}' { 1 } else { 2 }).sum()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::table;
-
-    #[test]
-    fn chinese_names_do_not_push_their_row_aside() {
-        let row = |cells: [&str; 3]| cells.map(str::to_owned);
-        let told =
-            table(&[row(["NAME", "ROLE", "STATE"]), row(["张三丰", "user", "enabled"]), row(["Li", "agent", ""])]);
-        assert_eq!(told, "NAME    ROLE   STATE\n张三丰  user   enabled\nLi      agent");
-    }
 }

@@ -1,9 +1,11 @@
 //! What administrators see and do.
 
 pub(super) mod agents;
+pub(super) mod keys;
 pub(super) mod links;
 pub(super) mod login_log;
 pub(super) mod people;
+pub(super) mod rules;
 pub(super) mod sessions;
 
 use axum::extract::FromRequestParts;

@@ -48,6 +48,14 @@ pub(super) struct On<P, R>(pub(super) P, pub(super) R);
 #[derive(Debug)]
 pub(super) struct Nothing;
 
+/// Somebody signed in who administrates the home corporation, and with it what concerns everybody.
+#[derive(Debug)]
+pub(super) struct HomeAdmin(pub(super) Authority);
+
+/// What an administrator of the home corporation asks. Others are turned away before they spend a one-time password on it.
+#[derive(Debug)]
+pub(super) struct AtHome<T>(pub(super) T);
+
 /// The agent whom the path names as `{employee_id}`: there is one.
 #[derive(Debug)]
 pub(super) struct NamedAgent(pub(super) EmployeeKey);
@@ -124,6 +132,24 @@ impl FromRequestParts<Window> for Admin {
             return Ok(window.desk.auth.may_not_administrate(&caller.0, visitor).await?);
         }
         Ok(Self(authority))
+    }
+}
+
+impl FromRequestParts<Window> for HomeAdmin {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
+        let Admin(authority) = Admin::from_request_parts(parts, window).await?;
+        window.desk.auth.expect_at_home(&authority.caller.0, &authority.visitor).await?;
+        Ok(Self(authority))
+    }
+}
+
+impl<T: FromRequest<Window, Rejection = Failure> + Send> FromRequest<Window> for AtHome<T> {
+    type Rejection = Failure;
+    async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
+        let (mut parts, body) = request.into_parts();
+        HomeAdmin::from_request_parts(&mut parts, window).await?;
+        Ok(Self(T::from_request(Request::from_parts(parts, body), window).await?))
     }
 }
 

@@ -43,6 +43,8 @@ pub(crate) enum BadRequest {
     NotJson,
     NotUtf8,
     MediaType,
+    /// Neither a form nor JSON, where either will do.
+    FormType,
     TooLarge(usize),
     TooSlow,
     Broken,

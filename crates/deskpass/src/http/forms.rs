@@ -2,10 +2,10 @@
 
 use std::net::IpAddr;
 
-use deskpass_core::{Digest, Timestamp};
+use deskpass_core::{Digest, KeyName, ServiceScope, ServiceScopes, Timestamp, parse_network};
 use ipnet::IpNet;
 
-use super::fields::{Fields, Form};
+use super::fields::{Fields, Form, Problem};
 
 static ADDRESS: Form = Form {
     name: "ip-address",
@@ -28,6 +28,26 @@ static SESSION: Form = Form {
     rule: ["must be the id of a session, as lists show it", "必须是列表中显示的会话编号"],
 };
 
+static KEY: Form = Form {
+    name: "service-key-id",
+    pattern: Some("^[0-9a-f]{32}$"),
+    example: "00000000000000000000000000000000",
+    rule: ["must be the id of a service key, as the list shows it", "必须是列表中显示的服务密钥编号"],
+};
+
+static KEY_NAME: Form = Form {
+    name: "service-key-name",
+    pattern: None,
+    example: "billing",
+    rule: [
+        "must be 1 to 64 characters that can be seen, with no blank at either end",
+        "必须是 1 到 64 个可见字符，首尾不得有空格",
+    ],
+};
+
+/// How many networks a list has at most.
+const NETWORKS: usize = 200;
+
 #[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
 impl Fields {
     /// An address that may be missing.
@@ -46,9 +66,44 @@ impl Fields {
     pub(super) fn session(&mut self, name: &'static str) -> Option<Digest> {
         self.form(name, &SESSION, Digest::from_text)
     }
-}
 
-/// A network, also one that is a single address.
-pub(super) fn network(text: &str) -> Option<IpNet> {
-    text.parse().ok().or_else(|| text.parse().ok().map(|address: IpAddr| IpNet::from(address)))
+    /// The id of a service key.
+    pub(super) fn key_id(&mut self, name: &'static str) -> Option<String> {
+        let plain = |text: &str| text.len() == 32 && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
+        self.form(name, &KEY, |text| plain(text).then(|| text.to_owned()))
+    }
+
+    /// What a service key is to be called.
+    pub(super) fn key_name(&mut self, name: &'static str) -> Option<KeyName> {
+        self.form(name, &KEY_NAME, KeyName::parse)
+    }
+
+    /// What a service key is to open.
+    pub(super) fn scopes(&mut self, name: &'static str) -> Option<ServiceScopes> {
+        const WORDS: [&str; ServiceScope::ALL.len()] = [ServiceScope::Introspect.name(), ServiceScope::Messages.name()];
+        let words = self.texts(name, WORDS.len())?;
+        let scopes: Option<ServiceScopes> = words.iter().map(|word| ServiceScope::from_name(word)).collect();
+        let some = scopes.filter(|scopes| !scopes.is_empty());
+        if some.is_none() {
+            self.refuse(name, Problem::NotSomeOf(&WORDS));
+        }
+        some
+    }
+
+    /// A list of networks, in which an address stands for itself.
+    pub(super) fn networks(&mut self, name: &'static str) -> Option<Vec<IpNet>> {
+        let texts = self.texts(name, NETWORKS)?;
+        let (mut networks, mut bad) = (Vec::new(), Vec::new());
+        for text in texts {
+            match parse_network(&text) {
+                Ok(network) => networks.push(network),
+                Err(problem) => bad.push((text, problem)),
+            }
+        }
+        if bad.is_empty() {
+            return Some(networks);
+        }
+        self.refuse(name, Problem::Networks(bad));
+        None
+    }
 }

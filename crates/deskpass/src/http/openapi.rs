@@ -16,7 +16,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 pub(crate) use schema::Moment;
-pub(super) use schema::{MethodName, RoleName, ScopeName, SourceName};
+pub(super) use schema::{MethodName, RoleName, ScopeName, ServiceScopeName, SourceName};
 pub(super) use sheet::{Answers, Asks, Operation, Sheet};
 use sheet::{Body, Success};
 

@@ -4,12 +4,12 @@
 //! with the person; what belongs to the session is put around it.
 
 use deskpass_auth::Holder;
-use deskpass_core::{Person, Roles};
+use deskpass_core::{LoginMethod, LoginSource, Person, Role, Roles};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::envelope::Rendered;
-use super::openapi::{RoleName, SourceName};
+use super::openapi::{MethodName, RoleName, SourceName};
 
 /// What every answer shows of a person.
 #[derive(Serialize)]
@@ -76,6 +76,67 @@ pub(super) fn verified(holder: &Holder) -> Rendered<Verified> {
 pub(super) fn me(holder: &Holder) -> Rendered<Me> {
     let [role, source] = state(holder);
     with_shown(holder, |[brief, rest]| Rendered::of(&["{", brief, ",", rest, ROLE, role, SOURCE, source, r#""}"#]))
+}
+
+/// What services are told of a good token: what RFC 7662 names, and what everybody here goes by.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Introspected")]
+pub(super) struct Active<'a> {
+    active: bool,
+    /// Names the person for good, however their identifier is spelled.
+    sub: String,
+    username: &'a str,
+    #[schemars(with = "SourceName")]
+    client_id: LoginSource,
+    token_type: &'static str,
+    exp: i64,
+    iat: i64,
+    corp_id: &'a str,
+    employee_id: &'a str,
+    name: &'a str,
+    #[schemars(with = "Vec<RoleName>")]
+    roles: Roles,
+    #[schemars(with = "RoleName")]
+    current_role: Role,
+    #[schemars(with = "MethodName")]
+    login_method: LoginMethod,
+    #[schemars(with = "SourceName")]
+    login_source: LoginSource,
+}
+
+/// What services are told of a token.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "rendered by hand: this is what it looks like")]
+pub(super) enum Introspected {
+    /// A good one.
+    Good(Active<'static>),
+    /// Any other.
+    Other {
+        /// False.
+        active: bool,
+    },
+}
+
+/// The answer of `introspect` for a good token.
+pub(super) fn introspected(holder: &Holder) -> Rendered<Introspected> {
+    let (session, person) = (holder.session(), holder.person());
+    Rendered::beside(&members(&Active {
+        active: true,
+        sub: format!("{}/{}", person.key.corp(), person.key.id()),
+        username: &person.employee_id,
+        client_id: session.source,
+        token_type: "Bearer",
+        exp: session.expires_at.millis().div_euclid(1_000),
+        iat: session.created_at.millis().div_euclid(1_000),
+        corp_id: person.key.corp(),
+        employee_id: &person.employee_id,
+        name: &person.name,
+        roles: holder.roles,
+        current_role: session.current_role,
+        login_method: session.method,
+        login_source: session.source,
+    }))
 }
 
 const ROLE: &str = r#","current_role":""#;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use deskpass_core::{EmployeeKey, Role, Shut, Timestamp};
+use deskpass_core::{EmployeeKey, Guesses, Role, Shut, Timestamp};
 
 use super::guesses::{self, Forget};
 use super::{Device, PendingDevice, browser, half};
@@ -129,6 +129,21 @@ impl Store {
                     (listed.locked, listed.shut_until) = shut.get(&listed.agent.key).copied().unwrap_or_default();
                 }
                 Ok(page)
+            })
+            .await
+    }
+
+    /// Somebody's agent record as a list shows it, if they have one.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn listed_agent(&self, key: EmployeeKey, now: Timestamp) -> Result<Option<ListedAgent>, StoreError> {
+        self.database
+            .read(move |sql| {
+                let text = format!("{COLUMNS} WHERE a.corp_id = $1 AND a.employee_key = $2");
+                let Some(mut found) = sql.first(&text, &args![key.corp(), key.id()], listed)? else { return Ok(None) };
+                (found.locked, found.shut_until) = shut_alone(sql, &key, now)?;
+                Ok(Some(found))
             })
             .await
     }
@@ -278,12 +293,25 @@ fn shut(
     let read = |row: &Row<'_>| Ok((EmployeeKey::from_parts(&row.text(3)?, &row.text(4)?), guesses::read(row)?));
     let mut shut = HashMap::<_, (bool, Option<Timestamp>)>::new();
     for (key, guesses) in sql.rows(text, &args![corp, id, last.corp(), last.id()], read)? {
-        let (locked, until) = shut.entry(key).or_default();
-        match guesses.shut(now) {
-            None => {}
-            Some(Shut::For(span)) => *until = (*until).max(Some(now + span)),
-            Some(Shut::UntilUnlocked) => *locked = true,
-        }
+        note(shut.entry(key).or_default(), &guesses, now);
     }
     Ok(shut)
+}
+
+/// The same for one of them.
+fn shut_alone(sql: &Sql<'_>, key: &EmployeeKey, now: Timestamp) -> Result<(bool, Option<Timestamp>), StoreError> {
+    let text = "SELECT recent, in_a_row, last_at FROM guess WHERE corp_id = $1 AND employee_key = $2";
+    let mut shut = (false, None);
+    for guesses in sql.rows(text, &args![key.corp(), key.id()], guesses::read)? {
+        note(&mut shut, &guesses, now);
+    }
+    Ok(shut)
+}
+
+fn note((locked, until): &mut (bool, Option<Timestamp>), guesses: &Guesses, now: Timestamp) {
+    match guesses.shut(now) {
+        None => {}
+        Some(Shut::For(span)) => *until = (*until).max(Some(now + span)),
+        Some(Shut::UntilUnlocked) => *locked = true,
+    }
 }

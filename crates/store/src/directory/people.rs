@@ -1,11 +1,13 @@
 //! People as lists show them: some of a corporation, in an order, a page at a time.
 
-use deskpass_core::{EmployeeKey, Role, Timestamp};
+use std::collections::HashMap;
 
-use super::query::Query;
-use super::{Listed, gather, listed};
+use deskpass_core::{Role, Timestamp};
+
+use super::query::{FEW, Query};
+use super::{Listed, listed};
 use crate::cursor::Sorted;
-use crate::database::Row;
+use crate::database::Sql;
 use crate::{BadCursor, Cursor, Store, StoreError};
 
 /// What a list of everybody is sorted by.
@@ -65,7 +67,7 @@ pub struct PeoplePage {
 }
 
 /// The most people on a page.
-const MOST: i64 = 1_000;
+const MOST: usize = 1_000;
 
 /// The most corporations that are told of.
 const CORPORATIONS: usize = 1_000;
@@ -95,21 +97,8 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn people(&self, filter: PeopleFilter, at: At, limit: i64) -> Result<PeoplePage, StoreError> {
-        let limit = limit.clamp(0, MOST);
-        let query = Query::page(&filter, &at, limit)?;
-        let read = |row: &Row<'_>| {
-            let listed = listed(row)?;
-            Ok(((listed.person.key.clone(), row.text(10)?), listed))
-        };
-        let rows = self.database.read(move |sql| sql.rows(&query.text, &query.values, read)).await?;
-        let (places, rows): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
-        let mut people = gather(rows);
-        let limit = usize::try_from(limit).unwrap_or(0);
-        let more = people.len() > limit;
-        people.truncate(limit);
-        let last = people.last().filter(|_| more);
-        let next = last.map(|last| place_of(last, filter.order(), &places).to_text());
-        Ok(PeoplePage { people, next })
+        let limit = usize::try_from(limit).unwrap_or(0).min(MOST);
+        self.database.read(move |sql| page(sql, &filter, &at, limit)).await
     }
 
     /// How many people a list has; of more than `at_most`, one more than that.
@@ -117,9 +106,13 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn count_people(&self, filter: PeopleFilter, at_most: i64) -> Result<i64, StoreError> {
-        let query = Query::count(&filter, at_most.saturating_add(1))?;
-        let count = self.database.read(move |sql| sql.first(&query.text, &query.values, |row| row.int(0))).await?;
-        Ok(count.unwrap_or(0))
+        let at_most = at_most.saturating_add(1);
+        self.database
+            .read(move |sql| {
+                let query = Query::count(&filter, at_most, is_among_few(sql, &filter)?)?;
+                Ok(sql.first(&query.text, &query.values, |row| row.int(0))?.unwrap_or(0))
+            })
+            .await
     }
 
     /// Every corporation that somebody is of; at most a thousand.
@@ -143,14 +136,58 @@ impl Store {
     }
 }
 
+fn page(sql: &Sql<'_>, filter: &PeopleFilter, at: &At, limit: usize) -> Result<PeoplePage, StoreError> {
+    let query = Query::page(filter, at, limit, is_among_few(sql, filter)?)?;
+    let found = sql.rows(&query.text, &query.values, |row| Ok((row.text(0)?, row.text(1)?)))?;
+    let more = found.len() > limit;
+    let (keys, places): (Vec<_>, Vec<_>) = found.into_iter().take(limit).unzip();
+    let mut people = read(sql, &filter.corp, &keys)?;
+    // Nobody is ever removed, but a list must not break over it.
+    let people: Vec<_> = keys.iter().filter_map(|key| people.remove(key)).collect();
+    let last = people.last().zip(places.last()).filter(|_| more);
+    let next = last.map(|(last, place)| place_after(last, filter.order(), place).to_text());
+    Ok(PeoplePage { people, next })
+}
+
+/// The people with these keys, by them.
+fn read(sql: &Sql<'_>, corp: &str, keys: &[String]) -> Result<HashMap<String, Listed>, StoreError> {
+    let mut people: HashMap<String, Listed> = HashMap::with_capacity(keys.len());
+    if keys.is_empty() {
+        return Ok(people);
+    }
+    let query = Query::people(corp, keys);
+    for listed in sql.rows(&query.text, &query.values, listed)? {
+        people.insert(listed.person.key.id().to_owned(), listed);
+    }
+    let query = Query::roles(corp, keys);
+    for (key, role) in sql.rows(&query.text, &query.values, |row| Ok((row.text(0)?, row.role(1)?)))? {
+        if let Some(listed) = people.get_mut(&key) {
+            listed.person.roles = listed.person.roles.with(role);
+        }
+    }
+    Ok(people)
+}
+
+/// Whether those who may be found at all are few, so that looking at each is less than going through everybody who is found.
+pub(crate) fn is_among_few(sql: &Sql<'_>, filter: &PeopleFilter) -> Result<bool, StoreError> {
+    let role = match filter.sought {
+        Sought::Term { role, .. } if role.is_some() || filter.department.is_some() => role,
+        _ => return Ok(false),
+    };
+    let sought = role.map_or(Sought::Everyone(Order::Id), Sought::Role);
+    let those = PeopleFilter { sought, ..filter.clone() };
+    let query = Query::count(&those, FEW + 1, false)?;
+    let count = sql.first(&query.text, &query.values, |row| row.int(0))?;
+    Ok(count.is_some_and(|count| count <= FEW))
+}
+
 /// The place right after somebody.
-fn place_of(last: &Listed, order: Sorted, places: &[(EmployeeKey, String)]) -> Cursor {
-    let key = &last.person.key;
+fn place_after(last: &Listed, order: Sorted, place: &str) -> Cursor {
     let first = match order {
         Sorted::Name => last.person.name.clone(),
         Sorted::Login => last.last_login_at.map_or(0, Timestamp::millis).to_string(),
-        Sorted::Term => places.iter().find(|(of, _)| of == key).map_or_else(String::new, |(_, place)| place.clone()),
+        Sorted::Term => place.to_owned(),
         Sorted::Id | Sorted::Birth => String::new(),
     };
-    Cursor::new(order, first, key.id())
+    Cursor::new(order, first, last.person.key.id())
 }

@@ -149,23 +149,24 @@ impl Store {
     }
 }
 
-/// Hands over all rows that fit, newest first and a few at a time, read beside the running service. Stops when `take` says `false`.
+/// Hands over all rows that fit, newest first and a few at a time, read beside the running service; stops when `take` fails.
 ///
 /// # Errors
 /// When the log cannot be read.
-pub async fn read_log(
+pub async fn read_log<E: Send + 'static>(
     location: &Location,
     mode: Mode,
     filter: LogFilter,
-    mut take: impl FnMut(Vec<LogRow>) -> bool + Send + 'static,
-) -> Result<(), BesideError> {
+    mut take: impl FnMut(Vec<LogRow>) -> Result<(), E> + Send + 'static,
+) -> Result<Result<(), E>, BesideError> {
     let read = move |sql: &Sql<'_>| {
         let mut before = None;
         loop {
             let page = at_one_moment(sql, |sql| walk(sql, &filter, before, TOGETHER))?;
             before = page.next;
-            if !take(page.rows) || before.is_none() {
-                return Ok(());
+            let taken = take(page.rows);
+            if taken.is_err() || before.is_none() {
+                return Ok(taken);
             }
         }
     };

@@ -28,7 +28,11 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn prune_log(&self, older_than: Timestamp, key: ChainKey, batch: i64) -> Result<usize, StoreError> {
-        let cuts = self.database.read(move |sql| cuts(sql, older_than, &key, batch)).await?;
+        let (cuts, changed) = self.database.read(move |sql| cuts(sql, older_than, &key, batch)).await?;
+        // Told once nothing else is left to do, not with every batch.
+        if cuts.is_empty() && changed > 0 {
+            tracing::warn!(chains = changed, "rows of the log do not fit and are kept; see `deskpass audit verify`");
+        }
         let mut gone = 0;
         for cut in cuts {
             gone += self.database.write(move |tx| cut.make(tx)).await?;
@@ -37,32 +41,45 @@ impl Store {
     }
 }
 
-fn cuts(sql: &Sql<'_>, older_than: Timestamp, key: &ChainKey, rows: i64) -> Result<Vec<Cut>, StoreError> {
-    let mut cuts = Vec::new();
+/// What is to go, and how many chains have rows in the way that were changed.
+fn cuts(sql: &Sql<'_>, older_than: Timestamp, key: &ChainKey, rows: i64) -> Result<(Vec<Cut>, usize), StoreError> {
+    let (mut cuts, mut changed) = (Vec::new(), 0);
     for chain in 0..CHAINS {
-        cuts.extend(at_one_moment(sql, |sql| cut(sql, older_than, key, chain, rows))?);
+        let (cut, good) = at_one_moment(sql, |sql| cut(sql, older_than, key, chain, rows))?;
+        cuts.extend(cut);
+        changed += usize::from(!good);
     }
-    Ok(cuts)
+    Ok((cuts, changed))
 }
 
-/// What of a chain is old enough, up to the first row that is not.
-fn cut(sql: &Sql<'_>, older_than: Timestamp, key: &ChainKey, chain: i64, rows: i64) -> Result<Option<Cut>, StoreError> {
-    let Some(end) = links::end(sql, chain)? else { return Ok(None) };
-    let (mut good, mut last, mut stopped) = (end.pruned.is_genuine(key, chain), None, false);
-    if good {
-        Walk::after(key, chain, &end.pruned).next(sql, rows, |found| {
-            stopped |= found.at.is_some_and(|at| at >= older_than);
-            good &= stopped || found.fit == Fit::Well;
-            if good && !stopped {
-                last = Some((found.seq, found.hash));
-            }
-        })?;
+/// What of a chain is old enough, up to the first row that is not, and whether all of it fits.
+fn cut(
+    sql: &Sql<'_>,
+    older_than: Timestamp,
+    key: &ChainKey,
+    chain: i64,
+    rows: i64,
+) -> Result<(Option<Cut>, bool), StoreError> {
+    let Some(end) = links::end(sql, chain)? else { return Ok((None, true)) };
+    // Nothing to do is the usual case.
+    let text = "SELECT at FROM login_log WHERE chain = $1 AND seq > $2 ORDER BY chain, seq LIMIT 1";
+    let oldest = sql.first(text, &args![chain, end.pruned.seq], |row| Ok(row.moment(0).ok()))?;
+    if oldest.is_none_or(|oldest| oldest.is_some_and(|oldest| oldest >= older_than)) {
+        return Ok((None, true));
     }
-    if !good {
-        tracing::warn!(chain, "the log was changed and is kept from there on; look at it with `deskpass audit verify`");
+    if !end.pruned.is_genuine(key, chain) {
+        return Ok((None, false));
     }
+    let (mut good, mut last, mut stopped) = (true, None, false);
+    Walk::after(key, chain, &end.pruned).next(sql, rows, |found| {
+        stopped |= found.at.is_some_and(|at| at >= older_than);
+        good &= stopped || found.fit == Fit::Well;
+        if good && !stopped {
+            last = Some((found.seq, found.hash));
+        }
+    })?;
     let to = last.map(|(seq, hash)| Pruned::marked(key, chain, seq, &hash));
-    Ok(to.map(|to| Cut { chain, from: end.pruned.seq, to }))
+    Ok((to.map(|to| Cut { chain, from: end.pruned.seq, to }), good))
 }
 
 impl Cut {

@@ -28,6 +28,13 @@ pub struct ListedSession {
     pub seen_at: Option<Timestamp>,
 }
 
+impl ListedSession {
+    /// The place in a list right after it.
+    fn place(&self) -> Cursor {
+        Cursor::new(Sorted::Birth, self.session.created_at.millis().to_string(), self.id.to_text())
+    }
+}
+
 /// Which sessions a list is of.
 #[derive(Clone, Debug)]
 pub struct SessionFilter {
@@ -110,28 +117,27 @@ impl Store {
         after: Option<Cursor>,
         limit: i64,
     ) -> Result<SessionPage, StoreError> {
-        let mut from = after.map_or(Ok((i64::MAX, String::new())), |cursor| place(&cursor))?;
         let limit = usize::try_from(limit).unwrap_or(0);
-        let (mut sessions, mut looked_at) = (Vec::new(), 0);
+        let (mut sessions, mut looked_at, mut from) = (Vec::new(), 0, after);
         while looked_at < LOOKED_AT {
-            let walk = Walk::new(&filter, from.clone(), limit);
+            let walk = Walk::from(&filter, from.as_ref(), limit)?;
             let (seen, more) = self.database.read(move |sql| walk.take(sql)).await?;
             looked_at += seen.len();
             for listed in seen {
-                let place = (listed.session.created_at.millis(), listed.id.to_text());
+                let place = listed.place();
                 if filter.wants(&listed) {
                     if sessions.len() == limit {
-                        return Ok(SessionPage { sessions, next: Some(text_of(from)) });
+                        return Ok(SessionPage { sessions, next: from.map(|from| from.to_text()) });
                     }
                     sessions.push(listed);
                 }
-                from = place;
+                from = Some(place);
             }
             if !more {
                 return Ok(SessionPage { sessions, next: None });
             }
         }
-        Ok(SessionPage { sessions, next: Some(text_of(from)) })
+        Ok(SessionPage { sessions, next: from.map(|from| from.to_text()) })
     }
 
     /// The session with this identifier; whether it has expired is for the caller to tell.
@@ -145,7 +151,7 @@ impl Store {
 }
 
 /// The sessions of a corporation, or of one person, one after the other.
-struct Walk {
+pub(crate) struct Walk {
     text: String,
     corp: String,
     employee: Option<String>,
@@ -154,17 +160,24 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(filter: &SessionFilter, from: (i64, String), limit: usize) -> Self {
+    /// Those that come after a place, for a page of `limit`.
+    pub(crate) fn from(filter: &SessionFilter, from: Option<&Cursor>, limit: usize) -> Result<Self, BadCursor> {
+        let (at, digest) = from.map_or(Ok((i64::MAX, "")), |cursor| cursor.number(Sorted::Birth))?;
         let walk = if filter.employee.is_some() { OF_EMPLOYEE } else { OF_CORPORATION };
         let picky = filter.role.is_some() || filter.department.is_some();
         let [_, several, most] = STEPS;
         let step = STEPS.into_iter().find(|step| *step > limit).unwrap_or(most);
         let step = if picky { step.max(several) } else { step };
         let text = format!("{COLUMNS} {walk} LIMIT {step}");
-        Self { text, corp: filter.corp.clone(), employee: filter.employee.clone(), from, step }
+        let (corp, employee) = (filter.corp.clone(), filter.employee.clone());
+        Ok(Self { text, corp, employee, from: (at, digest.to_owned()), step })
     }
 
-    fn values(&self) -> Vec<Value<'_>> {
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn values(&self) -> Vec<Value<'_>> {
         let mut values = args![&*self.corp, self.from.0, &*self.from.1].to_vec();
         values.extend(self.employee.as_deref().map(Value::from));
         values
@@ -176,15 +189,6 @@ impl Walk {
         let more = sessions.len() == self.step;
         Ok((sessions, more))
     }
-}
-
-fn place(cursor: &Cursor) -> Result<(i64, String), StoreError> {
-    let (at, digest) = cursor.number(Sorted::Birth)?;
-    Ok((at, digest.to_owned()))
-}
-
-fn text_of((at, digest): (i64, String)) -> String {
-    Cursor::new(Sorted::Birth, at.to_string(), digest).to_text()
 }
 
 fn listed(row: &Row<'_>) -> Result<ListedSession, StoreError> {

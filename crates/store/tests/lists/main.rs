@@ -14,6 +14,8 @@ mod desk;
 mod people;
 #[path = "../harness/places.rs"]
 mod places;
+mod plans;
+mod properties;
 mod roles;
 mod rules;
 mod scene;

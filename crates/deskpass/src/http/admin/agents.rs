@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Done;
 use crate::Desk;
-use crate::http::authority::{Admin, HighRisk, NamedAgent};
+use crate::http::authority::{AtHome, HighRisk, HomeAdmin, NamedAgent};
 use crate::http::envelope::Reply;
 use crate::http::extract::Body;
 use crate::http::failure::Failure;
@@ -85,7 +85,7 @@ impl Ask for AgentsAsked {
 /// Lists the agents of the home corporation.
 pub(in crate::http) async fn list(
     State(desk): State<Desk>,
-    Admin(admin): Admin,
+    HomeAdmin(admin): HomeAdmin,
     Query(ask): Query<AgentsAsked>,
 ) -> Result<Reply<Agents>, Failure> {
     let (agents, next) = admin.at(&desk).agents(ask.after.as_ref(), ask.page_size).await?;
@@ -109,7 +109,7 @@ impl Ask for NewAgent {
 /// Makes somebody an agent.
 pub(in crate::http) async fn add(
     State(desk): State<Desk>,
-    HighRisk(admin, Body(ask)): HighRisk<Body<NewAgent>>,
+    HighRisk(admin, AtHome(Body(ask))): HighRisk<AtHome<Body<NewAgent>>>,
 ) -> Result<Reply<Done>, Failure> {
     admin.at(&desk).add_agent(desk.auth.key(None, &ask.id), ask.role).await?;
     Ok(Reply(Done::YES))
@@ -118,7 +118,7 @@ pub(in crate::http) async fn add(
 /// Forgets an agent's failed guesses.
 pub(in crate::http) async fn unlock(
     State(desk): State<Desk>,
-    HighRisk(admin, NamedAgent(agent)): HighRisk<NamedAgent>,
+    HighRisk(admin, AtHome(NamedAgent(agent))): HighRisk<AtHome<NamedAgent>>,
 ) -> Result<Reply<Done>, Failure> {
     admin.at(&desk).unlock_agent(agent).await?;
     Ok(Reply(Done::YES))
@@ -127,7 +127,7 @@ pub(in crate::http) async fn unlock(
 /// Unbinds an agent's device, for them to bind another.
 pub(in crate::http) async fn reset_otp(
     State(desk): State<Desk>,
-    HighRisk(admin, NamedAgent(agent)): HighRisk<NamedAgent>,
+    HighRisk(admin, AtHome(NamedAgent(agent))): HighRisk<AtHome<NamedAgent>>,
 ) -> Result<Reply<Done>, Failure> {
     admin.at(&desk).reset_device(agent).await?;
     Ok(Reply(Done::YES))
@@ -145,7 +145,7 @@ pub(in crate::http) struct Reset {
 /// Takes an agent's password away, and hands out a code with which they set another.
 pub(in crate::http) async fn reset_password(
     State(desk): State<Desk>,
-    HighRisk(admin, NamedAgent(agent)): HighRisk<NamedAgent>,
+    HighRisk(admin, AtHome(NamedAgent(agent))): HighRisk<AtHome<NamedAgent>>,
 ) -> Result<Reply<Reset>, Failure> {
     let reset = admin.at(&desk).reset_password(agent).await?;
     let (setup_code, expires_at) = (reset.code.text(), iso(reset.until));

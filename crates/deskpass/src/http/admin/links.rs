@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{Done, Whom};
 use crate::Desk;
 use crate::http::answer::Window;
-use crate::http::authority::{Admin, HighRisk, Nothing, On};
+use crate::http::authority::{AtHome, HighRisk, HomeAdmin, Nothing, On};
 use crate::http::envelope::Reply;
 use crate::http::extract::Body;
 use crate::http::failure::Failure;
@@ -60,7 +60,10 @@ pub(in crate::http) struct Links {
 }
 
 /// Lists the links.
-pub(in crate::http) async fn list(State(desk): State<Desk>, Admin(admin): Admin) -> Result<Reply<Links>, Failure> {
+pub(in crate::http) async fn list(
+    State(desk): State<Desk>,
+    HomeAdmin(admin): HomeAdmin,
+) -> Result<Reply<Links>, Failure> {
     let links = admin.at(&desk).links().await?;
     Ok(Reply(Links { items: links.into_iter().map(LinkShown::from).collect() }))
 }
@@ -129,7 +132,7 @@ const AT_HOME: [&str; 2] = [
 /// Lets somebody of a connected corporation act as an employee.
 pub(in crate::http) async fn approve(
     State(desk): State<Desk>,
-    HighRisk(admin, Pair { identity, target }): HighRisk<Pair>,
+    HighRisk(admin, AtHome(Pair { identity, target })): HighRisk<AtHome<Pair>>,
 ) -> Result<Reply<Done>, Failure> {
     admin.at(&desk).approve_link(identity, target).await?;
     Ok(Reply(Done::YES))
@@ -138,7 +141,7 @@ pub(in crate::http) async fn approve(
 /// Takes that back.
 pub(in crate::http) async fn remove(
     State(desk): State<Desk>,
-    HighRisk(admin, On(Path(outsider), Nothing)): HighRisk<On<Path<Outsider>, Nothing>>,
+    HighRisk(admin, AtHome(On(Path(outsider), Nothing))): HighRisk<AtHome<On<Path<Outsider>, Nothing>>>,
 ) -> Result<Reply<Done>, Failure> {
     let identity = desk.auth.key(Some(&outsider.corp), &outsider.user);
     if admin.at(&desk).remove_link(identity).await? {

@@ -127,6 +127,13 @@ fn malformed(problem: &BadRequest, by: Telltale<'_>) -> Telling {
                 ["send the body as Content-Type: application/json", "请求体须为 Content-Type: application/json"];
             Telling { status: StatusCode::UNSUPPORTED_MEDIA_TYPE, ..bad(words) }
         }
+        BadRequest::FormType => {
+            let words = [
+                "send the body as Content-Type: application/x-www-form-urlencoded or application/json",
+                "请求体须为 Content-Type: application/x-www-form-urlencoded 或 application/json",
+            ];
+            Telling { status: StatusCode::UNSUPPORTED_MEDIA_TYPE, ..bad(words) }
+        }
         BadRequest::TooLarge(limit) => {
             let message =
                 format!("{} {limit}", by.say(["the body is larger than this many bytes:", "请求体超过字节上限："]));

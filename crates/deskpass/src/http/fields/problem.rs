@@ -1,11 +1,11 @@
 //! What can be wrong with a field, in words.
 
-use deskpass_core::InvalidId;
+use deskpass_core::{InvalidId, NoNetwork};
 
 use crate::config::Language;
 
 /// What is wrong with a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::http) enum Problem {
     Required,
     NotText,
@@ -21,12 +21,16 @@ pub(in crate::http) enum Problem {
     NotCount(u64, u64),
     NotFlag,
     NotTexts(usize),
+    /// Some of a closed set of words, and at least one.
+    NotSomeOf(&'static [&'static str]),
+    /// What stands there for a network, and why it is none.
+    Networks(Vec<(String, NoNetwork)>),
     /// What the text must be, in English and Chinese.
     Form([&'static str; 2]),
 }
 
 impl Problem {
-    pub(in crate::http) fn text(self, language: Language) -> String {
+    pub(in crate::http) fn text(&self, language: Language) -> String {
         match (self, language) {
             (Self::Required, Language::En) => "is required".into(),
             (Self::Required, Language::Zh) => "必填".into(),
@@ -58,9 +62,35 @@ impl Problem {
             (Self::NotFlag, Language::Zh) => "必须是 true 或 false".into(),
             (Self::NotTexts(most), Language::En) => format!("must be a list of at most {most} strings"),
             (Self::NotTexts(most), Language::Zh) => format!("必须是最多 {most} 个字符串的列表"),
-            (Self::Form(rule), language) => language.of(rule).into(),
+            (Self::NotSomeOf(words), Language::En) => format!("must be a list of at least one of {}", words.join(", ")),
+            (Self::NotSomeOf(words), Language::Zh) => format!("必须是列表，至少包含以下之一：{}", words.join("、")),
+            (Self::Networks(bad), language) => networks(bad, language),
+            (Self::Form(rule), language) => language.of(*rule).into(),
             (Self::Id(rule), Language::En) => rule.to_string(),
             (Self::Id(rule), Language::Zh) => format!("格式不正确：{rule}"),
         }
     }
+}
+
+/// How many networks are named that are none.
+const NAMED: usize = 10;
+
+/// How much of each is repeated.
+const SHOWN: usize = 64;
+
+fn networks(bad: &[(String, NoNetwork)], language: Language) -> String {
+    let told = |(text, problem): &(String, NoNetwork)| {
+        let text: String = text.chars().take(SHOWN).collect();
+        match (problem, language) {
+            (problem, Language::En) => format!("{text:?} {problem}"),
+            (NoNetwork::Unreadable, Language::Zh) => format!("{text:?} 不是网络"),
+            (NoNetwork::Ambiguous { network, host }, Language::Zh) => {
+                format!("{text:?} 含义不明确，可能是 {network} 或 {host}")
+            }
+        }
+    };
+    let more = bad.len().saturating_sub(NAMED);
+    let rest = (more > 0).then(|| format!("{} {more}", language.of(["and more like these:", "另有类似的："])));
+    let told: Vec<_> = bad.iter().take(NAMED).map(told).chain(rest).collect();
+    told.join(language.of(["; ", "；"]))
 }

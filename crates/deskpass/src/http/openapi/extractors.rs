@@ -11,7 +11,7 @@ use crate::Desk;
 use crate::http::Who;
 use crate::http::admin::login_log::Accepts;
 use crate::http::admin::{Known, Whom};
-use crate::http::authority::{Admin, HighRisk, Named, NamedAgent, Nothing, On, Reader, Service};
+use crate::http::authority::{Admin, AtHome, HighRisk, HomeAdmin, Named, NamedAgent, Nothing, On, Reader, Service};
 use crate::http::cookie::{Cookies, SetCookie};
 use crate::http::envelope::{No, Rendered, Reply};
 use crate::http::extract::{
@@ -34,7 +34,7 @@ macro_rules! authority {
     )*};
 }
 authority!(
-    Entrant => Entrant, Holder => Holder, Caller => Caller, Reader => Reader, Admin => Admin, Developer => Developer, Operator => Operator
+    Entrant => Entrant, Holder => Holder, Caller => Caller, Reader => Reader, Admin => Admin, HomeAdmin => Admin, Developer => Developer, Operator => Operator
 );
 
 impl<T: Asks> Asks for HighRisk<T> {
@@ -54,6 +54,12 @@ impl<P: Asks, R: Asks> Asks for On<P, R> {
 impl Asks for Known {
     fn asks(sheet: &mut Sheet) {
         sheet.reads_path::<Whom>();
+    }
+}
+
+impl<T: Asks> Asks for AtHome<T> {
+    fn asks(sheet: &mut Sheet) {
+        T::asks(sheet);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use deskpass_core::{LoginMethod, LoginSource, Role, Scope};
+use deskpass_core::{LoginMethod, LoginSource, Role, Scope, ServiceScope};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
@@ -65,6 +65,8 @@ macro_rules! words {
 words! {
     /// A role.
     RoleName: Role::ALL.map(Role::name);
+    /// What a service key is good for.
+    ServiceScopeName: ServiceScope::ALL.map(ServiceScope::name);
     /// How far a permission reaches.
     ScopeName: Scope::NAMES;
     /// A way of signing in.

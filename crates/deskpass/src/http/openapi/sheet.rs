@@ -91,6 +91,12 @@ impl Sheet {
         self.body = Some(Body { fields: fields_of::<T>(), required: false, kinds: &["application/json"] });
     }
 
+    /// It reads a body as JSON or as a form.
+    pub(in crate::http) fn reads_form<T: Ask>(&mut self) {
+        let kinds = &["application/json", "application/x-www-form-urlencoded"];
+        self.body = Some(Body { fields: fields_of::<T>(), required: true, kinds });
+    }
+
     /// It answers with this in the envelope.
     pub(in crate::http) fn answers_with<T: JsonSchema>(&mut self) {
         self.success.push(Success::Data(SchemaGenerator::subschema_for::<T>));

@@ -55,7 +55,8 @@ impl Along<'_, '_> {
     fn take(&mut self, found: Found) {
         let follows = self.last.saturating_add(1);
         if found.seq > follows {
-            self.fault(What::Missing, follows, found.seq.saturating_sub(1));
+            let (chain, what, last) = (self.chain, What::Missing, found.seq.saturating_sub(1));
+            self.survey.faults.note(Fault { chain, first: follows, last, what, id: None, at: found.at });
         }
         self.hold_against_receipt(found.seq, &found.hash);
         self.survey.rows += 1;

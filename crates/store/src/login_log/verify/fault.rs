@@ -18,7 +18,7 @@ pub struct Fault {
     pub what: What,
     /// The identifier of the first row concerned, where it is there and can be read.
     pub id: Option<String>,
-    /// When that row says it was.
+    /// When that row says it was; where rows are missing, the one after them.
     pub at: Option<Timestamp>,
 }
 

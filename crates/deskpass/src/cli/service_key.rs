@@ -1,0 +1,65 @@
+//! `deskpass service-key`: what other services identify themselves with.
+
+use clap::{Args, Subcommand};
+
+use super::{Common, Failed};
+use crate::errand::{Errand, KeyErrand};
+
+/// What shows how things stand.
+const LOOK: &str = "deskpass service-key list";
+
+/// Make, list and revoke the keys that other services ask with.
+#[derive(Debug, Subcommand)]
+pub(super) enum ServiceKeyCommand {
+    /// Make a key for a service and print it, once.
+    #[command(
+        after_help = "SCOPE       what it opens\nintrospect  asking what a token stands for: POST /api/auth/introspect\nmessages    sending messages to those who are connected\n\nExample:\n  deskpass service-key create billing --scope introspect --days 90"
+    )]
+    Create(Create),
+    /// List keys: what each opens, until when, and whether it still does. The keys themselves are not kept.
+    #[command(after_help = "Example:\n  deskpass service-key list")]
+    List(Common),
+    /// Have a key open nothing any more, on every node within a second.
+    #[command(after_help = "Example:\n  deskpass service-key revoke 019f3c6be5404f1f9d0a7c1f2b3c4d5e")]
+    Revoke(Revoke),
+}
+
+/// A key to be made.
+#[derive(Args, Debug)]
+pub(super) struct Create {
+    /// What to call it: 1 to 64 characters.
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// What it opens: introspect or messages. May be given several times.
+    #[arg(long = "scope", value_name = "SCOPE", required = true)]
+    scopes: Vec<String>,
+    /// For how many days it counts, at most 3650.
+    #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u16).range(1..=3650))]
+    days: u16,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// A key.
+#[derive(Args, Debug)]
+pub(super) struct Revoke {
+    /// The key's id, as the list shows it; not the key.
+    #[arg(value_name = "ID")]
+    id: String,
+    #[command(flatten)]
+    common: Common,
+}
+
+impl ServiceKeyCommand {
+    pub(super) fn run(self) -> Result<(), Failed> {
+        let (errand, common) = match self {
+            Self::Create(Create { name, scopes, days, common }) => (KeyErrand::Create { name, scopes, days }, common),
+            Self::List(common) => (KeyErrand::List, common),
+            Self::Revoke(Revoke { id, .. }) if id.starts_with("dpk_") => {
+                return Err("ID is the key's id, which `deskpass service-key list` shows; a key itself belongs on no command line".into());
+            }
+            Self::Revoke(Revoke { id, common }) => (KeyErrand::Revoke { id }, common),
+        };
+        common.send(&Errand::ServiceKey(errand), LOOK)
+    }
+}

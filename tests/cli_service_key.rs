@@ -1,0 +1,129 @@
+//! `deskpass service-key`: what other services identify themselves with.
+
+use std::time::{Duration, Instant};
+
+use crate::harness::{Client, Operator, Process, Servers};
+
+/// The key in what `deskpass service-key create` says, and its id.
+fn made(told: &str) -> (String, String) {
+    let key = told.lines().find_map(|line| line.trim().strip_prefix("service key: ")).expect("a key").to_owned();
+    assert!(key.starts_with("dpk_") && key.len() == 53 && told.matches(&key).count() == 1, "{told}");
+    let id = told.split_once("service-key revoke ").expect("how to revoke it").1[..32].to_owned();
+    (key, id)
+}
+
+fn rows(told: &str) -> Vec<Vec<String>> {
+    let cells =
+        |line: &str| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect();
+    told.lines().map(cells).collect()
+}
+
+/// Every command, whoever does it.
+fn a_keys_life(operator: Operator<'_>) {
+    let told = operator.done(&["service-key", "list"]);
+    assert!(told.starts_with("there are no service keys; `deskpass service-key create NAME --scope"), "{told}");
+    let told = operator.done(&["service-key", "create", "工单系统", "--scope", "messages", "--scope", "introspect"]);
+    assert!(told.starts_with("工单系统 may ask for: introspect messages\n"), "{told}");
+    let (key, id) = made(&told);
+    let (other, _) =
+        made(&operator.done(&["service-key", "create", "billing", "--scope", "introspect", "--days", "1"]));
+    let listed = operator.done(&["service-key", "list"]);
+    assert!(!listed.contains(&key[4..]) && !listed.contains(&other[4..]), "{listed}");
+    let table = rows(&listed);
+    assert_eq!(table[0], ["ID", "NAME", "SCOPES", "STATE", "CREATED", "BY", "EXPIRES"]);
+    let row = table.iter().find(|row| row[0] == id).expect("it is listed");
+    assert_eq!(row[1..4], ["工单系统", "introspect messages", "active"]);
+    assert_eq!(row[5], "an operator");
+    // Chinese names do not push their row aside.
+    let columns = |line: &str| line.chars().map(|c| if c < '\u{1100}' { 1 } else { 2 }).collect::<Vec<u32>>();
+    let at = |line: &str, word: &str| columns(&line[..line.find(word).unwrap()]).iter().sum::<u32>();
+    let starts: Vec<_> = listed.lines().skip(1).map(|line| at(line, "active")).collect();
+    assert_eq!(starts[0], starts[1], "{listed}");
+
+    assert!(operator.done(&["service-key", "revoke", &id]).contains("opens nothing any more"));
+    assert!(operator.done(&["service-key", "revoke", &id]).contains("was revoked before"));
+    let table = rows(&operator.done(&["service-key", "list"]));
+    assert_eq!(table.iter().find(|row| row[0] == id).unwrap()[3], "revoked");
+    operator.sql("UPDATE service_key SET expires_at = 1 WHERE name = 'billing'");
+}
+
+fn mistakes(operator: Operator<'_>) {
+    let before = operator.done(&["service-key", "list"]);
+    let nobodys = format!("dpk_{}", "A".repeat(49));
+    for (arguments, words) in [
+        (&["create", "x"][..], "--scope"),
+        (&["create", "x", "--scope", "admin"], "there is no scope admin; the scopes are introspect, messages"),
+        (&["create", "", "--scope", "introspect"], "NAME must be 1 to 64 characters"),
+        (&["create", "a\u{1b}[2Jb", "--scope", "introspect"], "NAME must be 1 to 64 characters"),
+        (&["create", "x", "--scope", "introspect", "--days", "0"], "0 is not in 1..=3650"),
+        (&["create", "x", "--scope", "introspect", "--days", "3651"], "3651 is not in 1..=3650"),
+        (&["revoke", "x"], "there is no service key with this ID; `deskpass service-key list` shows them"),
+        (&["revoke", &nobodys], "belongs on no command line"),
+        (&["revoke"], "ID"),
+    ] {
+        let (success, text) = operator.run(&[&["service-key"], arguments].concat());
+        assert!(!success && text.contains(words), "{arguments:?}\n{text}");
+        assert!(!text.contains("dpk_A"), "{text}");
+    }
+    assert_eq!(operator.done(&["service-key", "list"]), before, "nothing was done");
+}
+
+#[test]
+fn keys_are_looked_after_where_no_service_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let operator = Operator::In(directory.path());
+    operator.done(&["migrate"]);
+    mistakes(operator);
+    a_keys_life(operator);
+    let table = rows(&operator.done(&["service-key", "list"]));
+    assert_eq!(table.iter().find(|row| row[1] == "billing").unwrap()[3], "expired");
+}
+
+#[test]
+fn keys_are_looked_after_on_the_pair() {
+    let place = Servers::shared().place();
+    let operator = Operator::At(&place);
+    operator.done(&["migrate"]);
+    mistakes(operator);
+    a_keys_life(operator);
+}
+
+/// What the operator does is what a running service goes by, within a second.
+async fn the_service_goes_by_it(operator: Operator<'_>, client: &mut Client) -> String {
+    let token = client.sign_in("user01").await;
+    let (key, id) = made(&operator.done(&["service-key", "create", "billing", "--scope", "introspect"]));
+    for (status, mut revoke) in [(200, Some(&id)), (401, None)] {
+        let deadline = Instant::now() + Duration::from_secs(1);
+        while client.introspect(&key, &token).await.status != status {
+            assert!(Instant::now() < deadline, "it was not heard of");
+        }
+        if let Some(id) = revoke.take() {
+            assert_eq!(client.introspect(&key, &token).await.json()["active"], true);
+            operator.done(&["service-key", "revoke", id]);
+        }
+    }
+    key
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_running_service_knows_at_once_and_its_log_has_no_key() {
+    let directory = tempfile::tempdir().unwrap();
+    let process = Process::serve(&directory.path().join("data"), &[]);
+    let operator = Operator::In(directory.path());
+    mistakes(operator);
+    let mut client = Client::connect(&process.address).await;
+    let key = the_service_goes_by_it(operator, &mut client).await;
+    let (_, log) = process.terminate();
+    assert!(log.contains("ServiceKey(Create"), "it is logged: {log}");
+    assert!(!log.contains(&key[4..47]), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn running_nodes_know_within_a_second() {
+    let place = Servers::shared().place();
+    let operator = Operator::At(&place);
+    operator.done(&["migrate"]);
+    let process = Process::node(&place, &[]);
+    let mut client = Client::connect(&process.address).await;
+    the_service_goes_by_it(operator, &mut client).await;
+}

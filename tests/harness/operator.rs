@@ -1,0 +1,54 @@
+//! Plays the operator, at the command line.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Stdio;
+
+use super::{Place, binary, query, with_settings};
+
+/// An operator of a desk in development mode, who has it in a directory, or on servers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Operator<'a> {
+    In(&'a Path),
+    At(&'a Place),
+}
+
+impl Operator<'_> {
+    /// Runs the program; returns whether it succeeded, and all it wrote.
+    pub(crate) fn run(self, arguments: &[&str]) -> (bool, String) {
+        self.run_with(arguments, "")
+    }
+
+    /// The same with something on standard input.
+    pub(crate) fn run_with(self, arguments: &[&str], input: &str) -> (bool, String) {
+        let mut command = binary();
+        command.args(arguments).arg("--dev").stdin(Stdio::piped());
+        match self {
+            Self::In(directory) => command.current_dir(directory),
+            Self::At(place) => {
+                with_settings(&mut command, place.settings());
+                command.current_dir(std::env::temp_dir())
+            }
+        };
+        let mut child = command.spawn().unwrap();
+        // Most commands read nothing, and may be gone before it is written.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let output = child.wait_with_output().unwrap();
+        let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        (output.status.success(), text)
+    }
+
+    pub(crate) fn done(self, arguments: &[&str]) -> String {
+        let (success, text) = self.run(arguments);
+        assert!(success, "{arguments:?}\n{text}");
+        text
+    }
+
+    /// Changes the database behind everybody's back.
+    pub(crate) fn sql(self, sql: &str) {
+        match self {
+            Self::In(directory) => drop(query(&directory.join("data/deskpass.db"), sql)),
+            Self::At(place) => drop(place.query(sql)),
+        }
+    }
+}

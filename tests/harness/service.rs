@@ -1,0 +1,82 @@
+//! Plays another service, and clients that come from elsewhere.
+
+use std::time::Duration;
+
+use deskpass_core::{CorpId, EmployeeId, EmployeeKey, KeyName, Person, Role, Roles, ServiceScopes};
+use serde_json::{Value, json};
+
+use super::{Client, Device, Response, TestDesk, request};
+
+impl Client {
+    /// Asks with a token, from an address that a trusted proxy tells.
+    pub(crate) async fn ask_from(
+        &mut self,
+        address: &str,
+        token: &str,
+        method: &str,
+        path: &str,
+        body: &Value,
+    ) -> Response {
+        let bearer = format!("Bearer {token}");
+        let headers = [("authorization", &*bearer), ("x-forwarded-for", address), ("content-type", "application/json")];
+        self.send(&request(method, path, &headers, body.to_string().as_bytes())).await
+    }
+
+    /// Signs in through the development route from an address that a trusted proxy tells.
+    pub(crate) async fn sign_in_from(&mut self, address: &str, body: &Value) -> Response {
+        self.post("/api/dev/login", &[("x-forwarded-for", address)], body).await
+    }
+
+    /// An administrator's wish that has a body, with a code.
+    pub(crate) async fn wish(&mut self, token: &str, code: &str, method: &str, path: &str, body: &Value) -> Response {
+        let bearer = format!("Bearer {token}");
+        let headers = [("authorization", &*bearer), ("x-otp-code", code), ("content-type", "application/json")];
+        self.send(&request(method, path, &headers, body.to_string().as_bytes())).await
+    }
+
+    /// Asks what a token stands for, as a service that has this key.
+    pub(crate) async fn introspect(&mut self, key: &str, token: &str) -> Response {
+        let bearer = format!("Bearer {key}");
+        self.post("/api/auth/introspect", &[("authorization", &bearer)], &json!({ "token": token })).await
+    }
+}
+
+impl TestDesk {
+    /// A service key, and its id.
+    pub(crate) async fn service_key(&self, scopes: &str) -> (String, String) {
+        let (name, scopes) = (KeyName::parse("a service").unwrap(), ServiceScopes::parse(scopes).unwrap());
+        let year = Duration::from_hours(365 * 24);
+        let made = self.auth().operator().create_service_key(&name, scopes, year).await.unwrap();
+        (made.value.expose().to_owned(), made.kept.id)
+    }
+
+    /// An administrator with a device, signed in.
+    pub(crate) async fn administrator(&self) -> (String, Device) {
+        let mut client = self.client().await;
+        let token = client.sign_in("admin01").await;
+        let (device, _) = client.bind_device(&token, &self.clock).await;
+        (token, device)
+    }
+
+    /// An administrator of a connected corporation with a device, signed in.
+    pub(crate) async fn administrator_abroad(&self) -> (String, Device) {
+        let (corp, id) = (CorpId::parse("wwother").unwrap(), EmployeeId::parse("boss").unwrap());
+        let key: EmployeeKey = self.auth().key(Some(&corp), &id);
+        let person = Person {
+            key: key.clone(),
+            employee_id: "boss".into(),
+            name: "Boss".into(),
+            department: String::new(),
+            avatar: String::new(),
+            roles: Roles::NONE.with(Role::Admin),
+            disabled: false,
+        };
+        self.auth().operator().add_employee(person).await.unwrap();
+        self.auth().operator().add_agent(key, "admin").await.unwrap();
+        let mut client = self.client().await;
+        let answer = client.post("/api/dev/login", &[], &json!({ "employee_id": "boss", "corp_id": "wwother" })).await;
+        let token = answer.data()["token"].as_str().unwrap().to_owned();
+        let (device, _) = client.bind_device(&token, &self.clock).await;
+        (token, device)
+    }
+}
