@@ -12,9 +12,10 @@ run: ## Run the service in development mode, everything embedded, data in ./data
 cluster: ## Run two nodes with PostgreSQL, Redis and HAProxy on this machine, to be tried out
 	./tools/cluster
 
-test: ## Run every test; needs a Rust toolchain and a C compiler, and installs Chromium, PostgreSQL, Redis, two proxies and oathtool when they are missing
+test: ## Run every test; needs a Rust toolchain and a C compiler, and installs Chromium, PostgreSQL, Redis, two proxies, oathtool and schemathesis when they are missing
 	./tools/chromium
 	./tools/services
+	./tools/schemathesis
 	cargo test --workspace
 
 torture: ## Kill the real process 300 times under load and look for lost truth (a few minutes)

@@ -79,6 +79,10 @@ const TABLES: [&str; 13] = [
     "denied_token",
     "bind_proof",
     "login_log",
+    "log_chain",
+    "employee_term",
+    "ip_rule",
+    "service_key",
 ];
 
 /// Tokens of a desk that was in use and has stopped.
@@ -151,9 +155,14 @@ fn to_sqlite(directory: &Path, sql: &str) {
 async fn everything_is_carried_over_and_whoever_was_signed_in_still_is() {
     let directory = tempfile::tempdir().unwrap();
     let lived = live(&directory.path().join("data")).await;
+    to_sqlite(
+        directory.path(),
+        "INSERT INTO ip_rule VALUES (1, '127.0.0.0/8');
+         INSERT INTO service_key VALUES ('k', 'd', 'gateway', 'introspect', 1, NULL, NULL, 2, NULL)",
+    );
     let place = Servers::shared().place();
     let (success, text) = copy(directory.path(), &["--from", "sqlite:data", "--to", &place.store], &[]);
-    assert!(success && text.contains(" of 13 table(s) in "), "{text}");
+    assert!(success && text.contains(" of 17 table(s) in "), "{text}");
     for table in TABLES {
         let rows = query(&directory.path().join("data/deskpass.db"), &format!("SELECT * FROM {table}"));
         assert!(!rows.is_empty(), "{table} is empty: this test looks at nothing");
@@ -227,6 +236,7 @@ async fn a_server_that_stops_in_the_middle_has_nothing_of_the_copy() {
     migrate.current_dir(directory.path()).args(["migrate", "--dev"]);
     with_settings(&mut migrate, place.settings());
     assert!(migrate.output().unwrap().status.success());
+    place.query("DELETE FROM employee_term");
     place.query("DELETE FROM user_role");
     place.query("DELETE FROM agent");
     place.query("DELETE FROM employee");
@@ -256,7 +266,8 @@ fn fifty_thousand_sessions_take_seconds_and_the_way_is_told() {
     to_sqlite(
         directory.path(),
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)
-            INSERT INTO session SELECT printf('%043d', i), 'wwdeskpass', 'user01', 3, 'dev', 'h5', i, i, 0, NULL FROM n",
+            INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at, proven, lent_role_id)
+            SELECT printf('%043d', i), 'wwdeskpass', 'user01', 3, 'dev', 'h5', i, i, 0, NULL FROM n",
     );
     let place = Servers::shared().place();
     let started = Instant::now();

@@ -277,7 +277,8 @@ on_nodes! {
             statuses.sort_unstable();
             assert_eq!(statuses, [200, 403], "round {round}: {here:?} {there:?}");
         }
-        assert_eq!(pair.nodes[0].query("SELECT count(*) FROM login_log WHERE login_method = 'bind'"), ["500"]);
+        let log = "SELECT event, count(*) FROM login_log WHERE login_method = 'bind' GROUP BY event ORDER BY event";
+        assert_eq!(pair.nodes[0].query(log), ["sign_in|500", "sign_in_refused|500"]);
     }
 
     async fn a_link_is_not_taken_away_from_under_whoever_signs_in_by_it() {

@@ -73,7 +73,8 @@ on_every_store! {
             client.fault(&fault).await;
             assert_eq!(fragment(&land(&mut client, &page).await, "error"), word, "{what}");
         }
-        assert_eq!(desk.query("SELECT count(*) FROM login_log WHERE login_method = 'oauth2'"), ["0"]);
+        let log = "SELECT event, reason, count(*) FROM login_log WHERE login_method = 'oauth2' GROUP BY event, reason ORDER BY reason";
+        assert_eq!(desk.query(log), ["sign_in_refused|invalid_code|2", "sign_in_refused|not_a_member|2"]);
         // Old spellings and texts for numbers are no reason to turn anyone away.
         for fine in [r#"{"UserId":"user01","DeviceId":""}"#, r#"{"errcode":"0","userid":"user01"}"#, r#"{"errcode":0,"userid":"user01","openid":"o-1"}"#] {
             client.fault(&body(fine)).await;

@@ -1,8 +1,11 @@
 //! What the examples in `deploy/` promise, asked of the real proxies.
 
+use deskpass_core::Role;
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
 
-use crate::harness::{Client, Process, Proxy, query};
+use crate::harness::{Client, Process, Proxy, Response, TestDesk, query, request};
 
 type Start = fn([&str; 2]) -> Proxy;
 
@@ -69,4 +72,75 @@ async fn ask_often(proxy: &Proxy, times: usize) {
         let answer = client.post("/api/auth/verify", &[], &json!({ "token": "nonsense" })).await;
         assert_eq!(answer.data()["valid"], false);
     }
+}
+
+/// An application that answers with the head of whatever reaches it.
+async fn application() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(stream.read_u8().await.unwrap());
+            }
+            let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", head.len());
+            stream.write_all(&[answer.as_bytes(), &head].concat()).await.unwrap();
+            // Whoever closes with something unread may take back what was just sent.
+            stream.shutdown().await.unwrap();
+            drop(stream.read_to_end(&mut Vec::new()).await);
+        }
+    });
+    address
+}
+
+/// What an application is told under a name, of a head that it answered with.
+fn told<'a>(answer: &'a Response, name: &str) -> Vec<&'a str> {
+    let lines = answer.body.lines().filter_map(|line| line.split_once(": "));
+    lines.filter(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, value)| value).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nginx_asks_who_may_pass_and_tells_the_application_who_it_is() {
+    let mut desk = TestDesk::start().await;
+    desk.add_named("Zhang.San", "张三", Role::Agent).await;
+    let proxy = Proxy::nginx_asking([&desk.address, &desk.address], &application().await);
+    let (mut client, mut at_desk) = (Client::connect(&proxy.address).await, desk.client().await);
+
+    let answer = client.get("/tickets", &[]).await;
+    assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some("Bearer")));
+
+    let token = at_desk.sign_in("zhang.san").await;
+    let bearer = format!("Bearer {token}");
+    let forged = [
+        ("authorization", bearer.as_str()),
+        ("x-auth-role", "admin"),
+        ("X-AUTH-ROLES", "admin"),
+        ("x-auth-employee-id", "admin01"),
+        ("x-auth-name", "Ada"),
+        ("x_auth_role", "admin"),
+    ];
+    for ask in [request("GET", "/tickets?q=1", &forged, b""), request("POST", "/tickets", &forged, b"{}")] {
+        let answer = client.send(&ask).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        for (name, value) in [
+            ("x-auth-employee-id", "Zhang.San"),
+            ("x-auth-corp-id", "wwdeskpass"),
+            ("x-auth-name", "%E5%BC%A0%E4%B8%89"),
+            ("x-auth-role", "agent"),
+            ("x-auth-roles", "agent"),
+        ] {
+            assert_eq!(told(&answer, name), [value], "{answer:?}");
+        }
+        assert!(!answer.body.contains("x_auth_role") && !answer.body.contains(&token), "{answer:?}");
+    }
+
+    let other = format!("Bearer {}", at_desk.sign_in("user01").await);
+    assert_eq!(client.get("/tickets", &[("authorization", &other)]).await.status, 403);
+    at_desk.logout(&token).await.data();
+    assert_eq!(client.get("/tickets", &[("authorization", &bearer)]).await.status, 401);
+
+    desk.stop().await;
+    let answer = Client::connect(&proxy.address).await.get("/tickets", &[("authorization", &other)]).await;
+    answer.refused(503, 1005);
 }

@@ -1,7 +1,12 @@
 //! /api/admin: what wants a fresh one-time password.
 
+mod happenings;
 mod ip_rules;
+mod login_log;
+mod login_log_export;
+mod people;
 mod service_keys;
+mod sessions;
 
 use crate::harness::{PASSWORD, request};
 

@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use super::hold;
+
 /// An answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Response {
@@ -73,7 +75,9 @@ impl Client {
     /// Sends bytes and reads one answer; `None` when the connection ends before it is whole.
     pub(crate) async fn try_send(&mut self, bytes: &[u8]) -> Option<Response> {
         self.stream.write_all(bytes).await.ok()?;
-        self.read().await
+        let answer = self.read().await?;
+        hold(bytes, &answer);
+        Some(answer)
     }
 
     pub(crate) async fn send(&mut self, bytes: &[u8]) -> Response {
@@ -165,6 +169,30 @@ impl Client {
     pub(crate) async fn logout(&mut self, token: &str) -> Response {
         let bearer = format!("Bearer {token}");
         self.send(&request("POST", "/api/auth/logout", &[("authorization", &bearer)], b"")).await
+    }
+
+    /// Asks whether the active role permits something: resource, operation, scope.
+    pub(crate) async fn check(&mut self, token: &str, wish: [&str; 3]) -> Response {
+        self.check_from("127.0.0.1", token, wish).await
+    }
+
+    /// The same, from an address that a proxy tells.
+    pub(crate) async fn check_from(&mut self, from: &str, token: &str, wish: [&str; 3]) -> Response {
+        let [resource, operation, scope] = wish;
+        let body = json!({ "resource": resource, "operation": operation, "scope": scope });
+        let headers = [("authorization", &*format!("Bearer {token}")), ("x-forwarded-for", from)];
+        self.post("/api/auth/check", &headers, &body).await
+    }
+
+    /// Asks as a proxy does, with this query.
+    pub(crate) async fn forward(&mut self, token: &str, query: &str) -> Response {
+        self.forward_from("127.0.0.1", token, query).await
+    }
+
+    /// The same, for somebody at this address.
+    pub(crate) async fn forward_from(&mut self, from: &str, token: &str, query: &str) -> Response {
+        let headers = [("authorization", &*format!("Bearer {token}")), ("x-forwarded-for", from)];
+        self.get(&format!("/api/auth/forward{query}"), &headers).await
     }
 
     pub(crate) async fn switch(&mut self, token: &str, role: &str) -> Response {

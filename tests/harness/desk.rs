@@ -154,7 +154,12 @@ impl TestDesk {
 
     /// Enters an employee of the home corporation.
     pub(crate) async fn add(&self, employee: &str, role: Role) {
-        let (employee_id, name) = (employee.to_owned(), employee.to_owned());
+        self.add_named(employee, employee, role).await;
+    }
+
+    /// Enters an employee of the home corporation who has a name.
+    pub(crate) async fn add_named(&self, employee: &str, name: &str, role: Role) {
+        let (employee_id, name) = (employee.to_owned(), name.to_owned());
         let (department, avatar, roles) = (String::new(), String::new(), Roles::NONE.with(role));
         let person = Person { key: self.key(employee), employee_id, name, department, avatar, roles, disabled: false };
         self.auth().operator().add_employee(person).await.unwrap();

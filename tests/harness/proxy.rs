@@ -56,10 +56,19 @@ impl Proxy {
     }
 
     pub(crate) fn nginx(nodes: [&str; 2]) -> Self {
+        Self::nginx_with("nginx.conf", nodes, |text| text)
+    }
+
+    /// In front of an application, and asks the nodes whom it may let through.
+    pub(crate) fn nginx_asking(nodes: [&str; 2], application: &str) -> Self {
+        Self::nginx_with("nginx-auth-request.conf", nodes, |text| replaced(&text, "10.0.0.21:9000", application))
+    }
+
+    fn nginx_with(name: &str, nodes: [&str; 2], led: impl Fn(String) -> String) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let here = directory.path().display();
         let (address, log) = (free_address(), directory.path().join("access.log"));
-        let text = prepared("nginx.conf", nodes, ("listen 80;", &format!("listen {address};")));
+        let text = led(prepared(name, nodes, ("listen 80;", &format!("listen {address};"))));
         let text = replaced(&text, "/var/log/nginx", &here.to_string());
         let folders = NGINX_FOLDERS.map(|name| format!("{name}_temp_path {here}/{name};")).concat();
         let file = kept(directory.path(), &replaced(&text, "http {\n", &format!("http {{ {folders}\n")));

@@ -5,17 +5,21 @@ mod keys;
 mod links;
 mod people;
 mod reach;
+mod reading;
 mod rules;
 mod sessions;
 
 use deskpass_core::{EmployeeKey, NoEntropy, Visitor};
 use deskpass_store::{Event, LogEntry};
 
-use crate::{Auth, Caller, Refusal};
+use crate::log::Attempt;
+use crate::{Auth, Caller, Error, Refusal};
 
 pub use agents::PasswordReset;
 pub use keys::NewServiceKey;
+pub use people::{PeopleAsked, PeopleFound};
 pub use reach::Reach;
+pub use reading::{LogWanted, SessionsWanted};
 pub use rules::{ShutOutOf, TriedOut};
 
 /// Whoever changes something for others: every change is written down with who made it.
@@ -68,10 +72,17 @@ impl Administrator<'_> {
     }
 
     /// What concerns everybody is for administrators of the home corporation.
-    fn at_home(&self) -> Result<(), Refusal> {
+    async fn at_home(&self) -> Result<(), Error> {
         match &self.who {
-            Some(who) if who.corp() != self.auth.policy.home.as_str() => Err(Refusal::NotPermitted),
+            Some(who) if who.corp() != self.auth.policy.home.as_str() => self.refuse(Refusal::NotPermitted).await,
             _ => Ok(()),
         }
+    }
+
+    /// Turns them away, which is written down.
+    async fn refuse<T>(&self, refusal: Refusal) -> Result<T, Error> {
+        let (refused, who, visitor) = (Event::AdministrationRefused, self.who.as_ref(), &self.visitor);
+        let attempt = Attempt { refused, who, method: None, source: None, visitor };
+        self.auth.recorded(attempt, Err(refusal.into())).await
     }
 }

@@ -3,7 +3,7 @@
 //! A refusal is raised on purpose and reaches the client as it is. Everything else is internal: errors of the store and of the
 //! platform turn into [`Internal`] by `?` and can never become a refusal.
 
-use deskpass_core::{NoEntropy, Role, ServiceScope, Shut, Weakness};
+use deskpass_core::{NoEntropy, Role, Roles, ServiceScope, Shut, Weakness};
 use deskpass_store::{Ended, SealError, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -124,6 +124,13 @@ pub enum Refusal {
     /// It is for another active role.
     #[error("not permitted")]
     NotPermitted,
+    /// It is for these active roles. Nobody leaves that for another node to tell.
+    #[error("role needed")]
+    #[serde(skip)]
+    RoleNeeded(Roles),
+    /// The access matrix does not give it to the active role.
+    #[error("not granted")]
+    NotGranted,
     /// The service key is not for this.
     #[error("scope needed")]
     #[serde(skip)]
@@ -198,7 +205,8 @@ impl Refusal {
             Self::PlatformWorks => Reason::PlatformWorks,
             Self::NotAnAgent => Reason::NotAnAgent,
             Self::NoSuchAgent => Reason::NoSuchAgent,
-            Self::NotPermitted => Reason::RoleNeeded,
+            Self::NotPermitted | Self::RoleNeeded(_) => Reason::RoleNeeded,
+            Self::NotGranted => Reason::NotPermitted,
             Self::ScopeNeeded(_) => Reason::ScopeNeeded,
             Self::AddressNotAllowed(_) => Reason::AddressNotAllowed,
             Self::NoSuchEmployee => Reason::NoSuchEmployee,

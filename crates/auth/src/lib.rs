@@ -16,6 +16,7 @@ mod notice;
 mod oauth;
 mod otp;
 mod password;
+mod permission;
 mod policy;
 mod qr;
 mod reason;
@@ -28,7 +29,10 @@ use deskpass_store::{ChainKey, Shared, Store};
 use deskpass_wecom::Wecom;
 use tokio::sync::Notify;
 
-pub use admin::{Administrator, NewServiceKey, PasswordReset, Reach, ShutOutOf, TriedOut};
+pub use admin::{
+    Administrator, LogWanted, NewServiceKey, PasswordReset, PeopleAsked, PeopleFound, Reach, SessionsWanted, ShutOutOf,
+    TriedOut,
+};
 pub use agent::{AgentEntry, Evidence, HalfSignIn, Knock};
 pub use code::Progress;
 pub use dev::DEV_USERS;

@@ -30,7 +30,7 @@ impl Locker {
         Ok(Self {
             hasher: Hasher::start(key)?,
             seeds: Seal::new(key, "deskpass one-time-password devices", entropy),
-            checks: Seal::new(key, "deskpass key check", entropy),
+            checks: Seal::new(key, CHECKS, entropy),
             spare: Digest::of(&[b"deskpass spare codes", key]),
         })
     }
@@ -57,7 +57,13 @@ impl Locker {
 
     /// Whether somebody with this key left that.
     fn left(&self, check: &str) -> bool {
-        URL_SAFE_NO_PAD.decode(check).is_ok_and(|closed| self.checks.open(CHECK, &closed).is_some())
+        opens(&self.checks, check)
+    }
+
+    /// Whether somebody with this key left that, to tell the key by.
+    #[must_use]
+    pub fn is_key_of(key: &[u8; 32], check: &str) -> bool {
+        opens(&Seal::new(key, CHECKS, Entropy::system()), check)
     }
 
     /// A device's secret.
@@ -70,6 +76,11 @@ impl Locker {
 
 /// What the key is told by.
 const CHECK: &str = "the key is the same";
+const CHECKS: &str = "deskpass key check";
+
+fn opens(checks: &Seal, check: &str) -> bool {
+    URL_SAFE_NO_PAD.decode(check).is_ok_and(|closed| checks.open(CHECK, &closed).is_some())
+}
 
 impl Auth {
     /// Whether the key is the one that agents' secrets were made with. Where there are none, it is from then on.

@@ -21,6 +21,8 @@ pub struct Policy {
     pub agents: AgentPolicy,
     /// Who may do what.
     pub matrix: Matrix,
+    /// How long the log is kept.
+    pub log_retention: Duration,
 }
 
 /// How agents get in without the platform.

@@ -71,6 +71,7 @@ reasons! {
     NotAnAgent = "not_an_agent",
     NoSuchAgent = "no_such_agent",
     RoleNeeded = "role_needed",
+    NotPermitted = "not_permitted",
     ScopeNeeded = "scope_needed",
     AddressNotAllowed = "address_not_allowed",
     NoSuchEmployee = "no_such_employee",

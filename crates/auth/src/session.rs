@@ -44,8 +44,9 @@ impl Holder {
         &self.standing.person
     }
 
-    /// What its token hashes to.
-    pub(crate) fn digest(&self) -> Digest {
+    /// What its token hashes to, which names the session and opens nothing.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
         self.digest
     }
 
@@ -71,7 +72,12 @@ impl Auth {
     pub async fn authenticate(&self, token: &str, from: Option<IpAddr>) -> Result<Holder, Error> {
         let problem = |problem| Error::Refused(Refusal::Token(problem));
         let secret = Secret::<Access>::parse(token).map_err(|_| problem(unfit(token)))?;
-        let holder = self.holder(secret.digest()).await?;
+        self.stand(secret.digest(), from).await
+    }
+
+    /// The same, for a session that is known by what its token hashes to.
+    pub(crate) async fn stand(&self, digest: Digest, from: Option<IpAddr>) -> Result<Holder, Error> {
+        let holder = self.holder(digest).await?;
         self.store.see(&holder.standing, &holder.digest, self.clock.now());
         let barred = match from {
             Some(address) => !self.store.rulebook().await?.lists.allow(holder.session().current_role, address),
@@ -180,7 +186,12 @@ impl Auth {
     /// When the store fails.
     pub async fn sweep_in_turn(&self) -> Result<usize, Error> {
         let now = self.clock.now();
-        if self.store.takes_broom(now, now + SWEPT).await? { self.sweep().await } else { Ok(0) }
+        if !self.store.takes_broom(now, now + SWEPT).await? {
+            return Ok(0);
+        }
+        // People from before there were terms, and those whom a node of the version before has entered.
+        while self.store.make_terms(BATCH).await? > 0 {}
+        self.sweep().await
     }
 
     /// Removes what has long expired, in small steps; returns how much went. An expired session is kept for as long as an
@@ -193,6 +204,7 @@ impl Auth {
         loop {
             let now = self.clock.now();
             let step = self.store.sweep(now, now - self.policy.lifetime, BATCH).await?;
+            let step = step + self.store.prune_log(now - self.policy.log_retention, self.chain.clone(), BATCH).await?;
             gone += step;
             if step == 0 {
                 return Ok(gone);

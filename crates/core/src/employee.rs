@@ -14,6 +14,14 @@ pub struct InvalidId {
     allowed: &'static str,
 }
 
+impl InvalidId {
+    /// A regular expression for what can be one.
+    #[must_use]
+    pub fn pattern(self) -> String {
+        format!("^[{}]{{1,64}}$", self.allowed.replace(' ', ""))
+    }
+}
+
 /// A corporation on the platform.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CorpId(Arc<str>);
@@ -173,6 +181,8 @@ mod tests {
             assert!(CorpId::parse(bad).is_err(), "{bad:?}");
         }
         assert!(CorpId::parse("ww_A-9").is_ok() && CorpId::parse("ww@x").is_err());
+        assert_eq!(EmployeeId::parse("").unwrap_err().pattern(), "^[0-9A-Za-z_@.-]{1,64}$");
+        assert_eq!(CorpId::parse("").unwrap_err().pattern(), "^[0-9A-Za-z_-]{1,64}$");
     }
 
     #[test]

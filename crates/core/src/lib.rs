@@ -20,6 +20,7 @@ mod secret;
 mod service;
 mod session;
 mod spare;
+mod term;
 mod ticket;
 mod totp;
 
@@ -41,5 +42,6 @@ pub use secret::{Digest, Malformed, Sealed, Secret, exposed};
 pub use service::{KeyName, ServiceScope, ServiceScopes, UnknownScope};
 pub use session::{Session, Vouched};
 pub use spare::SpareCode;
+pub use term::{beginning_with, terms};
 pub use ticket::{Asked, Claim, OutOfStep, REPEATS, Shown, SignIn, Stage};
 pub use totp::{OneTimeCode, Seed, Step};

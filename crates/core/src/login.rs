@@ -23,7 +23,12 @@ pub enum LoginMethod {
 }
 
 impl LoginMethod {
-    const ALL: [Self; 5] = [Self::Qrcode, Self::Oauth2, Self::Bind, Self::Password, Self::Dev];
+    /// Every way.
+    pub const ALL: [Self; 5] = [Self::Qrcode, Self::Oauth2, Self::Bind, Self::Password, Self::Dev];
+
+    /// The names of all of them.
+    pub const NAMES: &'static [&'static str] =
+        &[Self::Qrcode.name(), Self::Oauth2.name(), Self::Bind.name(), Self::Password.name(), Self::Dev.name()];
 
     /// The word in records and answers.
     #[must_use]
@@ -56,7 +61,8 @@ pub enum LoginSource {
 }
 
 impl LoginSource {
-    const ALL: [Self; 3] = [Self::H5, Self::ItAgent, Self::ItAdmin];
+    /// Every client.
+    pub const ALL: [Self; 3] = [Self::H5, Self::ItAgent, Self::ItAdmin];
 
     /// The word in records and answers.
     #[must_use]
@@ -155,6 +161,7 @@ mod tests {
         for source in LoginSource::ALL {
             assert_eq!(LoginSource::from_name(source.name()), Some(source));
         }
+        assert_eq!(LoginMethod::NAMES, LoginMethod::ALL.map(LoginMethod::name));
         for method in LoginMethod::ALL {
             assert_eq!(LoginMethod::from_name(method.name()), Some(method));
         }

@@ -19,6 +19,9 @@ macro_rules! words {
             /// All of them, in their order.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$word),+];
 
+            /// The words for all of them.
+            pub const NAMES: [&'static str; Self::ALL.len()] = [$($name),+];
+
             /// The word, as clients see it.
             #[must_use]
             pub const fn name(self) -> &'static str {

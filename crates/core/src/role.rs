@@ -25,6 +25,10 @@ impl Role {
     /// Every role, in the order of their ids.
     pub const ALL: [Self; 5] = [Self::Admin, Self::Agent, Self::User, Self::Supervisor, Self::Security];
 
+    /// The names of all of them.
+    pub const NAMES: [&'static str; 5] =
+        [Self::Admin.name(), Self::Agent.name(), Self::User.name(), Self::Supervisor.name(), Self::Security.name()];
+
     /// The role's number in the records.
     #[must_use]
     pub const fn id(self) -> i64 {
@@ -157,6 +161,7 @@ mod tests {
 
     #[test]
     fn names_match_exactly() {
+        assert_eq!(Role::NAMES, Role::ALL.map(Role::name));
         for role in Role::ALL {
             assert_eq!(Role::from_name(role.name()), Some(role));
             assert_eq!(Role::from_id(role.id()), Some(role));

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod agent;
+mod audit;
 mod config;
 mod copy;
 mod doctor;
@@ -73,6 +74,9 @@ enum Command {
     /// Say who of a connected corporation may act as which employee.
     #[command(subcommand, after_help = "Example:\n  deskpass link approve wwpartner/lisi zhangsan")]
     Link(link::LinkCommand),
+    /// Verify the log of what happened, or write it out.
+    #[command(subcommand, after_help = "Example:\n  deskpass audit verify --config /etc/deskpass.toml")]
+    Audit(audit::AuditCommand),
     /// Say from which networks each role may be active.
     #[command(
         subcommand,
@@ -156,6 +160,7 @@ impl Cli {
             Command::Role(command) => command.run(),
             Command::Agent(command) => command.run(),
             Command::Link(command) => command.run(),
+            Command::Audit(command) => command.run(),
             Command::IpRule(command) => command.run(),
             Command::ServiceKey(command) => command.run(),
             Command::Explain(command) => command.run(),

@@ -241,5 +241,6 @@ fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
             },
             trusting: settings.development,
         },
+        log_retention: settings.audit.retention,
     })
 }

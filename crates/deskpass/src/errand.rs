@@ -226,7 +226,7 @@ fn no_such_role(name: &str) -> String {
 }
 
 async fn links(auth: &Auth) -> Told {
-    let approved = auth.links().await.map_err(|error| trouble(&error))?;
+    let approved = auth.operator().links().await.map_err(|error| trouble(&error))?;
     if approved.is_empty() {
         return Ok("there are no links; `deskpass link approve CORP/USER EMPLOYEE` makes one".to_owned());
     }

@@ -21,21 +21,23 @@ mod language;
 mod limit;
 mod login;
 mod oauth;
+mod openapi;
 mod otp;
 mod page;
 mod password;
+mod permission;
 mod picture;
 mod qr;
 mod query;
 mod redirect;
 mod session;
+mod sessions;
 mod sim;
 mod who;
 
 use std::fmt;
 
 use axum::extract::Request;
-use axum::handler::Handler;
 use axum::response::Response;
 use futures_util::future::BoxFuture;
 use hyper::Method;
@@ -44,6 +46,11 @@ pub(crate) use answer::{Answerer, Window};
 pub(crate) use health::Readiness;
 pub(crate) use landing::WORDS;
 pub use limit::Limit;
+pub(crate) use login::iso;
+pub use openapi::description;
+
+pub(crate) use openapi::Moment;
+use openapi::{Operation, Sheet};
 
 /// Who may call a route. The handler's extractors enforce it; tests hold the two against each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,11 +91,13 @@ pub struct Route {
     pub phrase: [&'static str; 2],
     /// Whether asking changes something, even by GET: then nobody may ask in passing, by HEAD or ahead of time.
     pub leaves_traces: bool,
+    /// Says what the handler reads and answers.
+    tell: fn(&mut Sheet),
     handler: Box<dyn Fn(Request, Window) -> BoxFuture<'static, Response> + Send + Sync>,
 }
 
 impl Route {
-    fn new<H: Handler<T, Window> + Sync, T: 'static>(
+    fn new<H: Operation<T> + Sync, T: 'static>(
         method: Method,
         path: &'static str,
         who: Who,
@@ -99,7 +108,7 @@ impl Route {
         let handler = Box::new(move |request, window| -> BoxFuture<'static, Response> {
             Box::pin(handler.clone().call(request, window))
         });
-        Self { method, path, who, limit, phrase, leaves_traces: false, handler }
+        Self { method, path, who, limit, phrase, leaves_traces: false, tell: H::tell, handler }
     }
 
     fn leaving_traces(self) -> Self {
@@ -118,10 +127,11 @@ impl fmt::Debug for Route {
 #[rustfmt::skip]
 pub fn routes() -> Vec<Route> {
     use Limit::{AgentsLogin, Bind, Free, OauthUrl, Otp, QrCode, ScanStatus, SignIn, Verify};
-    use Who::{Admin, Anyone, Caller, Developer, Entrant, HighRisk, Holder, Operator, Service};
+    use Who::{Admin, Anyone, Caller, Developer, Entrant, HighRisk, Holder, Operator, Reader, Service};
     const GET: Method = Method::GET;
     const POST: Method = Method::POST;
     const PUT: Method = Method::PUT;
+    const PATCH: Method = Method::PATCH;
     const DELETE: Method = Method::DELETE;
     let mut table = vec![
         Route::new(GET,  "/api/auth/qrcode",           Anyone,    QrCode,      ["QR code failed", "二维码生成失败"],                       qr::qrcode).leaving_traces(),
@@ -139,6 +149,11 @@ pub fn routes() -> Vec<Route> {
         Route::new(POST, "/api/auth/logout",           Entrant,   Free,        ["Logout failed", "退出登录失败"],                          session::logout),
         Route::new(GET,  "/api/auth/me",               Caller,    Free,        ["Reading the current user failed", "获取当前用户失败"],    session::me),
         Route::new(POST, "/api/auth/switch-role",      Holder,    Free,        ["Role switch failed", "切换角色失败"],                     session::switch_role),
+        Route::new(GET,  "/api/auth/permissions",      Caller,    Free,        ["Reading permissions failed", "获取权限失败"],             permission::permissions),
+        Route::new(POST, "/api/auth/check",            Caller,    Free,        ["Permission check failed", "权限检查失败"],                permission::check),
+        Route::new(GET,  "/api/auth/sessions",         Holder,    Free,        ["Listing sessions failed", "获取会话失败"],              sessions::list),
+        Route::new(DELETE, "/api/auth/sessions/{id}",  Holder,    Free,        ["Ending the session failed", "结束会话失败"],            sessions::end),
+        Route::new(POST, "/api/auth/logout-all",       Holder,    Free,        ["Logout failed", "退出登录失败"],                          sessions::logout_all),
         Route::new(POST, "/api/auth/bind",             Anyone,    Bind,        ["Binding failed", "绑定失败"],                             bind::bind),
         Route::new(GET,  "/api/auth/otp-status",       Entrant,   Otp,         ["Reading the device failed", "获取一次性密码设备失败"],    otp::status),
         Route::new(POST, "/api/auth/otp-setup",        Entrant,   Otp,         ["Setting up the device failed", "设置一次性密码设备失败"], otp::setup),
@@ -148,9 +163,24 @@ pub fn routes() -> Vec<Route> {
         Route::new(POST, "/api/agents/login",          Anyone,    AgentsLogin, ["Agent sign-in failed", "坐席登录失败"],                   agent::login),
         Route::new(POST, "/api/agents/password",       Caller,    AgentsLogin, ["Setting the password failed", "设置密码失败"],            password::change),
         Route::new(POST, "/api/agents/password/setup", Anyone,    AgentsLogin, ["Setting the password failed", "设置密码失败"],            password::set_up),
-        Route::new(POST, "/api/admin/agents/{employee_id}/unlock",         HighRisk, Free, ["Unlocking failed", "解锁失败"],                          admin::unlock),
-        Route::new(POST, "/api/admin/agents/{employee_id}/reset-otp",      HighRisk, Free, ["Resetting the device failed", "重置一次性密码设备失败"], admin::reset_otp),
-        Route::new(POST, "/api/admin/agents/{employee_id}/reset-password", HighRisk, Free, ["Resetting the password failed", "重置密码失败"],         admin::reset_password),
+        Route::new(GET,  "/api/admin/roles",            Reader,   Free, ["Listing roles failed", "获取角色失败"],          admin::people::roles),
+        Route::new(GET,  "/api/admin/roles/user-roles", Reader,   Free, ["Listing roles failed", "获取角色失败"],          admin::people::user_roles),
+        Route::new(PUT,  "/api/admin/roles/user-roles", HighRisk, Free, ["Changing roles failed", "修改角色失败"],         admin::people::assign),
+        Route::new(GET,  "/api/admin/corporations",     Reader,   Free, ["Listing corporations failed", "获取企业失败"],   admin::people::corporations),
+        Route::new(GET,  "/api/admin/employees",        Reader,   Free, ["Listing employees failed", "获取员工失败"],      admin::people::employees),
+        Route::new(PATCH, "/api/admin/employees/{corp_id}/{employee_id}",  HighRisk, Free, ["Changing the employee failed", "修改员工失败"],          admin::people::patch),
+        Route::new(GET,  "/api/admin/agents",           Admin,    Free, ["Listing agents failed", "获取坐席失败"],         admin::agents::list),
+        Route::new(POST, "/api/admin/agents",           HighRisk, Free, ["Adding the agent failed", "添加坐席失败"],       admin::agents::add),
+        Route::new(POST, "/api/admin/agents/{employee_id}/unlock",         HighRisk, Free, ["Unlocking failed", "解锁失败"],                          admin::agents::unlock),
+        Route::new(POST, "/api/admin/agents/{employee_id}/reset-otp",      HighRisk, Free, ["Resetting the device failed", "重置一次性密码设备失败"], admin::agents::reset_otp),
+        Route::new(POST, "/api/admin/agents/{employee_id}/reset-password", HighRisk, Free, ["Resetting the password failed", "重置密码失败"],         admin::agents::reset_password),
+        Route::new(GET,  "/api/admin/sessions",         Reader,   Free, ["Listing sessions failed", "获取会话失败"],       admin::sessions::list),
+        Route::new(DELETE, "/api/admin/sessions/{id}",                     HighRisk, Free, ["Ending the session failed", "结束会话失败"],              admin::sessions::end),
+        Route::new(DELETE, "/api/admin/employees/{corp_id}/{employee_id}/sessions", HighRisk, Free, ["Ending sessions failed", "结束会话失败"],        admin::sessions::end_all),
+        Route::new(GET,  "/api/admin/login-log",        Reader,   Free, ["Reading the log failed", "获取登录日志失败"],    admin::login_log::list),
+        Route::new(GET,  "/api/admin/links",            Admin,    Free, ["Listing links failed", "获取关联失败"],          admin::links::list),
+        Route::new(POST, "/api/admin/links",            HighRisk, Free, ["Approving the link failed", "批准关联失败"],     admin::links::approve),
+        Route::new(DELETE, "/api/admin/links/{corp_id}/{user_id}",         HighRisk, Free, ["Removing the link failed", "删除关联失败"],              admin::links::remove),
         Route::new(GET,    "/api/admin/ip-rules",          Admin,    Free, ["Reading the allow-lists failed", "获取地址白名单失败"],     admin::rules::show),
         Route::new(PUT,    "/api/admin/ip-rules",          HighRisk, Free, ["Changing the allow-lists failed", "修改地址白名单失败"],    admin::rules::replace),
         Route::new(POST,   "/api/admin/ip-rules/dry-run",  Admin,    Free, ["Trying the allow-lists failed", "试运行地址白名单失败"],    admin::rules::dry_run),
@@ -162,11 +192,17 @@ pub fn routes() -> Vec<Route> {
         Route::new(POST, "/api/dev/login",             Developer, Free,        ["Development login failed", "开发登录失败"],               dev::login),
         Route::new(GET,  "/api/ready",                 Anyone,    Free,        ["Not ready", "服务未就绪"],                                health::ready),
         Route::new(GET,  "/api/version",               Anyone,    Free,        ["Reading the version failed", "获取版本失败"],             health::version),
+        Route::new(GET,  "/api/openapi.json",          Anyone,    Free,        ["Reading the description failed", "获取接口文档失败"],       openapi::document),
+        Route::new(GET,  "/api/docs",                  Anyone,    Free,        ["Reading the page failed", "读取页面失败"],                openapi::docs),
         Route::new(GET,  "/version",                   Anyone,    Free,        ["Reading the version failed", "获取版本失败"],             health::version),
         Route::new(GET,  "/healthz",                   Anyone,    Free,        ["Not alive", "服务异常"],                                  health::alive),
         Route::new(GET,  "/metrics",                   Operator,  Free,        ["Reading metrics failed", "获取指标失败"],                 health::metrics),
         Route::new(GET,  "/WW_verify_{file}",          Anyone,    Free,        ["Reading the file failed", "读取文件失败"],                page::verify_file),
     ];
+    // Some proxies ask with the method of the request that waits for the answer.
+    for method in [GET, POST, PUT, PATCH, DELETE] {
+        table.push(Route::new(method, "/api/auth/forward", Caller, Free, ["Permission check failed", "权限检查失败"], permission::forward));
+    }
     for path in ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/", "/assets/{file}"] {
         table.push(Route::new(GET, path, Anyone, Free, ["Reading the page failed", "读取页面失败"], page::page));
     }

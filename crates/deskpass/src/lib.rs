@@ -5,6 +5,7 @@ pub mod config;
 mod desk;
 mod errand;
 pub mod http;
+mod log_export;
 pub mod server;
 mod tally;
 mod telemetry;

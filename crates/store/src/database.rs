@@ -2,6 +2,7 @@
 
 #[macro_use]
 mod sql;
+mod beside;
 mod copy;
 mod migrate;
 mod postgres;
@@ -14,6 +15,8 @@ use std::sync::Arc;
 use deskpass_core::Timestamp;
 use tokio::sync::Notify;
 
+pub use beside::BesideError;
+pub(crate) use beside::{at_one_moment, beside};
 pub use copy::{Copied, CopyError, Progress, copy};
 pub use migrate::newest_version;
 pub use postgres::{Postgres, PostgresExam, examine_postgres};

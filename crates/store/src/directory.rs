@@ -1,5 +1,10 @@
 //! Who works here and what they may act as.
 
+mod people;
+mod query;
+mod roles;
+mod terms;
+
 use std::sync::Arc;
 
 use deskpass_core::{EmployeeKey, Identified, Person, Role, Roles, Timestamp};
@@ -11,6 +16,11 @@ use crate::cache::Change;
 use crate::database::{Row, Sql, Tx};
 use crate::sessions::{self, Ended, PATIENCE, Which};
 use crate::{LogEntry, Member, Store, StoreError, rulebook};
+
+pub(crate) use people::is_among_few;
+pub use people::{At, Order, PeopleFilter, PeoplePage, Sought};
+pub(crate) use query::Query;
+pub use roles::Changed;
 
 /// A person to be entered.
 #[derive(Clone, Debug)]
@@ -100,6 +110,14 @@ impl Store {
             .await
     }
 
+    /// Somebody as a list shows them.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn listed(&self, key: EmployeeKey) -> Result<Option<Listed>, StoreError> {
+        self.database.read(move |sql| find(sql, &key)).await
+    }
+
     /// Enters a person; `false` when they are there already, and then nothing changes.
     ///
     /// # Errors
@@ -127,6 +145,7 @@ impl Store {
                 for role in person.roles.iter() {
                     tx.execute(GRANT, &args![person.key.corp(), person.key.id(), role])?;
                 }
+                terms::keep_up(tx, &person.key)?;
                 tx.touch(Change::Person(person.key.clone()));
                 entry.as_ref().map_or(Ok(()), |entry| entry.write(tx))?;
                 Ok(true)
@@ -145,6 +164,7 @@ impl Store {
                 let (name, department) = (who.name.as_deref(), who.department.as_deref());
                 let values = args![corp, id, &*who.employee_id, name, department, who.avatar.as_deref(), at];
                 tx.execute(WELCOME, &values)?;
+                terms::keep_up(tx, &who.key)?;
                 tx.touch(Change::Person(who.key.clone()));
                 Ok(())
             })
@@ -200,8 +220,13 @@ impl Store {
     ) -> Result<ShutOut, StoreError> {
         self.database
             .write(move |tx| {
-                let Some(listed) = find(tx, &key)? else { return Ok(ShutOut::Unknown) };
-                if !even_last && listed.person.roles.holds(Role::Admin) && is_last_admin(tx, &key)? {
+                if !even_last {
+                    // Before anything is read: two administrators who shut each other out must not both see the other one.
+                    rulebook::take_turns(tx)?;
+                }
+                let Some(Listed { person, .. }) = find(tx, &key)? else { return Ok(ShutOut::Unknown) };
+                let counts = person.roles.holds(Role::Admin) && !person.disabled;
+                if !even_last && counts && is_last_admin(tx, &key)? {
                     return Ok(ShutOut::LastAdmin);
                 }
                 let text = "UPDATE employee SET disabled_at = $3
@@ -246,11 +271,8 @@ const WELCOME: &str = "INSERT INTO employee (corp_id, employee_key, employee_id,
 const GRANT: &str = "INSERT INTO user_role (corp_id, employee_key, role_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
 const REVOKE: &str = "DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
 
-/// Whether nobody else of a person's corporation is an administrator who is not shut out, and keeps that so until the
-/// transaction ends.
+/// Whether nobody else of a person's corporation is an administrator who is not shut out. Whoever asks has taken their turn.
 pub(crate) fn is_last_admin(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool, StoreError> {
-    // Two administrators who shut each other out at once: one waits here, and then finds that they are the last.
-    rulebook::take_turns(tx)?;
     let text = "SELECT 1 FROM user_role r JOIN employee e ON e.corp_id = r.corp_id AND e.employee_key = r.employee_key
         WHERE r.corp_id = $1 AND r.role_id = $3 AND r.employee_key <> $2 AND e.disabled_at IS NULL LIMIT 1";
     Ok(tx.first(text, &args![key.corp(), key.id(), Role::Admin], |row| row.int(0))?.is_none())

@@ -12,6 +12,7 @@ mod error;
 mod ip_rules;
 mod links;
 mod login_log;
+mod plans;
 mod rulebook;
 mod seal;
 mod service_keys;
@@ -36,13 +37,16 @@ pub use agents::{
 pub use cache::{Member, Standing};
 pub use cursor::{BadCursor, Cursor};
 pub use database::{
-    Copied, CopyError, Location, Mode, OpenError, Postgres, PostgresExam, Progress, copy, examine_postgres,
-    newest_version,
+    BesideError, Copied, CopyError, Location, Mode, OpenError, Postgres, PostgresExam, Progress, copy,
+    examine_postgres, newest_version,
 };
-pub use directory::{Listed, NewEmployee, ShutOut};
+pub use directory::{At, Changed, Listed, NewEmployee, Order, PeopleFilter, PeoplePage, ShutOut, Sought};
 pub use error::{Cause, Remedy, StoreError};
 pub use links::Link;
-pub use login_log::{ChainKey, Event, LogEntry, LogFilter, LogPage, LogRow};
+pub use login_log::{
+    BadReceipt, ChainKey, Event, Fault, LogEntry, LogFilter, LogPage, LogRow, LogVerdict, Receipt, VerifyError, What,
+    read_log, verify_log,
+};
 pub use rulebook::Rulebook;
 pub use seal::{Seal, SealError};
 pub use service_keys::ServiceKey;

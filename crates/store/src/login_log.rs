@@ -2,7 +2,11 @@
 
 mod chain;
 mod event;
+mod links;
 mod page;
+mod prune;
+mod receipt;
+mod verify;
 
 use deskpass_core::{EmployeeKey, LoginMethod, LoginSource, Role, Timestamp, Visitor};
 
@@ -11,7 +15,9 @@ use crate::{Store, StoreError};
 
 pub use chain::ChainKey;
 pub use event::Event;
-pub use page::{LogFilter, LogPage, LogRow};
+pub use page::{LogFilter, LogPage, LogRow, read_log};
+pub use receipt::{BadReceipt, Receipt};
+pub use verify::{Fault, LogVerdict, VerifyError, What, verify_log};
 
 /// One row of the log.
 #[derive(Clone, Debug)]

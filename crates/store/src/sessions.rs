@@ -19,6 +19,7 @@ use crate::{LogEntry, Member, Standing, Store, StoreError, directory};
 
 pub use begin::{Beginning, Birth, Grounds};
 pub use ending::Ending;
+pub(crate) use list::Walk;
 pub use list::{ListedSession, SessionFilter, SessionPage};
 pub(crate) use seen::Seen;
 
@@ -224,6 +225,17 @@ pub(crate) fn end(
     why: Ended,
     deny_until: Timestamp,
 ) -> Result<usize, StoreError> {
+    end_those(tx, key, which, why, deny_until).map(|ended| ended.len())
+}
+
+/// The same; returns when each of them would have expired.
+fn end_those(
+    tx: &mut Tx<'_>,
+    key: &EmployeeKey,
+    which: Which,
+    why: Ended,
+    deny_until: Timestamp,
+) -> Result<Vec<Timestamp>, StoreError> {
     let (condition, but) = (which.condition(), which.but());
     let those = format!("FROM session WHERE corp_id = $1 AND employee_key = $2 AND digest <> $3 AND {condition}");
     // All at once: somebody may have thousands.
@@ -231,13 +243,13 @@ pub(crate) fn end(
         "INSERT INTO denied_token (digest, reason, until) SELECT digest, $4, $5 {those} ON CONFLICT DO NOTHING"
     );
     tx.execute(&text, &args![key.corp(), key.id(), &*but, why.name(), deny_until])?;
-    let text = format!("DELETE {those} RETURNING digest");
-    let ended = tx.rows(&text, &args![key.corp(), key.id(), &*but], |row| row.digest(0))?;
-    let count = ended.len();
-    for digest in ended {
-        tx.touch(Change::Session(digest));
+    let text = format!("DELETE {those} RETURNING digest, expires_at");
+    let values = args![key.corp(), key.id(), &*but];
+    let ended = tx.rows(&text, &values, |row| Ok((row.digest(0)?, row.moment(1)?)))?;
+    for (digest, _) in &ended {
+        tx.touch(Change::Session(*digest));
     }
-    Ok(count)
+    Ok(ended.into_iter().map(|(_, expires_at)| expires_at).collect())
 }
 
 pub(crate) fn deny(tx: &mut Tx<'_>, digest: Digest, why: Ended, until: Timestamp) -> Result<(), StoreError> {

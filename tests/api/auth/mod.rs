@@ -1,13 +1,17 @@
 mod authorization;
 mod bind;
+mod check;
 mod client_address;
+mod forward;
 mod introspect;
 mod logout;
 mod me;
 mod oauth2;
 mod otp;
+mod permissions;
 pub(crate) mod qrcode;
 mod scan;
 mod sessions;
+mod sessions_own;
 mod switch_role;
 mod verify;

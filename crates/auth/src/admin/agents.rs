@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deskpass_core::{EmployeeKey, Role, SpareCode, Timestamp};
+use deskpass_core::{EmployeeId, EmployeeKey, Role, SpareCode, Timestamp};
 use deskpass_store::{Event, ListedAgent};
 
 use super::Administrator;
@@ -28,11 +28,32 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such employee or role, they are one already, or the store fails.
     pub async fn add_agent(&self, employee: EmployeeKey, role: &str) -> Result<(), Error> {
-        self.at_home()?;
+        self.at_home().await?;
         let role = self.auth.assignable(&employee, role).await?;
         let entry = self.entry(Event::AgentAdded, &employee, format!("role {role}"))?;
         let added = self.auth.store.add_agent(employee, role, entry.at, Some(entry)).await?;
         if added { Ok(()) } else { Err(Refusal::Exists.into()) }
+    }
+
+    /// Some agents of the home corporation, after one of them; and where to go on, when there are more.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn agents(
+        &self,
+        after: Option<&EmployeeId>,
+        limit: u64,
+    ) -> Result<(Vec<ListedAgent>, Option<String>), Error> {
+        self.at_home().await?;
+        let (home, limit) = (self.auth.policy.home.as_str(), usize::try_from(limit).unwrap_or(1));
+        let after = after.map_or_else(|| self.desk(), |id| self.auth.key(None, id));
+        let one_more = i64::try_from(limit).unwrap_or(1) + 1;
+        let mut agents = self.auth.agents(Some(after), one_more).await?;
+        agents.retain(|listed| listed.agent.key.corp() == home);
+        let more = agents.len() > limit;
+        agents.truncate(limit);
+        let next = agents.last().filter(|_| more).map(|last| last.agent.key.id().to_owned());
+        Ok((agents, next))
     }
 
     /// Gives an agent's record another role. Sessions in which the one before was lent end; returns how many.
@@ -71,7 +92,7 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such agent, or the store fails.
     pub async fn unlock_agent(&self, employee: EmployeeKey) -> Result<bool, Error> {
-        self.at_home()?;
+        self.at_home().await?;
         let entry = self.entry(Event::AgentUnlocked, &employee, "")?;
         Ok(self.auth.store.unlock_agent(employee, entry).await?.ok_or(Refusal::NoSuchAgent)?)
     }
@@ -81,7 +102,7 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such agent, or the store fails.
     pub async fn reset_device(&self, employee: EmployeeKey) -> Result<bool, Error> {
-        self.at_home()?;
+        self.at_home().await?;
         self.auth.expect_agent(&employee).await?;
         let entry = self.entry(Event::DeviceReset, &employee, "")?;
         Ok(self.auth.store.unbind_device(employee, None, entry).await?)
@@ -92,7 +113,7 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such agent, or the store fails.
     pub async fn reset_password(&self, employee: EmployeeKey) -> Result<PasswordReset, Error> {
-        self.at_home()?;
+        self.at_home().await?;
         let (auth, code) = (self.auth, SpareCode::generate(&self.auth.entropy)?);
         let entry = self.entry(Event::PasswordReset, &employee, "")?;
         let (mark, until) = (auth.locker.mark(&code, &employee), entry.at + SETUP_CODE);

@@ -23,7 +23,7 @@ impl Administrator<'_> {
     /// # Errors
     /// When they are none of theirs to see, or the store fails.
     pub async fn service_keys(&self) -> Result<Vec<ServiceKey>, Error> {
-        self.at_home()?;
+        self.at_home().await?;
         Ok(self.auth.store.service_keys().await?)
     }
 
@@ -37,7 +37,7 @@ impl Administrator<'_> {
         scopes: ServiceScopes,
         lifetime: Duration,
     ) -> Result<NewServiceKey, Error> {
-        self.at_home()?;
+        self.at_home().await?;
         let entry = self.entry(Event::ServiceKeyCreated, &self.desk(), format!("{}: {scopes}", name.as_str()))?;
         let value = Secret::<Kind>::generate(&self.auth.entropy)?;
         let kept = ServiceKey {
@@ -58,7 +58,7 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is none, or the store fails.
     pub async fn revoke_service_key(&self, id: String) -> Result<bool, Error> {
-        self.at_home()?;
+        self.at_home().await?;
         let known = self.auth.store.service_key(id.clone()).await?.ok_or(Refusal::NoSuchKey)?;
         let entry = self.entry(Event::ServiceKeyRevoked, &self.desk(), format!("{}: {id}", known.name))?;
         let at = entry.at;

@@ -4,15 +4,24 @@ use deskpass_core::EmployeeKey;
 use deskpass_store::{Event, Link};
 
 use super::Administrator;
-use crate::{Auth, Error, Refusal};
+use crate::{Error, Refusal};
 
 impl Administrator<'_> {
+    /// Who of connected corporations may act as whom.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn links(&self) -> Result<Vec<Link>, Error> {
+        self.at_home().await?;
+        Ok(self.auth.store.links().await?)
+    }
+
     /// Approves that somebody of a connected corporation may act as an employee.
     ///
     /// # Errors
     /// When there is no such employee, or the store fails.
     pub async fn approve_link(&self, identity: EmployeeKey, target: EmployeeKey) -> Result<(), Error> {
-        self.at_home()?;
+        self.at_home().await?;
         let entry = self.entry(Event::LinkApproved, &target, format!("for {identity:?}"))?;
         let approved = self.auth.store.approve_link(identity, target, entry).await?;
         if approved { Ok(()) } else { Err(Refusal::NoSuchEmployee.into()) }
@@ -23,19 +32,9 @@ impl Administrator<'_> {
     /// # Errors
     /// When the store fails.
     pub async fn remove_link(&self, identity: EmployeeKey) -> Result<bool, Error> {
-        self.at_home()?;
+        self.at_home().await?;
         let Some(link) = self.auth.store.link(identity.clone()).await? else { return Ok(false) };
         let entry = self.entry(Event::LinkRemoved, &link.target, format!("for {identity:?}"))?;
         Ok(self.auth.store.remove_link(identity, entry).await?)
-    }
-}
-
-impl Auth {
-    /// Who of connected corporations may act as whom.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn links(&self) -> Result<Vec<Link>, Error> {
-        Ok(self.store.links().await?)
     }
 }

@@ -1,10 +1,12 @@
 //! What an administrator does to people.
 
-use deskpass_core::{EmployeeKey, Person, Role};
-use deskpass_store::{Event, Listed, NewEmployee, ShutOut};
+use deskpass_core::{EmployeeKey, Person, Role, Roles};
+use deskpass_store::{
+    At, BadCursor, Changed, Event, Listed, NewEmployee, Order, PeopleFilter, PeoplePage, ShutOut, Sought,
+};
 
 use super::Administrator;
-use crate::{Auth, Error, Refusal};
+use crate::{Auth, Error, Reach, Refusal};
 
 impl Administrator<'_> {
     /// Enters an employee.
@@ -29,7 +31,7 @@ impl Administrator<'_> {
         match self.auth.store.disable(employee, self.is_operator(), deny_until, entry).await? {
             ShutOut::Done(ended) => Ok(ended),
             ShutOut::Unknown => Err(Refusal::NoSuchEmployee.into()),
-            ShutOut::LastAdmin => Err(Refusal::LastAdmin.into()),
+            ShutOut::LastAdmin => self.refuse(Refusal::LastAdmin).await,
         }
     }
 
@@ -41,6 +43,21 @@ impl Administrator<'_> {
         self.reach(&employee)?;
         let entry = self.entry(Event::EmployeeEnabled, &employee, "")?;
         if self.auth.store.enable(employee, entry).await? { Ok(()) } else { Err(Refusal::NoSuchEmployee.into()) }
+    }
+
+    /// Gives an employee exactly these roles; returns what is on record then.
+    ///
+    /// # Errors
+    /// When there is no such employee, they are the last administrator and would not be one any more, or the store fails.
+    pub async fn set_roles(&self, employee: EmployeeKey, roles: Roles) -> Result<Listed, Error> {
+        self.reach(&employee)?;
+        let entry = self.entry(Event::RolesChanged, &employee, "")?;
+        match self.auth.store.set_roles(employee.clone(), roles, self.is_operator(), entry).await? {
+            Changed::Yes(_) | Changed::No => {}
+            Changed::Unknown => return Err(Refusal::NoSuchEmployee.into()),
+            Changed::LastAdmin => return self.refuse(Refusal::LastAdmin).await,
+        }
+        Ok(self.auth.store.listed(employee).await?.ok_or(Refusal::NoSuchEmployee)?)
     }
 
     /// Gives an employee a role; `false` when they held it.
@@ -64,7 +81,79 @@ impl Administrator<'_> {
     }
 }
 
+/// Which people of those within reach.
+#[derive(Clone, Debug)]
+pub struct PeopleAsked {
+    /// How their identifier or name begins, or a word of it.
+    pub q: Option<String>,
+    /// What they may act as.
+    pub role: Option<Role>,
+    /// In which order, where neither is asked for.
+    pub order: Order,
+}
+
+/// Some of them.
+#[derive(Debug)]
+pub struct PeopleFound {
+    /// The people.
+    pub people: Vec<Listed>,
+    /// Where to go on, when there are more.
+    pub next: Option<String>,
+    /// How many there are in all.
+    pub total: i64,
+    /// Whether that is exact, or there are more.
+    pub exact: bool,
+}
+
+/// How far people are counted: further would mean to walk through all of them for every page.
+const COUNTED: i64 = 10_000;
+
 impl Auth {
+    /// Some of the people within reach, from `after` on, a place that another page named, or else after the first `offset`.
+    ///
+    /// # Errors
+    /// When no page named that place, or the store fails.
+    pub async fn people(
+        &self,
+        Reach { corp, department }: Reach,
+        asked: PeopleAsked,
+        after: Option<&str>,
+        offset: i64,
+        limit: i64,
+    ) -> Result<Result<PeopleFound, BadCursor>, Error> {
+        let sought = match asked {
+            PeopleAsked { q: Some(q), role, .. } => Sought::Term { q, role },
+            PeopleAsked { role: Some(role), .. } => Sought::Role(role),
+            PeopleAsked { order, .. } => Sought::Everyone(order),
+        };
+        let filter = PeopleFilter { corp, department, sought };
+        let at = match after.map(|after| filter.cursor(after)) {
+            None => At::Page(offset),
+            Some(Ok(cursor)) => At::After(cursor),
+            Some(Err(bad)) => return Ok(Err(bad)),
+        };
+        let PeoplePage { people, next } = self.store.people(filter.clone(), at, limit).await?;
+        let counted = self.store.count_people(filter, COUNTED).await?;
+        Ok(Ok(PeopleFound { people, next, total: counted.min(COUNTED), exact: counted <= COUNTED }))
+    }
+
+    /// The corporations whose people are known here.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn corporations(&self) -> Result<Vec<String>, Error> {
+        Ok(self.store.corporations().await?)
+    }
+
+    /// Makes sure that somebody is an employee.
+    ///
+    /// # Errors
+    /// When they are not, or the store fails.
+    pub async fn expect_employee(&self, employee: &EmployeeKey) -> Result<(), Error> {
+        let person = self.store.person(employee).await?;
+        if person.is_some() { Ok(()) } else { Err(Refusal::NoSuchEmployee.into()) }
+    }
+
     /// A page of employees, starting after one.
     ///
     /// # Errors

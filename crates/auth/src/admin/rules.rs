@@ -37,7 +37,7 @@ impl Administrator<'_> {
     /// # Errors
     /// When they are none of theirs to see, or the store fails.
     pub async fn ip_rules(&self) -> Result<AllowLists, Error> {
-        self.at_home()?;
+        self.at_home().await?;
         Ok(self.auth.store.rulebook().await?.lists.clone())
     }
 
@@ -46,7 +46,7 @@ impl Administrator<'_> {
     /// # Errors
     /// When that is none of their business, or the store fails.
     pub async fn try_ip_rules(&self, lists: &AllowLists) -> Result<TriedOut, Error> {
-        self.at_home()?;
+        self.at_home().await?;
         let mut roles = Vec::new();
         for role in Role::ALL {
             roles.push(self.shut_out_of(role, lists.list(role)).await?);
@@ -72,9 +72,9 @@ impl Administrator<'_> {
     /// # Errors
     /// When they would keep whoever sets them from administrating, or the store fails.
     pub async fn set_ip_rules(&self, lists: &AllowLists) -> Result<bool, Error> {
-        self.at_home()?;
+        self.at_home().await?;
         if self.would_be_shut_out(lists) {
-            return Err(Refusal::WouldShutYouOut(Role::Admin).into());
+            return self.refuse(Refusal::WouldShutYouOut(Role::Admin)).await;
         }
         let entry = self.entry(Event::IpRulesChanged, &self.desk(), "")?;
         Ok(self.auth.store.set_ip_rules(lists.entries().collect(), entry).await?)

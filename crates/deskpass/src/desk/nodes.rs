@@ -8,8 +8,12 @@ use crate::config::Settings;
 
 /// Opens the store where the settings say.
 pub(super) async fn open_store(settings: &Settings, clock: &Clock) -> Result<Store, OpenError> {
-    let location = postgres(settings).map_or_else(|| Location::Embedded(settings.data.clone()), Location::Postgres);
-    Store::open(location, mode(settings), settings.session.cache_entries, clock.now()).await
+    Store::open(location(settings), mode(settings), settings.session.cache_entries, clock.now()).await
+}
+
+/// Where the data is.
+pub(crate) fn location(settings: &Settings) -> Location {
+    postgres(settings).map_or_else(|| Location::Embedded(settings.data.clone()), Location::Postgres)
 }
 
 /// What the data is for.

@@ -1,55 +1,136 @@
-//! What administrators do to agents: every one of these wants a fresh one-time password.
+//! What administrators see and do.
 
+pub(super) mod agents;
 pub(super) mod keys;
+pub(super) mod links;
+pub(super) mod login_log;
+pub(super) mod people;
 pub(super) mod rules;
+pub(super) mod sessions;
 
-use axum::extract::State;
+use axum::extract::FromRequestParts;
+use deskpass_auth::Reach;
+use deskpass_core::{CorpId, EmployeeId, EmployeeKey};
+use hyper::http::request::Parts;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::authority::{HighRisk, NamedAgent};
-use super::envelope::Reply;
-use super::failure::Failure;
-use super::login::iso;
+use super::answer::Window;
+use super::authority::Reader;
+use super::failure::{BadRequest, Failure};
+use super::fields::{Ask, Fields, Problem, Problems};
+use super::query::Path;
 use crate::Desk;
 
 /// A change that was made.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Done {
     success: bool,
 }
 
-/// Forgets an agent's failed guesses.
-pub(super) async fn unlock(
-    State(desk): State<Desk>,
-    HighRisk(admin, NamedAgent(agent)): HighRisk<NamedAgent>,
-) -> Result<Reply<Done>, Failure> {
-    admin.at(&desk).unlock_agent(agent).await?;
-    Ok(Reply(Done { success: true }))
+impl Done {
+    pub(super) const YES: Self = Self { success: true };
 }
 
-/// Unbinds an agent's device, for them to bind another.
-pub(super) async fn reset_otp(
-    State(desk): State<Desk>,
-    HighRisk(admin, NamedAgent(agent)): HighRisk<NamedAgent>,
-) -> Result<Reply<Done>, Failure> {
-    admin.at(&desk).reset_device(agent).await?;
-    Ok(Reply(Done { success: true }))
+/// An employee of any corporation, as a path or a body names them.
+#[derive(Debug)]
+pub(super) struct Whom {
+    corp: Option<CorpId>,
+    id: EmployeeId,
 }
 
-/// A code with which an agent sets a password.
-#[derive(Serialize)]
-pub(super) struct Reset {
-    setup_code: String,
-    expires_at: String,
-    ended_sessions: usize,
+impl Whom {
+    pub(super) fn key(&self, desk: &Desk) -> EmployeeKey {
+        desk.auth.key(self.corp.as_ref(), &self.id)
+    }
 }
 
-/// Takes an agent's password away, and hands out a code with which they set another.
-pub(super) async fn reset_password(
-    State(desk): State<Desk>,
-    HighRisk(admin, NamedAgent(agent)): HighRisk<NamedAgent>,
-) -> Result<Reply<Reset>, Failure> {
-    let reset = admin.at(&desk).reset_password(agent).await?;
-    let (setup_code, expires_at) = (reset.code.text(), iso(reset.until));
-    Ok(Reply(Reset { setup_code, expires_at, ended_sessions: reset.ended }))
+impl Ask for Whom {
+    fn read(fields: &mut Fields) -> Option<Self> {
+        let (corp, id) = (fields.maybe_id("corp_id", CorpId::parse), fields.id("employee_id", EmployeeId::parse));
+        Some(Self { corp: corp?, id: id? })
+    }
+}
+
+/// A part of a list.
+#[derive(Debug)]
+pub(super) struct Paging {
+    /// Which page, from one on.
+    pub(super) page: u64,
+    pub(super) page_size: u64,
+    /// The place that another page named.
+    pub(super) after: Option<String>,
+}
+
+impl Paging {
+    /// The most on one page.
+    const MOST: u64 = 200;
+
+    pub(super) fn read(fields: &mut Fields) -> Option<Self> {
+        let (page, size) = (fields.maybe_count("page", 1..=1_000_000), fields.maybe_count("page_size", 1..=Self::MOST));
+        let after = fields.maybe_text("after");
+        Some(Self { page: page?.unwrap_or(1), page_size: size?.unwrap_or(50), after: after? })
+    }
+
+    pub(super) fn limit(&self) -> i64 {
+        i64::try_from(self.page_size).unwrap_or(50)
+    }
+
+    /// How many come before.
+    pub(super) fn offset(&self) -> i64 {
+        i64::try_from((self.page - 1) * self.page_size).unwrap_or(i64::MAX)
+    }
+}
+
+/// A part of a list that knows no pages, from a place on that another part named.
+#[derive(Debug)]
+pub(super) struct Onward {
+    pub(super) after: Option<String>,
+    pub(super) limit: i64,
+}
+
+impl Onward {
+    pub(super) fn read(fields: &mut Fields) -> Option<Self> {
+        let (size, after) = (fields.maybe_count("page_size", 1..=Paging::MOST), fields.maybe_text("after"));
+        Some(Self { after: after?, limit: size?.and_then(|size| i64::try_from(size).ok()).unwrap_or(50) })
+    }
+}
+
+/// A field that is wrong for a reason that takes a look at the desk.
+pub(super) fn wrong(field: &'static str, why: [&'static str; 2]) -> Failure {
+    BadRequest::Fields(Problems::from([(field, Problem::Form(why))])).into()
+}
+
+/// A place in a list that no page of it named.
+pub(super) fn bad_cursor() -> Failure {
+    wrong("after", ["must be the next of another page of the same list", "必须是同一列表上一页返回的 next"])
+}
+
+/// An employee who is there, as the path names them.
+#[derive(Debug)]
+pub(super) struct Known(pub(super) EmployeeKey);
+
+impl FromRequestParts<Window> for Known {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
+        let Path(whom) = Path::<Whom>::from_request_parts(parts, window).await?;
+        let key = whom.key(&window.desk);
+        window.desk.auth.expect_employee(&key).await?;
+        Ok(Self(key))
+    }
+}
+
+/// Whose records a list is of: of the department that is asked for, or the only one that they may see.
+pub(super) async fn within(
+    reader: &Reader,
+    desk: &Desk,
+    corp: Option<&CorpId>,
+    department: Option<String>,
+) -> Result<Reach, Failure> {
+    let reach = reader.reach(desk, corp).await?;
+    match (&reach.department, department) {
+        (Some(only), Some(other)) if *only != other => reader.refuse(desk).await,
+        (None, Some(department)) => Ok(Reach { department: Some(department), ..reach }),
+        _ => Ok(reach),
+    }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use axum::extract::State;
 use deskpass_auth::{AgentEntry, Evidence, HalfSignIn, Knock};
 use deskpass_core::{EmployeeId, KnownBrowser};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cookie::{Cookies, SetCookie, remember};
@@ -13,6 +14,7 @@ use super::extract::{Besides, Body, Guest, to_the_end};
 use super::failure::Failure;
 use super::fields::{Ask, Fields, Problem};
 use super::login::{LoginResult, iso};
+use super::openapi::Moment;
 use crate::Desk;
 
 /// An agent who knocks.
@@ -40,7 +42,8 @@ impl Ask for Login {
 }
 
 /// What an agent who knocked gets.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "AgentEntered")]
 #[serde(untagged)]
 pub(super) enum Entered {
     Whole(LoginResult),
@@ -48,13 +51,16 @@ pub(super) enum Entered {
 }
 
 /// Half of a sign-in.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "HalfLoginResult")]
 pub(super) struct HalfResult {
     half_authenticated: bool,
+    #[schemars(extend("enum" = ["bind", "verify"]))]
     otp: &'static str,
     token: String,
     token_type: &'static str,
     expires_in: u64,
+    #[schemars(with = "Moment")]
     expires_at: String,
 }
 

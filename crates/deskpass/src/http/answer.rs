@@ -133,11 +133,11 @@ impl Answerer {
 
     /// Puts the outcome into its envelope.
     fn fill(&self, response: &mut Response, outcome: Outcome, asked: &Asked<'_>) {
-        // Also drops the length of the empty body that the outcome travelled with.
-        let own = std::mem::replace(response.headers_mut(), self.headers.clone());
+        let mut own = std::mem::replace(response.headers_mut(), self.headers.clone());
         if !own.is_empty() {
-            let cookies = own.get_all(header::SET_COOKIE).iter().map(|cookie| (header::SET_COOKIE, cookie.clone()));
-            response.headers_mut().extend(cookies);
+            // That of the empty body that the outcome travelled with.
+            own.remove(header::CONTENT_LENGTH);
+            response.headers_mut().extend(own);
         }
         let body = match outcome {
             Outcome::Data(envelope) | Outcome::No(envelope) => envelope::success(envelope, asked.id()),

@@ -20,6 +20,7 @@ use crate::Desk;
 #[derive(Debug)]
 pub(super) struct Reader {
     pub(super) caller: Caller,
+    pub(super) visitor: Visitor,
     scope: Scope,
 }
 
@@ -38,6 +39,14 @@ pub(super) struct Authority {
     pub(super) caller: Caller,
     pub(super) visitor: Visitor,
 }
+
+/// What the address says, and then the rest of a request.
+#[derive(Debug)]
+pub(super) struct On<P, R>(pub(super) P, pub(super) R);
+
+/// A request of which nothing else is read.
+#[derive(Debug)]
+pub(super) struct Nothing;
 
 /// Somebody signed in who administrates the home corporation, and with it what concerns everybody.
 #[derive(Debug)]
@@ -71,8 +80,21 @@ impl Wants for ToIntrospect {
 
 impl Reader {
     /// Whose records they may read who ask for this corporation, or else for their own.
-    pub(super) fn reach(&self, desk: &Desk, corp: Option<&CorpId>) -> Result<Reach, Failure> {
-        Ok(desk.auth.reach(&self.caller.0, self.scope, corp)?)
+    pub(super) async fn reach(&self, desk: &Desk, corp: Option<&CorpId>) -> Result<Reach, Failure> {
+        match desk.auth.reach(&self.caller.0, self.scope, corp) {
+            Ok(reach) => Ok(reach),
+            Err(_) => self.refuse(desk).await,
+        }
+    }
+
+    /// Whether they may read records of this corporation.
+    pub(super) fn reaches(&self, desk: &Desk, corp: &CorpId) -> bool {
+        desk.auth.reach(&self.caller.0, self.scope, Some(corp)).is_ok()
+    }
+
+    /// Turns them away who ask for more than they may read, which is written down.
+    pub(super) async fn refuse<T>(&self, desk: &Desk) -> Result<T, Failure> {
+        Ok(desk.auth.may_not_administrate(&self.caller.0, &self.visitor).await?)
     }
 }
 
@@ -97,7 +119,7 @@ impl FromRequestParts<Window> for Reader {
     async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
         let Authority { caller, visitor } = Authority::from_request_parts(parts, window).await?;
         let scope = window.desk.auth.reads_accounts(&caller.0, &visitor).await?;
-        Ok(Self { caller, scope })
+        Ok(Self { caller, visitor, scope })
     }
 }
 
@@ -145,6 +167,26 @@ impl<T: FromRequest<Window, Rejection = Failure> + Send> FromRequest<Window> for
     }
 }
 
+impl<P, R> FromRequest<Window> for On<P, R>
+where
+    P: FromRequestParts<Window, Rejection = Failure> + Send,
+    R: FromRequest<Window, Rejection = Failure>,
+{
+    type Rejection = Failure;
+    async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
+        let (mut parts, body) = request.into_parts();
+        let place = P::from_request_parts(&mut parts, window).await?;
+        Ok(Self(place, R::from_request(Request::from_parts(parts, body), window).await?))
+    }
+}
+
+impl FromRequest<Window> for Nothing {
+    type Rejection = Failure;
+    async fn from_request(_: Request, _: &Window) -> Result<Self, Failure> {
+        Ok(Self)
+    }
+}
+
 /// The header in which a fresh one-time password is sent.
 const ONE_TIME_PASSWORD: HeaderName = HeaderName::from_static("x-otp-code");
 
@@ -156,7 +198,7 @@ fn brought_code(headers: &HeaderMap) -> Option<String> {
 }
 
 /// An employee of the home corporation, as the path names them.
-struct Named(EmployeeId);
+pub(super) struct Named(EmployeeId);
 
 impl Ask for Named {
     fn read(fields: &mut Fields) -> Option<Self> {

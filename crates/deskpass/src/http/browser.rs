@@ -5,6 +5,17 @@ pub(super) fn describe(user_agent: &str) -> (String, &'static str) {
     (browser(user_agent), system(user_agent))
 }
 
+/// What somebody would call the thing they sat at: a browser on a system, as far as it says.
+pub(super) fn device(user_agent: &str) -> String {
+    let (browser, system) = describe(user_agent);
+    let name = browser.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end();
+    match (name, system) {
+        (name, "") => name.to_owned(),
+        ("", system) => system.to_owned(),
+        (name, system) => format!("{name} on {system}"),
+    }
+}
+
 /// Most browsers also claim to be those that came before them, so the order is that of their pretensions.
 const BROWSERS: [(&str, &str); 9] = [
     ("wxwork/", "WeCom"),
@@ -49,7 +60,21 @@ fn system(user_agent: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::describe;
+    use super::{describe, device};
+
+    #[test]
+    fn a_device_is_a_browser_on_a_system() {
+        let cases = [
+            ("Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/126.0.0.0 Safari/537.36", "Chrome on Windows"),
+            ("Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) wxwork/4.1.22", "WeCom on iOS"),
+            ("curl/8.5.0", "curl"),
+            ("(Linux)", "Linux"),
+            ("", ""),
+        ];
+        for (user_agent, expected) in cases {
+            assert_eq!(device(user_agent), expected, "{user_agent}");
+        }
+    }
 
     #[test]
     fn common_clients_are_recognised() {

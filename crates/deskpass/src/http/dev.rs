@@ -3,6 +3,7 @@
 use axum::extract::State;
 use deskpass_core::{CorpId, EmployeeId, Role, Roles};
 use deskpass_store::Listed;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::envelope::Reply;
@@ -10,6 +11,7 @@ use super::extract::{Body, Developer, Guest};
 use super::failure::Failure;
 use super::fields::{Ask, Fields};
 use super::login::{LoginResult, iso};
+use super::openapi::{Moment, RoleName};
 use crate::Desk;
 
 /// Who to sign in as.
@@ -41,20 +43,25 @@ pub(super) async fn login(
 }
 
 /// People one can sign in as.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "DevUsers")]
 pub(super) struct Users {
     users: Vec<User>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "DevUser")]
 struct User {
     corp_id: String,
     employee_id: String,
     name: String,
     department: String,
+    #[schemars(with = "Vec<RoleName>")]
     roles: Roles,
+    #[schemars(with = "Option<RoleName>")]
     current_role: Option<&'static str>,
     disabled: bool,
+    #[schemars(with = "Option<Moment>")]
     last_login_at: Option<String>,
     last_login_ip: Option<String>,
 }
@@ -83,7 +90,8 @@ pub(super) async fn users(_: Developer, State(desk): State<Desk>) -> Result<Repl
 }
 
 /// That development mode is on, and what it stands on.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "DevHealth")]
 pub(super) struct Health {
     status: &'static str,
     development: bool,

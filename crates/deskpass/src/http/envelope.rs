@@ -1,5 +1,7 @@
 //! The one shape of every answer under /api.
 
+use std::marker::PhantomData;
+
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use serde::Serialize;
@@ -10,15 +12,15 @@ use super::failure::{Failure, Telling};
 #[derive(Debug)]
 pub(crate) struct Reply<T>(pub(crate) T);
 
-/// A successful answer whose payload is rendered already.
+/// A successful answer whose payload is rendered already, to look like a `T`.
 #[derive(Debug)]
-pub(super) struct Rendered(Vec<u8>);
+pub(super) struct Rendered<T>(Vec<u8>, PhantomData<T>);
 
 /// A successful answer that says no.
 #[derive(Debug)]
 pub(super) struct No(pub(super) &'static str);
 
-impl Rendered {
+impl<T> Rendered<T> {
     /// The payload that these parts of JSON make together.
     pub(super) fn of(parts: &[&str]) -> Self {
         let mut envelope = Vec::with_capacity(512);
@@ -26,13 +28,13 @@ impl Rendered {
         for part in parts {
             envelope.extend_from_slice(part.as_bytes());
         }
-        Self(envelope)
+        Self(envelope, PhantomData)
     }
 
     /// An object's members, which stand in the payload and beside it: for readers who know no envelope.
     pub(super) fn beside(members: &str) -> Self {
         let parts = ["{", members, r#","code":0,"message":"ok","data":{"#, members, "}"];
-        Self(parts.concat().into_bytes())
+        Self(parts.concat().into_bytes(), PhantomData)
     }
 }
 
@@ -60,7 +62,7 @@ impl<T: Serialize> IntoResponse for Reply<T> {
     }
 }
 
-impl IntoResponse for Rendered {
+impl<T> IntoResponse for Rendered<T> {
     fn into_response(self) -> Response {
         Outcome::Data(self.0).into_response()
     }
@@ -68,7 +70,7 @@ impl IntoResponse for Rendered {
 
 impl IntoResponse for No {
     fn into_response(self) -> Response {
-        let Rendered(envelope) = Rendered::of(&[self.0]);
+        let Rendered(envelope, _) = Rendered::<()>::of(&[self.0]);
         Outcome::No(envelope).into_response()
     }
 }

@@ -68,6 +68,10 @@ pub(super) struct Reads(pub(super) Language);
 #[derive(Debug)]
 pub(super) struct Body<T>(pub(super) T);
 
+/// A JSON body that may be missing, as if nothing stood in it.
+#[derive(Debug)]
+pub(super) struct Perhaps<T>(pub(super) T);
+
 impl Deref for Holder {
     type Target = deskpass_auth::Holder;
     fn deref(&self) -> &Self::Target {
@@ -213,6 +217,20 @@ impl<T: Ask> FromRequest<Window> for Body<T> {
         let limits = &window.desk.settings.server;
         let bytes = within(limits.body_timeout, collect(request.into_body(), limits.max_body)).await?;
         let fields: Fields = serde_json::from_slice(&bytes).map_err(|_| unreadable(&bytes))?;
+        Ok(Self(fields.ask().map_err(BadRequest::Fields)?))
+    }
+}
+
+impl<T: Ask> FromRequest<Window> for Perhaps<T> {
+    type Rejection = Failure;
+    async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
+        let (json, limits) = (is_json(request.headers()), &window.desk.settings.server);
+        let bytes = within(limits.body_timeout, collect(request.into_body(), limits.max_body)).await?;
+        let fields = match (bytes.is_empty(), json) {
+            (true, _) => Fields::default(),
+            (false, true) => serde_json::from_slice(&bytes).map_err(|_| unreadable(&bytes))?,
+            (false, false) => return Err(BadRequest::MediaType.into()),
+        };
         Ok(Self(fields.ask().map_err(BadRequest::Fields)?))
     }
 }

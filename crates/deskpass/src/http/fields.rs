@@ -51,6 +51,13 @@ impl Fields {
         ask.filter(|_| self.problems.is_empty()).ok_or(self.problems)
     }
 
+    /// Reports fields of a query besides these, where a slip in a name would quietly allow more than was meant.
+    pub(super) fn only(&mut self, known: &'static [&'static str]) {
+        if self.given.iter().any(|(name, _)| !known.contains(&name.as_str())) {
+            self.refuse("query", Problem::Others(known));
+        }
+    }
+
     /// Reports a field that is wrong for another reason.
     pub(super) fn refuse(&mut self, name: &'static str, problem: Problem) {
         self.problems.insert(name, problem);
@@ -190,13 +197,11 @@ impl Fields {
 
     /// What stands in a field that must be there.
     fn required(&mut self, name: &'static str, shape: impl FnOnce() -> Shape) -> Option<Value> {
-        match &mut self.watched {
-            Some(watched) => Some(watch(watched, Field { name, shape: shape(), required: true })),
-            None => {
-                let given = self.given(name)?;
-                self.check(name, given.ok_or(Problem::Required))
-            }
+        if let Some(watched) = &mut self.watched {
+            return Some(watch(watched, Field { name, shape: shape(), required: true }));
         }
+        let given = self.given(name)?;
+        self.check(name, given.ok_or(Problem::Required))
     }
 
     /// What stands in a field that may be missing or null.

@@ -7,6 +7,7 @@ use axum::response::{IntoResponse as _, Response};
 use deskpass_core::Timestamp;
 use deskpass_wecom::Circuit;
 use hyper::header::CONTENT_TYPE;
+use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::Mutex;
 
@@ -30,20 +31,25 @@ struct Seen {
 }
 
 /// Whether the desk is ready, and each thing it depends on.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Readiness")]
 pub(crate) struct State {
     ready: bool,
     draining: bool,
+    #[schemars(extend("enum" = ["development", "production"]))]
     mode: &'static str,
     dependencies: Dependencies,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 struct Dependencies {
+    #[schemars(extend("enum" = ["ok", "unavailable"]))]
     store: &'static str,
     /// Only new sign-ins need it, so it does not make the desk unready.
+    #[schemars(extend("enum" = ["ok", "unavailable"]))]
     shared: &'static str,
     /// What it looked like lately. Only new sign-ins need it, so it does not make the desk unready.
+    #[schemars(extend("enum" = ["ok", "suspended", "unreachable", "refused", "unknown"]))]
     platform: &'static str,
 }
 
@@ -105,7 +111,7 @@ pub(super) async fn alive() -> &'static str {
 }
 
 /// What is running.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Build {
     name: &'static str,
     version: &'static str,

@@ -13,6 +13,7 @@ use super::envelope::Rendered;
 use super::extract::{Body, Whole};
 use super::failure::{BadRequest, Failure};
 use super::fields::{Ask, Fields};
+use super::openapi::{Asks, Sheet};
 use super::who;
 use crate::Desk;
 
@@ -37,13 +38,19 @@ pub(super) async fn introspect(
     State(desk): State<Desk>,
     _: Service<ToIntrospect>,
     Form(ask): Form<Introspect>,
-) -> Result<Rendered, Failure> {
+) -> Result<Rendered<who::Introspected>, Failure> {
     let caller = desk.auth.verify(&ask.token, ask.from).await?;
     Ok(caller.map_or_else(|| Rendered::beside(r#""active":false"#), |Caller(holder)| who::introspected(&holder)))
 }
 
 /// A body as a form, as the RFC has it, or as JSON.
 pub(super) struct Form<T>(T);
+
+impl<T: Ask> Asks for Form<T> {
+    fn asks(sheet: &mut Sheet) {
+        sheet.reads_form::<T>();
+    }
+}
 
 impl<T: Ask> FromRequest<Window> for Form<T> {
     type Rejection = Failure;

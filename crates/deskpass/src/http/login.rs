@@ -2,23 +2,31 @@
 
 use deskpass_auth::SignedIn;
 use deskpass_core::{LoginMethod, LoginSource, Role, Roles, Timestamp};
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::openapi::{MethodName, Moment, RoleName, SourceName};
+
 /// The unified login result.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub(super) struct LoginResult {
     token: String,
     token_type: &'static str,
     expires_in: u64,
+    #[schemars(with = "Moment")]
     expires_at: String,
     employee_id: String,
     corp_id: String,
     name: String,
     department: String,
     avatar: String,
+    #[schemars(with = "Vec<RoleName>")]
     roles: Roles,
+    #[schemars(with = "RoleName")]
     current_role: Role,
+    #[schemars(with = "MethodName")]
     login_method: LoginMethod,
+    #[schemars(with = "SourceName")]
     login_source: LoginSource,
 }
 
@@ -44,6 +52,6 @@ impl From<SignedIn> for LoginResult {
 }
 
 /// A moment in ISO 8601.
-pub(super) fn iso(moment: Timestamp) -> String {
+pub(crate) fn iso(moment: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(moment.millis()).unwrap_or_default().to_string()
 }

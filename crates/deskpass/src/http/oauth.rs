@@ -1,19 +1,22 @@
 //! The platform's redirect: there, and back.
 
-use axum::extract::State;
-use axum::response::Response;
+use axum::extract::{FromRequestParts, State};
+use axum::response::{IntoResponse, Response};
 use deskpass_auth::{Callback, Refusal};
 use deskpass_core::Flow;
 use deskpass_wecom::Lang;
-use hyper::Uri;
+use hyper::http::request::Parts;
+use schemars::JsonSchema;
 use serde::Serialize;
 use url::form_urlencoded;
 
+use super::answer::Window;
 use super::cookie::{Cookies, SetCookie, bound};
 use super::envelope::Reply;
 use super::extract::{Body, Guest, Reads, to_the_end};
 use super::failure::{BadRequest, Failure};
 use super::fields::{Ask, Fields, Problem, Problems};
+use super::openapi::{Answers, Asks, Sheet};
 use super::query::Query;
 use super::{landing, redirect};
 use crate::Desk;
@@ -38,7 +41,7 @@ impl Ask for SetOut {
 }
 
 /// The platform's address.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct AuthorizeUrl {
     authorize_url: String,
     redirect_uri: String,
@@ -123,12 +126,60 @@ impl Returned {
     }
 }
 
+/// The query with which a browser comes back, as it is.
+#[derive(Debug)]
+pub(super) struct Back(String);
+
+impl FromRequestParts<Window> for Back {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, _: &Window) -> Result<Self, Failure> {
+        Ok(Self(parts.uri.query().unwrap_or_default().to_owned()))
+    }
+}
+
+impl Ask for Back {
+    fn read(fields: &mut Fields) -> Option<Self> {
+        // Nothing is refused here: whatever comes back is sent on, with a word about what was wrong.
+        for name in ["code", "state", "sid", "errcode"] {
+            fields.maybe_text(name)?;
+        }
+        None
+    }
+}
+
+impl Asks for Back {
+    fn asks(sheet: &mut Sheet) {
+        sheet.reads_query::<Self>();
+    }
+}
+
+/// Where a browser is sent that comes back.
+#[derive(Debug)]
+pub(super) struct Landing(Response);
+
+impl IntoResponse for Landing {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl Answers for Landing {
+    fn answers(sheet: &mut Sheet) {
+        sheet.sets_cookie();
+        sheet.sends_on();
+    }
+}
+
 /// Takes a browser that comes back from the platform to where it belongs.
-pub(super) async fn callback(State(desk): State<Desk>, Guest(visitor): Guest, cookies: Cookies, uri: Uri) -> Response {
-    let query = uri.query().unwrap_or_default();
+pub(super) async fn callback(
+    State(desk): State<Desk>,
+    Guest(visitor): Guest,
+    cookies: Cookies,
+    Back(query): Back,
+) -> Landing {
     let flow = cookies.get::<Flow>().map(|flow| flow.digest());
-    let wanted = landing::wanted(&desk, Returned::is_phone(query), flow).await;
-    let (at, returned) = (desk.clone(), Returned::read(query));
+    let wanted = landing::wanted(&desk, Returned::is_phone(&query), flow).await;
+    let (at, returned) = (desk.clone(), Returned::read(&query));
     let arrived = to_the_end(async move {
         let Returned { code, scan_id } = match returned {
             Ok(returned) => returned,
@@ -136,10 +187,10 @@ pub(super) async fn callback(State(desk): State<Desk>, Guest(visitor): Guest, co
         };
         at.auth.come_back(Callback { code: code.unwrap_or_default(), scan_id, flow, visitor }).await
     });
-    match arrived.await {
+    Landing(match arrived.await {
         Ok(answer) => landing::arrived(&desk, &answer),
         Err(failure) => landing::failed(&desk, &wanted, &failure),
-    }
+    })
 }
 
 /// The secret of somebody who must say that it was they who began.
@@ -155,7 +206,7 @@ impl Ask for Continuing {
 }
 
 /// As whom they would go on.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct PendingSignIn {
     employee_id: String,
     name: String,
@@ -173,7 +224,7 @@ pub(super) async fn pending(
 }
 
 /// Where to go on.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Proceed {
     redirect_to: String,
 }

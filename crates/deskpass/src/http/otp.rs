@@ -5,6 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use deskpass_auth::{BoundDevice, DeviceStatus};
 use deskpass_core::SpareCode;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cookie::{Cookies, SetCookie, remember};
@@ -13,6 +14,7 @@ use super::extract::{Body, Entrant, Guest, Reads, to_the_end};
 use super::failure::Failure;
 use super::fields::{Ask, Fields};
 use super::login::{LoginResult, iso};
+use super::openapi::Moment;
 use super::picture;
 use crate::Desk;
 
@@ -20,12 +22,15 @@ use crate::Desk;
 const ISSUER: &str = "deskpass";
 
 /// How things stand with the caller's device.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "OtpStatus")]
 #[expect(clippy::struct_excessive_bools, reason = "what clients read, and not what we decide by")]
 pub(super) struct Status {
     agent: bool,
     bound: bool,
+    #[schemars(with = "Option<Moment>")]
     bound_at: Option<String>,
+    #[schemars(with = "Option<Moment>")]
     last_verified_at: Option<String>,
     proven: bool,
     recovery_codes: usize,
@@ -52,7 +57,8 @@ pub(super) async fn status(State(desk): State<Desk>, Entrant(entrant): Entrant) 
 }
 
 /// What an authenticator is to know.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "OtpSetup")]
 pub(super) struct Setup {
     secret: String,
     otpauth_url: String,
@@ -79,9 +85,11 @@ impl Ask for Code {
 }
 
 /// A device that was bound, and the sign-in that this completed.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "OtpBound")]
 pub(super) struct BoundResult {
     recovery_codes: Vec<String>,
+    #[schemars(with = "Moment")]
     bound_at: String,
     #[serde(flatten)]
     login: Option<LoginResult>,
@@ -104,7 +112,8 @@ pub(super) async fn bind(
 }
 
 /// A code that was taken, and the sign-in that this completed.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "OtpVerified")]
 pub(super) struct Verified {
     verified: bool,
     #[serde(flatten)]
@@ -126,7 +135,8 @@ pub(super) async fn verify(
 }
 
 /// A device that was unbound.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "OtpUnbound")]
 pub(super) struct Unbound {
     success: bool,
     message: &'static str,

@@ -30,6 +30,7 @@ const FILES: &[(&str, &str, &str)] = &[
     ("/itadmin/", HTML, web!("index.html")),
     ("/scan/", HTML, web!("scan.html")),
     ("/continue/", HTML, web!("continue.html")),
+    ("/api/docs", HTML, web!("docs.html")),
     ("/assets/desk.css", STYLE, web!("assets/desk.css")),
     ("/assets/mark.svg", "image/svg+xml", web!("assets/mark.svg")),
     ("/assets/account.js", SCRIPT, web!("assets/account.js")),
@@ -42,6 +43,9 @@ const FILES: &[(&str, &str, &str)] = &[
     ("/assets/sign-in.js", SCRIPT, web!("assets/sign-in.js")),
     ("/assets/scan.js", SCRIPT, web!("assets/scan.js")),
     ("/assets/continue.js", SCRIPT, web!("assets/continue.js")),
+    ("/assets/docs.js", SCRIPT, web!("assets/docs.js")),
+    ("/assets/docs-words.js", SCRIPT, web!("assets/docs-words.js")),
+    ("/assets/docs.css", STYLE, web!("assets/docs.css")),
 ];
 
 /// Hands out a page, or what it needs.
@@ -76,6 +80,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::http::routes;
 
     #[test]
     fn every_asset_is_carried_along() {
@@ -92,6 +97,7 @@ mod tests {
             for attribute in ["src=\"", "href=\""] {
                 for link in text.split(attribute).skip(1).filter_map(|rest| rest.split('"').next()) {
                     let ours = FILES.iter().any(|(known, ..)| *known == link) || link.is_empty();
+                    let ours = ours || routes().iter().any(|route| route.path == link);
                     assert!(ours, "{path}: {link}");
                 }
             }

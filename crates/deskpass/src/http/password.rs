@@ -5,6 +5,7 @@ use std::fmt;
 use axum::extract::State;
 use deskpass_auth::PasswordChange;
 use deskpass_core::{EmployeeId, KnownBrowser, Password, SpareCode};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cookie::{Cookies, SetCookie, remember};
@@ -30,7 +31,7 @@ impl Ask for Change {
 }
 
 /// A password that was set.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct PasswordSet {
     success: bool,
     ended_sessions: usize,

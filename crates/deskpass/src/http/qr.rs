@@ -1,7 +1,7 @@
 //! Signing in with a QR code: for the browser that shows it, and for the phone that scans it.
 
 use axum::extract::{FromRequestParts, State};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use deskpass_auth::{Decision, Poll};
@@ -9,6 +9,7 @@ use deskpass_core::{Digest, LoginSource, ScanId, Secret, Shown, Ticket, counted_
 use hyper::Uri;
 use hyper::header::{CONTENT_TYPE, HeaderName, REFERER};
 use hyper::http::request::Parts;
+use schemars::JsonSchema;
 use serde::Serialize;
 use url::{Url, form_urlencoded};
 
@@ -19,6 +20,7 @@ use super::extract::{Body, Guest, to_the_end};
 use super::failure::{BadRequest, Failure};
 use super::fields::{Ask, Fields, Problem, Problems};
 use super::login::iso;
+use super::openapi::{Answers, Asks, Moment, Sheet, SourceName};
 use super::query::Query;
 use super::redirect::CALLBACK;
 use super::{browser, events, landing, oauth, picture};
@@ -47,13 +49,20 @@ impl FromRequestParts<Window> for For {
     }
 }
 
+impl Asks for For {
+    fn asks(sheet: &mut Sheet) {
+        sheet.reads_query::<Named>();
+    }
+}
+
 /// A sign-in ticket.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct QrCode {
     ticket: String,
     qrcode_url: String,
     qrcode_png_base64: String,
     expires_in: u64,
+    #[schemars(with = "Moment")]
     expires_at: String,
 }
 
@@ -86,7 +95,7 @@ fn scan_link(desk: &Desk, scan_id: &Secret<ScanId>) -> String {
 pub(super) struct Asking(String);
 
 impl Asking {
-    fn read(uri: &Uri) -> Result<Self, Problem> {
+    fn in_query(uri: &Uri) -> Result<Self, Problem> {
         let query = uri.query().unwrap_or_default();
         let mut tickets = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "ticket");
         match (tickets.next(), tickets.next()) {
@@ -99,21 +108,34 @@ impl Asking {
 
 /// The ticket that a request is about, if it is one.
 pub(super) fn ticket(uri: &Uri) -> Option<Digest> {
-    let Asking(ticket) = Asking::read(uri).ok()?;
+    let Asking(ticket) = Asking::in_query(uri).ok()?;
     Secret::<Ticket>::parse(&ticket).ok().map(|ticket| ticket.digest())
 }
 
 impl FromRequestParts<Window> for Asking {
     type Rejection = Failure;
     async fn from_request_parts(parts: &mut Parts, _: &Window) -> Result<Self, Failure> {
-        let read = Self::read(&parts.uri);
+        let read = Self::in_query(&parts.uri);
         Ok(read.map_err(|problem| BadRequest::Fields(Problems::from([("ticket", problem)])))?)
     }
 }
 
+impl Ask for Asking {
+    fn read(fields: &mut Fields) -> Option<Self> {
+        Some(Self(fields.text("ticket")?))
+    }
+}
+
+impl Asks for Asking {
+    fn asks(sheet: &mut Sheet) {
+        sheet.reads_query::<Self>();
+    }
+}
+
 /// How far a sign-in has come.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub(super) struct ScanState {
+    #[schemars(extend("enum" = ["waiting", "scanned", "confirmed", "expired"]))]
     pub(super) status: &'static str,
     employee_id: Option<String>,
     name: Option<String>,
@@ -142,16 +164,32 @@ pub(super) async fn status(
     Ok(Reply(desk.auth.poll(&ticket, &cookies.poller()).await?.into()))
 }
 
+/// The states as they come.
+#[derive(Debug)]
+pub(super) struct Events(Response);
+
+impl IntoResponse for Events {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl Answers for Events {
+    fn answers(sheet: &mut Sheet) {
+        sheet.answers_plainly("text/event-stream");
+    }
+}
+
 /// The same as it happens, so that nobody need ask.
 pub(super) async fn events(
     State(desk): State<Desk>,
     Guest(visitor): Guest,
     cookies: Cookies,
     Asking(ticket): Asking,
-) -> Response {
+) -> Events {
     // Proxies that gather an answer before they pass it on are asked not to.
     let head = [(CONTENT_TYPE, "text/event-stream"), (HeaderName::from_static("x-accel-buffering"), "no")];
-    (head, events::stream(desk, ticket, cookies.poller(), visitor.address.decided)).into_response()
+    Events((head, events::stream(desk, ticket, cookies.poller(), visitor.address.decided)).into_response())
 }
 
 /// A phone's secret.
@@ -167,13 +205,15 @@ impl Ask for Confirming {
 }
 
 /// What the phone's page shows.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct ScanRequest {
+    #[schemars(with = "SourceName")]
     client: &'static str,
     browser: String,
     os: &'static str,
     ip_address: String,
     same_network: bool,
+    #[schemars(with = "Moment")]
     requested_at: String,
     expires_in: u64,
     employee_id: String,
@@ -208,7 +248,8 @@ pub(super) async fn request(
 }
 
 /// That it was done.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ScanDecided")]
 pub(super) struct Decided {
     success: bool,
 }
@@ -225,4 +266,22 @@ pub(super) async fn confirm(State(desk): State<Desk>, Body(ask): Body<Confirming
 pub(super) async fn cancel(State(desk): State<Desk>, Body(ask): Body<Confirming>) -> Result<Reply<Decided>, Failure> {
     desk.auth.cancel(&ask.confirm).await?;
     Ok(Reply(Decided { success: true }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is described is read like every other query; what browsers ask for all day is read more quickly.
+    #[test]
+    fn the_ticket_is_read_as_it_is_described() {
+        for query in ["", "ticket=a", "a=b&ticket=%20&c", "ticket", "ticket=a&ticket=b", "Ticket=a"] {
+            let uri = Uri::builder().path_and_query(format!("/?{query}")).build().unwrap_or_default();
+            let pairs = form_urlencoded::parse(query.as_bytes());
+            let fields: Fields = pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
+            let described = fields.ask::<Asking>().map(|Asking(ticket)| ticket);
+            let read = Asking::in_query(&uri).map(|Asking(ticket)| ticket);
+            assert_eq!(read.map_err(|problem| Problems::from([("ticket", problem)])), described, "{query}");
+        }
+    }
 }

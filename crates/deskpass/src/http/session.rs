@@ -5,12 +5,14 @@ use std::net::IpAddr;
 use axum::extract::State;
 use deskpass_auth::Caller;
 use deskpass_core::Role;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::envelope::{No, Rendered, Reply};
 use super::extract::{self, Body, Entrant, Guest, Holder, Reads};
 use super::failure::Failure;
 use super::fields::{Ask, Fields};
+use super::openapi::RoleName;
 use super::who;
 use crate::Desk;
 
@@ -30,21 +32,26 @@ impl Ask for Verify {
 }
 
 /// Says whether a token is good, and whose it is. One that is not says nothing else, whatever is wrong with it.
-pub(super) async fn verify(State(desk): State<Desk>, Body(ask): Body<Verify>) -> Result<Result<Rendered, No>, Failure> {
+pub(super) async fn verify(
+    State(desk): State<Desk>,
+    Body(ask): Body<Verify>,
+) -> Result<Result<Rendered<who::Verified>, No>, Failure> {
     let caller = desk.auth.verify(&ask.token, ask.from).await?;
     Ok(caller.map(|Caller(holder)| who::verified(&holder)).ok_or(No("{\"valid\":false}")))
 }
 
 /// Says who is calling.
-pub(super) async fn me(caller: extract::Caller) -> Rendered {
+pub(super) async fn me(caller: extract::Caller) -> Rendered<who::Me> {
     who::me(&caller)
 }
 
 /// A change that was made, in a word to the person.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "SessionChanged")]
 pub(super) struct Done {
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<RoleName>")]
     current_role: Option<Role>,
     message: &'static str,
 }

@@ -5,9 +5,11 @@
 
 use deskpass_auth::Holder;
 use deskpass_core::{LoginMethod, LoginSource, Person, Role, Roles};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::envelope::Rendered;
+use super::openapi::{MethodName, RoleName, SourceName};
 
 /// What every answer shows of a person.
 #[derive(Serialize)]
@@ -25,8 +27,43 @@ struct Rest<'a> {
     department: &'a str,
 }
 
+/// What is said of a token: of one that is not good, only that.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "the form of what is rendered")]
+pub(super) enum Verified {
+    Good {
+        #[schemars(extend("const" = true))]
+        valid: bool,
+        employee_id: String,
+        name: String,
+        roles: Vec<RoleName>,
+        current_role: RoleName,
+        login_source: SourceName,
+        expires_in: u64,
+    },
+    Bad {
+        #[schemars(extend("const" = false))]
+        valid: bool,
+    },
+}
+
+/// Who is calling.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "the form of what is rendered")]
+pub(super) struct Me {
+    employee_id: String,
+    name: String,
+    roles: Vec<RoleName>,
+    corp_id: String,
+    avatar: String,
+    department: String,
+    current_role: RoleName,
+    login_source: SourceName,
+}
+
 /// The payload of `verify` for a good token.
-pub(super) fn verified(holder: &Holder) -> Rendered {
+pub(super) fn verified(holder: &Holder) -> Rendered<Verified> {
     let [role, source] = state(holder);
     let mut digits = itoa::Buffer::new();
     let seconds = digits.format(holder.remaining.as_secs());
@@ -36,18 +73,20 @@ pub(super) fn verified(holder: &Holder) -> Rendered {
 }
 
 /// The payload of `me`.
-pub(super) fn me(holder: &Holder) -> Rendered {
+pub(super) fn me(holder: &Holder) -> Rendered<Me> {
     let [role, source] = state(holder);
     with_shown(holder, |[brief, rest]| Rendered::of(&["{", brief, ",", rest, ROLE, role, SOURCE, source, r#""}"#]))
 }
 
 /// What services are told of a good token: what RFC 7662 names, and what everybody here goes by.
-#[derive(Serialize)]
-struct Active<'a> {
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Introspected")]
+pub(super) struct Active<'a> {
     active: bool,
     /// Names the person for good, however their identifier is spelled.
     sub: String,
     username: &'a str,
+    #[schemars(with = "SourceName")]
     client_id: LoginSource,
     token_type: &'static str,
     exp: i64,
@@ -55,14 +94,32 @@ struct Active<'a> {
     corp_id: &'a str,
     employee_id: &'a str,
     name: &'a str,
+    #[schemars(with = "Vec<RoleName>")]
     roles: Roles,
+    #[schemars(with = "RoleName")]
     current_role: Role,
+    #[schemars(with = "MethodName")]
     login_method: LoginMethod,
+    #[schemars(with = "SourceName")]
     login_source: LoginSource,
 }
 
+/// What services are told of a token.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "rendered by hand: this is what it looks like")]
+pub(super) enum Introspected {
+    /// A good one.
+    Good(Active<'static>),
+    /// Any other.
+    Other {
+        /// False.
+        active: bool,
+    },
+}
+
 /// The answer of `introspect` for a good token.
-pub(super) fn introspected(holder: &Holder) -> Rendered {
+pub(super) fn introspected(holder: &Holder) -> Rendered<Introspected> {
     let (session, person) = (holder.session(), holder.person());
     Rendered::beside(&members(&Active {
         active: true,
@@ -91,7 +148,7 @@ fn state(holder: &Holder) -> [&'static str; 2] {
 }
 
 /// Hands over what is shown of a person, brief and rest.
-fn with_shown(holder: &Holder, use_them: impl FnOnce([&str; 2]) -> Rendered) -> Rendered {
+fn with_shown<T>(holder: &Holder, use_them: impl FnOnce([&str; 2]) -> Rendered<T>) -> Rendered<T> {
     let person = holder.person();
     match person.keep(holder.roles, |person| render(person, holder.roles)) {
         Some(kept) => use_them(kept),

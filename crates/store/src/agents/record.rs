@@ -149,7 +149,7 @@ impl Store {
     }
 
     /// Gives an agent another role and ends their sessions in which one is lent; returns how many ended, `None` when there
-    /// is no such agent.
+    /// is no such agent. The role that they have changes nothing.
     ///
     /// # Errors
     /// When the store fails.
@@ -162,9 +162,9 @@ impl Store {
     ) -> Result<Option<usize>, StoreError> {
         self.database
             .write(move |tx| {
-                let text = "UPDATE agent SET role_id = $3 WHERE corp_id = $1 AND employee_key = $2";
+                let text = "UPDATE agent SET role_id = $3 WHERE corp_id = $1 AND employee_key = $2 AND role_id <> $3";
                 if tx.execute(text, &args![key.corp(), key.id(), role])? == 0 {
-                    return Ok(None);
+                    return Ok(is_there(tx, &key)?.then_some(0));
                 }
                 let ended = sessions::end(tx, &key, Which::Lent, Ended::Kicked, deny_until)?;
                 entry.write(tx)?;
@@ -186,9 +186,10 @@ impl Store {
     ) -> Result<Option<usize>, StoreError> {
         self.database
             .write(move |tx| {
-                let text = "UPDATE agent SET disabled_at = $3 WHERE corp_id = $1 AND employee_key = $2";
+                let text = "UPDATE agent SET disabled_at = $3
+                    WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
                 if tx.execute(text, &args![key.corp(), key.id(), entry.at])? == 0 {
-                    return Ok(None);
+                    return Ok(is_there(tx, &key)?.then_some(0));
                 }
                 let ended = sessions::end(tx, &key, Which::ByPasswordOrLent, Ended::Disabled, deny_until)?;
                 half::end_all(tx, &key, Ended::Disabled, deny_until)?;
@@ -206,9 +207,10 @@ impl Store {
     pub async fn enable_agent(&self, key: EmployeeKey, entry: LogEntry) -> Result<bool, StoreError> {
         self.database
             .write(move |tx| {
-                let text = "UPDATE agent SET disabled_at = NULL WHERE corp_id = $1 AND employee_key = $2";
+                let text = "UPDATE agent SET disabled_at = NULL
+                    WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NOT NULL";
                 if tx.execute(text, &args![key.corp(), key.id()])? == 0 {
-                    return Ok(false);
+                    return is_there(tx, &key);
                 }
                 entry.write(tx)?;
                 Ok(true)
@@ -223,16 +225,23 @@ impl Store {
     pub async fn unlock_agent(&self, key: EmployeeKey, entry: LogEntry) -> Result<Option<bool>, StoreError> {
         self.database
             .write(move |tx| {
-                let text = "SELECT 1 FROM agent WHERE corp_id = $1 AND employee_key = $2";
-                if tx.first(text, &args![key.corp(), key.id()], |row| row.int(0))?.is_none() {
+                if !is_there(tx, &key)? {
                     return Ok(None);
                 }
                 let forgot = guesses::forget(tx, &key, Forget::All)? > 0;
-                entry.write(tx)?;
+                if forgot {
+                    entry.write(tx)?;
+                }
                 Ok(Some(forgot))
             })
             .await
     }
+}
+
+/// Whether somebody has a record, whether or not it counts.
+fn is_there(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool, StoreError> {
+    let text = "SELECT 1 FROM agent WHERE corp_id = $1 AND employee_key = $2";
+    Ok(tx.first(text, &args![key.corp(), key.id()], |row| row.int(0))?.is_some())
 }
 
 /// The role that the record lends, if it counts, and keeps that so until the transaction ends.

@@ -122,7 +122,7 @@ fn version(sql: &Sql<'_>) -> Result<i64, StoreError> {
 }
 
 /// Refuses data that was made in the other mode.
-fn check(sql: &Sql<'_>, wanted: Mode) -> Result<(), MigrateError> {
+pub(super) fn check(sql: &Sql<'_>, wanted: Mode) -> Result<(), MigrateError> {
     let found = sql.first("SELECT mode FROM desk", &[], |row| row.text(0))?;
     let found = found.ok_or_else(|| StoreError::damaged("the data does not say what it is for"))?;
     if found == wanted.name() { Ok(()) } else { Err(MigrateError::Mode { found, wanted }) }

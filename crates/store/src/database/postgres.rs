@@ -186,6 +186,25 @@ pub(super) async fn on_one_connection<T: Send + 'static>(
     on(address, work).await.map_err(|error| OpenError::Server { server, error })
 }
 
+/// What a server is called, without secrets.
+pub(super) fn name(settings: &Postgres) -> Result<String, OpenError> {
+    Address::new(settings).map(|address| address.to_string())
+}
+
+/// Does something that may take long on a connection of its own that only reads, on tables as they are.
+pub(super) async fn only_reading<T: Send + 'static>(
+    settings: &Postgres,
+    work: impl FnOnce(&Connection) -> T + Send + 'static,
+) -> Result<T, OpenError> {
+    let address = Address::new(settings)?;
+    let server = address.to_string();
+    let reading = on(address, |connection| {
+        let told = connection.batch("SET statement_timeout = 0; SET default_transaction_read_only = on");
+        told.map(|()| work(connection))
+    });
+    reading.await.and_then(|done| done).map_err(|error| OpenError::Server { server, error })
+}
+
 async fn on<T: Send + 'static>(
     address: Address,
     work: impl FnOnce(&Connection) -> T + Send + 'static,

@@ -113,14 +113,13 @@ impl Said<'_> {
 /// Takes the place at the end of the chain that an entry belongs to.
 pub(super) fn extend(tx: &Tx<'_>, entry: &LogEntry) -> Result<Link, StoreError> {
     let chain = chain_of(&entry.id);
-    let (seq, before) = match next(tx, chain)? {
-        Some(next) => next,
-        None => {
-            let text = "INSERT INTO log_chain (chain, seq, hash, pruned_seq, pruned_hash, pruned_mac)
-                VALUES ($1, 0, '', 0, '', '') ON CONFLICT DO NOTHING";
-            tx.execute(text, &args![chain])?;
-            next(tx, chain)?.ok_or_else(|| StoreError::damaged("a chain of the log has no end"))?
-        }
+    let (seq, before) = if let Some(next) = next(tx, chain)? {
+        next
+    } else {
+        let text = "INSERT INTO log_chain (chain, seq, hash, pruned_seq, pruned_hash, pruned_mac)
+            VALUES ($1, 0, '', 0, '', '') ON CONFLICT DO NOTHING";
+        tx.execute(text, &args![chain])?;
+        next(tx, chain)?.ok_or_else(|| StoreError::damaged("a chain of the log has no end"))?
     };
     let (address, peer) = (entry.visitor.address.logged.to_string(), entry.visitor.address.peer.to_string());
     let said = Said {
@@ -151,7 +150,7 @@ fn next(tx: &Tx<'_>, chain: i64) -> Result<Option<(i64, String)>, StoreError> {
 }
 
 /// The end of an identifier is random: by it, entries spread over the chains.
-fn chain_of(id: &str) -> i64 {
+pub(super) fn chain_of(id: &str) -> i64 {
     let last = id.chars().next_back().and_then(|last| last.to_digit(16)).unwrap_or(0);
     i64::from(last) % CHAINS
 }

@@ -3,15 +3,17 @@
 use deskpass_core::{EmployeeKey, LoginMethod, Role, Timestamp};
 
 use super::Event;
-use crate::database::{Row, Sql, Value};
-use crate::{Store, StoreError};
+use crate::database::{Row, Sql, Value, at_one_moment, beside};
+use crate::{BesideError, Location, Mode, Store, StoreError};
 
 /// How many entries of an index are looked at for a page. Whoever looks for something rare goes on from there.
 const LOOK: usize = 20_000;
 
-/// How many at once: few, when a page needs few. Written into the statement, since a database that plans for any number would
-/// rather sort everything.
+/// How many at once: few, when a page needs few.
 const STEPS: [usize; 2] = [64, 512];
+
+/// How many rows are handed over at once to whoever reads all of them.
+const TOGETHER: usize = 1_000;
 
 /// A row as it is read. Words as they stand in the table: one of a later version must not spoil a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,7 +135,8 @@ impl Store {
     /// When the store fails.
     pub async fn log_page(&self, filter: LogFilter, before: Option<String>, limit: i64) -> Result<LogPage, StoreError> {
         let limit = usize::try_from(limit).unwrap_or(0);
-        self.database.read(move |sql| walk(sql, &filter, before.clone(), limit)).await
+        let page = move |sql: &Sql<'_>| at_one_moment(sql, |sql| walk(sql, &filter, before.clone(), limit));
+        self.database.read(page).await
     }
 
     /// How the database would go about the queries behind [`Self::log_page`], each with its name.
@@ -142,8 +145,32 @@ impl Store {
     /// When the store fails.
     #[doc(hidden)]
     pub async fn log_page_plans(&self) -> Result<Vec<(String, String)>, StoreError> {
-        self.database.read(plans).await
+        self.database.read(|sql| at_one_moment(sql, plans)).await
     }
+}
+
+/// Hands over all rows that fit, newest first and a few at a time, read beside the running service; stops when `take` fails.
+///
+/// # Errors
+/// When the log cannot be read.
+pub async fn read_log<E: Send + 'static>(
+    location: &Location,
+    mode: Mode,
+    filter: LogFilter,
+    mut take: impl FnMut(Vec<LogRow>) -> Result<(), E> + Send + 'static,
+) -> Result<Result<(), E>, BesideError> {
+    let read = move |sql: &Sql<'_>| {
+        let mut before = None;
+        loop {
+            let page = at_one_moment(sql, |sql| walk(sql, &filter, before, TOGETHER))?;
+            before = page.next;
+            let taken = take(page.rows);
+            if taken.is_err() || before.is_none() {
+                return Ok(taken);
+            }
+        }
+    };
+    beside(location, mode, read).await
 }
 
 fn walk(sql: &Sql<'_>, filter: &LogFilter, before: Option<String>, limit: usize) -> Result<LogPage, StoreError> {
@@ -221,7 +248,7 @@ impl LogFilter {
 const END: &str = "g";
 
 /// What comes before the identifiers of everything from a moment on.
-fn edge(moment: Timestamp) -> String {
+pub(super) fn edge(moment: Timestamp) -> String {
     // As many digits as identifiers have, so that texts are in the order of numbers.
     format!("{:012x}", moment.millis().clamp(0, 0xffff_ffff_ffff))
 }

@@ -2,7 +2,7 @@
 
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
-use super::{Ended, Which, deny, end};
+use super::{Ended, Which, deny, end_those};
 use crate::agents::half;
 use crate::cache::Change;
 use crate::database::Tx;
@@ -20,7 +20,8 @@ pub enum Ending {
 }
 
 impl Store {
-    /// Ends sessions of an employee; returns how many ended. Where any did, it is logged, with how many.
+    /// Ends sessions of an employee; returns how many ended. Where any did, it is logged, with how many. One that had expired
+    /// had ended already.
     ///
     /// # Errors
     /// When the store fails; then no session may be taken for ended.
@@ -34,14 +35,12 @@ impl Store {
     ) -> Result<usize, StoreError> {
         let ended = self.database.write(move |tx| {
             let ended = match which {
-                Ending::One(digest) => end_one(tx, &key, digest, why, deny_until)?,
-                Ending::All => end_several(tx, &key, Which::All, why, deny_until)?,
-                Ending::AllBut(digest) => end_several(tx, &key, Which::AllBut(digest), why, deny_until)?,
+                Ending::One(digest) => end_one(tx, &key, digest, (why, deny_until), entry.at)?,
+                Ending::All => end_several(tx, &key, Which::All, (why, deny_until), entry.at)?,
+                Ending::AllBut(digest) => end_several(tx, &key, Which::AllBut(digest), (why, deny_until), entry.at)?,
             };
             if ended > 0 {
-                let blank = if entry.detail.is_empty() { "" } else { ", " };
-                let detail = format!("{}{blank}sessions: {ended}", entry.detail);
-                LogEntry { detail, ..entry.clone() }.write(tx)?;
+                entry.clone().saying(format!("{ended} session(s) ended")).write(tx)?;
             }
             Ok(ended)
         });
@@ -58,11 +57,11 @@ fn end_one(
     tx: &mut Tx<'_>,
     key: &EmployeeKey,
     digest: Digest,
-    why: Ended,
-    deny_until: Timestamp,
+    (why, deny_until): (Ended, Timestamp),
+    now: Timestamp,
 ) -> Result<usize, StoreError> {
-    let text = "DELETE FROM session WHERE digest = $1 AND corp_id = $2 AND employee_key = $3";
-    let ended = tx.execute(text, &args![digest, key.corp(), key.id()])?;
+    let text = "DELETE FROM session WHERE digest = $1 AND corp_id = $2 AND employee_key = $3 AND expires_at > $4";
+    let ended = tx.execute(text, &args![digest, key.corp(), key.id(), now])?;
     if ended > 0 {
         deny(tx, digest, why, deny_until)?;
     }
@@ -73,11 +72,11 @@ fn end_several(
     tx: &mut Tx<'_>,
     key: &EmployeeKey,
     which: Which,
-    why: Ended,
-    deny_until: Timestamp,
+    (why, deny_until): (Ended, Timestamp),
+    now: Timestamp,
 ) -> Result<usize, StoreError> {
-    let ended = end(tx, key, which, why, deny_until)?;
+    let ended = end_those(tx, key, which, why, deny_until)?;
     // Otherwise whoever is about to sign in with a password would be signed in a moment later.
     half::end_all(tx, key, why, deny_until)?;
-    Ok(ended)
+    Ok(ended.into_iter().filter(|expires_at| *expires_at > now).count())
 }

@@ -28,6 +28,13 @@ pub struct ListedSession {
     pub seen_at: Option<Timestamp>,
 }
 
+impl ListedSession {
+    /// The place in a list right after it.
+    fn place(&self) -> Cursor {
+        Cursor::new(Sorted::Birth, self.session.created_at.millis().to_string(), self.id.to_text())
+    }
+}
+
 /// Which sessions a list is of.
 #[derive(Clone, Debug)]
 pub struct SessionFilter {
@@ -49,7 +56,7 @@ impl SessionFilter {
     /// # Errors
     /// When no page did.
     pub fn cursor(&self, text: &str) -> Result<Cursor, BadCursor> {
-        Cursor::parse(text, Sorted::ByBirth)
+        Cursor::parse(text, Sorted::Birth)
     }
 
     fn wants(&self, listed: &ListedSession) -> bool {
@@ -73,12 +80,21 @@ pub struct SessionPage {
 const OWN: i64 = 1_000;
 /// How many sessions are looked at for one page at most.
 const LOOKED_AT: usize = 20_000;
-/// How many at a time, where not all of them are wanted.
-const AT_ONCE: i64 = 500;
+/// How many at a time: the first of these that is more than a page, or the second where not all of them are wanted. Written
+/// into the statement, since a database that plans for any number would rather sort everything.
+const STEPS: [usize; 3] = [64, 512, 1_024];
 
 const COLUMNS: &str = "SELECT s.corp_id, s.employee_key, s.role_id, s.login_method, s.login_source, s.created_at,
     s.expires_at, s.proven, s.lent_role_id, s.digest, s.ip_address, s.user_agent, s.seen_at, e.employee_id, e.name,
     e.department FROM session s JOIN employee e ON e.corp_id = s.corp_id AND e.employee_key = s.employee_key";
+
+const OF_CORPORATION: &str = "WHERE s.corp_id = $1 AND (s.created_at, s.digest) < ($2, $3)
+    ORDER BY s.created_at DESC, s.digest DESC";
+
+/// All columns of the index are compared and ordered by: then no other one will do.
+const OF_EMPLOYEE: &str = "WHERE (s.corp_id, s.employee_key, s.created_at) <= ($1, $4, $2)
+    AND (s.corp_id, s.employee_key) >= ($1, $4) AND (s.created_at < $2 OR s.digest < $3)
+    ORDER BY s.corp_id DESC, s.employee_key DESC, s.created_at DESC, s.digest DESC";
 
 impl Store {
     /// Somebody's sessions that have not expired, the newest first; at most a thousand.
@@ -86,11 +102,9 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn own_sessions(&self, key: EmployeeKey, now: Timestamp) -> Result<Vec<ListedSession>, StoreError> {
-        let text = format!(
-            "{COLUMNS} WHERE s.corp_id = $1 AND s.employee_key = $2 AND s.expires_at > $3
-             ORDER BY s.created_at DESC, s.digest DESC LIMIT $4"
-        );
-        self.database.read(move |sql| sql.rows(&text, &args![key.corp(), key.id(), now, OWN], listed)).await
+        let (corp, employee) = (key.corp().to_owned(), Some(key.id().to_owned()));
+        let own = SessionFilter { corp, department: None, employee, role: None, now };
+        Ok(self.sessions(own, None, OWN).await?.sessions)
     }
 
     /// A page of the sessions of a corporation, the newest first, from `after` on.
@@ -103,28 +117,27 @@ impl Store {
         after: Option<Cursor>,
         limit: i64,
     ) -> Result<SessionPage, StoreError> {
-        let mut from = after.map_or(Ok((i64::MAX, String::new())), |cursor| place(&cursor))?;
         let limit = usize::try_from(limit).unwrap_or(0);
-        let (mut sessions, mut looked_at) = (Vec::new(), 0);
+        let (mut sessions, mut looked_at, mut from) = (Vec::new(), 0, after);
         while looked_at < LOOKED_AT {
-            let walk = Walk::new(&filter, from.clone(), limit);
+            let walk = Walk::from(&filter, from.as_ref(), limit)?;
             let (seen, more) = self.database.read(move |sql| walk.take(sql)).await?;
             looked_at += seen.len();
             for listed in seen {
-                let place = (listed.session.created_at.millis(), listed.id.to_text());
+                let place = listed.place();
                 if filter.wants(&listed) {
                     if sessions.len() == limit {
-                        return Ok(SessionPage { sessions, next: Some(text_of(from)) });
+                        return Ok(SessionPage { sessions, next: from.map(|from| from.to_text()) });
                     }
                     sessions.push(listed);
                 }
-                from = place;
+                from = Some(place);
             }
             if !more {
                 return Ok(SessionPage { sessions, next: None });
             }
         }
-        Ok(SessionPage { sessions, next: Some(text_of(from)) })
+        Ok(SessionPage { sessions, next: from.map(|from| from.to_text()) })
     }
 
     /// The session with this identifier; whether it has expired is for the caller to tell.
@@ -138,29 +151,34 @@ impl Store {
 }
 
 /// The sessions of a corporation, or of one person, one after the other.
-struct Walk {
+pub(crate) struct Walk {
     text: String,
     corp: String,
     employee: Option<String>,
     from: (i64, String),
-    at_once: i64,
+    step: usize,
 }
 
 impl Walk {
-    fn new(filter: &SessionFilter, from: (i64, String), limit: usize) -> Self {
-        let only = if filter.employee.is_some() { "AND s.employee_key = $5" } else { "" };
-        let text = format!(
-            "{COLUMNS} WHERE s.corp_id = $1 AND (s.created_at, s.digest) < ($2, $3) {only}
-             ORDER BY s.created_at DESC, s.digest DESC LIMIT $4"
-        );
+    /// Those that come after a place, for a page of `limit`.
+    pub(crate) fn from(filter: &SessionFilter, from: Option<&Cursor>, limit: usize) -> Result<Self, BadCursor> {
+        let (at, digest) = from.map_or(Ok((i64::MAX, "")), |cursor| cursor.number(Sorted::Birth))?;
+        let walk = if filter.employee.is_some() { OF_EMPLOYEE } else { OF_CORPORATION };
         let picky = filter.role.is_some() || filter.department.is_some();
-        let wanted = i64::try_from(limit).unwrap_or(AT_ONCE).saturating_add(1);
-        let at_once = if picky { wanted.max(AT_ONCE) } else { wanted };
-        Self { text, corp: filter.corp.clone(), employee: filter.employee.clone(), from, at_once }
+        let [_, several, most] = STEPS;
+        let step = STEPS.into_iter().find(|step| *step > limit).unwrap_or(most);
+        let step = if picky { step.max(several) } else { step };
+        let text = format!("{COLUMNS} {walk} LIMIT {step}");
+        let (corp, employee) = (filter.corp.clone(), filter.employee.clone());
+        Ok(Self { text, corp, employee, from: (at, digest.to_owned()), step })
     }
 
-    fn values(&self) -> Vec<Value<'_>> {
-        let mut values = args![&*self.corp, self.from.0, &*self.from.1, self.at_once].to_vec();
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn values(&self) -> Vec<Value<'_>> {
+        let mut values = args![&*self.corp, self.from.0, &*self.from.1].to_vec();
         values.extend(self.employee.as_deref().map(Value::from));
         values
     }
@@ -168,18 +186,9 @@ impl Walk {
     /// The next of them, and whether there may be more.
     fn take(&self, sql: &Sql<'_>) -> Result<(Vec<ListedSession>, bool), StoreError> {
         let sessions = sql.rows(&self.text, &self.values(), listed)?;
-        let more = i64::try_from(sessions.len()).is_ok_and(|count| count == self.at_once);
+        let more = sessions.len() == self.step;
         Ok((sessions, more))
     }
-}
-
-fn place(cursor: &Cursor) -> Result<(i64, String), StoreError> {
-    let (at, digest) = cursor.number(Sorted::ByBirth)?;
-    Ok((at, digest.to_owned()))
-}
-
-fn text_of((at, digest): (i64, String)) -> String {
-    Cursor::new(Sorted::ByBirth, at.to_string(), digest).to_text()
 }
 
 fn listed(row: &Row<'_>) -> Result<ListedSession, StoreError> {

@@ -1,8 +1,5 @@
 //! A store with an agent in it, on either database.
 
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use deskpass_core::{
@@ -14,7 +11,8 @@ use deskpass_store::{
     NewPassword, Notice, Postgres, Store, Subject, Trial, UsedStep,
 };
 use tempfile::TempDir;
-use tokio_postgres::NoTls;
+
+use crate::places;
 
 /// Runs a test on each database.
 macro_rules! on_every_store {
@@ -45,26 +43,23 @@ pub(crate) const DAY: i64 = 24 * HOUR;
 /// The nodes of a desk at which `agent01` works.
 pub(crate) struct Desk {
     nodes: Vec<Store>,
+    location: Location,
     _directory: TempDir,
 }
 
 impl Desk {
     pub(crate) async fn embedded() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let node = open(Location::Embedded(directory.path().join("data"))).await;
-        Self { nodes: vec![node], _directory: directory }.with_agent().await
+        let location = Location::Embedded(directory.path().join("data"));
+        let node = open(location.clone()).await;
+        Self { nodes: vec![node], location, _directory: directory }.with_agent().await
     }
 
     pub(crate) async fn scaled_out() -> Self {
-        static PLACES: AtomicUsize = AtomicUsize::new(0);
-        let (server, name) = (server(), format!("t_{}", PLACES.fetch_add(1, Ordering::Relaxed)));
-        let (client, connection) = tokio_postgres::connect(server, NoTls).await.unwrap();
-        tokio::spawn(connection);
-        client.batch_execute(&format!("CREATE SCHEMA {name}")).await.unwrap();
-        let url = format!("{server}?options=-csearch_path%3D{name}");
-        let place = || Location::Postgres(Postgres { url: url.clone(), connections: 8, ca_file: None });
-        let nodes = vec![open(place()).await, open(place()).await];
-        Self { nodes, _directory: tempfile::tempdir().unwrap() }.with_agent().await
+        let url = places::schema().await;
+        let location = Location::Postgres(Postgres { url, connections: 8, ca_file: None });
+        let nodes = vec![open(location.clone()).await, open(location.clone()).await];
+        Self { nodes, location, _directory: tempfile::tempdir().unwrap() }.with_agent().await
     }
 
     async fn with_agent(self) -> Self {
@@ -88,6 +83,11 @@ impl Desk {
             disabled: false,
         };
         assert!(self.store().add_employee(NewEmployee { person, at: at(0), entry: None }).await.unwrap());
+    }
+
+    /// Where the data is.
+    pub(crate) fn location(&self) -> &Location {
+        &self.location
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -129,22 +129,6 @@ impl Desk {
 
 async fn open(location: Location) -> Store {
     Store::open(location, Mode::Development, 100, at(0)).await.unwrap()
-}
-
-/// The PostgreSQL that all tests of this process share. It ends when its standard input does, so with this process.
-fn server() -> &'static str {
-    static SERVER: OnceLock<(Child, String)> = OnceLock::new();
-    let start = || {
-        let directory = std::env::temp_dir().join(format!("deskpass-agents-{}", std::process::id()));
-        let mut command = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/servers"));
-        command.arg(directory).arg("postgres").stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("tools/servers starts");
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let url = line.split_whitespace().next().expect("tools/services installs what tools/servers needs");
-        (child, url.to_owned())
-    };
-    &SERVER.get_or_init(start).1
 }
 
 pub(crate) fn agent01() -> EmployeeKey {

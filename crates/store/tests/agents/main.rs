@@ -7,12 +7,15 @@
     reason = "a test may stop at the first surprise"
 )]
 
+#[expect(dead_code, reason = "other tests look at the database past the store")]
 mod desk;
 mod devices;
 mod guesses;
 mod halves;
 mod notices;
 mod passwords;
+#[path = "../harness/places.rs"]
+mod places;
 mod races;
 mod records;
 mod sweeping;

@@ -11,6 +11,12 @@
 #[path = "../agents/desk.rs"]
 #[expect(dead_code, reason = "what agents need is not needed here")]
 mod desk;
+mod people;
+#[path = "../harness/places.rs"]
+mod places;
+mod plans;
+mod properties;
+mod roles;
 mod rules;
 mod scene;
 mod sessions;

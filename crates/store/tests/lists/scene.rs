@@ -1,19 +1,17 @@
 //! What these tests need besides the desk.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use deskpass_core::{EmployeeKey, LoginMethod};
-use deskpass_store::{Event, Grounds, LogEntry};
+use deskpass_core::{ClientAddress, EmployeeKey, LoginMethod, Session};
+use deskpass_store::{Beginning, Event, Grounds, Location, LogEntry, Store};
 use tokio::time::Instant;
+use tokio_postgres::NoTls;
 
-use crate::desk::birth;
+use crate::desk::{self, Desk, HOUR, at, birth};
 
-/// A row for the log that no other has the name of.
+/// A row for the log, about somebody.
 pub(crate) fn entry(event: Event, about: &EmployeeKey) -> LogEntry {
-    static NAMES: AtomicUsize = AtomicUsize::new(0);
-    let name = format!("{:032x}", NAMES.fetch_add(1, Ordering::Relaxed));
-    LogEntry { event, about: about.clone(), ..birth(&name, LoginMethod::Dev, None, Grounds::None).entry }
+    LogEntry { event, about: about.clone(), ..desk::entry() }
 }
 
 /// Whether something comes true within a second.
@@ -26,4 +24,36 @@ pub(crate) async fn soon(is_true: impl AsyncFn() -> bool) -> bool {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     false
+}
+
+/// Signs somebody in at this time, from this address.
+pub(crate) async fn sign_in(store: &Store, name: &str, key: &EmployeeKey, created_at: i64, address: &str) {
+    let mut birth = birth(name, LoginMethod::Dev, None, Grounds::None);
+    birth.session = Session {
+        employee: key.clone(),
+        created_at: at(created_at),
+        expires_at: at(created_at + 8 * HOUR),
+        ..birth.session
+    };
+    birth.entry = entry(Event::SignIn, key);
+    let here = address.parse().unwrap();
+    birth.entry.visitor.address = ClientAddress { logged: here, decided: here, peer: here };
+    assert_eq!(store.begin_session(birth).await.unwrap(), Beginning::Begun);
+}
+
+/// Runs a statement that finds this many `numbers` on the database itself, past the store.
+pub(crate) async fn bulk(desk: &Desk, text: &str, numbers: usize) {
+    let text = text.replace("FROM numbers", &format!("FROM (WITH RECURSIVE counted (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < {numbers}) SELECT n FROM counted) AS numbers"));
+    match desk.location() {
+        Location::Embedded(directory) => {
+            let connection = rusqlite::Connection::open(directory.join("deskpass.db")).unwrap();
+            connection.busy_timeout(Duration::from_secs(5)).unwrap();
+            connection.execute_batch(&text).unwrap();
+        }
+        Location::Postgres(server) => {
+            let (client, connection) = tokio_postgres::connect(&server.url, NoTls).await.unwrap();
+            tokio::spawn(connection);
+            client.batch_execute(&text).await.unwrap();
+        }
+    }
 }

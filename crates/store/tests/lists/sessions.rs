@@ -1,24 +1,10 @@
 //! Who is signed in, what ends it, and when it was last used.
 
-use deskpass_core::{Digest, EmployeeKey, LoginMethod, Networks, Role, Session};
-use deskpass_store::{Beginning, Ended, Ending, Event, Found, Grounds, HalfFound, ListedSession, SessionFilter, Store};
+use deskpass_core::{Digest, EmployeeKey, Networks, Role};
+use deskpass_store::{Ended, Ending, Event, Found, HalfFound, ListedSession, SessionFilter, Store};
 
-use crate::desk::{DAY, Desk, HOUR, agent01, at, birth, digest, on_every_store};
-use crate::scene::{entry, soon};
-
-/// Signs somebody in at this time, from this address.
-async fn sign_in(store: &Store, name: &str, key: &EmployeeKey, created_at: i64, address: &str) {
-    let mut birth = birth(name, LoginMethod::Dev, None, Grounds::None);
-    birth.session = Session {
-        employee: key.clone(),
-        created_at: at(created_at),
-        expires_at: at(created_at + 8 * HOUR),
-        ..birth.session
-    };
-    birth.entry = entry(Event::SignIn, key);
-    birth.entry.visitor.address.logged = address.parse().unwrap();
-    assert_eq!(store.begin_session(birth).await.unwrap(), Beginning::Begun);
-}
+use crate::desk::{DAY, Desk, HOUR, agent01, at, digest, on_every_store};
+use crate::scene::{entry, sign_in, soon};
 
 fn of(corp: &str) -> SessionFilter {
     SessionFilter { corp: corp.to_owned(), department: None, employee: None, role: None, now: at(0) }

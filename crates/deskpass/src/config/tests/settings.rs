@@ -67,6 +67,22 @@ fn bind_mode_is_resolved_for_the_profile() {
     }
 }
 
+#[test]
+fn the_log_is_kept_for_a_day_at_least() {
+    assert_eq!(Given::production().settings().audit.retention, Duration::from_hours(400 * 24));
+    for (text, kept) in [("1d", 1), ("3650d", 3650), ("48h", 2)] {
+        let given = Given::production().variable("DESKPASS_AUDIT__RETENTION", text);
+        assert_eq!(given.settings().audit.retention, Duration::from_hours(kept * 24));
+    }
+    for text in ["0d", "0s", "23h", "3651d"] {
+        let problems = Given::production().variable("DESKPASS_AUDIT__RETENTION", text).problems();
+        assert!(
+            problems.ends_with("is out of range; expected a duration from 1d to 3650d such as \"90d\""),
+            "{problems}"
+        );
+    }
+}
+
 /// A value of each key that is neither profile's default.
 const OTHERS: &[(&str, &str)] = &[
     ("listen", "127.0.0.1:9"),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::extract::{FromRequest, FromRequestParts as _, Request, State};
 use deskpass_core::{EmployeeKey, KeyName, ServiceScopes, Timestamp};
 use deskpass_store::ServiceKey;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Done;
@@ -16,6 +17,7 @@ use crate::http::extract::Body;
 use crate::http::failure::Failure;
 use crate::http::fields::{Ask, Fields};
 use crate::http::login::iso;
+use crate::http::openapi::{Asks, Moment, ServiceScopeName, Sheet};
 use crate::http::query::Path;
 
 /// How long a key counts unless somebody says otherwise, and at most, in days.
@@ -23,26 +25,32 @@ const DAYS: u64 = 365;
 const MOST_DAYS: u64 = 3650;
 
 /// The service keys, the newest first.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ServiceKeys")]
 pub(in crate::http) struct Keys {
     items: Vec<Key>,
 }
 
 /// A service key. The key itself is not known any more.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ServiceKey")]
 struct Key {
     id: String,
     name: String,
+    #[schemars(with = "Vec<ServiceScopeName>")]
     scopes: ServiceScopes,
+    #[schemars(with = "Moment")]
     created_at: String,
     created_by: Option<Maker>,
+    #[schemars(with = "Moment")]
     expires_at: String,
+    #[schemars(with = "Option<Moment>")]
     revoked_at: Option<String>,
     state: &'static str,
 }
 
 /// Who made a key, where it was not an operator.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Maker {
     corp_id: String,
     employee_id: String,
@@ -90,13 +98,17 @@ impl Ask for NewKey {
 }
 
 /// A key that was made: the only answer that has it in it.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "NewServiceKey")]
 pub(in crate::http) struct Made {
     id: String,
     name: String,
+    #[schemars(with = "Vec<ServiceScopeName>")]
     scopes: ServiceScopes,
     key: String,
+    #[schemars(with = "Moment")]
     created_at: String,
+    #[schemars(with = "Moment")]
     expires_at: String,
 }
 
@@ -125,6 +137,12 @@ impl Ask for Id {
 #[derive(Debug)]
 pub(in crate::http) struct NamedKey(String);
 
+impl Asks for NamedKey {
+    fn asks(sheet: &mut Sheet) {
+        sheet.reads_path::<Id>();
+    }
+}
+
 impl FromRequest<Window> for NamedKey {
     type Rejection = Failure;
     async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
@@ -141,5 +159,5 @@ pub(in crate::http) async fn revoke(
     HighRisk(admin, AtHome(NamedKey(id))): HighRisk<AtHome<NamedKey>>,
 ) -> Result<Reply<Done>, Failure> {
     admin.at(&desk).revoke_service_key(id).await?;
-    Ok(Reply(Done { success: true }))
+    Ok(Reply(Done::YES))
 }

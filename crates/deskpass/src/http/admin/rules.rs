@@ -6,6 +6,7 @@ use axum::extract::{FromRequest, FromRequestParts as _, Request, State};
 use deskpass_auth::ShutOutOf;
 use deskpass_core::{AllowLists, Role};
 use deskpass_store::ListedSession;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Done;
@@ -17,9 +18,11 @@ use crate::http::extract::Body;
 use crate::http::failure::Failure;
 use crate::http::fields::{Ask, Fields};
 use crate::http::login::iso;
+use crate::http::openapi::{Asks, Moment, RoleName, Sheet};
 
 /// The networks of each role; none means that it may be active from anywhere.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "AllowLists")]
 pub(in crate::http) struct Lists {
     admin: Vec<String>,
     agent: Vec<String>,
@@ -68,6 +71,12 @@ impl Ask for Proposed {
 #[derive(Debug)]
 pub(in crate::http) struct Survived(AllowLists);
 
+impl Asks for Survived {
+    fn asks(sheet: &mut Sheet) {
+        sheet.reads_body::<Proposed>();
+    }
+}
+
 impl FromRequest<Window> for Survived {
     type Rejection = Failure;
     async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
@@ -85,27 +94,30 @@ pub(in crate::http) async fn replace(
     HighRisk(admin, AtHome(Survived(lists))): HighRisk<AtHome<Survived>>,
 ) -> Result<Reply<Done>, Failure> {
     admin.at(&desk).set_ip_rules(&lists).await?;
-    Ok(Reply(Done { success: true }))
+    Ok(Reply(Done::YES))
 }
 
 /// Whom lists would shut out.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(in crate::http) struct DryRun {
     you: You,
     roles: Vec<OfRole>,
 }
 
 /// Whoever asks.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct You {
+    #[schemars(with = "String")]
     ip_address: IpAddr,
+    #[schemars(with = "RoleName")]
     role: Role,
     shut_out: bool,
 }
 
 /// Whom a role's list would shut out.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct OfRole {
+    #[schemars(with = "RoleName")]
     role: Role,
     /// How many sessions.
     sessions: u64,
@@ -114,12 +126,13 @@ struct OfRole {
 }
 
 /// A session that would be shut out.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct ShutOut {
     corp_id: String,
     employee_id: String,
     name: String,
     ip_address: Option<String>,
+    #[schemars(with = "Option<Moment>")]
     last_seen_at: Option<String>,
 }
 

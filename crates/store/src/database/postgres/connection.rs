@@ -22,9 +22,9 @@ use crate::StoreError;
 use crate::database::{Row, Sql, Value};
 
 /// What every session is told. A statement that takes as long as anybody waits, or a transaction whose node has stopped
-/// answering, must not keep others from their rows.
+/// answering, must not keep others from their rows. Compiling a statement would take longer than any of ours does.
 const SESSION: &str = "SET statement_timeout = 1500; SET idle_in_transaction_session_timeout = 5000;
-    SET default_transaction_isolation = 'read committed'; SET synchronous_commit = on";
+    SET default_transaction_isolation = 'read committed'; SET synchronous_commit = on; SET jit = off";
 
 /// How a connection has come through what it was used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

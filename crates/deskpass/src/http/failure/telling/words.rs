@@ -52,6 +52,8 @@ pub(super) const SHUTS_YOU_OUT: Words = [
     "with this list your own address could not act in the role any more; add your network:",
     "该白名单会使您当前的地址无法使用此角色，请加入您的网络：",
 ];
+pub(super) const ROLE_NEEDED: Words = ["this needs another active role:", "此操作需要切换到以下角色之一："];
+pub(super) const NOT_GRANTED: Words = ["the active role does not permit this", "当前角色没有此权限"];
 pub(super) const BUSY: Words = [
     "too many passwords are being checked at this moment; try again in 1 second",
     "当前密码校验请求过多，请在 1 秒后重试",

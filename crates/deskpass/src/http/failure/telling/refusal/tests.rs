@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deskpass_auth::TokenProblem;
-use deskpass_core::{Role, Weakness};
+use deskpass_core::{Roles, Weakness};
 use deskpass_store::Ended;
 
 use super::*;
@@ -37,6 +37,8 @@ fn rows() -> Vec<Row> {
         (Refusal::NotAnAgent, 403, 1003, Some("not_an_agent"), None),
         (Refusal::NotPermitted, 403, 1003, Some("role_needed"), None),
         (Refusal::ScopeNeeded(deskpass_core::ServiceScope::Messages), 403, 1003, Some("scope_needed"), None),
+        (Refusal::RoleNeeded(Roles::NONE.with(Role::Agent)), 403, 1003, Some("role_needed"), None),
+        (Refusal::NotGranted, 403, 1003, Some("not_permitted"), None),
         (Refusal::PasswordOff, 403, 1003, Some("password_off"), None),
         (Refusal::PlatformWorks, 403, 1003, Some("platform_works"), None),
         (Refusal::NotProven, 403, 1003, Some("not_proven"), None),

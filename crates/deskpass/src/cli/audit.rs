@@ -1,0 +1,120 @@
+//! `deskpass audit`: whether the log is as it was written, and the log for others to read.
+
+mod export;
+mod words;
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use deskpass_auth::Locker;
+use deskpass_core::{Clock, Timestamp};
+use deskpass_store::{BesideError, ChainKey, LogVerdict, OpenError, Receipt, VerifyError, verify_log};
+
+use super::{Common, Failed, find_database, runtime};
+use crate::config::Settings;
+use crate::desk::nodes::{location, mode};
+
+/// How often somebody who watches is told how far it is, and how often a file is.
+const WATCHED: Duration = Duration::from_millis(500);
+const UNWATCHED: Duration = Duration::from_secs(5);
+
+/// Look after the log.
+#[derive(Debug, Subcommand)]
+pub(super) enum AuditCommand {
+    /// Find out whether the log is as it was written.
+    ///
+    /// Reads the whole log beside the running service and changes nothing. Exits with 1 when a row was changed, removed, moved or put
+    /// in, and says which. When all is well it prints a receipt: kept where nobody reaches it who can change the database, it also
+    /// finds rows that were cut off the end later.
+    #[command(
+        after_help = "Examples:\n  deskpass audit verify --config /etc/deskpass.toml\n  deskpass audit verify --receipt \"$(cat /mnt/elsewhere/receipt)\""
+    )]
+    Verify(Verify),
+    /// Write the log of one corporation to standard output, newest first.
+    ///
+    /// Reads beside the running service and changes nothing.
+    #[command(
+        after_help = "Examples:\n  deskpass audit export --format csv > log.csv\n  deskpass audit export --format jsonl --from 2026-07-01 --to 2026-08-01 --employee zhangsan > july.jsonl"
+    )]
+    Export(export::Export),
+}
+
+impl AuditCommand {
+    pub(super) fn run(self) -> Result<(), Failed> {
+        match self {
+            Self::Verify(verify) => verify.run(),
+            Self::Export(export) => export.run(),
+        }
+    }
+}
+
+/// Find out whether the log is as it was written.
+#[derive(Args, Debug)]
+pub(super) struct Verify {
+    /// A receipt that an earlier run printed.
+    #[arg(long, value_name = "TEXT")]
+    receipt: Option<String>,
+    #[command(flatten)]
+    common: Common,
+}
+
+impl Verify {
+    fn run(self) -> Result<(), Failed> {
+        let settings = self.common.settings()?;
+        if settings.store.url.is_none() {
+            find_database(&settings.data)?;
+        }
+        let sealing = settings.sealing_key();
+        let key = ChainKey::new(&sealing);
+        let receipt = self.receipt.as_deref().map(|text| Receipt::parse(text, &key)).transpose();
+        let receipt = receipt.map_err(|error| format!("--receipt cannot be used: {error}"))?;
+        let knows = move |check: &str| Locker::is_key_of(&sealing, check);
+        let (place, mode) = (location(&settings), mode(&settings));
+        let verified = verify_log(&place, mode, &key, knows, receipt.as_ref(), meter());
+        let verdict = runtime()?.block_on(verified).map_err(|error| refusal(&error, &settings))?;
+        // Whoever stopped reading still gets the exit code.
+        let _ = io::stdout().write_all(words::report(&verdict, receipt.is_some()).as_bytes());
+        judge(&verdict)
+    }
+}
+
+fn judge(verdict: &LogVerdict) -> Result<(), Failed> {
+    if verdict.faults.is_empty() { Ok(()) } else { Err("the log is not as it was written".into()) }
+}
+
+/// Tells how far it is, but not all the time.
+fn meter() -> impl FnMut(u64, u64) + Send + 'static {
+    let clock = Clock::steady(Timestamp::from_millis(0));
+    let between = if io::stderr().is_terminal() { WATCHED } else { UNWATCHED };
+    let mut told = clock.now();
+    move |rows, of| {
+        let now = clock.now();
+        if now.since(told) >= between {
+            told = now;
+            // A log that nobody watches is verified all the same.
+            let _ = writeln!(io::stderr(), "{rows} of {of} rows");
+        }
+    }
+}
+
+fn refusal(error: &VerifyError, settings: &Settings) -> String {
+    match error {
+        VerifyError::WrongKey => format!(
+            "encryption_key is not the one that the log in {} was written with, so nothing can be said about it; put that key into \
+             the settings, or name the settings of the service with --config",
+            settings.place()
+        ),
+        VerifyError::Read(error) => unreadable(error),
+    }
+}
+
+/// Why the log cannot be read, and what to do about it.
+fn unreadable(error: &BesideError) -> String {
+    match error {
+        BesideError::Open(OpenError::Database { .. }) => {
+            format!("{error}; run it as the user the service runs as")
+        }
+        error => error.to_string(),
+    }
+}

@@ -1,0 +1,100 @@
+//! The log, streamed to standard output.
+
+use std::io::{self, BufWriter, ErrorKind, Write as _};
+
+use clap::Args;
+use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Timestamp};
+use deskpass_store::{LogFilter, LogRow, read_log};
+
+use super::unreadable;
+use crate::cli::{Common, Failed, find_database, runtime};
+use crate::config::Settings;
+use crate::desk::nodes::{location, mode};
+use crate::log_export::Format;
+
+/// Write the log of one corporation to standard output.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct Export {
+    /// A table for spreadsheets, or one JSON object in each line.
+    #[arg(long, value_name = "FORMAT", value_parser = ["csv", "jsonl"])]
+    format: String,
+    /// From this time on: a date, or a time such as 2026-07-01T08:00:00+08:00. A date begins at midnight UTC.
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    from: Option<Timestamp>,
+    /// Before this time.
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    to: Option<Timestamp>,
+    /// Only what is about this employee.
+    #[arg(long, value_name = "ID")]
+    employee: Option<String>,
+    /// The corporation that it happened in [default: the own one].
+    #[arg(long, value_name = "ID")]
+    corp: Option<String>,
+    #[command(flatten)]
+    common: Common,
+}
+
+impl Export {
+    pub(super) fn run(self) -> Result<(), Failed> {
+        let settings = self.common.settings()?;
+        if settings.store.url.is_none() {
+            find_database(&settings.data)?;
+        }
+        let (filter, format) = (self.filter(&settings)?, Format::from_name(&self.format).unwrap_or(Format::Csv));
+        let mut out = BufWriter::new(io::stdout());
+        let began = out.write_all(format.heading().as_bytes());
+        let write = move |rows: Vec<LogRow>| {
+            rows.iter().try_for_each(|row| out.write_all(format.line(row).as_bytes()))?;
+            out.flush()
+        };
+        let written = began.and_then(|()| {
+            let (place, mode) = (location(&settings), mode(&settings));
+            Ok(runtime()?.block_on(read_log(&place, mode, filter, write)))
+        });
+        match written.map(|read| read.map_err(|error| unreadable(&error)))? {
+            // Whoever stopped reading has had enough.
+            Ok(Err(error)) if error.kind() != ErrorKind::BrokenPipe => Err(format!("cannot write: {error}").into()),
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn filter(&self, settings: &Settings) -> Result<LogFilter, Failed> {
+        let home = CorpId::parse(&settings.platform.corp_id).map_err(|error| format!("platform.corp_id {error}"))?;
+        let corp = self.corp.as_deref().map(CorpId::parse).transpose().map_err(|error| format!("--corp {error}"))?;
+        let corp = corp.unwrap_or_else(|| home.clone());
+        let id = self.employee.as_deref().map(EmployeeId::parse).transpose();
+        let id = id.map_err(|error| format!("--employee {error}"))?;
+        let employee = id.map(|id| EmployeeKey::new(&corp, &id, &home).id().to_owned());
+        let (from, to) = (self.from, self.to);
+        Ok(LogFilter { corp: corp.as_str().to_owned(), employee, from, to, ..LogFilter::default() })
+    }
+}
+
+/// Reads a time; a date is its first moment.
+fn moment(text: &str) -> Result<Timestamp, String> {
+    let read = |text: &str| text.parse::<jiff::Timestamp>();
+    let moment = read(text).or_else(|_| read(&format!("{text}T00:00:00Z")));
+    let moment =
+        moment.map_err(|_| "a date such as 2026-07-01, or a time such as 2026-07-01T08:00:00+08:00".to_owned());
+    moment.map(|moment| Timestamp::from_millis(moment.as_millisecond()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_may_be_a_date() {
+        for (text, millis) in [
+            ("2025-06-15", Some(1_749_945_600_000)),
+            ("2025-06-15T15:06:40Z", Some(1_750_000_000_000)),
+            ("2025-06-15T23:06:40.5+08:00", Some(1_750_000_000_500)),
+            ("yesterday", None),
+            ("2025-06-15T15:06:40", None),
+            ("2025-13-01", None),
+        ] {
+            assert_eq!(moment(text).ok(), millis.map(Timestamp::from_millis), "{text}");
+        }
+    }
+}

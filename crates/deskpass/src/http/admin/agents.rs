@@ -1,0 +1,153 @@
+//! Who answers employees, and what administrators do to them: every change wants a fresh one-time password.
+
+use axum::extract::State;
+use deskpass_core::{EmployeeId, Role};
+use deskpass_store::ListedAgent;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Done;
+use crate::Desk;
+use crate::http::authority::{AtHome, HighRisk, HomeAdmin, NamedAgent};
+use crate::http::envelope::Reply;
+use crate::http::extract::Body;
+use crate::http::failure::Failure;
+use crate::http::fields::{Ask, Fields};
+use crate::http::login::iso;
+use crate::http::openapi::{Moment, RoleName};
+use crate::http::query::Query;
+
+/// An agent.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(in crate::http) struct AgentShown {
+    corp_id: String,
+    employee_id: String,
+    name: String,
+    #[schemars(with = "RoleName")]
+    role: Role,
+    disabled: bool,
+    employee_disabled: bool,
+    locked: bool,
+    #[schemars(with = "Option<Moment>")]
+    shut_until: Option<String>,
+    has_password: bool,
+    has_device: bool,
+    device_proven: bool,
+    #[schemars(with = "Option<Moment>")]
+    device_verified_at: Option<String>,
+    #[schemars(with = "Moment")]
+    created_at: String,
+}
+
+impl From<ListedAgent> for AgentShown {
+    fn from(listed: ListedAgent) -> Self {
+        let ListedAgent { agent, employee_id, name, employee_disabled, locked, shut_until } = listed;
+        let device = agent.device.as_ref();
+        Self {
+            corp_id: agent.key.corp().to_owned(),
+            employee_id,
+            name,
+            role: agent.role,
+            disabled: agent.disabled,
+            employee_disabled,
+            locked,
+            shut_until: shut_until.map(iso),
+            has_password: agent.password.is_some(),
+            has_device: device.is_some(),
+            device_proven: device.is_some_and(|device| device.proven),
+            device_verified_at: device.and_then(|device| device.verified_at).map(iso),
+            created_at: iso(agent.created_at),
+        }
+    }
+}
+
+/// Some agents.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(in crate::http) struct Agents {
+    items: Vec<AgentShown>,
+    next: Option<String>,
+}
+
+/// Which agents somebody wants to see.
+#[derive(Debug)]
+pub(in crate::http) struct AgentsAsked {
+    page_size: u64,
+    after: Option<EmployeeId>,
+}
+
+impl Ask for AgentsAsked {
+    fn read(fields: &mut Fields) -> Option<Self> {
+        let (size, after) = (fields.maybe_count("page_size", 1..=200), fields.maybe_id("after", EmployeeId::parse));
+        Some(Self { page_size: size?.unwrap_or(50), after: after? })
+    }
+}
+
+/// Lists the agents of the home corporation.
+pub(in crate::http) async fn list(
+    State(desk): State<Desk>,
+    HomeAdmin(admin): HomeAdmin,
+    Query(ask): Query<AgentsAsked>,
+) -> Result<Reply<Agents>, Failure> {
+    let (agents, next) = admin.at(&desk).agents(ask.after.as_ref(), ask.page_size).await?;
+    Ok(Reply(Agents { items: agents.into_iter().map(AgentShown::from).collect(), next }))
+}
+
+/// Who is to be an agent, and what they act as when they have no role.
+#[derive(Debug)]
+pub(in crate::http) struct NewAgent {
+    id: EmployeeId,
+    role: &'static str,
+}
+
+impl Ask for NewAgent {
+    fn read(fields: &mut Fields) -> Option<Self> {
+        let (id, role) = (fields.id("employee_id", EmployeeId::parse), fields.maybe_word("role", &Role::NAMES));
+        Some(Self { id: id?, role: role?.unwrap_or("agent") })
+    }
+}
+
+/// Makes somebody an agent.
+pub(in crate::http) async fn add(
+    State(desk): State<Desk>,
+    HighRisk(admin, AtHome(Body(ask))): HighRisk<AtHome<Body<NewAgent>>>,
+) -> Result<Reply<Done>, Failure> {
+    admin.at(&desk).add_agent(desk.auth.key(None, &ask.id), ask.role).await?;
+    Ok(Reply(Done::YES))
+}
+
+/// Forgets an agent's failed guesses.
+pub(in crate::http) async fn unlock(
+    State(desk): State<Desk>,
+    HighRisk(admin, AtHome(NamedAgent(agent))): HighRisk<AtHome<NamedAgent>>,
+) -> Result<Reply<Done>, Failure> {
+    admin.at(&desk).unlock_agent(agent).await?;
+    Ok(Reply(Done::YES))
+}
+
+/// Unbinds an agent's device, for them to bind another.
+pub(in crate::http) async fn reset_otp(
+    State(desk): State<Desk>,
+    HighRisk(admin, AtHome(NamedAgent(agent))): HighRisk<AtHome<NamedAgent>>,
+) -> Result<Reply<Done>, Failure> {
+    admin.at(&desk).reset_device(agent).await?;
+    Ok(Reply(Done::YES))
+}
+
+/// A code with which an agent sets a password.
+#[derive(JsonSchema, Serialize)]
+pub(in crate::http) struct Reset {
+    setup_code: String,
+    #[schemars(with = "Moment")]
+    expires_at: String,
+    ended_sessions: usize,
+}
+
+/// Takes an agent's password away, and hands out a code with which they set another.
+pub(in crate::http) async fn reset_password(
+    State(desk): State<Desk>,
+    HighRisk(admin, AtHome(NamedAgent(agent))): HighRisk<AtHome<NamedAgent>>,
+) -> Result<Reply<Reset>, Failure> {
+    let reset = admin.at(&desk).reset_password(agent).await?;
+    let (setup_code, expires_at) = (reset.code.text(), iso(reset.until));
+    Ok(Reply(Reset { setup_code, expires_at, ended_sessions: reset.ended }))
+}

@@ -1,0 +1,237 @@
+//! The description of every route below /api, made from the table and from the types of its handlers.
+
+mod extractors;
+mod failures;
+mod operations;
+mod schema;
+mod sheet;
+
+use std::sync::OnceLock;
+
+use axum::response::{IntoResponse, Response};
+use hyper::header::CONTENT_TYPE;
+use hyper::{HeaderMap, Uri};
+use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+pub(crate) use schema::Moment;
+pub(super) use schema::{MethodName, RoleName, ScopeName, ServiceScopeName, SourceName};
+pub(super) use sheet::{Answers, Asks, Operation, Sheet};
+use sheet::{Body, Success};
+
+use super::failure::Failure;
+use super::fields::Field;
+use super::{Route, Who, page, routes};
+
+const ABOUT: &str = "The sign-in desk of an IT help desk. Every answer has one envelope: `code` (0 is success), `message` \
+    in English or Chinese by `Accept-Language`, `data`, and `request_id`, which is the `X-Request-Id` of the request where \
+    that is 1 to 64 of A-Z a-z 0-9 . _ -. Clients should overlook members that they do not know.";
+
+/// The description, as it is.
+pub(super) struct Plain;
+
+/// Hands out the description.
+pub(super) async fn document() -> Plain {
+    Plain
+}
+
+/// The description of every route below /api, as OpenAPI 3.1 has it.
+pub fn description() -> &'static str {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    TEXT.get_or_init(|| describe(&routes()).to_string())
+}
+
+impl IntoResponse for Plain {
+    fn into_response(self) -> Response {
+        ([(CONTENT_TYPE, "application/json")], description()).into_response()
+    }
+}
+
+impl Answers for Plain {
+    fn answers(sheet: &mut Sheet) {
+        sheet.answers_plainly("application/json");
+    }
+}
+
+/// The description as a page.
+pub(super) struct Page(Response);
+
+/// Hands out the page that shows the description.
+pub(super) async fn docs(uri: Uri, headers: HeaderMap) -> Result<Page, Failure> {
+    page::page(uri, headers).await.map(Page)
+}
+
+impl IntoResponse for Page {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl Answers for Page {
+    fn answers(sheet: &mut Sheet) {
+        sheet.answers_plainly("text/html");
+    }
+}
+
+/// Describes the routes of a table.
+fn describe(table: &[Route]) -> Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut generator = settings.into_generator();
+    failures::describe(&mut generator);
+    let mut paths: Map<String, Value> = Map::new();
+    for route in table.iter().filter(|route| route.path.starts_with("/api/")) {
+        let path = paths.entry(route.path).or_insert_with(|| json!({}));
+        if let Some(path) = path.as_object_mut() {
+            path.insert(route.method.as_str().to_ascii_lowercase(), operation(route, &mut generator));
+        }
+    }
+    let tags = operations::FLOWS.iter().map(|flow| {
+        let [english, chinese] = flow.name;
+        json!({ "name": english, "x-name-zh": chinese })
+    });
+    json!({
+        "openapi": "3.1.0",
+        "info": { "title": "deskpass", "version": env!("CARGO_PKG_VERSION"), "description": ABOUT },
+        "servers": [{ "url": "/" }],
+        "tags": tags.collect::<Vec<_>>(),
+        "x-codes": failures::codes(),
+        "paths": paths,
+        "components": {
+            "schemas": generator.take_definitions(true),
+            "headers": failures::headers(),
+            "securitySchemes": { "bearer": { "type": "http", "scheme": "bearer" } },
+        },
+    })
+}
+
+fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
+    let mut sheet = Sheet::default();
+    (route.tell)(&mut sheet);
+    let about = operations::about(route.method.as_str(), route.path);
+    let told = about.as_ref().map(|about| (about.flow, about.place, about.summary));
+    let (flow, place, [english, chinese]) = told.unwrap_or_default();
+    let mut responses: Map<_, _> = success(&sheet, generator).into_iter().collect();
+    let refusals = about.map_or(&[][..], |about| about.refusals);
+    let failures = failures::responses(route, &sheet, refusals);
+    responses.extend(failures.into_iter().map(|(status, response)| (status.to_string(), response)));
+    let mut operation = json!({
+        "operationId": id(route),
+        "tags": [flow],
+        "summary": english,
+        "x-summary-zh": chinese,
+        "x-who": who(route.who),
+        "x-place": place,
+        "security": security(route.who, &sheet),
+        "parameters": parameters(route, &sheet),
+        "responses": responses,
+    });
+    if let (Some(operation), Some(body)) = (operation.as_object_mut(), &sheet.body) {
+        operation.insert("requestBody".into(), request_body(body));
+    }
+    operation
+}
+
+/// Method and path in one word, for programs that are made from the description.
+fn id(route: &Route) -> String {
+    let pieces = route.path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|piece| !piece.is_empty());
+    let pieces = pieces.skip(1).map(str::to_owned);
+    [route.method.as_str().to_ascii_lowercase()].into_iter().chain(pieces).collect::<Vec<_>>().join("_")
+}
+
+/// Who may call, in a word that the page has a text for.
+fn who(who: Who) -> &'static str {
+    match who {
+        Who::Anyone => "anyone",
+        Who::Entrant => "entrant",
+        Who::Holder => "holder",
+        Who::Caller => "caller",
+        Who::Reader => "reader",
+        Who::Admin => "admin",
+        Who::HighRisk => "high_risk",
+        Who::Service => "service",
+        Who::Developer => "developer",
+        Who::Operator => "operator",
+    }
+}
+
+fn security(who: Who, sheet: &Sheet) -> Value {
+    match who {
+        Who::Entrant | Who::Holder | Who::Caller | Who::Reader | Who::Admin | Who::HighRisk | Who::Service => {
+            json!([{ "bearer": [] }])
+        }
+        Who::Anyone | Who::Developer | Who::Operator if sheet.looks_at_token => json!([{}, { "bearer": [] }]),
+        Who::Anyone | Who::Developer | Who::Operator => json!([]),
+    }
+}
+
+fn parameters(route: &Route, sheet: &Sheet) -> Vec<Value> {
+    let parameter = |place: &'static str| {
+        move |field: &Field| {
+            let Field { name, shape, required } = field;
+            json!({ "name": name, "in": place, "required": required, "schema": schema::of(shape) })
+        }
+    };
+    let mut parameters: Vec<_> = sheet.path.iter().map(parameter("path")).collect();
+    parameters.extend(sheet.query.iter().map(parameter("query")));
+    if route.who == Who::HighRisk {
+        parameters.push(json!({
+            "name": "X-OTP-Code", "in": "header", "required": true, "schema": { "type": "string" },
+            "description": "A fresh one-time password of the caller's device",
+        }));
+    }
+    parameters
+}
+
+fn request_body(body: &Body) -> Value {
+    let kinds = body.kinds.iter().map(|kind| ((*kind).to_owned(), json!({ "schema": schema::object(&body.fields) })));
+    json!({ "required": body.required, "content": kinds.collect::<Map<_, _>>() })
+}
+
+/// The answers of a route that are a success, by status.
+fn success(sheet: &Sheet, generator: &mut SchemaGenerator) -> Map<String, Value> {
+    let mut headers = json!({ "X-Request-Id": { "$ref": "#/components/headers/X-Request-Id" } });
+    let mut also = |name: &str| {
+        if let Some(headers) = headers.as_object_mut() {
+            headers.insert(name.into(), json!({ "$ref": format!("#/components/headers/{name}") }));
+        }
+    };
+    if sheet.sets_cookie {
+        also("Set-Cookie");
+    }
+    let mut content = Map::new();
+    for success in &sheet.success {
+        match success {
+            Success::Data(data) => drop(content.insert("application/json".into(), envelope(&data(generator).into()))),
+            Success::Plain(kind) => drop(content.insert((*kind).into(), json!({ "schema": plain(kind) }))),
+            Success::Redirect => {
+                also("Location");
+                let sent_on = json!({ "description": "The browser is sent on", "headers": headers });
+                return Map::from_iter([("303".into(), sent_on)]);
+            }
+        }
+    }
+    Map::from_iter([("200".into(), json!({ "description": "Success", "headers": headers, "content": content }))])
+}
+
+/// What a success holds that has no envelope.
+fn plain(kind: &str) -> Value {
+    json!({ "type": if kind == "application/json" { "object" } else { "string" } })
+}
+
+fn envelope(data: &Value) -> Value {
+    json!({ "schema": {
+        "type": "object",
+        "required": ["code", "message", "data", "request_id"],
+        "properties": {
+            "code": { "const": 0 }, "message": { "type": "string" }, "data": data, "request_id": { "type": "string" },
+        },
+    } })
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may stop at the first surprise")]
+mod tests;

@@ -1,0 +1,164 @@
+//! How a route can say no: what follows from its row and from what it reads, and what it names itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use super::Sheet;
+use crate::http::health::State;
+use crate::http::{Limit, Route, Who};
+
+/// Every code that a failure can have: the status it usually has, and when, in English and Chinese.
+#[rustfmt::skip]
+const CODES: [(u16, u16, [&str; 2]); 19] = [
+    (1001, 401, ["no token, or one that is not good (any more)", "缺少令牌，或令牌无效"]),
+    (1002, 400, ["the request cannot be read; `fields` names each bad field", "请求无法识别；fields 逐一说明有误的字段"]),
+    (1003, 403, ["not allowed, or not to this person; `reason` says why", "无权操作，或该人员不可操作；reason 说明原因"]),
+    (1004, 404, ["there is no such thing", "对象不存在"]),
+    (1005, 500, ["something broke; the log has more under the reference in the message", "出现故障；可凭提示中的参考编号查日志"]),
+    (1006, 429, ["too often; try again after `Retry-After` seconds", "请求过于频繁；请在 Retry-After 秒后重试"]),
+    (1007, 403, ["a fresh one-time password is needed in `X-OTP-Code`", "需要在 X-OTP-Code 中提供新的一次性密码"]),
+    (1008, 401, ["the one-time password is wrong or was used already", "一次性密码错误或已使用"]),
+    (1009, 403, ["no one-time-password device is bound", "尚未绑定一次性密码设备"]),
+    (1010, 409, ["a one-time-password device is bound already", "已绑定一次性密码设备"]),
+    (1011, 401, ["the employee id or the password is wrong", "员工编号或密码错误"]),
+    (1012, 403, ["there is no password yet", "尚未设置密码"]),
+    (1013, 429, ["locked after too many wrong attempts; try again after `Retry-After` seconds", "错误次数过多已锁定；请在 Retry-After 秒后重试"]),
+    (1014, 400, ["the password is too weak; `fields` says why", "密码强度不足；fields 说明原因"]),
+    (1015, 400, ["changing the password needs the old one", "修改密码需要提供旧密码"]),
+    (1016, 403, ["the old password is wrong", "旧密码错误"]),
+    (1017, 403, ["the active role may not be used from this address", "当前角色不可从此地址使用"]),
+    (1018, 403, ["development mode is off", "开发模式未开启"]),
+    (1019, 409, ["used already, or exists already", "已被使用，或已存在"]),
+];
+
+/// Codes by status.
+type Failures = BTreeMap<u16, BTreeSet<u16>>;
+
+/// The answers of a route that are not a success, by status.
+pub(super) fn responses(route: &Route, sheet: &Sheet, named: &[u16]) -> BTreeMap<u16, Value> {
+    let mut failures = Failures::new();
+    let mut may = |status, code| {
+        failures.entry(status).or_default().insert(code);
+    };
+    may(500, 1005);
+    may(503, 1005);
+    for code in by_authority(route.who) {
+        may(usual_status(*code), *code);
+    }
+    let reads_token = !matches!(route.who, Who::Anyone | Who::Developer | Who::Operator) || sheet.looks_at_token;
+    if reads_token || route.leaves_traces || sheet.body.is_some() || !(sheet.query.is_empty() && sheet.path.is_empty())
+    {
+        may(400, 1002);
+    }
+    if sheet.body.is_some() {
+        may(413, 1002);
+        may(415, 1002);
+    }
+    if !sheet.path.is_empty() {
+        may(404, 1004);
+    }
+    if route.limit != Limit::Free {
+        may(429, 1006);
+    }
+    for code in named {
+        match code {
+            1005 => [502, 504].into_iter().for_each(|status| may(status, 1005)),
+            code => may(usual_status(*code), *code),
+        }
+    }
+    failures.into_iter().map(|(status, codes)| (status, response(status, &codes))).collect()
+}
+
+/// How whoever is not among those who may ask is told.
+fn by_authority(who: Who) -> &'static [u16] {
+    match who {
+        Who::Anyone => &[],
+        Who::Entrant | Who::Holder => &[1001],
+        Who::Caller | Who::Reader | Who::Admin => &[1001, 1003, 1017],
+        Who::Service => &[1001, 1003],
+        Who::HighRisk => &[1001, 1003, 1007, 1008, 1009, 1013, 1017],
+        Who::Developer => &[1018],
+        Who::Operator => &[1003],
+    }
+}
+
+fn usual_status(code: u16) -> u16 {
+    CODES.iter().find(|(known, ..)| *known == code).map_or(500, |(_, status, _)| *status)
+}
+
+fn response(status: u16, codes: &BTreeSet<u16>) -> Value {
+    let told = CODES.iter().filter(|(code, ..)| codes.contains(code));
+    let told: Vec<_> = told.map(|(code, _, [when, _])| format!("{code}: {when}")).collect();
+    let mut response = json!({
+        "description": told.join(". "),
+        "headers": { "X-Request-Id": { "$ref": "#/components/headers/X-Request-Id" } },
+        "content": { "application/json": { "schema": {
+            "allOf": [{ "$ref": "#/components/schemas/Failure" }, { "properties": { "code": { "enum": codes } } }],
+        } } },
+    });
+    let header = match status {
+        401 => "WWW-Authenticate",
+        429 => "Retry-After",
+        _ => return response,
+    };
+    if let Some(headers) = response.get_mut("headers").and_then(Value::as_object_mut) {
+        headers.insert(header.into(), json!({ "$ref": format!("#/components/headers/{header}") }));
+    }
+    response
+}
+
+/// What each code means, in English and Chinese.
+pub(super) fn codes() -> Map<String, Value> {
+    CODES.iter().map(|(code, _, when)| (code.to_string(), json!(when))).collect()
+}
+
+/// The headers that answers have, for the responses to refer to.
+pub(super) fn headers() -> Value {
+    let text = json!({ "type": "string" });
+    json!({
+        "X-Request-Id": {
+            "description": "The name of the request: the client's own, where it is 1 to 64 of A-Z a-z 0-9 . _ -",
+            "required": true, "schema": text,
+        },
+        "WWW-Authenticate": { "description": "How to make oneself known", "required": true, "schema": text },
+        "Retry-After": {
+            "description": "Seconds after which it is worth trying again",
+            "required": true, "schema": { "type": "integer", "minimum": 1 },
+        },
+        "Set-Cookie": { "description": "None of the cookies signs anyone in", "schema": text },
+        "Location": { "description": "Where to go on", "required": true, "schema": { "type": "string", "format": "uri" } },
+    })
+}
+
+/// An answer that is not a success.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its form is wanted")]
+pub(super) struct Failure {
+    /// What programs go by.
+    code: u16,
+    /// What people read, in English or Chinese as `Accept-Language` has it.
+    message: String,
+    data: Option<Detail>,
+    request_id: String,
+}
+
+/// What else is known of a failure.
+#[derive(JsonSchema)]
+#[schemars(rename = "FailureDetail")]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only its form is wanted")]
+enum Detail {
+    /// Why, in a word.
+    Reason { reason: String },
+    /// What is wrong with each bad field.
+    Fields { fields: BTreeMap<String, String> },
+    /// What the desk waits for.
+    NotReady(State),
+}
+
+/// Describes what all failures look like, for the responses to refer to.
+pub(super) fn describe(generator: &mut SchemaGenerator) {
+    generator.subschema_for::<Failure>();
+}

@@ -1,0 +1,140 @@
+//! Where somebody is signed in, for them to see and to end.
+
+use axum::extract::State;
+use deskpass_core::{Digest, LoginMethod, LoginSource, Role};
+use deskpass_store::ListedSession;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::browser;
+use super::envelope::Reply;
+use super::extract::{Guest, Holder, Perhaps, Reads};
+use super::failure::Failure;
+use super::fields::{Ask, Fields};
+use super::login::iso;
+use super::openapi::{MethodName, Moment, RoleName, SourceName};
+use super::query::Path;
+use crate::Desk;
+
+/// A session as a list shows it.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct SessionShown {
+    id: String,
+    /// Whether it is the one in which the list is asked for.
+    current: bool,
+    device: String,
+    user_agent: Option<String>,
+    ip_address: Option<String>,
+    #[schemars(with = "MethodName")]
+    login_method: LoginMethod,
+    #[schemars(with = "SourceName")]
+    login_source: LoginSource,
+    #[schemars(with = "RoleName")]
+    current_role: Role,
+    #[schemars(with = "Moment")]
+    created_at: String,
+    /// To within some minutes.
+    #[schemars(with = "Option<Moment>")]
+    last_seen_at: Option<String>,
+    #[schemars(with = "Moment")]
+    expires_at: String,
+}
+
+impl SessionShown {
+    /// What is shown of a session to whoever asks in the session `asking`.
+    pub(super) fn of(listed: ListedSession, asking: Digest) -> Self {
+        let session = listed.session;
+        Self {
+            id: listed.id.to_text(),
+            current: listed.id == asking,
+            device: listed.user_agent.as_deref().map(browser::device).unwrap_or_default(),
+            user_agent: listed.user_agent,
+            ip_address: listed.ip_address,
+            login_method: session.method,
+            login_source: session.source,
+            current_role: session.current_role,
+            created_at: iso(session.created_at),
+            last_seen_at: listed.seen_at.map(iso),
+            expires_at: iso(session.expires_at),
+        }
+    }
+}
+
+/// Somebody's sessions.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct OwnSessions {
+    items: Vec<SessionShown>,
+}
+
+/// Lists the caller's sessions, the newest first.
+pub(super) async fn list(State(desk): State<Desk>, holder: Holder) -> Result<Reply<OwnSessions>, Failure> {
+    let (asking, sessions) = (holder.digest(), desk.auth.own_sessions(&holder).await?);
+    Ok(Reply(OwnSessions { items: sessions.into_iter().map(|listed| SessionShown::of(listed, asking)).collect() }))
+}
+
+/// A session, as a path names it.
+#[derive(Debug)]
+pub(super) struct NamedSession(pub(super) Digest);
+
+impl Ask for NamedSession {
+    fn read(fields: &mut Fields) -> Option<Self> {
+        Some(Self(fields.session("id")?))
+    }
+}
+
+/// A session that was ended.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct Ended {
+    success: bool,
+}
+
+impl Ended {
+    pub(super) const YES: Self = Self { success: true };
+}
+
+/// Ends one of the caller's sessions.
+pub(super) async fn end(
+    State(desk): State<Desk>,
+    holder: Holder,
+    Path(NamedSession(id)): Path<NamedSession>,
+    Guest(visitor): Guest,
+) -> Result<Reply<Ended>, Failure> {
+    desk.auth.end_own(&holder, id, &visitor).await?;
+    Ok(Reply(Ended::YES))
+}
+
+/// Which of their sessions somebody wants to end.
+#[derive(Debug)]
+pub(super) struct LogoutAll {
+    except_current: bool,
+}
+
+impl Ask for LogoutAll {
+    fn read(fields: &mut Fields) -> Option<Self> {
+        Some(Self { except_current: fields.maybe_flag("except_current")?.unwrap_or(false) })
+    }
+}
+
+/// Sessions that were ended.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct AllEnded {
+    success: bool,
+    ended: usize,
+    message: &'static str,
+}
+
+/// Ends all of the caller's sessions, or all but this one.
+pub(super) async fn logout_all(
+    State(desk): State<Desk>,
+    holder: Holder,
+    Guest(visitor): Guest,
+    Reads(language): Reads,
+    Perhaps(ask): Perhaps<LogoutAll>,
+) -> Result<Reply<AllEnded>, Failure> {
+    let ended = desk.auth.logout_all(&holder, ask.except_current, &visitor).await?;
+    let message = language.of(match ask.except_current {
+        true => ["signed out everywhere else", "已退出其他所有登录"],
+        false => ["signed out everywhere", "已退出所有登录"],
+    });
+    Ok(Reply(AllEnded { success: true, ended, message }))
+}

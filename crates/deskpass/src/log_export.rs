@@ -1,0 +1,238 @@
+//! The log as others read it: a table for spreadsheets, or one JSON object in each line.
+
+use deskpass_core::Role;
+use deskpass_store::LogRow;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::http::{Moment, iso};
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// RFC 4180, with a heading.
+    Csv,
+    /// One JSON object in each line.
+    JsonLines,
+}
+
+/// A row under the names that it is known by outside.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "LogLine")]
+pub(crate) struct Line<'a> {
+    id: &'a str,
+    #[schemars(with = "Moment")]
+    at: String,
+    event: &'a str,
+    corp_id: &'a str,
+    /// None where nobody is known.
+    employee_id: Option<&'a str>,
+    current_role: Option<&'static str>,
+    login_method: Option<&'a str>,
+    login_source: Option<&'a str>,
+    ip_address: &'a str,
+    peer_address: &'a str,
+    user_agent: &'a str,
+    actor: Option<Actor<'a>>,
+    reason: Option<&'a str>,
+    detail: &'a str,
+}
+
+/// Who did something to somebody else.
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
+pub(crate) struct Actor<'a> {
+    corp_id: &'a str,
+    employee_id: &'a str,
+}
+
+const HEADING: &str = "id,at,event,corp_id,employee_id,current_role,login_method,login_source,ip_address,peer_address,user_agent,\
+    actor_corp_id,actor_employee_id,reason,detail\r\n";
+
+impl<'a> Line<'a> {
+    /// What a row says.
+    pub(crate) fn of(row: &'a LogRow) -> Self {
+        let there = |text: &'a str| Some(text).filter(|text| !text.is_empty());
+        Self {
+            id: &row.id,
+            at: iso(row.at),
+            event: &row.event,
+            corp_id: row.about.corp(),
+            employee_id: there(row.about.id()),
+            current_role: row.role.map(Role::name),
+            login_method: there(&row.method),
+            login_source: there(&row.source),
+            ip_address: &row.ip_address,
+            peer_address: &row.peer_address,
+            user_agent: &row.user_agent,
+            actor: row.actor.as_ref().map(|actor| Actor { corp_id: actor.corp(), employee_id: actor.id() }),
+            reason: row.reason.as_deref(),
+            detail: &row.detail,
+        }
+    }
+
+    fn cells(&self) -> [&str; 15] {
+        [
+            self.id,
+            &self.at,
+            self.event,
+            self.corp_id,
+            self.employee_id.unwrap_or_default(),
+            self.current_role.unwrap_or_default(),
+            self.login_method.unwrap_or_default(),
+            self.login_source.unwrap_or_default(),
+            self.ip_address,
+            self.peer_address,
+            self.user_agent,
+            self.actor.map_or("", |actor| actor.corp_id),
+            self.actor.map_or("", |actor| actor.employee_id),
+            self.reason.unwrap_or_default(),
+            self.detail,
+        ]
+    }
+}
+
+impl Format {
+    /// The format that is called so.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        [Self::Csv, Self::JsonLines].into_iter().find(|format| format.name() == name)
+    }
+
+    /// What it is called, also at the end of a file's name.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::JsonLines => "jsonl",
+        }
+    }
+
+    /// What comes before the first row.
+    pub(crate) const fn heading(self) -> &'static str {
+        match self {
+            Self::Csv => HEADING,
+            Self::JsonLines => "",
+        }
+    }
+
+    /// A row, with the end of its line.
+    pub(crate) fn line(self, row: &LogRow) -> String {
+        let line = Line::of(row);
+        match self {
+            Self::Csv => format!("{}\r\n", line.cells().map(cell).join(",")),
+            // Texts and nothing else: there is nothing that JSON could not say.
+            Self::JsonLines => format!("{}\n", serde_json::to_string(&line).unwrap_or_default()),
+        }
+    }
+}
+
+/// What makes a spreadsheet take a cell for a formula, if it begins with it.
+const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+
+/// A text as one cell. One that a spreadsheet would take for a formula is told to be text, since strangers choose the words.
+fn cell(text: &str) -> String {
+    let formula = text.trim_start_matches(' ').starts_with(FORMULA);
+    let text = if formula { format!("'{text}") } else { text.to_owned() };
+    if text.contains(['"', ',', '\r', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use deskpass_core::{EmployeeKey, Timestamp};
+    use serde_json::json;
+
+    use super::*;
+
+    fn row() -> LogRow {
+        LogRow {
+            id: "0197".to_owned(),
+            at: Timestamp::from_millis(1_750_000_000_123),
+            event: "roles_changed".to_owned(),
+            about: EmployeeKey::from_parts("ww", "zhangsan"),
+            role: Some(Role::Admin),
+            method: "qrcode".to_owned(),
+            source: "itadmin".to_owned(),
+            ip_address: "192.0.2.1".to_owned(),
+            peer_address: "::1".to_owned(),
+            user_agent: "Mozilla/5.0 (X11; Linux)".to_owned(),
+            actor: Some(EmployeeKey::from_parts("ww", "admin01")),
+            reason: Some("not_held".to_owned()),
+            detail: "admin, user -> user".to_owned(),
+        }
+    }
+
+    fn nobody() -> LogRow {
+        LogRow {
+            about: EmployeeKey::from_parts("ww", ""),
+            role: None,
+            method: String::new(),
+            source: String::new(),
+            actor: None,
+            reason: None,
+            detail: String::new(),
+            ..row()
+        }
+    }
+
+    #[test]
+    fn a_table_has_as_many_cells_as_its_heading() {
+        assert_eq!(
+            Format::Csv.line(&row()),
+            "0197,2025-06-15T15:06:40.123Z,roles_changed,ww,zhangsan,admin,qrcode,itadmin,192.0.2.1,::1,\
+             Mozilla/5.0 (X11; Linux),ww,admin01,not_held,\"admin, user -> user\"\r\n"
+        );
+        let (heading, line) = (Format::Csv.heading(), Format::Csv.line(&nobody()));
+        assert_eq!(line.split(',').count(), heading.split(',').count());
+        assert!(line.contains(",ww,,,,,192.0.2.1,") && line.ends_with(",,,,\r\n"), "{line}");
+        assert!(heading.ends_with("\r\n"));
+    }
+
+    #[test]
+    fn a_cell_says_what_it_said_and_is_never_a_formula() {
+        for (text, written) in [
+            ("", ""),
+            ("plain", "plain"),
+            ("张三，管理员", "张三，管理员"),
+            ("a,b", "\"a,b\""),
+            ("say \"hi\"", "\"say \"\"hi\"\"\""),
+            ("two\nlines", "\"two\nlines\""),
+            ("two\r\nlines", "\"two\r\nlines\""),
+            ("=1+1", "'=1+1"),
+            ("+86", "'+86"),
+            ("-2", "'-2"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("\tx", "'\tx"),
+            ("\rx", "\"'\rx\""),
+            ("=HYPERLINK(\"http://x\",\"y\")", "\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\""),
+            (" =1", "' =1"),
+            ("＝1", "'＝1"),
+            ("\n=1", "\"'\n=1\""),
+            ("a=b", "a=b"),
+        ] {
+            assert_eq!(cell(text), written, "{text:?}");
+        }
+        let line = Format::Csv.line(&LogRow { user_agent: "=cmd|' /C calc'!A0".to_owned(), ..row() });
+        assert!(line.contains(",'=cmd|' /C calc'!A0,"), "{line}");
+    }
+
+    #[test]
+    fn a_line_of_json_has_the_same_names() {
+        let row = LogRow { detail: "张三 \"said\"\nso".to_owned(), ..row() };
+        let line = Format::JsonLines.line(&row);
+        assert!(line.ends_with("}\n") && line.matches('\n').count() == 1, "{line}");
+        let said: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(
+            said,
+            json!({
+                "id": "0197", "at": "2025-06-15T15:06:40.123Z", "event": "roles_changed", "corp_id": "ww",
+                "employee_id": "zhangsan", "current_role": "admin", "login_method": "qrcode", "login_source": "itadmin",
+                "ip_address": "192.0.2.1", "peer_address": "::1", "user_agent": "Mozilla/5.0 (X11; Linux)",
+                "actor": { "corp_id": "ww", "employee_id": "admin01" }, "reason": "not_held",
+                "detail": "张三 \"said\"\nso"
+            })
+        );
+        let said: serde_json::Value = serde_json::from_str(&Format::JsonLines.line(&nobody())).unwrap();
+        for name in ["employee_id", "current_role", "login_method", "login_source", "actor", "reason"] {
+            assert!(said[name].is_null(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! People as lists show them: some of a corporation, in an order, a page at a time.
+
+use std::collections::HashMap;
+
+use deskpass_core::{Role, Timestamp};
+
+use super::query::{FEW, Query};
+use super::{Listed, listed};
+use crate::cursor::Sorted;
+use crate::database::Sql;
+use crate::{BadCursor, Cursor, Store, StoreError};
+
+/// What a list of everybody is sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// By identifier.
+    Id,
+    /// By name.
+    Name,
+    /// By when they last signed in, the latest first.
+    LastLogin,
+}
+
+/// Which people a list is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeopleFilter {
+    /// Of this corporation.
+    pub corp: String,
+    /// Of this department. It is listed by identifier, or as what is sought is found.
+    pub department: Option<String>,
+    /// Who of them.
+    pub sought: Sought,
+}
+
+/// Who is sought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sought {
+    /// Everyone, in this order.
+    Everyone(Order),
+    /// Those with this role, by identifier.
+    Role(Role),
+    /// Those in whose identifier or name a word begins like this, in the order of those words.
+    Term {
+        /// How it begins, as somebody typed it.
+        q: String,
+        /// Those with this role.
+        role: Option<Role>,
+    },
+}
+
+/// Where a page begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum At {
+    /// After so many people.
+    Page(i64),
+    /// After a place that another page named.
+    After(Cursor),
+}
+
+/// Some of a list of people.
+#[derive(Clone, Debug)]
+pub struct PeoplePage {
+    /// The people.
+    pub people: Vec<Listed>,
+    /// Where to go on, when there are more.
+    pub next: Option<String>,
+}
+
+/// The most people on a page.
+const MOST: usize = 1_000;
+
+/// The most corporations that are told of.
+const CORPORATIONS: usize = 1_000;
+
+impl PeopleFilter {
+    /// The place in this list that a page of it named.
+    ///
+    /// # Errors
+    /// When no page of a list in this order did.
+    pub fn cursor(&self, text: &str) -> Result<Cursor, BadCursor> {
+        Cursor::parse(text, self.order())
+    }
+
+    pub(super) fn order(&self) -> Sorted {
+        match (&self.sought, &self.department) {
+            (Sought::Term { .. }, _) => Sorted::Term,
+            (Sought::Everyone(Order::Name), None) => Sorted::Name,
+            (Sought::Everyone(Order::LastLogin), None) => Sorted::Login,
+            (Sought::Everyone(_) | Sought::Role(_), _) => Sorted::Id,
+        }
+    }
+}
+
+impl Store {
+    /// A page of a list of people; of no more than a thousand.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn people(&self, filter: PeopleFilter, at: At, limit: i64) -> Result<PeoplePage, StoreError> {
+        let limit = usize::try_from(limit).unwrap_or(0).min(MOST);
+        self.database.read(move |sql| page(sql, &filter, &at, limit)).await
+    }
+
+    /// How many people a list has; of more than `at_most`, one more than that.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn count_people(&self, filter: PeopleFilter, at_most: i64) -> Result<i64, StoreError> {
+        let at_most = at_most.saturating_add(1);
+        self.database
+            .read(move |sql| {
+                let query = Query::count(&filter, at_most, is_among_few(sql, &filter)?)?;
+                Ok(sql.first(&query.text, &query.values, |row| row.int(0))?.unwrap_or(0))
+            })
+            .await
+    }
+
+    /// Every corporation that somebody is of; at most a thousand.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn corporations(&self) -> Result<Vec<String>, StoreError> {
+        // One look for each, whoever many people they have.
+        let text = "SELECT corp_id FROM employee WHERE corp_id > $1 ORDER BY corp_id LIMIT 1";
+        self.database
+            .read(move |sql| {
+                let mut corporations: Vec<String> = Vec::new();
+                while corporations.len() < CORPORATIONS {
+                    let last = corporations.last().map_or("", String::as_str);
+                    let Some(next) = sql.first(text, &args![last], |row| row.text(0))? else { break };
+                    corporations.push(next);
+                }
+                Ok(corporations)
+            })
+            .await
+    }
+}
+
+fn page(sql: &Sql<'_>, filter: &PeopleFilter, at: &At, limit: usize) -> Result<PeoplePage, StoreError> {
+    let query = Query::page(filter, at, limit, is_among_few(sql, filter)?)?;
+    let found = sql.rows(&query.text, &query.values, |row| Ok((row.text(0)?, row.text(1)?)))?;
+    let more = found.len() > limit;
+    let (keys, places): (Vec<_>, Vec<_>) = found.into_iter().take(limit).unzip();
+    let mut people = read(sql, &filter.corp, &keys)?;
+    // Nobody is ever removed, but a list must not break over it.
+    let people: Vec<_> = keys.iter().filter_map(|key| people.remove(key)).collect();
+    let last = people.last().zip(places.last()).filter(|_| more);
+    let next = last.map(|(last, place)| place_after(last, filter.order(), place).to_text());
+    Ok(PeoplePage { people, next })
+}
+
+/// The people with these keys, by them.
+fn read(sql: &Sql<'_>, corp: &str, keys: &[String]) -> Result<HashMap<String, Listed>, StoreError> {
+    let mut people: HashMap<String, Listed> = HashMap::with_capacity(keys.len());
+    if keys.is_empty() {
+        return Ok(people);
+    }
+    let query = Query::people(corp, keys);
+    for listed in sql.rows(&query.text, &query.values, listed)? {
+        people.insert(listed.person.key.id().to_owned(), listed);
+    }
+    let query = Query::roles(corp, keys);
+    for (key, role) in sql.rows(&query.text, &query.values, |row| Ok((row.text(0)?, row.role(1)?)))? {
+        if let Some(listed) = people.get_mut(&key) {
+            listed.person.roles = listed.person.roles.with(role);
+        }
+    }
+    Ok(people)
+}
+
+/// Whether those who may be found at all are few, so that looking at each is less than going through everybody who is found.
+pub(crate) fn is_among_few(sql: &Sql<'_>, filter: &PeopleFilter) -> Result<bool, StoreError> {
+    let role = match filter.sought {
+        Sought::Term { role, .. } if role.is_some() || filter.department.is_some() => role,
+        _ => return Ok(false),
+    };
+    let sought = role.map_or(Sought::Everyone(Order::Id), Sought::Role);
+    let those = PeopleFilter { sought, ..filter.clone() };
+    let query = Query::count(&those, FEW + 1, false)?;
+    let count = sql.first(&query.text, &query.values, |row| row.int(0))?;
+    Ok(count.is_some_and(|count| count <= FEW))
+}
+
+/// The place right after somebody.
+fn place_after(last: &Listed, order: Sorted, place: &str) -> Cursor {
+    let first = match order {
+        Sorted::Name => last.person.name.clone(),
+        Sorted::Login => last.last_login_at.map_or(0, Timestamp::millis).to_string(),
+        Sorted::Term => place.to_owned(),
+        Sorted::Id | Sorted::Birth => String::new(),
+    };
+    Cursor::new(order, first, last.person.key.id())
+}

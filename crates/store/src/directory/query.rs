@@ -1,0 +1,231 @@
+//! The statements behind lists of people. Each walks one index in its order, from a place on, and looks at each person by
+//! themself: conditions are written as values that are there or not, which a database takes for mostly true. Otherwise it may
+//! turn them into a join of whole tables, or rather sort everything than walk on for so few.
+
+use std::borrow::Cow;
+
+use deskpass_core::{Role, beginning_with};
+
+use super::people::{At, PeopleFilter, Sought};
+use crate::cursor::Sorted;
+use crate::database::Value;
+use crate::{BadCursor, Cursor};
+
+/// How many people are read at once: the least of these that does. Written into the statement, since a database that plans
+/// for any number would rather sort everything.
+const STEPS: [usize; 3] = [64, 256, 1_024];
+
+/// Whoever is sought among no more people than this is sought among these, and otherwise among all who are found.
+pub(super) const FEW: i64 = 2_000;
+
+/// A statement with its values.
+#[derive(Debug, Default)]
+pub(crate) struct Query {
+    pub(crate) text: String,
+    pub(crate) values: Vec<Value<'static>>,
+}
+
+impl Query {
+    /// Who is on a page and somewhat beyond: their keys, each with its place among terms.
+    pub(crate) fn page(filter: &PeopleFilter, at: &At, limit: usize, among_few: bool) -> Result<Self, BadCursor> {
+        let step = step(limit.saturating_add(1));
+        let (from, offset) = match at {
+            At::Page(offset) => (None, (*offset).max(0)),
+            At::After(cursor) => (Some(cursor), 0),
+        };
+        let mut query = Self::default();
+        query.text = match from {
+            Some(cursor) if filter.order() == Sorted::Login => query.earlier_logins(filter, cursor, step)?,
+            _ => {
+                let (keys, order) = query.walk(filter, from, among_few)?;
+                format!("{keys} ORDER BY {order} LIMIT {step} OFFSET {}", query.value(offset))
+            }
+        };
+        Ok(query)
+    }
+
+    /// How many people a list has, up to `at_most`.
+    pub(crate) fn count(filter: &PeopleFilter, at_most: i64, among_few: bool) -> Result<Self, BadCursor> {
+        let mut query = Self::default();
+        let (keys, _) = query.walk(filter, None, among_few)?;
+        query.text = format!("SELECT COUNT(*) FROM ({keys} LIMIT {}) AS counted", at_most.max(0));
+        Ok(query)
+    }
+
+    /// The people with these keys, in no order, without their roles.
+    pub(crate) fn people(corp: &str, keys: &[String]) -> Self {
+        Self::of(corp, keys, PEOPLE)
+    }
+
+    /// The roles of those people.
+    pub(crate) fn roles(corp: &str, keys: &[String]) -> Self {
+        Self::of(corp, keys, "SELECT e.employee_key, e.role_id FROM user_role e")
+    }
+
+    fn of(corp: &str, keys: &[String], what: &str) -> Self {
+        let mut query = Self::default();
+        let corp = query.text(corp);
+        // The last one several times: so there are few statements to plan.
+        let all = keys.iter().chain(keys.last().into_iter().cycle()).take(step(keys.len()));
+        let all: Vec<_> = all.map(|key| query.text(key)).collect();
+        query.text = format!("{what} WHERE e.corp_id = {corp} AND e.employee_key IN ({})", all.join(", "));
+        query
+    }
+
+    /// Everybody who is on a list from a place on, and the order of the index they are found by.
+    fn walk(
+        &mut self,
+        filter: &PeopleFilter,
+        from: Option<&Cursor>,
+        among_few: bool,
+    ) -> Result<(String, &'static str), BadCursor> {
+        let corp = self.text(&filter.corp);
+        Ok(match (&filter.sought, &filter.department, filter.order()) {
+            (Sought::Term { q, .. }, ..) if among_few => {
+                (self.found_among_few(&corp, filter, q, from)?, "place, employee_key")
+            }
+            (Sought::Term { q, role }, department, _) => {
+                (self.found(&corp, q, *role, department.as_deref(), from)?, "t.term, t.employee_key")
+            }
+            (_, None, Sorted::Name) => {
+                let (name, key) = from.map_or(Ok(("", "")), |cursor| cursor.texts(Sorted::Name))?;
+                let place = format!("({}, {})", self.text(name), self.text(key));
+                let keys = format!("{EVERYONE} WHERE e.corp_id = {corp} AND (e.name, e.employee_key) > {place}");
+                (keys, "e.name, e.employee_key")
+            }
+            (_, None, Sorted::Login) => (
+                format!("{EVERYONE} WHERE e.corp_id = {corp}"),
+                "COALESCE(e.last_login_at, 0) DESC, e.employee_key DESC",
+            ),
+            (sought, department, _) => {
+                let (_, key) = from.map_or(Ok(("", "")), |cursor| cursor.texts(Sorted::Id))?;
+                let role = if let Sought::Role(role) = sought { Some(*role) } else { None };
+                self.by_id(&corp, role, department.as_deref(), key)
+            }
+        })
+    }
+
+    /// People in the order of their keys, after one.
+    fn by_id(&mut self, corp: &str, role: Option<Role>, department: Option<&str>, key: &str) -> (String, &'static str) {
+        let after = self.text(key);
+        if let (Some(role), None) = (role, department) {
+            let role = self.value(role.id());
+            // All columns of the index are compared and ordered by: then no other one will do, however many have the role.
+            let keys = format!(
+                "SELECT e.employee_key, '' AS place FROM user_role e
+                 WHERE (e.corp_id, e.role_id, e.employee_key) > ({corp}, {role}, {after})
+                 AND (e.corp_id, e.role_id) <= ({corp}, {role})"
+            );
+            return (keys, "e.corp_id, e.role_id, e.employee_key");
+        }
+        let department = department.map(|department| format!("AND e.department = {}", self.text(department)));
+        let (department, role) = (department.unwrap_or_default(), self.holds(role, "e"));
+        let keys = format!("{EVERYONE} WHERE e.corp_id = {corp} {department} AND e.employee_key > {after} {role}");
+        (keys, "e.employee_key")
+    }
+
+    /// People in the order of the terms they are found by, each by the first of theirs.
+    fn found(
+        &mut self,
+        corp: &str,
+        q: &str,
+        role: Option<Role>,
+        department: Option<&str>,
+        from: Option<&Cursor>,
+    ) -> Result<String, BadCursor> {
+        let Terms { first, end, place } = self.terms(q, from)?;
+        let role = self.holds(role, "t");
+        let department = department.map(|department| {
+            format!(
+                "AND (SELECT 1 FROM employee d WHERE d.corp_id = t.corp_id AND d.employee_key = t.employee_key
+                 AND d.department = {}) IS NOT NULL",
+                self.text(department)
+            )
+        });
+        Ok(format!(
+            "SELECT t.employee_key, t.term AS place FROM employee_term t
+             WHERE t.corp_id = {corp} AND (t.term, t.employee_key) > {place} AND t.term < {end}
+             AND CASE WHEN EXISTS (SELECT 1 FROM employee_term s WHERE s.corp_id = t.corp_id
+             AND s.employee_key = t.employee_key AND s.term >= {first} AND s.term < t.term) THEN NULL ELSE 1 END IS NOT NULL
+             {role} {}",
+            department.unwrap_or_default()
+        ))
+    }
+
+    /// The same, for a role or a department of few people: each of them is looked at, and those who are found are sorted.
+    fn found_among_few(
+        &mut self,
+        corp: &str,
+        filter: &PeopleFilter,
+        q: &str,
+        from: Option<&Cursor>,
+    ) -> Result<String, BadCursor> {
+        let Terms { first, end, place } = self.terms(q, from)?;
+        let role = if let Sought::Term { role, .. } = filter.sought { role } else { None };
+        let (few, _) = self.by_id(corp, role, filter.department.as_deref(), "");
+        Ok(format!(
+            "SELECT employee_key, place FROM (SELECT few.employee_key, (SELECT MIN(s.term) FROM employee_term s
+             WHERE s.corp_id = {corp} AND s.employee_key = few.employee_key AND s.term >= {first} AND s.term < {end})
+             AS place FROM ({few} LIMIT {}) AS few) AS found WHERE (place, employee_key) > {place}",
+            2 * FEW
+        ))
+    }
+
+    fn terms(&mut self, q: &str, from: Option<&Cursor>) -> Result<Terms, BadCursor> {
+        let (first, end) = beginning_with(q);
+        let (term, key) = from.map_or(Ok(("", "")), |cursor| cursor.texts(Sorted::Term))?;
+        let (term, key) = if term < &*first { (&*first, "") } else { (term, key) };
+        let place = format!("({}, {})", self.text(term), self.text(key));
+        Ok(Terms { first: self.text(&first), end: self.text(&end), place })
+    }
+
+    /// People who signed in earlier than somebody. Those of the same moment apart: the embedded database would go through all
+    /// of them on each page, and most of a corporation may never have signed in.
+    fn earlier_logins(&mut self, filter: &PeopleFilter, from: &Cursor, step: usize) -> Result<String, BadCursor> {
+        let (at, key) = from.number(Sorted::Login)?;
+        let (corp, at, key) = (self.text(&filter.corp), self.value(at), self.text(key));
+        Ok(format!(
+            "SELECT employee_key, place FROM ({EVERYONE} WHERE e.corp_id = {corp} AND COALESCE(e.last_login_at, 0) = {at}
+             AND e.employee_key < {key} ORDER BY e.employee_key DESC LIMIT {step}) AS same
+             UNION ALL SELECT employee_key, place FROM ({EVERYONE} WHERE e.corp_id = {corp}
+             AND COALESCE(e.last_login_at, 0) < {at}
+             ORDER BY COALESCE(e.last_login_at, 0) DESC, e.employee_key DESC LIMIT {step}) AS earlier"
+        ))
+    }
+
+    fn holds(&mut self, role: Option<Role>, person: &str) -> String {
+        let condition = |role: Role| {
+            format!(
+                "AND (SELECT h.role_id FROM user_role h WHERE h.corp_id = {person}.corp_id
+                 AND h.employee_key = {person}.employee_key AND h.role_id = {}) IS NOT NULL",
+                self.value(role.id())
+            )
+        };
+        role.map(condition).unwrap_or_default()
+    }
+
+    fn text(&mut self, text: &str) -> String {
+        self.value(Value::Text(Cow::Owned(text.to_owned())))
+    }
+
+    /// Takes a value; returns what stands for it.
+    fn value(&mut self, value: impl Into<Value<'static>>) -> String {
+        self.values.push(value.into());
+        format!("${}", self.values.len())
+    }
+}
+
+/// What stands for the terms that are sought, from the first of them up to the end, and for the place to go on after.
+struct Terms {
+    first: String,
+    end: String,
+    place: String,
+}
+
+fn step(least: usize) -> usize {
+    STEPS.into_iter().find(|step| *step >= least).unwrap_or(least)
+}
+
+const PEOPLE: &str = "SELECT e.corp_id, e.employee_key, e.employee_id, e.name, e.department, e.avatar, e.disabled_at,
+    NULL AS role_id, e.last_login_at, e.last_login_ip FROM employee e";
+const EVERYONE: &str = "SELECT e.employee_key, '' AS place FROM employee e";

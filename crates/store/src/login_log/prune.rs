@@ -1,0 +1,105 @@
+//! Rows that are old enough go, from the beginning of each chain, and what remains can still be verified.
+
+use deskpass_core::Timestamp;
+
+use super::chain::{CHAINS, ChainKey};
+use super::links::{self, Fit, Pruned, Walk};
+use super::page::edge;
+use crate::database::{Sql, Tx, at_one_moment};
+use crate::{Store, StoreError};
+
+/// How far one looks for rows that are in no chain.
+const LOOK: usize = 20_000;
+
+/// What is to go from a chain.
+#[derive(Clone, Debug)]
+struct Cut {
+    chain: i64,
+    /// Up to where it is pruned already.
+    from: i64,
+    /// Up to where it will be.
+    to: Pruned,
+}
+
+impl Store {
+    /// Removes rows from before `older_than`, up to `batch` of each chain and as many that are in none; returns how many went. Only
+    /// rows that fit go: one that was changed stays where it is, with everything after it, for whoever verifies the log.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn prune_log(&self, older_than: Timestamp, key: ChainKey, batch: i64) -> Result<usize, StoreError> {
+        let (cuts, changed) = self.database.read(move |sql| cuts(sql, older_than, &key, batch)).await?;
+        // Told once nothing else is left to do, not with every batch.
+        if cuts.is_empty() && changed > 0 {
+            tracing::warn!(chains = changed, "rows of the log do not fit and are kept; see `deskpass audit verify`");
+        }
+        let mut gone = 0;
+        for cut in cuts {
+            gone += self.database.write(move |tx| cut.make(tx)).await?;
+        }
+        Ok(gone + self.database.write(move |tx| loose(tx, older_than, batch)).await?)
+    }
+}
+
+/// What is to go, and how many chains have rows in the way that were changed.
+fn cuts(sql: &Sql<'_>, older_than: Timestamp, key: &ChainKey, rows: i64) -> Result<(Vec<Cut>, usize), StoreError> {
+    let (mut cuts, mut changed) = (Vec::new(), 0);
+    for chain in 0..CHAINS {
+        let (cut, good) = at_one_moment(sql, |sql| cut(sql, older_than, key, chain, rows))?;
+        cuts.extend(cut);
+        changed += usize::from(!good);
+    }
+    Ok((cuts, changed))
+}
+
+/// What of a chain is old enough, up to the first row that is not, and whether all of it fits.
+fn cut(
+    sql: &Sql<'_>,
+    older_than: Timestamp,
+    key: &ChainKey,
+    chain: i64,
+    rows: i64,
+) -> Result<(Option<Cut>, bool), StoreError> {
+    let Some(end) = links::end(sql, chain)? else { return Ok((None, true)) };
+    // Nothing to do is the usual case.
+    let text = "SELECT at FROM login_log WHERE chain = $1 AND seq > $2 ORDER BY chain, seq LIMIT 1";
+    let oldest = sql.first(text, &args![chain, end.pruned.seq], |row| Ok(row.moment(0).ok()))?;
+    if oldest.is_none_or(|oldest| oldest.is_some_and(|oldest| oldest >= older_than)) {
+        return Ok((None, true));
+    }
+    if !end.pruned.is_genuine(key, chain) {
+        return Ok((None, false));
+    }
+    let (mut good, mut last, mut stopped) = (true, None, false);
+    Walk::after(key, chain, &end.pruned).next(sql, rows, |found| {
+        stopped |= found.at.is_some_and(|at| at >= older_than);
+        good &= stopped || found.fit == Fit::Well;
+        if good && !stopped {
+            last = Some((found.seq, found.hash));
+        }
+    })?;
+    let to = last.map(|(seq, hash)| Pruned::marked(key, chain, seq, &hash));
+    Ok((to.map(|to| Cut { chain, from: end.pruned.seq, to }), good))
+}
+
+impl Cut {
+    /// Removes the rows and moves on the mark in one, unless another node was quicker.
+    fn make(&self, tx: &Tx<'_>) -> Result<usize, StoreError> {
+        let Self { chain, from, to } = self;
+        let text = "UPDATE log_chain SET pruned_seq = $3, pruned_hash = $4, pruned_mac = $5
+            WHERE chain = $1 AND pruned_seq = $2";
+        if tx.execute(text, &args![*chain, *from, to.seq, &*to.hash, &*to.mac])? == 0 {
+            return Ok(0);
+        }
+        tx.execute("DELETE FROM login_log WHERE chain = $1 AND seq > $2 AND seq <= $3", &args![*chain, *from, to.seq])
+    }
+}
+
+/// Removes old rows that are in no chain.
+fn loose(tx: &Tx<'_>, older_than: Timestamp, batch: i64) -> Result<usize, StoreError> {
+    let text = format!(
+        "DELETE FROM login_log WHERE id IN (SELECT id FROM (SELECT id, chain FROM login_log WHERE id < $1 ORDER BY id LIMIT {LOOK})
+         AS oldest WHERE chain IS NULL LIMIT $2)"
+    );
+    tx.execute(&text, &args![&*edge(older_than), batch])
+}

@@ -1,0 +1,93 @@
+//! Where the chains ended at some time, to be kept where whoever changes the database cannot reach it.
+
+use std::fmt;
+
+use super::chain::ChainKey;
+
+/// What a receipt begins with.
+const KIND: &str = "deskpass-log-1";
+
+/// Where every chain ended: one line of text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Receipt {
+    /// Chain, number and hash of the last row.
+    pub(super) ends: Vec<(i64, i64, String)>,
+    mark: String,
+}
+
+/// A text that is no receipt.
+#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum BadReceipt {
+    /// It has another form.
+    #[error("it does not look like one: it begins with {KIND} and has no blanks in it")]
+    Form,
+    /// It was not made with this key, or not all of it is there.
+    #[error("a part of it is missing or was changed, or it was made with another encryption_key")]
+    Mark,
+}
+
+impl Receipt {
+    pub(super) fn new(key: &ChainKey, ends: Vec<(i64, i64, String)>) -> Self {
+        let mark = key.hash(&["receipt", &body(&ends)]);
+        Self { ends, mark }
+    }
+
+    /// Reads a receipt that was made with this key.
+    ///
+    /// # Errors
+    /// When it was not, or is none.
+    pub fn parse(text: &str, key: &ChainKey) -> Result<Self, BadReceipt> {
+        let (body, mark) = text.trim().rsplit_once(',').ok_or(BadReceipt::Form)?;
+        let ends = body.strip_prefix(KIND).ok_or(BadReceipt::Form)?;
+        let ends: Option<Vec<_>> = ends.split(',').skip(1).map(end).collect();
+        let receipt = Self::new(key, ends.ok_or(BadReceipt::Form)?);
+        if receipt.mark == mark { Ok(receipt) } else { Err(BadReceipt::Mark) }
+    }
+
+    /// Where it says that a chain ended.
+    pub(super) fn of(&self, chain: i64) -> Option<(i64, &str)> {
+        let found = self.ends.iter().find(|(of, ..)| *of == chain);
+        found.map(|(_, seq, hash)| (*seq, &**hash))
+    }
+}
+
+impl fmt::Display for Receipt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{}", body(&self.ends), self.mark)
+    }
+}
+
+fn body(ends: &[(i64, i64, String)]) -> String {
+    let ends: Vec<_> = ends.iter().map(|(chain, seq, hash)| format!(",{chain}:{seq}:{hash}")).collect();
+    format!("{KIND}{}", ends.concat())
+}
+
+fn end(text: &str) -> Option<(i64, i64, String)> {
+    let (chain, rest) = text.split_once(':')?;
+    let (seq, hash) = rest.split_once(':')?;
+    Some((chain.parse().ok()?, seq.parse().ok()?, hash.to_owned()))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receipt_is_read_as_it_was_written_and_with_its_key_alone() {
+        let (key, other) = (ChainKey::new(&[1; 32]), ChainKey::new(&[2; 32]));
+        for ends in [vec![], vec![(0, 17, "abc".to_owned()), (7, 1, "x-_".to_owned())]] {
+            let receipt = Receipt::new(&key, ends);
+            let text = receipt.to_string();
+            assert!(!text.contains(char::is_whitespace));
+            assert_eq!(Receipt::parse(&format!(" {text}\n"), &key).unwrap(), receipt);
+            assert_eq!(Receipt::parse(&text, &other), Err(BadReceipt::Mark));
+            assert_eq!(Receipt::parse(text.get(..text.len() - 1).unwrap(), &key), Err(BadReceipt::Mark));
+        }
+        let text = Receipt::new(&key, vec![(0, 17, "abc".to_owned())]).to_string();
+        assert_eq!(Receipt::parse(&text.replace(":17:", ":16:"), &key), Err(BadReceipt::Mark));
+        for text in ["", "deskpass-log-1", "nonsense,x", "deskpass-log-1,0:x:y,z", "deskpass-log-1,0,z"] {
+            assert_eq!(Receipt::parse(text, &key), Err(BadReceipt::Form), "{text}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What can be wrong with a log.
+
+use deskpass_core::Timestamp;
+
+/// How many faults are told one by one.
+const TOLD: usize = 1_000;
+
+/// Something that is wrong with a chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The chain.
+    pub chain: i64,
+    /// The number of the first row concerned.
+    pub first: i64,
+    /// The number of the last one.
+    pub last: i64,
+    /// What it is.
+    pub what: What,
+    /// The identifier of the first row concerned, where it is there and can be read.
+    pub id: Option<String>,
+    /// When that row says it was; where rows are missing, the one after them.
+    pub at: Option<Timestamp>,
+}
+
+impl Fault {
+    fn goes_on_with(&self, next: &Self) -> bool {
+        (self.chain, self.what, self.last.checked_add(1)) == (next.chain, next.what, Some(next.first))
+    }
+}
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum What {
+    /// A row does not say what it said when it was written, or the row before does not.
+    Changed,
+    /// Rows are not there. The one after them cannot be checked.
+    Missing,
+    /// A row belongs to another chain by its identifier.
+    Moved,
+    /// A row stands where none can be: beyond the end, or where rows went for their age.
+    Added,
+    /// Rows are not there that the chain ended with.
+    EndCut,
+    /// Where a chain ends was changed, or is not there.
+    EndChanged,
+    /// What is said about rows that went for their age was not written by this service.
+    ForgedPrune,
+    /// Rows that a receipt tells of are not there, or others are in their place.
+    LostFromReceipt,
+}
+
+/// Collects faults, and keeps no more than anybody reads.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    first: Vec<Fault>,
+    more: u64,
+}
+
+impl Faults {
+    /// Notes a fault; one that goes on where the last one ended is the same.
+    pub(super) fn note(&mut self, fault: Fault) {
+        let room = self.first.len() < TOLD;
+        match self.first.last_mut() {
+            Some(last) if last.goes_on_with(&fault) => last.last = fault.last,
+            _ if room => self.first.push(fault),
+            _ => self.more += 1,
+        }
+    }
+
+    pub(super) fn into_parts(self) -> (Vec<Fault>, u64) {
+        (self.first, self.more)
+    }
+}

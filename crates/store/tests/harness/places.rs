@@ -1,0 +1,34 @@
+//! Where stores are made for tests: the PostgreSQL that all tests of a process share.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio_postgres::NoTls;
+
+/// The address of an empty schema.
+pub(crate) async fn schema() -> String {
+    static PLACES: AtomicUsize = AtomicUsize::new(0);
+    let (server, name) = (server(), format!("t_{}", PLACES.fetch_add(1, Ordering::Relaxed)));
+    let (client, connection) = tokio_postgres::connect(server, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute(&format!("CREATE SCHEMA {name}")).await.unwrap();
+    format!("{server}?options=-csearch_path%3D{name}")
+}
+
+/// The PostgreSQL that all tests of this process share. It ends when its standard input does, so with this process.
+fn server() -> &'static str {
+    static SERVER: OnceLock<(Child, String)> = OnceLock::new();
+    let start = || {
+        let directory = std::env::temp_dir().join(format!("deskpass-store-{}", std::process::id()));
+        let mut command = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/servers"));
+        command.arg(directory).arg("postgres").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("tools/servers starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.split_whitespace().next().expect("tools/services installs what tools/servers needs");
+        (child, url.to_owned())
+    };
+    &SERVER.get_or_init(start).1
+}

@@ -1,0 +1,190 @@
+//! Who is found, in which order, and on which page.
+
+use deskpass_core::{EmployeeKey, Identified, Person, Role, Roles};
+use deskpass_store::{At, NewEmployee, Order, PeopleFilter, Sought, Store};
+
+use crate::desk::{Desk, agent01, at, on_every_store};
+use crate::scene::{bulk, sign_in};
+
+pub(crate) fn person(corp: &str, id: &str, name: &str, department: &str, roles: Roles) -> Person {
+    Person {
+        key: EmployeeKey::from_parts(corp, &id.to_lowercase()),
+        employee_id: id.to_owned(),
+        name: name.to_owned(),
+        department: department.to_owned(),
+        avatar: String::new(),
+        roles,
+        disabled: false,
+    }
+}
+
+pub(crate) async fn add(store: &Store, person: Person) {
+    assert!(store.add_employee(NewEmployee { person, at: at(0), entry: None }).await.unwrap());
+}
+
+pub(crate) fn of(corp: &str, sought: Sought) -> PeopleFilter {
+    PeopleFilter { corp: corp.to_owned(), department: None, sought }
+}
+
+pub(crate) fn term(q: &str) -> Sought {
+    Sought::Term { q: q.to_owned(), role: None }
+}
+
+/// Everybody on a list, page by page, where each page says how to go on.
+pub(crate) async fn by_cursor(store: &Store, filter: &PeopleFilter, limit: i64) -> Vec<String> {
+    let (mut found, mut from) = (Vec::new(), At::Page(0));
+    loop {
+        let page = store.people(filter.clone(), from, limit).await.unwrap();
+        assert!(page.people.len() <= usize::try_from(limit).unwrap());
+        found.extend(page.people.iter().map(|listed| listed.person.key.id().to_owned()));
+        match page.next {
+            Some(next) => from = At::After(filter.cursor(&next).unwrap()),
+            None => return found,
+        }
+    }
+}
+
+/// The same, by number.
+pub(crate) async fn by_number(store: &Store, filter: &PeopleFilter, limit: i64) -> Vec<String> {
+    let mut found = Vec::new();
+    loop {
+        let offset = i64::try_from(found.len()).unwrap();
+        let page = store.people(filter.clone(), At::Page(offset), limit).await.unwrap();
+        found.extend(page.people.iter().map(|listed| listed.person.key.id().to_owned()));
+        if page.next.is_none() {
+            return found;
+        }
+    }
+}
+
+async fn found(store: &Store, filter: &PeopleFilter) -> Vec<String> {
+    let found = by_cursor(store, filter, 2).await;
+    assert_eq!(by_number(store, filter, 3).await, found, "{filter:?}");
+    assert_eq!(by_cursor(store, filter, 500).await, found, "{filter:?}");
+    let count = i64::try_from(found.len()).unwrap();
+    assert_eq!(store.count_people(filter.clone(), 100).await.unwrap(), count, "{filter:?}");
+    assert_eq!(store.count_people(filter.clone(), 1).await.unwrap(), count.min(2), "{filter:?}");
+    found
+}
+
+async fn scene(store: &Store) {
+    let (user, both) = (Roles::NONE.with(Role::User), Roles::NONE.with(Role::User).with(Role::Security));
+    add(store, person("ww", "zoe", "Anna Berg", "IT", both)).await;
+    add(store, person("ww", "Adam", "Zacharias Li", "IT", user)).await;
+    add(store, person("ww", "li.wei", "李伟", "Law", Roles::NONE)).await;
+    add(store, person("wwother", "adam", "Li Li", "IT", both)).await;
+}
+
+on_every_store! {
+    async fn people_come_in_the_order_asked_for(desk: &Desk) {
+        let store = desk.store();
+        scene(store).await;
+        sign_in(store, "one", &EmployeeKey::from_parts("ww", "zoe"), 50, "192.0.2.1").await;
+        sign_in(store, "two", &agent01(), 40, "192.0.2.1").await;
+        let everyone = |order| of("ww", Sought::Everyone(order));
+        assert_eq!(found(store, &everyone(Order::Id)).await, ["adam", "agent01", "li.wei", "zoe"]);
+        let by_name = found(store, &everyone(Order::Name)).await;
+        assert_eq!(by_name[..3], ["zoe", "agent01", "adam"], "Anna, Name of, Zacharias");
+        assert_eq!(found(store, &everyone(Order::LastLogin)).await, ["zoe", "agent01", "li.wei", "adam"]);
+        let page = store.people(everyone(Order::Id), At::Page(3), 5).await.unwrap();
+        let zoe = &page.people[0];
+        assert_eq!((zoe.person.roles.iter().collect::<Vec<_>>(), zoe.last_login_at), (vec![Role::User, Role::Security], Some(at(50))));
+        assert_eq!(zoe.last_login_ip.as_deref(), Some("192.0.2.1"));
+        assert_eq!(found(store, &of("wwother", Sought::Everyone(Order::Name))).await, ["adam"]);
+        assert!(found(store, &of("wwnobody", Sought::Everyone(Order::Id))).await.is_empty());
+    }
+}
+
+on_every_store! {
+    async fn people_are_found_by_role_by_department_and_by_what_begins_like_it(desk: &Desk) {
+        let store = desk.store();
+        scene(store).await;
+        assert_eq!(found(store, &of("ww", Sought::Role(Role::Security))).await, ["zoe"]);
+        assert_eq!(found(store, &of("ww", Sought::Role(Role::User))).await, ["adam", "agent01", "zoe"]);
+        let it = |sought| PeopleFilter { department: Some("IT".to_owned()), ..of("ww", sought) };
+        for order in [Order::Id, Order::Name, Order::LastLogin] {
+            assert_eq!(found(store, &it(Sought::Everyone(order))).await, ["adam", "zoe"]);
+        }
+        assert_eq!(found(store, &it(Sought::Role(Role::Security))).await, ["zoe"]);
+        assert_eq!(found(store, &of("ww", term("LI"))).await, ["adam", "li.wei"], "each once");
+        assert_eq!(found(store, &it(term("LI"))).await, ["adam"]);
+        assert_eq!(found(store, &of("ww", term("伟"))).await, ["li.wei"]);
+        assert_eq!(found(store, &of("ww", term("a"))).await, ["adam", "agent01", "zoe"]);
+        let secure = Sought::Term { q: "a".to_owned(), role: Some(Role::Security) };
+        assert_eq!(found(store, &of("ww", secure.clone())).await, ["zoe"]);
+        assert_eq!(found(store, &it(secure)).await, ["zoe"]);
+        assert_eq!(found(store, &of("wwother", term("l"))).await, ["adam"]);
+        for nobody in ["zo e", "%", "_", "'", "nn", "\0"] {
+            assert!(found(store, &of("ww", term(nobody))).await.is_empty(), "{nobody}");
+        }
+        assert_eq!(found(store, &of("ww", term(" "))).await.len(), 4, "nothing is how everybody begins");
+    }
+}
+
+on_every_store! {
+    async fn a_place_in_one_list_is_none_in_another(desk: &Desk) {
+        let store = desk.store();
+        scene(store).await;
+        let all = [
+            of("ww", Sought::Everyone(Order::Id)),
+            of("ww", Sought::Everyone(Order::Name)),
+            of("ww", Sought::Everyone(Order::LastLogin)),
+            of("ww", term("")),
+        ];
+        for (one, filter) in all.iter().enumerate() {
+            let next = store.people(filter.clone(), At::Page(0), 1).await.unwrap().next.unwrap();
+            for (other, filter) in all.iter().enumerate() {
+                assert_eq!(filter.cursor(&next).is_ok(), one == other);
+            }
+            assert!(filter.cursor("").is_err() && filter.cursor(&next[1..]).is_err());
+        }
+    }
+}
+
+on_every_store! {
+    async fn whoever_gets_another_name_is_found_by_that(desk: &Desk) {
+        let store = desk.store();
+        let identified = |name: Option<&str>| Identified {
+            key: EmployeeKey::from_parts("ww", "mei"),
+            employee_id: "Mei".to_owned(),
+            through: None,
+            name: name.map(str::to_owned),
+            department: None,
+            avatar: None,
+        };
+        store.welcome(identified(Some("韩梅梅")), at(0)).await.unwrap();
+        assert_eq!(found(store, &of("ww", term("梅"))).await, ["mei"]);
+        store.welcome(identified(None), at(1)).await.unwrap();
+        assert_eq!(found(store, &of("ww", term("韩"))).await, ["mei"], "no other name was told");
+        store.welcome(identified(Some("Mei Han")), at(2)).await.unwrap();
+        assert!(found(store, &of("ww", term("梅"))).await.is_empty());
+        assert_eq!(found(store, &of("ww", term("han"))).await, ["mei"]);
+        assert_eq!(found(store, &of("ww", term("me"))).await, ["mei"]);
+        assert_eq!(store.make_terms(100).await.unwrap(), 0, "nobody is without");
+    }
+}
+
+on_every_store! {
+    async fn whoever_was_here_before_there_were_terms_is_found_too(desk: &Desk) {
+        let store = desk.store();
+        bulk(desk, "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at)
+            SELECT 'ww', 'old' || n, 'Old' || n, 'Name ' || n, '', '', 0 FROM numbers", 120).await;
+        assert!(found(store, &of("ww", term("old"))).await.is_empty());
+        assert_eq!(store.make_terms(70).await.unwrap(), 70);
+        let (one, other) = (desk.node(0), desk.node(1));
+        let (one, other) = tokio::join!(one.make_terms(100), other.make_terms(100));
+        assert_eq!(one.unwrap() + other.unwrap(), 50);
+        assert_eq!(store.count_people(of("ww", term("old")), 500).await.unwrap(), 120);
+        assert_eq!(found(store, &of("ww", term("old77"))).await, ["old77"]);
+        assert_eq!(store.make_terms(70).await.unwrap(), 0);
+    }
+}
+
+on_every_store! {
+    async fn every_corporation_is_told_of_once(desk: &Desk) {
+        let store = desk.store();
+        scene(store).await;
+        add(store, person("aa", "x", "X", "", Roles::NONE)).await;
+        assert_eq!(store.corporations().await.unwrap(), ["aa", "ww", "wwother"]);
+    }
+}

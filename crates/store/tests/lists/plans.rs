@@ -1,0 +1,121 @@
+//! Each page is read along an index, and nothing is sorted but the page, whatever its number, also in a large corporation.
+
+use deskpass_core::Role;
+use deskpass_store::{At, Cursor, Location, Order, PeopleFilter, SessionFilter, Sought};
+
+use crate::desk::{Desk, at, on_every_store};
+use crate::people::{of, term};
+use crate::scene::bulk;
+
+const PEOPLE: usize = 40_000;
+
+/// How people are found among few.
+const AMONG_FEW: &str = "employee_term_of_employee";
+
+/// A large corporation and a small one, in which everybody has a role, few have another, and everybody is signed in.
+async fn populate(desk: &Desk) {
+    let numbered = "CASE WHEN n % 10 = 0 THEN 'wwsmall' ELSE 'ww' END, 'person' || n";
+    let statements = [
+        format!(
+            "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at, last_login_at)
+             SELECT {numbered}, 'Person' || n, 'Name ' || (n % 1000) || ' of ' || n, 'Department ' || (n % 100),
+             'https://avatars.example.com/a-path-as-long-as-those-that-the-platform-tells-of-its-pictures/' || n || '/100', 0,
+             CASE WHEN n % 3 = 0 THEN n ELSE NULL END FROM numbers"
+        ),
+        format!("INSERT INTO user_role (corp_id, employee_key, role_id) SELECT {numbered}, 3 FROM numbers"),
+        format!("INSERT INTO user_role (corp_id, employee_key, role_id) SELECT {numbered}, 5 FROM numbers WHERE n % 100 = 1"),
+        // As long as a digest is.
+        format!(
+            "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at)
+             SELECT (100000 + n) || 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', {numbered}, 3, 'dev', 'h5',
+             n / 2, 1000000 FROM numbers"
+        ),
+    ];
+    let name = "'name ' || (n % 1000) || ' of ' || n";
+    let terms = ["'person' || n", name, "(n % 1000) || ' of ' || n", "'of ' || n", "n || ''"].map(|term| {
+        let term =
+            if is_embedded(desk) { format!("lower(hex({term}))") } else { format!("encode(({term})::bytea, 'hex')") };
+        format!("INSERT INTO employee_term (corp_id, employee_key, term) SELECT {numbered}, {term} FROM numbers")
+    });
+    for statement in statements.into_iter().chain(terms) {
+        bulk(desk, &statement, PEOPLE).await;
+    }
+    bulk(desk, "UPDATE employee SET terms_of = name; ANALYZE", 0).await;
+}
+
+fn is_embedded(desk: &Desk) -> bool {
+    matches!(desk.location(), Location::Embedded(_))
+}
+
+/// Fails unless a plan goes along this index, reads no table whole, and sorts nothing, or at most the few whom something is
+/// sought among.
+fn check(desk: &Desk, what: &str, plan: &str, index: &str) {
+    let told = format!("{what}\n{plan}");
+    let key = if is_embedded(desk) { format!("sqlite_autoindex_{index}_1") } else { format!("{index}_pkey") };
+    assert!(plan.contains(&format!("{index} ")) || plan.contains(&format!("{key} ")), "{told}");
+    let few = index == AMONG_FEW;
+    for line in plan.lines().map(str::trim_start) {
+        // These are no tables.
+        let part = ["SCAN few", "SCAN found", "SCAN same", "SCAN earlier"].contains(&line);
+        assert!(part || !(line.starts_with("SCAN") || line.contains("Seq Scan")), "{told}");
+        // Those that have the rest of the order in common.
+        let right_part = ["RIGHT PART", "LAST TERM", "Incremental"].iter().any(|part| line.contains(part));
+        assert!(few || right_part || !(line.contains("TEMP B-TREE") || line.contains("Sort  (")), "{told}");
+    }
+}
+
+/// A place in the middle of a list.
+async fn middle(desk: &Desk, filter: &PeopleFilter) -> Option<Cursor> {
+    let page = desk.store().people(filter.clone(), At::Page(20), 10).await.unwrap();
+    page.next.map(|next| filter.cursor(&next).unwrap())
+}
+
+async fn check_people(desk: &Desk, filter: PeopleFilter, index: &str) {
+    let mut places = vec![At::Page(0), At::Page(150)];
+    places.extend(middle(desk, &filter).await.map(At::After));
+    for place in places {
+        let what = format!("{filter:?} from {place:?}");
+        let [page, people, roles] = desk.store().people_plans(filter.clone(), place.clone(), 50).await.unwrap();
+        check(desk, &what, &page, index);
+        check(desk, &what, &people, "employee");
+        check(desk, &what, &roles, "user_role");
+        let [page, ..] = desk.store().people_plans(filter.clone(), place, 200).await.unwrap();
+        check(desk, &what, &page, index);
+    }
+    let plan = desk.store().count_plan(filter.clone(), 10_000).await.unwrap();
+    assert!(is_embedded(desk) || plan.contains("Limit "), "{filter:?}\n{plan}");
+    assert!(!plan.contains("Sort  (") && !plan.contains("TEMP B-TREE"), "{filter:?}\n{plan}");
+}
+
+on_every_store! {
+    async fn pages_of_people_and_sessions_go_along_an_index(desk: &Desk) {
+        populate(desk).await;
+        for corp in ["ww", "wwsmall"] {
+            let somewhere = |sought| PeopleFilter { department: Some("Department 7".to_owned()), ..of(corp, sought) };
+            let found = |q: &str, role| Sought::Term { q: q.to_owned(), role };
+            check_people(desk, of(corp, Sought::Everyone(Order::Id)), "employee").await;
+            check_people(desk, of(corp, Sought::Everyone(Order::Name)), "employee_by_name").await;
+            check_people(desk, of(corp, Sought::Everyone(Order::LastLogin)), "employee_by_login").await;
+            check_people(desk, of(corp, Sought::Role(Role::User)), "user_role_by_role").await;
+            check_people(desk, of(corp, Sought::Role(Role::Security)), "user_role_by_role").await;
+            check_people(desk, somewhere(Sought::Everyone(Order::Id)), "employee_by_department").await;
+            check_people(desk, somewhere(Sought::Role(Role::User)), "employee_by_department").await;
+            for q in ["p", "name", "person123", "777", "nobody"] {
+                check_people(desk, of(corp, term(q)), "employee_term").await;
+                check_people(desk, of(corp, found(q, Some(Role::User))), "employee_term").await;
+                check_people(desk, of(corp, found(q, Some(Role::Security))), AMONG_FEW).await;
+                check_people(desk, somewhere(term(q)), AMONG_FEW).await;
+            }
+            let all = SessionFilter { corp: corp.to_owned(), department: None, employee: None, role: None, now: at(0) };
+            let one = SessionFilter { employee: Some("person7".to_owned()), ..all.clone() };
+            for (filter, index) in [(all, "session_by_birth"), (one, "session_of_employee")] {
+                let page = desk.store().sessions(filter.clone(), None, 20).await.unwrap();
+                let after = page.next.map(|next| filter.cursor(&next).unwrap());
+                for after in [None, after] {
+                    let plan = desk.store().sessions_plan(filter.clone(), after, 50).await.unwrap();
+                    check(desk, &format!("{filter:?}"), &plan, index);
+                }
+            }
+        }
+    }
+}

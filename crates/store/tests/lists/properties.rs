@@ -1,0 +1,123 @@
+//! Whatever people are called and whatever is sought: those are found whom the rule says, each once, on whatever pages.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use deskpass_core::{Person, Role, Roles};
+use deskpass_store::{Order, PeopleFilter, Sought};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
+use proptest::test_runner::TestRunner;
+
+use crate::desk::{Desk, on_every_store};
+use crate::people::{add, by_cursor, by_number, of, person};
+
+/// How many people, and how many questions.
+const PEOPLE: usize = 100;
+const QUESTIONS: usize = 30;
+
+fn any_of<T: std::fmt::Debug>(runner: &mut TestRunner, strategy: &impl Strategy<Value = T>) -> T {
+    strategy.new_tree(runner).unwrap().current()
+}
+
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[A-Da-d]{1,3}( {1,2}[A-Da-d']{1,3}){0,2}",
+        "[张三李伟]{1,4}",
+        "[张三ab] ?[李伟AB ().-]{0,5}",
+        "\\PC{1,8}",
+        "[ab]{22,30}",
+    ]
+}
+
+fn people(runner: &mut TestRunner, corp: &str, ids: &BTreeSet<String>) -> Vec<Person> {
+    let roles = proptest::sample::subsequence(Role::ALL.to_vec(), 0..=3);
+    let department = proptest::sample::select(vec!["", "IT", "Law"]);
+    let all = ids.iter().map(|id| {
+        let roles: Roles = any_of(runner, &roles).into_iter().collect();
+        person(corp, id, &any_of(runner, &name()), any_of(runner, &department), roles)
+    });
+    all.collect()
+}
+
+/// The beginning of something that somebody is called, or anything else.
+fn question(runner: &mut TestRunner, people: &[Person]) -> String {
+    let (someone, cut, length) = any_of(runner, &(0..people.len(), 0..6_usize, 1..5_usize));
+    let text = if cut % 2 == 0 { &people[someone].name } else { &people[someone].employee_id };
+    let some: String = text.chars().skip(cut / 2).take(length).collect();
+    let odd = prop_oneof![Just(some.to_uppercase()), Just(format!(" {some} ")), name(), "[%_'\\\\*]{1,2}", Just(some)];
+    any_of(runner, &odd)
+}
+
+fn is_chinese(c: char) -> bool {
+    ('\u{3400}'..='\u{9fff}').contains(&c)
+        || ('\u{f900}'..='\u{faff}').contains(&c)
+        || c >= '\u{20000}'
+        || "々〇".contains(c)
+}
+
+/// The rule: a word of the identifier or the name begins like it.
+fn fits(person: &Person, q: &str) -> bool {
+    let plain = |text: &str| {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        text.chars().flat_map(char::to_lowercase).collect::<Vec<char>>()
+    };
+    let cut = |text: &[char]| text.iter().collect::<String>().bytes().take(24).collect::<Vec<u8>>();
+    let q = cut(&plain(q));
+    [&person.employee_id, &person.name].into_iter().map(|text| plain(text)).any(|text| {
+        (0..text.len()).any(|at| {
+            let before = at.checked_sub(1).map(|before| text[before]);
+            let follows = before.is_some_and(|before| before.is_alphanumeric() && !is_chinese(before));
+            let begins = before.is_none() || is_chinese(text[at]) || (text[at].is_alphanumeric() && !follows);
+            begins && cut(&text[at..]).starts_with(&q)
+        })
+    })
+}
+
+fn is_on(filter: &PeopleFilter, person: &Person) -> bool {
+    let sought = match &filter.sought {
+        Sought::Everyone(_) => true,
+        Sought::Role(role) => person.roles.holds(*role),
+        Sought::Term { q, role } => fits(person, q) && role.is_none_or(|role| person.roles.holds(role)),
+    };
+    sought && filter.department.as_ref().is_none_or(|department| *department == person.department)
+}
+
+fn filters(runner: &mut TestRunner, corp: &str, q: &str) -> Vec<PeopleFilter> {
+    let role = any_of(runner, &proptest::sample::select(Role::ALL.to_vec()));
+    let orders = [Order::Id, Order::Name, Order::LastLogin].map(Sought::Everyone);
+    let found = [None, Some(role)].map(|role| Sought::Term { q: q.to_owned(), role });
+    let all: Vec<_> =
+        orders.into_iter().chain(found).chain([Sought::Role(role)]).map(|sought| of(corp, sought)).collect();
+    let some = all.clone().into_iter().map(|filter| PeopleFilter { department: Some("IT".to_owned()), ..filter });
+    all.iter().cloned().chain(some).collect()
+}
+
+on_every_store! {
+    async fn those_are_found_whom_the_rule_says(desk: &Desk) {
+        let (store, mut runner) = (desk.store(), TestRunner::default());
+        let ids = proptest::collection::btree_map("[a-c]{1,3}[._@-]?[a-c0-2]{0,3}", any::<bool>(), PEOPLE);
+        let ids: BTreeMap<String, bool> = any_of(&mut runner, &ids);
+        let ids: BTreeSet<_> = ids.into_iter().map(|(id, upper)| if upper { id.to_uppercase() } else { id }).collect();
+        // The same identifiers in both, called otherwise.
+        let corps = ["wwone", "wwtwo"].map(|corp| (corp, people(&mut runner, corp, &ids)));
+        for person in corps.iter().flat_map(|(_, people)| people) {
+            add(store, person.clone()).await;
+        }
+        for round in 0..QUESTIONS {
+            let (corp, people) = &corps[round % 2];
+            let q = question(&mut runner, people);
+            for filter in filters(&mut runner, corp, &q) {
+                let limit = any_of(&mut runner, &(4..80_i64));
+                let found = by_cursor(store, &filter, limit).await;
+                assert_eq!(by_number(store, &filter, limit).await, found, "{limit} of {filter:?}");
+                let expected = people.iter().filter(|person| is_on(&filter, person));
+                let expected: BTreeSet<_> = expected.map(|person| person.key.id().to_owned()).collect();
+                let each: BTreeSet<_> = found.iter().cloned().collect();
+                assert_eq!(each.len(), found.len(), "each once: {filter:?} {found:?}");
+                assert_eq!(each, expected, "{filter:?}");
+                let count = store.count_people(filter.clone(), 100).await.unwrap();
+                assert_eq!(count, i64::try_from(found.len().min(101)).unwrap(), "{filter:?}");
+            }
+        }
+    }
+}

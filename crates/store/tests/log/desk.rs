@@ -1,0 +1,218 @@
+//! A store with a log, and somebody who gets at its database past it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use deskpass_core::{
+    ClientAddress, Digest, EmployeeKey, LoginMethod, LoginSource, Person, Role, Roles, Timestamp, UserAgent, Visitor,
+};
+use deskpass_store::{
+    ChainKey, Event, Fault, Location, LogEntry, LogVerdict, Mode, NewEmployee, Postgres, Receipt, Store, VerifyError,
+    What, verify_log,
+};
+use rusqlite::types::ValueRef;
+use tempfile::TempDir;
+use tokio_postgres::{NoTls, SimpleQueryMessage};
+
+use crate::places;
+
+/// Runs a test on each database.
+macro_rules! on_every_store {
+    ($(#[$meta:meta])* async fn $name:ident($desk:ident: $kind:ty) $body:block) => {
+        mod $name {
+            use super::*;
+
+            $(#[$meta])*
+            async fn test($desk: $kind) $body
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn embedded() {
+                test(&$crate::desk::Desk::embedded().await).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn scaled_out() {
+                test(&$crate::desk::Desk::scaled_out().await).await;
+            }
+        }
+    };
+}
+pub(crate) use on_every_store;
+
+/// Rows from then on are well within identifiers of twelve digits.
+pub(crate) const START: i64 = 1_750_000_000_000;
+
+/// The nodes of a desk.
+pub(crate) struct Desk {
+    nodes: Vec<Store>,
+    pub(crate) location: Location,
+    ids: AtomicU64,
+    _directory: TempDir,
+}
+
+impl Desk {
+    pub(crate) async fn embedded() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let location = Location::Embedded(directory.path().join("data"));
+        Self { nodes: vec![open(&location).await], location, ids: AtomicU64::new(0), _directory: directory }
+    }
+
+    pub(crate) async fn scaled_out() -> Self {
+        let location = Location::Postgres(Postgres { url: places::schema().await, connections: 8, ca_file: None });
+        let nodes = vec![open(&location).await, open(&location).await];
+        Self { nodes, location, ids: AtomicU64::new(0), _directory: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.nodes[0]
+    }
+
+    /// A node, another one each time where there are several.
+    pub(crate) fn node(&self, number: usize) -> Store {
+        self.nodes[number % self.nodes.len()].clone()
+    }
+
+    pub(crate) async fn employ(&self, corp: &str, id: &str, department: &str) {
+        let person = Person {
+            key: EmployeeKey::from_parts(corp, id),
+            employee_id: id.to_owned(),
+            name: id.to_owned(),
+            department: department.to_owned(),
+            avatar: String::new(),
+            roles: Roles::NONE.with(Role::User),
+            disabled: false,
+        };
+        assert!(self.store().add_employee(NewEmployee { person, at: at(0), entry: None }).await.unwrap());
+    }
+
+    /// Something that happened this long after the start.
+    pub(crate) fn entry(&self, millis: i64) -> LogEntry {
+        let number = self.ids.fetch_add(1, Ordering::Relaxed);
+        let chance = Digest::of(&[&number.to_be_bytes()]);
+        let random = u64::from_be_bytes(chance.bytes()[..8].try_into().unwrap());
+        let here = [192, 0, 2, 1].into();
+        LogEntry {
+            id: format!("{:012x}{random:020x}", START + millis),
+            at: at(millis),
+            event: Event::SignIn,
+            about: EmployeeKey::from_parts("ww", "user01"),
+            role: Some(Role::User),
+            method: Some(LoginMethod::Qrcode),
+            source: Some(LoginSource::H5),
+            visitor: Visitor {
+                address: ClientAddress { logged: here, decided: here, peer: [10, 0, 0, 1].into() },
+                user_agent: UserAgent::from_header(b"browser"),
+            },
+            actor: None,
+            reason: None,
+            detail: String::new(),
+            key: key(),
+        }
+    }
+
+    /// Writes one row for each moment.
+    pub(crate) async fn write(&self, moments: impl IntoIterator<Item = i64>) {
+        for millis in moments {
+            self.store().record(self.entry(millis)).await.unwrap();
+        }
+    }
+
+    /// Removes everything from before, all of it.
+    pub(crate) async fn prune(&self, millis: i64) -> usize {
+        let mut gone = 0;
+        loop {
+            match self.store().prune_log(at(millis), key(), 7).await.unwrap() {
+                0 => return gone,
+                step => gone += step,
+            }
+        }
+    }
+
+    pub(crate) async fn verify(&self) -> LogVerdict {
+        self.verify_with(&key(), None).await.unwrap()
+    }
+
+    pub(crate) async fn verify_with(
+        &self,
+        key: &ChainKey,
+        receipt: Option<&Receipt>,
+    ) -> Result<LogVerdict, VerifyError> {
+        verify_log(&self.location, Mode::Development, key, |check| check == "ours", receipt, |_, _| {}).await
+    }
+
+    /// What is wrong: chain, first and last number.
+    pub(crate) async fn faults(&self) -> Vec<(What, i64, i64, i64)> {
+        self.verify().await.faults.iter().map(told).collect()
+    }
+
+    /// Runs statements past the service; returns the rows of the last one.
+    pub(crate) async fn sql(&self, text: &str) -> Vec<Vec<Option<String>>> {
+        match &self.location {
+            Location::Embedded(directory) => {
+                let connection = rusqlite::Connection::open(directory.join("deskpass.db")).unwrap();
+                connection.busy_timeout(Duration::from_secs(10)).unwrap();
+                let mut statement = connection.prepare(text).unwrap();
+                let columns = statement.column_count();
+                let mut rows = statement.query([]).unwrap();
+                let mut all = Vec::new();
+                while let Some(row) = rows.next().unwrap() {
+                    all.push((0..columns).map(|column| shown(row.get_ref(column).unwrap())).collect());
+                }
+                all
+            }
+            Location::Postgres(server) => {
+                let (client, connection) = tokio_postgres::connect(&server.url, NoTls).await.unwrap();
+                let driver = tokio::spawn(connection);
+                let messages = client.simple_query(text).await.unwrap();
+                drop(client);
+                driver.await.unwrap().unwrap();
+                let row = |message| match message {
+                    SimpleQueryMessage::Row(row) => {
+                        Some((0..row.len()).map(|column| row.get(column).map(str::to_owned)).collect())
+                    }
+                    _ => None,
+                };
+                messages.into_iter().filter_map(row).collect()
+            }
+        }
+    }
+
+    pub(crate) fn is_embedded(&self) -> bool {
+        matches!(self.location, Location::Embedded(_))
+    }
+
+    /// A row in the middle of a chain: chain, number and identifier.
+    pub(crate) async fn middle(&self) -> (i64, i64, String) {
+        let text = "SELECT l.chain, l.seq, l.id FROM login_log l JOIN log_chain c ON c.chain = l.chain
+            WHERE l.seq = (c.pruned_seq + c.seq) / 2 AND c.seq - c.pruned_seq >= 3 ORDER BY l.chain LIMIT 1";
+        let row = self.sql(text).await.remove(0);
+        let number = |column: usize| row[column].as_ref().unwrap().parse().unwrap();
+        (number(0), number(1), row[2].clone().unwrap())
+    }
+}
+
+fn shown(value: ValueRef<'_>) -> Option<String> {
+    match value {
+        ValueRef::Null => None,
+        ValueRef::Integer(number) => Some(number.to_string()),
+        ValueRef::Real(number) => Some(number.to_string()),
+        ValueRef::Text(text) | ValueRef::Blob(text) => Some(String::from_utf8_lossy(text).into_owned()),
+    }
+}
+
+pub(crate) fn told(fault: &Fault) -> (What, i64, i64, i64) {
+    (fault.what, fault.chain, fault.first, fault.last)
+}
+
+async fn open(location: &Location) -> Store {
+    Store::open(location.clone(), Mode::Development, 100, at(0)).await.unwrap()
+}
+
+pub(crate) fn key() -> ChainKey {
+    ChainKey::new(&[7; 32])
+}
+
+/// So long after the start.
+pub(crate) fn at(millis: i64) -> Timestamp {
+    Timestamp::from_millis(START + millis)
+}

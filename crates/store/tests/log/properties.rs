@@ -1,0 +1,104 @@
+//! Whatever is written, pruned and tampered with, in whatever order: what was tampered with is found, and nothing else.
+
+use std::collections::BTreeSet;
+
+use deskpass_store::What;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::desk::Desk;
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Write(u8),
+    Prune(u8),
+    Tamper(Tampering, u8),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Tampering {
+    Column(&'static str),
+    Remove,
+}
+
+const COLUMNS: [&str; 8] =
+    ["event", "corp_id", "employee_key", "ip_address", "user_agent", "login_method", "detail", "hash"];
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let tampering = prop_oneof![
+        3 => (0..COLUMNS.len()).prop_map(|column| Tampering::Column(COLUMNS[column])),
+        1 => Just(Tampering::Remove),
+    ];
+    let step = prop_oneof![
+        4 => (1..30_u8).prop_map(Step::Write),
+        1 => any::<u8>().prop_map(Step::Prune),
+        1 => (tampering, any::<u8>()).prop_map(|(tampering, which)| Step::Tamper(tampering, which)),
+    ];
+    prop::collection::vec(step, 1..12)
+}
+
+/// What happens to a desk, and which places were tampered with.
+async fn play(desk: &Desk, steps: &[Step]) -> BTreeSet<(i64, i64)> {
+    let (mut now, mut tampered) = (0, BTreeSet::new());
+    for step in steps {
+        match step {
+            Step::Write(rows) => {
+                desk.write(now..now + i64::from(*rows)).await;
+                now += i64::from(*rows);
+            }
+            Step::Prune(part) => drop(desk.prune(now * i64::from(*part) / 512).await),
+            Step::Tamper(tampering, which) => tampered.extend(tamper(desk, *tampering, usize::from(*which)).await),
+        }
+    }
+    tampered
+}
+
+/// Tampers with a row that nobody has tampered with, nor with its neighbours.
+async fn tamper(desk: &Desk, tampering: Tampering, which: usize) -> Option<(i64, i64)> {
+    let free = "SELECT chain, seq FROM login_log l WHERE NOT EXISTS (SELECT 1 FROM touched t WHERE t.chain = l.chain
+        AND t.seq BETWEEN l.seq - 2 AND l.seq + 2) ORDER BY id";
+    desk.sql("CREATE TABLE IF NOT EXISTS touched (chain BIGINT, seq BIGINT)").await;
+    let rows = desk.sql(free).await;
+    let row = rows.get(which % rows.len().max(1))?;
+    let place: Vec<i64> = row.iter().map(|number| number.as_ref().unwrap().parse().unwrap()).collect();
+    let (chain, seq) = (place[0], place[1]);
+    desk.sql(&format!("INSERT INTO touched VALUES ({chain}, {seq})")).await;
+    desk.sql(&match tampering {
+        Tampering::Column(column) => {
+            format!("UPDATE login_log SET {column} = {column} || 'x' WHERE chain = {chain} AND seq = {seq}")
+        }
+        Tampering::Remove => format!("DELETE FROM login_log WHERE chain = {chain} AND seq = {seq}"),
+    })
+    .await;
+    Some((chain, seq))
+}
+
+fn check(runtime: &tokio::runtime::Runtime, desk: &Desk, steps: &[Step]) -> Result<(), TestCaseError> {
+    runtime.block_on(async {
+        let tampered = play(desk, steps).await;
+        let verdict = desk.verify().await;
+        let places = |what: fn(What) -> bool| {
+            let faults = verdict.faults.iter().filter(move |fault| what(fault.what));
+            faults.flat_map(|fault| (fault.first..=fault.last).map(|seq| (fault.chain, seq))).collect::<BTreeSet<_>>()
+        };
+        prop_assert_eq!(places(|_| true), tampered, "{:?}", verdict.faults);
+        prop_assert_eq!(verdict.more, 0);
+        Ok(())
+    })
+}
+
+fn run(cases: u32, desk: impl Fn(&tokio::runtime::Runtime) -> Desk) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    runner.run(&steps(), |steps| check(&runtime, &desk(&runtime), &steps)).unwrap();
+}
+
+#[test]
+fn exactly_what_was_tampered_with_is_found_embedded() {
+    run(40, |runtime| runtime.block_on(Desk::embedded()));
+}
+
+#[test]
+fn exactly_what_was_tampered_with_is_found_scaled_out() {
+    run(12, |runtime| runtime.block_on(Desk::scaled_out()));
+}

@@ -1,0 +1,56 @@
+//! Rows that were cut off the end together with every trace of them are found by a receipt.
+
+use deskpass_store::{Receipt, What};
+
+use crate::desk::{Desk, key, on_every_store, told};
+
+async fn faults(desk: &Desk, receipt: &Receipt) -> Vec<(What, i64, i64, i64)> {
+    let verdict = desk.verify_with(&key(), Some(receipt)).await.unwrap();
+    verdict.faults.iter().map(told).collect()
+}
+
+/// Removes everything after a row from a chain, and sets its end back to match.
+async fn set_back(desk: &Desk, chain: i64, seq: i64) {
+    desk.sql(&format!("DELETE FROM login_log WHERE chain = {chain} AND seq > {seq}")).await;
+    let hash = format!("(SELECT hash FROM login_log WHERE chain = {chain} AND seq = {seq})");
+    desk.sql(&format!("UPDATE log_chain SET seq = {seq}, hash = {hash} WHERE chain = {chain}")).await;
+}
+
+on_every_store! {
+    async fn a_receipt_finds_what_was_cut_off_since(desk: &Desk) {
+        desk.write(0..60).await;
+        let receipt = desk.verify().await.receipt;
+        let receipt = Receipt::parse(&receipt.to_string(), &key()).unwrap();
+        assert_eq!(faults(desk, &receipt).await, []);
+        desk.write(60..90).await;
+        desk.prune(10).await;
+        assert_eq!(faults(desk, &receipt).await, [], "more rows and fewer old ones are no fault");
+        let (chain, seq, _) = desk.middle().await;
+        let end: i64 = receipt.to_string().split(&format!(",{chain}:")).nth(1).unwrap().split(':').next().unwrap().parse().unwrap();
+        assert!(seq < end, "the receipt tells of rows after the middle");
+        set_back(desk, chain, seq).await;
+        assert_eq!(desk.faults().await, [], "nothing tells of it but the receipt");
+        assert_eq!(faults(desk, &receipt).await, [(What::LostFromReceipt, chain, seq + 1, end)]);
+        // The service goes on from there, with rows that fit.
+        desk.write(100..400).await;
+        assert_eq!(desk.faults().await, []);
+        assert_eq!(faults(desk, &receipt).await, [(What::LostFromReceipt, chain, end, end)]);
+    }
+}
+
+on_every_store! {
+    async fn a_receipt_outlives_the_rows_it_tells_of(desk: &Desk) {
+        desk.write(0..40).await;
+        let receipt = desk.verify().await.receipt;
+        desk.prune(1_000).await;
+        assert_eq!(faults(desk, &receipt).await, [], "the last row of each was the last to go");
+        desk.write(1_000..1_040).await;
+        desk.prune(1_020).await;
+        assert_eq!(faults(desk, &receipt).await, []);
+        let receipt = desk.verify().await.receipt;
+        desk.sql("DELETE FROM login_log").await;
+        desk.sql("DELETE FROM log_chain").await;
+        assert_eq!(desk.faults().await, []);
+        assert_eq!(faults(desk, &receipt).await.len(), 8, "everything is gone, and the receipt remembers");
+    }
+}

@@ -1,0 +1,32 @@
+//! Many who write at once leave no gap.
+
+use tokio::task::JoinSet;
+
+use crate::desk::{Desk, on_every_store};
+
+on_every_store! {
+    async fn chains_have_no_gap_however_many_write(desk: &Desk) {
+        let mut tasks = JoinSet::new();
+        for number in 0..200 {
+            let (node, entries) = (desk.node(number), [desk.entry(1), desk.entry(2), desk.entry(3)]);
+            tasks.spawn(async move {
+                for entry in entries {
+                    // Whoever finds every connection busy comes again.
+                    while node.record(entry.clone()).await.is_err() {
+                        tokio::task::yield_now().await;
+                    }
+                }
+            });
+        }
+        tasks.join_all().await;
+        let verdict = desk.verify().await;
+        assert_eq!((verdict.rows, verdict.fitting, verdict.faults.len()), (600, 600, 0));
+        let ends = desk.sql("SELECT chain, seq FROM log_chain ORDER BY chain").await;
+        assert_eq!(ends.len(), 8, "every chain is in use");
+        for end in ends {
+            let (chain, seq) = (end[0].clone().unwrap(), end[1].clone().unwrap());
+            let rows = desk.sql(&format!("SELECT COUNT(*), MIN(seq), MAX(seq) FROM login_log WHERE chain = {chain}")).await;
+            assert_eq!(rows[0], [Some(seq.clone()), Some("1".to_owned()), Some(seq)]);
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! GET /api/admin/login-log as a file.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::harness::{Client, Download, Stage, TestDesk, request};
+
+const LOG: &str = "/api/admin/login-log";
+
+async fn file(desk: &TestDesk, token: &str, path: &str, accept: &str) -> crate::harness::Response {
+    Download::begin(desk, token, path, accept).await.rest().await.expect("the whole of it")
+}
+
+/// The cells of a table, read as RFC 4180 has it.
+fn cells(table: &str) -> Vec<Vec<String>> {
+    let (mut rows, mut row, mut cell, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
+    let mut characters = table.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            '"' if quoted && characters.peek() == Some(&'"') => cell.extend(characters.next()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => row.push(std::mem::take(&mut cell)),
+            '\r' if !quoted => {}
+            '\n' if !quoted => {
+                row.push(std::mem::take(&mut cell));
+                rows.push(std::mem::take(&mut row));
+            }
+            c => cell.push(c),
+        }
+    }
+    assert!(!quoted && row.is_empty() && cell.is_empty(), "it ends with a line");
+    rows
+}
+
+/// Puts many rows into the log, past the desk.
+fn fill(desk: &TestDesk, count: usize) {
+    let long = "x".repeat(300);
+    for from in (0..count).step_by(1_000) {
+        let rows: Vec<_> = (from..count.min(from + 1_000)).map(|at| {
+            format!("('{at:032x}', {at}, 'sign_in', 'wwdeskpass', 'user01', 3, 'dev', 'h5', '10.0.0.1', '10.0.0.1', '{long}')")
+        }).collect();
+        desk.query(&format!(
+            "INSERT INTO login_log (id, at, event, corp_id, employee_key, role_id, login_method, login_source, ip_address, peer_address, user_agent) VALUES {}",
+            rows.join(", ")
+        ));
+    }
+}
+
+on_every_store! {
+    async fn a_table_a_spreadsheet_can_be_trusted_with(desk) {
+        let mut client = desk.client().await;
+        let agents = ["=HYPERLINK(\"http://evil\",\"x\")", "a \"quoted\", one", "+1", "@SUM(A1)", "-1", "plain", "＝1", "张三"];
+        for agent in agents {
+            client.post("/api/dev/login", &[("user-agent", agent)], &json!({ "employee_id": "user01" })).await.data();
+            desk.clock.wind(Duration::from_millis(1));
+        }
+        // What a header cannot bring, another way into the table may have.
+        desk.query("UPDATE login_log SET user_agent = 'two' || chr(10) || 'lines' WHERE user_agent = 'plain'".replace("chr(", if Stage::current() == Stage::Embedded { "char(" } else { "chr(" }).as_str());
+        let token = client.sign_in("admin01").await;
+        let answer = file(&desk, &token, &format!("{LOG}?employee_id=user01"), "text/csv").await;
+        assert_eq!(answer.status, 200);
+        for (name, value) in [
+            ("content-type", "text/csv; charset=utf-8; header=present"), ("vary", "accept"), ("cache-control", "no-store"), ("x-content-type-options", "nosniff"),
+            ("content-disposition", "attachment; filename=\"login-log-wwdeskpass-20270115T080000Z.csv\""),
+        ] {
+            assert_eq!(answer.header(name), Some(value), "{name}");
+        }
+        let rows = cells(&answer.body);
+        assert_eq!(rows[0].join(","), "id,at,event,corp_id,employee_id,current_role,login_method,login_source,ip_address,peer_address,user_agent,actor_corp_id,actor_employee_id,reason,detail");
+        assert!(rows.iter().all(|row| row.len() == rows[0].len()));
+        let written: Vec<_> = rows[1..].iter().rev().map(|row| row[10].as_str()).collect();
+        let expected = ["'=HYPERLINK(\"http://evil\",\"x\")", "a \"quoted\", one", "'+1", "'@SUM(A1)", "'-1", "two\nlines", "'＝1", "张三"];
+        assert_eq!(written, expected);
+        assert!(answer.body.ends_with("\r\n"));
+    }
+
+    async fn lines_say_the_same_as_pages(desk) {
+        let mut client = desk.client().await;
+        client.post("/api/auth/bind", &[("user-agent", "a \"b\"")], &json!({ "employee_id": "norole01" })).await.refused(403, 1003);
+        let user = client.sign_in("user01").await;
+        client.logout(&user).await.data();
+        desk.auth().operator().grant(desk.key("user01"), "agent").await.unwrap();
+        let token = client.sign_in("admin01").await;
+        let items = client.get_as(&token, LOG).await.data()["items"].as_array().unwrap().clone();
+        for (accept, kind) in [("application/x-ndjson", "application/x-ndjson"), ("application/jsonl", "application/jsonl"), ("application/json;q=0.1, application/jsonl", "application/jsonl")] {
+            let answer = file(&desk, &token, LOG, accept).await;
+            assert_eq!(answer.header("content-type"), Some(kind));
+            let lines: Vec<Value> = answer.body.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            assert_eq!(lines, items);
+        }
+        for accept in ["*/*", "application/json", "text/html", "text/csv;q=0, */*"] {
+            assert_eq!(client.get(LOG, &[("authorization", &format!("Bearer {token}")), ("accept", accept)]).await.data()["items"], json!(items));
+        }
+        let nothing = file(&desk, &token, &format!("{LOG}?event=device_reset"), "application/jsonl").await;
+        assert_eq!((nothing.status, &*nothing.body), (200, ""));
+        let filtered = file(&desk, &token, &format!("{LOG}?event=logout&page_size=1"), "text/csv").await;
+        assert_eq!(cells(&filtered.body).len(), 2);
+        assert_eq!(desk.query("SELECT count(*) FROM login_log"), [items.len().to_string()], "an export is nobody's business");
+    }
+
+    async fn whoever_may_not_read_gets_no_file(desk) {
+        let mut client = desk.client().await;
+        let token = client.sign_in("agent01").await;
+        for accept in ["text/csv", "application/jsonl"] {
+            let headers = [("authorization", &*format!("Bearer {token}")), ("accept", accept)];
+            assert_eq!(client.get(LOG, &headers).await.refused(403, 1003).reason(), "role_needed");
+        }
+        let admin = client.sign_in("admin01").await;
+        let headers = [("authorization", &*format!("Bearer {admin}")), ("accept", "text/csv")];
+        client.get(&format!("{LOG}?event=x"), &headers).await.refused(400, 1002);
+        client.get(&format!("{LOG}?after=x"), &headers).await.refused(400, 1002);
+    }
+
+    /// Nobody holds a long log in memory, and one who reads slowly is nobody's trouble.
+    async fn a_long_log_is_whole_and_bounded(desk) {
+        fill(&desk, 20_000);
+        let mut client = desk.client().await;
+        let token = client.sign_in("admin01").await;
+        let mut slow = Download::begin(&desk, &token, &format!("{LOG}?employee_id=user01"), "text/csv").await;
+        slow.take(1_000).await;
+        let before = memory();
+        let begun = Instant::now();
+        for _ in 0..20 {
+            client.sign_in("agent01").await;
+            assert_eq!(client.get_as(&token, LOG).await.data()["items"].as_array().unwrap().len(), 50);
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20));
+        let all = file(&desk, &token, &format!("{LOG}?employee_id=user01"), "application/jsonl").await;
+        assert_eq!(all.body.lines().count(), 20_000);
+        let first: Value = serde_json::from_str(all.body.lines().next().unwrap()).unwrap();
+        assert_eq!(first["id"], format!("{:032x}", 19_999));
+        drop(all);
+        // Ten that wait, each with some seven megabytes to come.
+        let mut waiting = Vec::new();
+        for _ in 0..10 {
+            let mut one = Download::begin(&desk, &token, LOG, "text/csv").await;
+            one.take(1_000).await;
+            waiting.push(one);
+        }
+        let grown = memory().saturating_sub(before);
+        assert!(grown < 64 << 20, "{} MiB for files that nobody takes", grown >> 20);
+        let rows = cells(&slow.rest().await.expect("the whole of it").body);
+        assert_eq!(rows.len(), 20_001);
+        let ids: std::collections::HashSet<_> = rows[1..].iter().map(|row| row[0].clone()).collect();
+        assert_eq!(ids.len(), 20_000);
+    }
+
+    /// A part must not be taken for the whole.
+    async fn whoever_loses_the_right_loses_the_rest(desk) {
+        fill(&desk, 20_000);
+        let mut client = desk.client().await;
+        let begin = async |client: &mut Client| {
+            let token = client.sign_in("admin01").await;
+            let mut download = Download::begin(&desk, &token, LOG, "text/csv").await;
+            download.take(1_000).await;
+            (token, download)
+        };
+        let (token, download) = begin(&mut client).await;
+        client.logout(&token).await.data();
+        assert!(download.rest().await.is_none(), "signed out");
+        let (token, download) = begin(&mut client).await;
+        client.switch(&token, "agent").await.data();
+        assert!(download.rest().await.is_none(), "another role");
+        let (_, download) = begin(&mut client).await;
+        desk.clock.wind(Duration::from_hours(9));
+        assert!(download.rest().await.is_none(), "expired");
+        let (_, download) = begin(&mut client).await;
+        assert!(download.rest().await.is_some());
+    }
+
+    async fn a_desk_that_stops_breaks_a_file_off(desk) {
+        fill(&desk, 20_000);
+        let mut desk = desk;
+        let token = desk.client().await.sign_in("admin01").await;
+        let mut download = Download::begin(&desk, &token, LOG, "text/csv").await;
+        download.take(1_000).await;
+        let mut client = desk.client().await;
+        desk.ask_to_stop();
+        let ready = request("GET", "/api/ready", &[], b"");
+        while client.try_send(&ready).await.is_some_and(|answer| answer.status == 200) {}
+        assert!(download.rest().await.is_none());
+        desk.stop().await;
+    }
+}
+
+/// What this process holds in memory, in bytes.
+fn memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
+}
+
+/// What cannot be read on breaks off; the desk goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_fails_midway_breaks_a_file_off() {
+    let servers = crate::harness::Servers::private();
+    let place = servers.place();
+    let desk = TestDesk::at(&place, crate::harness::settings(&[("development.enabled", "true")])).await;
+    fill(&desk, 20_000);
+    let mut client = desk.client().await;
+    let token = client.sign_in("admin01").await;
+    let mut download = Download::begin(&desk, &token, LOG, "text/csv").await;
+    download.take(1_000).await;
+    servers.stop_postgres();
+    assert!(download.rest().await.is_none());
+    let headers = [("authorization", &*format!("Bearer {token}")), ("accept", "text/csv")];
+    let refused = client.get(LOG, &headers).await;
+    assert_eq!((refused.status, refused.code()), (503, 1005), "what has not begun is an answer");
+    servers.start_postgres();
+    assert!(Download::begin(&desk, &token, LOG, "text/csv").await.rest().await.is_some());
+}

@@ -1,0 +1,73 @@
+//! GET /api/auth/permissions
+
+use serde_json::{Value, json};
+
+use crate::harness::{Client, TestDesk};
+
+pub(super) const ROLES: [&str; 5] = ["admin", "supervisor", "agent", "security", "user"];
+pub(super) const RESOURCES: [&str; 4] = ["conversation", "approval", "knowledge", "account"];
+pub(super) const OPERATIONS: [&str; 4] = ["read", "create", "update", "delete"];
+pub(super) const SCOPES: [&str; 3] = ["own", "department", "all"];
+
+/// The matrix that holds unless it is replaced, as people agreed on it: a row per role in the order above, a column per
+/// resource, and in it read, create, update, delete.
+const AGREED: [[&str; 4]; 5] = [
+    ["all all all all", "all all all all", "all all all all", "all all all all"],
+    ["all dept dept –", "dept dept dept –", "all dept dept dept", "dept – – –"],
+    ["dept own own –", "own own own –", "all own own –", "own – own –"],
+    ["all – – –", "all – dept –", "all – – –", "all – dept –"],
+    ["own own own –", "own own own –", "all – – –", "own – own –"],
+];
+
+/// The widest scope that was agreed on.
+pub(super) fn agreed(role: &str, resource: &str, operation: &str) -> Option<&'static str> {
+    let at = |words: &[&str], word| words.iter().position(|known| *known == word).unwrap();
+    let column = AGREED[at(&ROLES, role)][at(&RESOURCES, resource)];
+    match column.split(' ').nth(at(&OPERATIONS, operation)).unwrap() {
+        "–" => None,
+        "dept" => Some("department"),
+        scope => Some(scope),
+    }
+}
+
+/// Whether what was granted reaches as far as what is asked for.
+pub(super) fn reaches(granted: Option<&str>, scope: &str) -> bool {
+    let rank = |scope| SCOPES.iter().position(|known| *known == scope).unwrap();
+    granted.is_some_and(|granted| rank(granted) >= rank(scope))
+}
+
+/// Somebody who holds all five roles.
+pub(super) async fn sign_in_with_all_roles(desk: &TestDesk, client: &mut Client) -> String {
+    for role in ROLES {
+        desk.auth().operator().grant(desk.key("admin01"), role).await.unwrap();
+    }
+    client.sign_in("admin01").await
+}
+
+async fn ask(client: &mut Client, token: &str) -> Value {
+    client.get("/api/auth/permissions", &[("authorization", &format!("Bearer {token}"))]).await.data()
+}
+
+on_every_store! {
+    async fn is_the_row_of_the_active_role(desk) {
+        let mut client = desk.client().await;
+        let token = sign_in_with_all_roles(&desk, &mut client).await;
+        for role in ROLES {
+            client.switch(&token, role).await.data();
+            let row = |resource| {
+                let cells = OPERATIONS.map(|operation| (operation.to_owned(), agreed(role, resource, operation).into()));
+                Value::Object(cells.into_iter().collect())
+            };
+            let rows: serde_json::Map<_, _> = RESOURCES.iter().map(|resource| ((*resource).to_owned(), row(resource))).collect();
+            assert_eq!(ask(&mut client, &token).await, json!({ "role": role, "permissions": rows }));
+        }
+    }
+
+    async fn has_null_where_nothing_is_granted(desk) {
+        let mut client = desk.client().await;
+        let token = client.sign_in("agent01").await;
+        let permissions = ask(&mut client, &token).await;
+        let row = json!({ "read": "department", "create": "own", "update": "own", "delete": null });
+        assert_eq!((&permissions["role"], &permissions["permissions"]["conversation"]), (&json!("agent"), &row));
+    }
+}

@@ -1,0 +1,228 @@
+//! GET /api/auth/sessions, DELETE /api/auth/sessions/{id}, POST /api/auth/logout-all
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use deskpass_core::{EmployeeKey, Person, Role, Roles};
+
+use crate::harness::{Client, Response, TestDesk, request, settings};
+
+const CHROME: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/126.0.0.0 Safari/537.36";
+
+async fn own(client: &mut Client, token: &str) -> Vec<Value> {
+    client.get_as(token, "/api/auth/sessions").await.data()["items"].as_array().unwrap().clone()
+}
+
+/// The id of the session that a token belongs to.
+async fn id_of(client: &mut Client, token: &str) -> String {
+    let sessions = own(client, token).await;
+    let current = sessions.iter().find(|session| session["current"] == true);
+    current.unwrap()["id"].as_str().unwrap().to_owned()
+}
+
+async fn end(client: &mut Client, token: &str, id: &str) -> Response {
+    let headers = [("authorization", &*format!("Bearer {token}")), ("x-request-id", "same")];
+    client.send(&request("DELETE", &format!("/api/auth/sessions/{id}"), &headers, b"")).await
+}
+
+/// Asks with nothing but a token.
+async fn logout_all(client: &mut Client, token: &str) -> Response {
+    let bearer = format!("Bearer {token}");
+    client.send(&request("POST", "/api/auth/logout-all", &[("authorization", &bearer)], b"")).await
+}
+
+async fn logout_elsewhere(client: &mut Client, token: &str) -> Response {
+    client.post_as(token, "/api/auth/logout-all", &json!({ "except_current": true })).await
+}
+
+async fn sign_in_abroad(desk: &TestDesk, client: &mut Client) -> String {
+    let person = Person {
+        key: EmployeeKey::from_parts("wwpartner", "user01"),
+        employee_id: "user01".to_owned(),
+        name: "Namesake".to_owned(),
+        department: String::new(),
+        avatar: String::new(),
+        roles: Roles::NONE.with(Role::User),
+        disabled: false,
+    };
+    desk.auth().operator().add_employee(person).await.unwrap();
+    let body = json!({ "employee_id": "user01", "corp_id": "wwpartner" });
+    client.post("/api/dev/login", &[], &body).await.data()["token"].as_str().unwrap().to_owned()
+}
+
+on_every_store! {
+    async fn the_list_says_which_is_this_one_and_where_each_began(desk) {
+        let mut client = desk.client().await;
+        let at = [("user-agent", CHROME), ("x-forwarded-for", "198.51.100.7")];
+        client.post("/api/auth/bind", &at, &json!({ "employee_id": "admin01" })).await.data();
+        desk.clock.wind(Duration::from_mins(1));
+        let token = client.sign_in("admin01").await;
+        client.sign_in("user01").await;
+        let sessions = own(&mut client, &token).await;
+        assert_eq!(sessions.len(), 2);
+        let (here, there) = (&sessions[0], &sessions[1]);
+        assert_eq!((&here["current"], &there["current"]), (&json!(true), &json!(false)));
+        assert_eq!((&here["login_method"], &here["device"], &here["ip_address"]), (&json!("dev"), &json!(""), &json!("127.0.0.1")));
+        assert_eq!(
+            *there,
+            json!({
+                "id": there["id"], "current": false, "device": "Chrome on Windows", "user_agent": CHROME, "ip_address": "198.51.100.7",
+                "login_method": "bind", "login_source": "h5", "current_role": "admin", "created_at": "2027-01-15T08:00:00Z",
+                "last_seen_at": "2027-01-15T08:00:00Z", "expires_at": "2027-01-15T16:00:00Z"
+            })
+        );
+        assert!(!sessions.iter().any(|session| token.contains(session["id"].as_str().unwrap())));
+        client.me(here["id"].as_str().unwrap()).await.refused(401, 1001);
+    }
+
+    async fn when_it_was_last_used_is_told_to_within_some_minutes(desk) {
+        let mut client = desk.client().await;
+        let (token, other) = (client.sign_in("user01").await, client.sign_in("user01").await);
+        let seen = async |client: &mut Client| {
+            desk.auth().store.flush_seen(100).await.unwrap();
+            let sessions = own(client, &token).await;
+            sessions.into_iter().find(|session| session["current"] == false).unwrap()["last_seen_at"].clone()
+        };
+        client.me(&other).await.data();
+        assert_eq!(seen(&mut client).await, "2027-01-15T08:00:00Z");
+        desk.clock.wind(Duration::from_mins(5));
+        client.me(&other).await.data();
+        assert_eq!(seen(&mut client).await, "2027-01-15T08:00:00Z", "coarse");
+        desk.clock.wind(Duration::from_mins(5));
+        client.me(&other).await.data();
+        assert_eq!(seen(&mut client).await, "2027-01-15T08:10:00Z");
+    }
+
+    async fn one_is_ended_and_told_so(desk) {
+        let mut client = desk.client().await;
+        let (token, other, third) = (client.sign_in("user01").await, client.sign_in("user01").await, client.sign_in("user01").await);
+        let id = id_of(&mut client, &other).await;
+        assert_eq!(end(&mut client, &token, &id).await.data(), json!({ "success": true }));
+        assert_eq!(client.me(&other).await.refused(401, 1001).reason(), "signed_out");
+        assert!(client.is_valid(&token).await && client.is_valid(&third).await);
+        assert_eq!(own(&mut client, &token).await.len(), 2);
+        let own_id = id_of(&mut client, &token).await;
+        end(&mut client, &token, &own_id).await.data();
+        assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "signed_out");
+        let log = "SELECT event, employee_key FROM login_log WHERE event <> 'sign_in' ORDER BY event";
+        assert_eq!(desk.query(log), ["logout|user01", "session_ended|user01"]);
+    }
+
+    async fn what_is_not_ones_own_is_not_there(desk) {
+        let mut client = desk.client().await;
+        let old = client.sign_in("user01").await;
+        let expired = id_of(&mut client, &old).await;
+        desk.clock.wind(Duration::from_hours(8));
+        let (token, other) = (client.sign_in("user01").await, client.sign_in("user01").await);
+        let (stranger, abroad) = (client.sign_in("agent01").await, sign_in_abroad(&desk, &mut client).await);
+        let ended = id_of(&mut client, &other).await;
+        end(&mut client, &token, &ended).await.data();
+        let unknown = "A".repeat(43);
+        let foreign = [id_of(&mut client, &stranger).await, id_of(&mut client, &abroad).await];
+        let rows = desk.query("SELECT count(*) FROM login_log");
+        let answers: Vec<_> = {
+            let mut answers = Vec::new();
+            for id in foreign.iter().chain([&ended, &unknown, &expired]) {
+                answers.push(end(&mut client, &token, id).await.refused(404, 1004).body.clone());
+            }
+            answers
+        };
+        assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+        assert!(client.is_valid(&stranger).await && client.is_valid(&abroad).await);
+        assert_eq!(desk.query("SELECT count(*) FROM login_log"), rows);
+        for malformed in ["x", &"A".repeat(42), &"A".repeat(44), &"%41".repeat(10), &format!("{}%3D", "A".repeat(42))] {
+            let refused = end(&mut client, &token, malformed).await;
+            assert!(refused.refused(400, 1002).json()["data"]["fields"]["id"].is_string(), "{malformed}");
+        }
+    }
+
+    async fn all_are_ended_with_this_one(desk) {
+        let mut client = desk.client().await;
+        let (token, other, stranger) = (client.sign_in("user01").await, client.sign_in("user01").await, client.sign_in("agent01").await);
+        let abroad = sign_in_abroad(&desk, &mut client).await;
+        let answer = logout_all(&mut client, &token).await.data();
+        assert_eq!(answer, json!({ "success": true, "ended": 2, "message": "signed out everywhere" }));
+        for token in [&token, &other] {
+            assert_eq!(client.me(token).await.refused(401, 1001).reason(), "signed_out");
+        }
+        assert!(client.is_valid(&stranger).await && client.is_valid(&abroad).await);
+        logout_all(&mut client, &token).await.refused(401, 1001);
+        let log = "SELECT corp_id, employee_key, detail FROM login_log WHERE event = 'logout_all'";
+        assert_eq!(desk.query(log), ["wwdeskpass|user01|2 session(s) ended"]);
+    }
+
+    async fn all_are_ended_but_this_one(desk) {
+        let mut client = desk.client().await;
+        let tokens = [client.sign_in("user01").await, client.sign_in("user01").await, client.sign_in("user01").await];
+        let answer = logout_elsewhere(&mut client, &tokens[1]).await.data();
+        assert_eq!(answer, json!({ "success": true, "ended": 2, "message": "signed out everywhere else" }));
+        for (at, token) in tokens.iter().enumerate() {
+            assert_eq!(client.is_valid(token).await, at == 1);
+        }
+        assert_eq!(logout_elsewhere(&mut client, &tokens[1]).await.data()["ended"], 0);
+        assert_eq!(desk.query("SELECT count(*) FROM login_log WHERE event = 'logout_all'"), ["1"]);
+    }
+
+    /// An expired session that is not swept yet is neither listed nor counted.
+    async fn what_has_expired_is_not_ended_again(desk) {
+        let mut client = desk.client().await;
+        client.sign_in("user01").await;
+        desk.clock.wind(Duration::from_hours(8));
+        let token = client.sign_in("user01").await;
+        assert_eq!(own(&mut client, &token).await.len(), 1);
+        assert_eq!(logout_elsewhere(&mut client, &token).await.data()["ended"], 0);
+        assert_eq!(desk.query("SELECT count(*) FROM login_log WHERE event = 'logout_all'"), ["0"]);
+        assert_eq!(logout_all(&mut client, &token).await.data()["ended"], 1);
+    }
+
+    async fn half_a_sign_in_ends_with_the_rest(desk) {
+        let device = desk.equipped("agent01").await;
+        let mut client = desk.client().await;
+        let (half, token) = (client.half("agent01").await, client.sign_in("agent01").await);
+        logout_elsewhere(&mut client, &token).await.data();
+        let code = json!({ "code": device.next_code() });
+        client.post_as(&half, "/api/auth/otp-verify", &code).await.refused(401, 1001);
+    }
+
+    async fn a_body_may_be_missing_but_not_wrong(desk) {
+        let mut client = desk.client().await;
+        let token = client.sign_in("user01").await;
+        let bearer = format!("Bearer {token}");
+        let (auth, json) = (("authorization", &*bearer), ("content-type", "application/json"));
+        let path = "/api/auth/logout-all";
+        client.send(&request("POST", path, &[auth, json], b"{\"except_current\":1}")).await.refused(400, 1002);
+        client.send(&request("POST", path, &[auth, json], b"[]")).await.refused(400, 1002);
+        client.send(&request("POST", path, &[auth], b"{\"except_current\":true}")).await.refused(415, 1002);
+        assert!(client.is_valid(&token).await);
+        client.send(&request("POST", path, &[auth, json], b"")).await.data();
+        assert!(!client.is_valid(&token).await);
+    }
+
+    /// Whoever lost their role, or is somewhere their role may not be active, still sees and ends what is theirs.
+    async fn it_takes_no_role(desk) {
+        let mut client = desk.client().await;
+        let (token, other) = (client.sign_in("user01").await, client.sign_in("user01").await);
+        desk.auth().operator().revoke(desk.key("user01"), "user").await.unwrap();
+        assert_eq!(own(&mut client, &token).await.len(), 2);
+        let id = id_of(&mut client, &other).await;
+        end(&mut client, &token, &id).await.data();
+        assert_eq!(logout_all(&mut client, &token).await.data()["ended"], 1);
+    }
+}
+
+on_every_store! {
+    async fn one_more_than_there_may_be_ends_the_oldest() {
+        let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("session.max_per_employee", "2")])).await;
+        let mut client = desk.client().await;
+        let mut tokens = Vec::new();
+        for _ in 0..3 {
+            tokens.push(client.sign_in("user01").await);
+            desk.clock.wind(Duration::from_secs(1));
+        }
+        assert_eq!(client.me(&tokens[0]).await.refused(401, 1001).reason(), "kicked");
+        let sessions = own(&mut client, &tokens[2]).await;
+        let created: Vec<_> = sessions.iter().map(|session| session["created_at"].as_str().unwrap()).collect();
+        assert_eq!(created, ["2027-01-15T08:00:02Z", "2027-01-15T08:00:01Z"]);
+    }
+}

@@ -1,0 +1,34 @@
+//! The access matrix in an operator's hands.
+
+use crate::cli::{checked, run, told};
+use crate::harness::{binary, with_settings};
+
+#[test]
+fn the_access_matrix_is_printed_checked_and_read_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let (success, printed) = run(directory.path(), &["config", "matrix"]);
+    assert!(success && printed.contains("[supervisor]"), "{printed}");
+    let file = [("access.matrix_file", "matrix.toml")];
+    let write = |text: &str| std::fs::write(directory.path().join("matrix.toml"), text).unwrap();
+    write(&printed.replacen("read = \"all\"", "read = \"own\"", 1));
+    assert!(checked(directory.path(), &file).0);
+    let mut again = binary();
+    with_settings(again.current_dir(directory.path()).args(["config", "matrix"]), file);
+    let (_, read) = told(&again.output().unwrap());
+    assert_eq!(read, printed.replacen("read = \"all\"", "read = \"own\"", 1));
+
+    write(&printed.replacen("read = \"all\"", "read = \"al\"", 1).replace("[user]", "[users]"));
+    let mut serve = binary();
+    with_settings(serve.current_dir(directory.path()).args(["serve", "--dev"]), file);
+    for (success, text) in [checked(directory.path(), &file), told(&serve.output().unwrap())] {
+        assert!(
+            !success && text.contains("admin.conversation.read (matrix.toml:6): there is no scope \"al\""),
+            "{text}"
+        );
+        assert!(
+            text.contains("users (matrix.toml:17): there is no such role; the nearest known one is user"),
+            "{text}"
+        );
+    }
+    assert!(!directory.path().join("data").exists(), "nothing was made");
+}

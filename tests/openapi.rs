@@ -1,0 +1,76 @@
+//! The description that programs are given, held against what the desk answers. Every other test does so too, by its client.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Response, TestDesk, hold, request};
+
+/// Lets schemathesis make up requests from the description and hold the answers against it.
+async fn explore(desk: &TestDesk, token: Option<&str>) {
+    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("schemathesis");
+    let settings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/schemathesis.toml");
+    let scratch = tempfile::tempdir().unwrap();
+    let mut command = Command::new(home.join("bin/st"));
+    command.current_dir(scratch.path()).arg("--no-color").arg("--config-file").arg(settings.canonicalize().unwrap());
+    command.arg("run").arg(format!("http://{}/api/openapi.json", desk.address)).args(["--warnings", "off"]);
+    if let Some(token) = token {
+        command.arg("--header").arg(format!("Authorization: Bearer {token}"));
+    }
+    let ran = tokio::task::spawn_blocking(move || command.output()).await.unwrap();
+    let ran = ran.expect("no schemathesis; run tools/schemathesis first");
+    let told = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success(), "{told}\n{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(told.contains("Tested: "), "{told}");
+}
+
+on_every_store! {
+    async fn schemathesis_finds_no_answer_outside_the_description(desk) {
+        let token = desk.client().await.sign_in("admin01").await;
+        explore(&desk, Some(&token)).await;
+        assert!(desk.client().await.is_valid(&token).await, "it was asked with a token that was good until the end");
+    }
+
+    async fn the_description_is_handed_out_to_anyone(desk) {
+        let answer = desk.client().await.get("/api/openapi.json", &[]).await;
+        assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")));
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        assert_eq!(answer.json()["openapi"], "3.1.0");
+        assert_eq!(answer.body, deskpass::http::description());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn schemathesis_finds_no_answer_outside_the_description_without_a_token() {
+    explore(&TestDesk::start().await, None).await;
+}
+
+/// The description is OpenAPI's and JSON Schema's own business too: every form in it is one.
+#[test]
+fn every_form_is_json_schema() {
+    let description: Value = serde_json::from_str(deskpass::http::description()).unwrap();
+    for (name, form) in description["components"]["schemas"].as_object().unwrap() {
+        assert!(jsonschema::draft202012::meta::is_valid(form), "{name}");
+    }
+}
+
+/// What would hold answers against the description in every test does notice.
+#[test]
+fn an_answer_outside_the_description_is_noticed() {
+    let hold = |status, data: Value, headers: &[(&str, &str)]| {
+        let code = if status == 200 { 0 } else { 1001 };
+        let body = json!({ "code": code, "message": "ok", "data": data, "request_id": "r" }).to_string();
+        let always = [("x-request-id", "r"), ("content-type", "application/json")];
+        let headers = always.iter().chain(headers).map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let answer = Response { status, headers: headers.collect(), body };
+        let request = request("POST", "/api/auth/verify", &[], b"");
+        std::panic::catch_unwind(|| hold(&request, &answer)).is_ok()
+    };
+    assert!(hold(200, json!({ "valid": false }), &[]));
+    assert!(!hold(200, json!({ "valid": false, "else": 1 }), &[]), "a member too many");
+    assert!(!hold(200, json!({}), &[]), "a member too few");
+    assert!(!hold(200, json!({ "valid": true }), &[]), "what only goes with others");
+    assert!(!hold(201, json!({ "valid": false }), &[]), "a status that is not described");
+    assert!(!hold(401, json!(null), &[("www-authenticate", "Bearer")]), "a refusal that is not described");
+}
