@@ -38,7 +38,8 @@ async fn logins(operator: Operator<'_>, client: &mut Client) {
 
     let user = json!({ "employee_id": "User01" });
     let token = client.sign_in_from("10.1.2.3", &user).await.data()["token"].as_str().unwrap().to_owned();
-    let probe = client.post("/api/dev/login", &[], &json!({ "employee_id": "security01", "role": "user" })).await.data();
+    let probe =
+        client.post("/api/dev/login", &[], &json!({ "employee_id": "security01", "role": "user" })).await.data();
     operator.done(&["employee", "disable", "user01"]);
     heard(client, &token, 1001).await;
     client.sign_in_from("203.0.113.9", &user).await.refused(403, 1003);
