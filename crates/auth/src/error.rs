@@ -245,7 +245,11 @@ impl Refusal {
     /// What it is about, for the log.
     pub(crate) fn detail(&self) -> String {
         match self {
-            Self::RoleNotHeld(role) => format!("role {role}"),
+            // What is no role may be anything that somebody put into the wrong field, a token too.
+            Self::RoleNotHeld(role) => match Role::from_name(role) {
+                Some(role) => format!("role {role}"),
+                None => "no such role".to_owned(),
+            },
             Self::RoleTakenAway(role) | Self::AddressNotAllowed(role) | Self::WouldShutYouOut(role) => {
                 format!("role {role}")
             }

@@ -90,6 +90,7 @@ impl Auth {
         let nobody = EmployeeKey::from_parts(self.policy.home.as_str(), "");
         let Attempt { refused, who, method, source, visitor } = attempt;
         let plain = self.plain_entry(refused, who.unwrap_or(&nobody), self.clock.now(), visitor)?;
+        tracing::debug!(event = refused.name(), reason, employee = ?plain.about, "somebody was turned away");
         let entry = LogEntry { method, source, reason: Some(reason), detail: refusal.detail(), ..plain };
         Ok(self.store.record(entry).await?)
     }

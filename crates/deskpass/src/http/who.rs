@@ -81,7 +81,7 @@ pub(super) fn me(holder: &Holder) -> Rendered<Me> {
 /// What services are told of a good token: what RFC 7662 names, and what everybody here goes by.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "Introspected")]
-pub(super) struct Active<'a> {
+pub(super) struct GoodToken<'a> {
     active: bool,
     /// Names the person for good, however their identifier is spelled.
     sub: String,
@@ -110,7 +110,7 @@ pub(super) struct Active<'a> {
 #[expect(dead_code, reason = "rendered by hand: this is what it looks like")]
 pub(super) enum Introspected {
     /// A good one.
-    Good(Active<'static>),
+    Good(GoodToken<'static>),
     /// Any other.
     Other {
         /// False.
@@ -121,7 +121,7 @@ pub(super) enum Introspected {
 /// The answer of `introspect` for a good token.
 pub(super) fn introspected(holder: &Holder) -> Rendered<Introspected> {
     let (session, person) = (holder.session(), holder.person());
-    Rendered::beside(&members(&Active {
+    Rendered::beside(&members(&GoodToken {
         active: true,
         sub: format!("{}/{}", person.key.corp(), person.key.id()),
         username: &person.employee_id,

@@ -70,7 +70,8 @@ sentences! {
         "They sign in through the platform; agents.password_fallback = \"always\" has passwords count at any time.";
     NotAnAgent: "It is for agents, and they are none.", "`deskpass agent add EMPLOYEE` makes them one.";
     NoSuchAgent: "There is no such agent.", "`deskpass agent list` shows them.";
-    RoleNeeded: "Their active role does not allow it.",
+    RoleNeeded: "It is for another role than their active one.", "They switch to that, if they hold it.";
+    NotPermitted: "Their active role does not allow it.",
         "They switch to one that does; `deskpass explain access EMPLOYEE RESOURCE OPERATION SCOPE` says which.";
     NotPermitted: "The access matrix does not give that to the role they acted in.", "`deskpass explain access EMPLOYEE RESOURCE OPERATION SCOPE` names the rule; switch to a role that may, or change the matrix.";
     ScopeNeeded: "The service key is not for this.", "`deskpass service-key create NAME --scope SCOPE` makes one that is.";
