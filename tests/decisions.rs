@@ -107,7 +107,11 @@ fn question(held: Vec<Role>) -> impl Strategy<Value = Question> {
 
 async fn compare(world: &World, questions: &[Question]) {
     let given = settings(&[("development.enabled", "true")]);
-    let desk = TestDesk::with(Settings { access: Access { matrix: matrix(&world.cells), ..given.access.clone() }, ..given.clone() }).await;
+    let desk = TestDesk::with(Settings {
+        access: Access { matrix: matrix(&world.cells), ..given.access.clone() },
+        ..given.clone()
+    })
+    .await;
     for role in &world.held {
         desk.auth().operator().grant(desk.key(WHO), role.name()).await.unwrap();
     }
