@@ -169,7 +169,7 @@ on_both! {
         let lines: Vec<_> = text.split_terminator("\r\n").collect();
         let rows: usize = scene.sql("SELECT count(*) FROM login_log").remove(0).parse().unwrap();
         assert_eq!(lines.len(), rows + 1);
-        assert!(lines[0].starts_with("id,time,event,corp_id,employee_id,role,"), "{}", lines[0]);
+        assert!(lines[0].starts_with("id,at,event,corp_id,employee_id,current_role,"), "{}", lines[0]);
         assert!(lines[1].contains(",sign_in,wwdeskpass,user01,user,dev,"), "newest first: {}", lines[1]);
         assert!(text.contains(",\"'=cmd(\"\"x\"\"),y\","), "{text}");
         let (code, text, _) = told(&scene.audit(&["export", "--format", "jsonl", "--employee", "AGENT01"], &[]));

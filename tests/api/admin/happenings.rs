@@ -324,7 +324,7 @@ on_every_store! {
         client.get_as(boss, "/api/admin/login-log?corp_id=wwdeskpass").await.refused(403, 1003);
         log.has("administration_refused wwpartner/boss role_needed dev -");
         client.get_as(boss, "/api/admin/agents").await.refused(403, 1003);
-        log.has("administration_refused wwpartner/boss role_needed  -");
+        log.has("administration_refused wwpartner/boss role_needed dev -");
         client.post_risky(boss, unlock, None).await.refused(403, 1009);
         log.nothing();
         let myself = "/api/admin/employees/wwdeskpass/admin01";
@@ -376,7 +376,7 @@ on_every_store! {
         let made = operator.create_service_key(&KeyName::parse("gateway").unwrap(), scopes, std::time::Duration::from_hours(1)).await.unwrap();
         log.run("service_key_created", "", "gateway: introspect");
         assert!(operator.revoke_service_key(made.kept.id.clone()).await.unwrap());
-        log.run("service_key_revoked", "", &made.kept.id);
+        log.run("service_key_revoked", "", &format!("gateway: {}", made.kept.id));
         assert!(!operator.revoke_service_key(made.kept.id).await.unwrap());
         operator.revoke_service_key("nothing".into()).await.unwrap_err();
         operator.disable(desk.key("nobody")).await.unwrap_err();

@@ -30,11 +30,23 @@ impl<T> Rendered<T> {
         }
         Self(envelope, PhantomData)
     }
+}
 
-    /// An object's members, which stand in the payload and beside it: for readers who know no envelope.
-    pub(super) fn beside(members: &str) -> Self {
+/// A successful answer whose payload's members stand beside it, too: for readers who know no envelope.
+#[derive(Debug)]
+pub(super) struct Beside<T>(Vec<u8>, PhantomData<T>);
+
+impl<T> Beside<T> {
+    /// The answer with these members of an object.
+    pub(super) fn of(members: &str) -> Self {
         let parts = ["{", members, r#","code":0,"message":"ok","data":{"#, members, "}"];
         Self(parts.concat().into_bytes(), PhantomData)
+    }
+}
+
+impl<T> IntoResponse for Beside<T> {
+    fn into_response(self) -> Response {
+        Outcome::Data(self.0).into_response()
     }
 }
 

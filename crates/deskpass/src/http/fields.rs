@@ -153,12 +153,6 @@ impl Fields {
         self.check(name, parse(&text).map_err(Problem::Id)).map(Some)
     }
 
-    /// A whole number that must be there.
-    pub(super) fn count(&mut self, name: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
-        let value = self.required(name, || Shape::Count(*range.start(), *range.end()))?;
-        self.count_in(name, &value, &range)
-    }
-
     /// A whole number that may be missing.
     pub(super) fn maybe_count(&mut self, name: &'static str, range: RangeInclusive<u64>) -> Option<Option<u64>> {
         match self.optional(name, || Shape::Count(*range.start(), *range.end()))? {
@@ -185,14 +179,6 @@ impl Fields {
     pub(super) fn texts(&mut self, name: &'static str, at_most: usize) -> Option<Vec<String>> {
         let value = self.required(name, || Shape::Texts(at_most))?;
         self.texts_in(name, value, at_most)
-    }
-
-    /// A list of texts that may be missing, of a body only.
-    pub(super) fn maybe_texts(&mut self, name: &'static str, at_most: usize) -> Option<Option<Vec<String>>> {
-        match self.optional(name, || Shape::Texts(at_most))? {
-            None => Some(None),
-            Some(value) => self.texts_in(name, value, at_most).map(Some),
-        }
     }
 
     /// What stands in a field that must be there.

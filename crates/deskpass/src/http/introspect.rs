@@ -9,7 +9,7 @@ use url::form_urlencoded;
 
 use super::answer::Window;
 use super::authority::{Service, ToIntrospect};
-use super::envelope::Rendered;
+use super::envelope::Beside;
 use super::extract::{Body, Whole};
 use super::failure::{BadRequest, Failure};
 use super::fields::{Ask, Fields};
@@ -38,9 +38,9 @@ pub(super) async fn introspect(
     State(desk): State<Desk>,
     _: Service<ToIntrospect>,
     Form(ask): Form<Introspect>,
-) -> Result<Rendered<who::Introspected>, Failure> {
+) -> Result<Beside<who::Introspected>, Failure> {
     let caller = desk.auth.verify(&ask.token, ask.from).await?;
-    Ok(caller.map_or_else(|| Rendered::beside(r#""active":false"#), |Caller(holder)| who::introspected(&holder)))
+    Ok(caller.map_or_else(|| Beside::of(r#""active":false"#), |Caller(holder)| who::introspected(&holder)))
 }
 
 /// A body as a form, as the RFC has it, or as JSON.

@@ -206,6 +206,7 @@ fn success(sheet: &Sheet, generator: &mut SchemaGenerator) -> Map<String, Value>
     for success in &sheet.success {
         match success {
             Success::Data(data) => drop(content.insert("application/json".into(), envelope(&data(generator).into()))),
+            Success::Beside(data) => drop(content.insert("application/json".into(), beside(&data(generator).into()))),
             Success::Plain(kind) => drop(content.insert((*kind).into(), json!({ "schema": plain(kind) }))),
             Success::Redirect => {
                 also("Location");
@@ -230,6 +231,16 @@ fn envelope(data: &Value) -> Value {
             "code": { "const": 0 }, "message": { "type": "string" }, "data": data, "request_id": { "type": "string" },
         },
     } })
+}
+
+/// An envelope beside whose members those of its payload stand, too.
+fn beside(data: &Value) -> Value {
+    let mut content = envelope(data);
+    if let Some(schema) = content.get_mut("schema").and_then(Value::as_object_mut) {
+        schema.insert("description".into(), json!("What data holds stands beside it, too."));
+        schema.insert("additionalProperties".into(), json!(true));
+    }
+    content
 }
 
 #[cfg(test)]

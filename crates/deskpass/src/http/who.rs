@@ -8,7 +8,7 @@ use deskpass_core::{LoginMethod, LoginSource, Person, Role, Roles};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::Rendered;
+use super::envelope::{Beside, Rendered};
 use super::openapi::{MethodName, RoleName, SourceName};
 
 /// What every answer shows of a person.
@@ -119,9 +119,9 @@ pub(super) enum Introspected {
 }
 
 /// The answer of `introspect` for a good token.
-pub(super) fn introspected(holder: &Holder) -> Rendered<Introspected> {
+pub(super) fn introspected(holder: &Holder) -> Beside<Introspected> {
     let (session, person) = (holder.session(), holder.person());
-    Rendered::beside(&members(&GoodToken {
+    Beside::of(&members(&GoodToken {
         active: true,
         sub: format!("{}/{}", person.key.corp(), person.key.id()),
         username: &person.employee_id,

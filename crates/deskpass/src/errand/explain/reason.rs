@@ -73,7 +73,6 @@ sentences! {
     RoleNeeded: "It is for another role than their active one.", "They switch to that, if they hold it.";
     NotPermitted: "Their active role does not allow it.",
         "They switch to one that does; `deskpass explain access EMPLOYEE RESOURCE OPERATION SCOPE` says which.";
-    NotPermitted: "The access matrix does not give that to the role they acted in.", "`deskpass explain access EMPLOYEE RESOURCE OPERATION SCOPE` names the rule; switch to a role that may, or change the matrix.";
     ScopeNeeded: "The service key is not for this.", "`deskpass service-key create NAME --scope SCOPE` makes one that is.";
     AddressNotAllowed: "An allow-list keeps the role from being active where they were.",
         "`deskpass ip-rule list` shows the lists. Behind a proxy, trusted_proxies decides which address counts.";

@@ -13,7 +13,7 @@ use crate::http::admin::login_log::Accepts;
 use crate::http::admin::{Known, Whom};
 use crate::http::authority::{Admin, AtHome, HighRisk, HomeAdmin, Named, NamedAgent, Nothing, On, Reader, Service};
 use crate::http::cookie::{Cookies, SetCookie};
-use crate::http::envelope::{No, Rendered, Reply};
+use crate::http::envelope::{Beside, No, Rendered, Reply};
 use crate::http::extract::{
     Besides, Body, Caller, Developer, Entrant, Guest, Holder, Operator, Peer, Perhaps, Reads, Whole,
 };
@@ -114,6 +114,12 @@ impl<T: JsonSchema> Answers for Reply<T> {
 impl<T: JsonSchema> Answers for Rendered<T> {
     fn answers(sheet: &mut Sheet) {
         sheet.answers_with::<T>();
+    }
+}
+
+impl<T: JsonSchema> Answers for Beside<T> {
+    fn answers(sheet: &mut Sheet) {
+        sheet.answers_beside::<T>();
     }
 }
 

@@ -36,6 +36,8 @@ pub(super) struct Body {
 pub(super) enum Success {
     /// A payload in the envelope.
     Data(fn(&mut SchemaGenerator) -> Schema),
+    /// A payload in the envelope, and its members beside it.
+    Beside(fn(&mut SchemaGenerator) -> Schema),
     /// A text of this media type, as it is.
     Plain(&'static str),
     /// The browser is sent on.
@@ -100,6 +102,11 @@ impl Sheet {
     /// It answers with this in the envelope.
     pub(in crate::http) fn answers_with<T: JsonSchema>(&mut self) {
         self.success.push(Success::Data(SchemaGenerator::subschema_for::<T>));
+    }
+
+    /// It answers with this in the envelope and beside it.
+    pub(in crate::http) fn answers_beside<T: JsonSchema>(&mut self) {
+        self.success.push(Success::Beside(SchemaGenerator::subschema_for::<T>));
     }
 
     /// It answers with a text of this media type, without an envelope.
