@@ -50,6 +50,11 @@ impl Holder {
         self.digest
     }
 
+    /// Whether its active role may not be active from where its token is used.
+    pub(crate) fn is_barred(&self) -> bool {
+        self.barred
+    }
+
     /// The caller, unless the active role was taken away, or may not be active from there.
     ///
     /// # Errors

@@ -252,6 +252,35 @@ on_every_store! {
         assert_eq!(desk.query(log), ["link_approved|user01|for wwpartner/Partner01", "link_removed|user01|for wwpartner/Partner01"]);
     }
 
+    /// With a code or without, nobody of another corporation learns who works here.
+    async fn an_administrator_elsewhere_cannot_tell_who_is_here(desk) {
+        enter(&desk, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin]).await;
+        desk.auth().operator().add_agent(EmployeeKey::from_parts("wwpartner", "boss"), "admin").await.unwrap();
+        let mut client = desk.client().await;
+        let login = client.post("/api/dev/login", &[], &json!({ "employee_id": "boss", "corp_id": "wwpartner" })).await.data();
+        let token = login["token"].as_str().unwrap().to_owned();
+        let (device, _) = client.bind_device(&token, &desk.clock).await;
+        let mut boss = Admin { client, token, device };
+        let session = desk.client().await.sign_in("user01").await;
+        let digest = desk.query("SELECT digest FROM session WHERE employee_key = 'user01'").remove(0);
+        let code = boss.device.next_code();
+        for code in ["000000", &code] {
+            for id in ["user01", "nobody"] {
+                let path = format!("/api/admin/employees/wwdeskpass/{id}");
+                boss.change("PATCH", &path, &json!({ "disabled": true }), Some(code)).await.refused(404, 1004);
+                boss.change("DELETE", &format!("{path}/sessions"), &json!({}), Some(code)).await.refused(404, 1004);
+                let roles = json!({ "corp_id": "wwdeskpass", "employee_id": id, "roles": [] });
+                boss.change("PUT", USER_ROLES, &roles, Some(code)).await.refused(404, 1004);
+            }
+            for id in [&*digest, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"] {
+                boss.change("DELETE", &format!("/api/admin/sessions/{id}"), &json!({}), Some(code)).await.refused(404, 1004);
+            }
+        }
+        assert!(desk.client().await.is_valid(&session).await);
+        let own = json!({ "corp_id": "wwpartner", "employee_id": "boss", "roles": ["admin", "user"] });
+        boss.change("PUT", USER_ROLES, &own, Some(&code)).await.data();
+    }
+
     /// A connected corporation's administrator sees and reaches its own people.
     async fn an_administrator_elsewhere_stays_there(desk) {
         enter(&desk, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin, Role::User]).await;

@@ -9,11 +9,22 @@ use super::Administrator;
 use crate::{Auth, Error, Reach, Refusal};
 
 impl Administrator<'_> {
+    /// Makes sure that somebody is an employee whom they reach.
+    ///
+    /// # Errors
+    /// When they are not, or the store fails.
+    pub async fn expect_employee(&self, employee: &EmployeeKey) -> Result<(), Error> {
+        self.reach(employee)?;
+        let person = self.auth.store.person(employee).await?;
+        if person.is_some() { Ok(()) } else { Err(Refusal::NoSuchEmployee.into()) }
+    }
+
     /// Enters an employee.
     ///
     /// # Errors
     /// When they are there already, or the store fails.
     pub async fn add_employee(&self, person: Person) -> Result<(), Error> {
+        self.reach(&person.key)?;
         let roles: Vec<_> = person.roles.iter().map(Role::name).collect();
         let entry = self.entry(Event::EmployeeAdded, &person.key, roles.join(", "))?;
         let new = NewEmployee { person, at: entry.at, entry: Some(entry) };
@@ -65,6 +76,7 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such employee or role, or the store fails.
     pub async fn grant(&self, employee: EmployeeKey, role: &str) -> Result<bool, Error> {
+        self.reach(&employee)?;
         let role = self.auth.assignable(&employee, role).await?;
         let entry = self.entry(Event::RolesChanged, &employee, format!("+{role}"))?;
         Ok(self.auth.store.grant(employee, role, entry).await?)
@@ -75,6 +87,7 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such employee or role, or the store fails.
     pub async fn revoke(&self, employee: EmployeeKey, role: &str) -> Result<bool, Error> {
+        self.reach(&employee)?;
         let role = self.auth.assignable(&employee, role).await?;
         let entry = self.entry(Event::RolesChanged, &employee, format!("-{role}"))?;
         Ok(self.auth.store.revoke(employee, role, entry).await?)
@@ -143,15 +156,6 @@ impl Auth {
     /// When the store fails.
     pub async fn corporations(&self) -> Result<Vec<String>, Error> {
         Ok(self.store.corporations().await?)
-    }
-
-    /// Makes sure that somebody is an employee.
-    ///
-    /// # Errors
-    /// When they are not, or the store fails.
-    pub async fn expect_employee(&self, employee: &EmployeeKey) -> Result<(), Error> {
-        let person = self.store.person(employee).await?;
-        if person.is_some() { Ok(()) } else { Err(Refusal::NoSuchEmployee.into()) }
     }
 
     /// A page of employees, starting after one.

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::answer::Window;
-use super::authority::Reader;
+use super::authority::{Authority, Reader};
 use super::failure::{BadRequest, Failure};
 use super::fields::{Ask, Fields, Problem, Problems};
 use super::query::Path;
@@ -114,8 +114,8 @@ impl FromRequestParts<Window> for Known {
     type Rejection = Failure;
     async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
         let Path(whom) = Path::<Whom>::from_request_parts(parts, window).await?;
-        let key = whom.key(&window.desk);
-        window.desk.auth.expect_employee(&key).await?;
+        let (key, authority) = (whom.key(&window.desk), Authority::from_request_parts(parts, window).await?);
+        authority.at(&window.desk).expect_employee(&key).await?;
         Ok(Self(key))
     }
 }

@@ -83,10 +83,10 @@ pub(super) const FLOWS: &[Flow] = &[
         ("POST /api/agents/password", ["Set one's own password; ends one's other sessions", "设置本人密码，同时结束其他会话"], &[1013, 1014, 1015, 1016]),
         ("POST /api/agents/password/setup", ["Set a password with a code from an administrator", "使用管理员提供的设置码设置密码"], &[1003, 1013, 1014]),
         ("GET /api/auth/otp-status", ["How things stand with one's own device", "查询本人一次性密码设备状态"], &[]),
-        ("POST /api/auth/otp-setup", ["A secret for a device to be bound", "获取待绑定设备的密钥"], &[1003, 1010]),
+        ("POST /api/auth/otp-setup", ["A secret for a device to be bound", "获取待绑定设备的密钥"], &[1003, 1010, 1017]),
         ("POST /api/auth/otp-bind", ["Bind the device that shows this code; completes half a sign-in", "绑定设备，并完成第二步登录"], &[1003, 1008, 1010, 1013, 1017, 1019]),
         ("POST /api/auth/otp-verify", ["Show a code; completes half a sign-in", "校验一次性密码，并完成第二步登录"], &[1003, 1008, 1009, 1013, 1017]),
-        ("POST /api/auth/otp-unbind", ["Unbind the device that shows this code", "解绑设备"], &[1003, 1008, 1009, 1013]),
+        ("POST /api/auth/otp-unbind", ["Unbind the device that shows this code", "解绑设备"], &[1003, 1008, 1009, 1013, 1017]),
     ] },
     Flow { name: ["Administration", "管理"], operations: &[
         ("GET /api/admin/roles", ["The roles there are", "列出角色"], &[]),
