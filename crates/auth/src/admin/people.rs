@@ -39,7 +39,7 @@ impl Administrator<'_> {
         self.reach(&employee)?;
         let entry = self.entry(Event::EmployeeDisabled, &employee, "")?;
         let deny_until = self.auth.deny_until(entry.at);
-        match self.auth.store.disable(employee, self.is_operator(), deny_until, entry).await? {
+        match self.auth.store.disable(employee.clone(), self.is_above(&employee), deny_until, entry).await? {
             ShutOut::Done(ended) => Ok(ended),
             ShutOut::Unknown => Err(Refusal::NoSuchEmployee.into()),
             ShutOut::LastAdmin => self.refuse(Refusal::LastAdmin).await,
@@ -63,7 +63,8 @@ impl Administrator<'_> {
     pub async fn set_roles(&self, employee: EmployeeKey, roles: Roles) -> Result<Listed, Error> {
         self.reach(&employee)?;
         let entry = self.entry(Event::RolesChanged, &employee, "")?;
-        match self.auth.store.set_roles(employee.clone(), roles, self.is_operator(), entry).await? {
+        let (even_last, deny_until) = (self.is_above(&employee), self.auth.deny_until(entry.at));
+        match self.auth.store.set_roles(employee.clone(), roles, even_last, deny_until, entry).await? {
             Changed::Yes(_) | Changed::No => {}
             Changed::Unknown => return Err(Refusal::NoSuchEmployee.into()),
             Changed::LastAdmin => return self.refuse(Refusal::LastAdmin).await,

@@ -40,6 +40,12 @@ pub(super) struct Whom {
 }
 
 impl Whom {
+    /// The same, of the corporation of whoever asks where they name none.
+    pub(super) fn key_beside(&self, authority: &Authority, desk: &Desk) -> EmployeeKey {
+        let own = CorpId::parse(authority.caller.person().key.corp()).ok();
+        desk.auth.key(self.corp.as_ref().or(own.as_ref()), &self.id)
+    }
+
     pub(super) fn key(&self, desk: &Desk) -> EmployeeKey {
         desk.auth.key(self.corp.as_ref(), &self.id)
     }

@@ -26,7 +26,7 @@ use crate::config::Language;
 
 /// Whoever holds a live token.
 #[derive(Debug)]
-pub(super) struct Holder(deskpass_auth::Holder);
+pub(super) struct Holder(pub(super) deskpass_auth::Holder);
 
 /// Somebody signed in whose active role stands.
 #[derive(Debug)]

@@ -226,7 +226,7 @@ impl FromRequest<Window> for ToKnown {
         let authority = Authority::from_request_parts(&mut parts, window).await?;
         let asked = Body::from_request(Request::from_parts(parts, body), window).await;
         let Body(Assignment { whom, roles }) = asked?;
-        let key = whom.key(&window.desk);
+        let key = whom.key_beside(&authority, &window.desk);
         authority.at(&window.desk).expect_employee(&key).await?;
         Ok(Self(key, roles))
     }

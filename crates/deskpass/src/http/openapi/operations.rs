@@ -64,7 +64,7 @@ pub(super) const FLOWS: &[Flow] = &[
     Flow { name: ["Sessions", "会话"], operations: &[
         ("POST /api/auth/verify", ["Whether a token is good, and whose it is", "校验令牌"], &[]),
         ("GET /api/auth/me", ["Who is calling", "获取当前用户"], &[]),
-        ("POST /api/auth/switch-role", ["Act in another role", "切换当前角色"], &[1003, 1004, 1017]),
+        ("POST /api/auth/switch-role", ["Act in another role", "切换当前角色"], &[1003, 1004, 1006, 1017]),
         ("GET /api/auth/sessions", ["Where one is signed in", "列出本人的会话"], &[]),
         ("DELETE /api/auth/sessions/{id}", ["End one of one's own sessions", "结束本人的某个会话"], &[]),
         ("POST /api/auth/logout-all", ["End all of one's own sessions, or all but this one", "退出所有登录，或除当前外的所有登录"], &[]),
