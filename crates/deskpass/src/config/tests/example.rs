@@ -72,6 +72,8 @@ fn uncommented_and_with_secrets_it_is_productions_default() {
         .variable("DESKPASS_SHARED__URL", "redis://redis.example.com:6379")
         .variable("DESKPASS_TLS__CA_FILE", "/etc/deskpass/authority.pem")
         .variable("DESKPASS_PLATFORM__PROXY", "http://proxy.example.com:3128")
-        .variable("DESKPASS_PLATFORM__VERIFY_FILE", "/etc/deskpass/WW_verify_0123456789abcdef.txt");
+        .variable("DESKPASS_PLATFORM__VERIFY_FILE", "/etc/deskpass/WW_verify_0123456789abcdef.txt")
+        .variable("DESKPASS_ACCESS__MATRIX_FILE", "/etc/deskpass/matrix.toml");
+    let usual = with_its_files(usual);
     assert_eq!(format!("{:?}", written.settings()), format!("{:?}", usual.settings()));
 }

@@ -59,6 +59,7 @@ impl Ask for People {
 
 /// A page of people.
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "{T}Page")]
 pub(in crate::http) struct Page<T> {
     items: Vec<T>,
     /// How many there are, counted up to ten thousand.

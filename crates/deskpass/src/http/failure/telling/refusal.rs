@@ -74,7 +74,7 @@ pub(super) fn tell(refusal: &Refusal, by: Telltale<'_>) -> Telling {
         }
         Refusal::LastAdmin => conflict(1019, words::LAST_ADMIN).because(refusal.word()),
         Refusal::WouldShutYouOut(role) => conflict(1019, words::SHUTS_YOU_OUT).naming(role).because(refusal.word()),
-        Refusal::Cancelled => conflict(1019, words::OVER).because(refusal.word()),
+        Refusal::Cancelled => conflict(1019, words::CANCELLED).because(refusal.word()),
         Refusal::Over => conflict(1019, words::OVER).because(refusal.word()),
         Refusal::DeviceSetupOver => conflict(1019, words::SETUP_OVER).because(refusal.word()),
         Refusal::Exists => conflict(1019, words::EXISTS),

@@ -27,6 +27,8 @@ pub(super) const SOMEBODY_ELSE: Words = [
 pub(super) const NOT_A_MEMBER: Words = ["only members of the corporation can sign in", "仅限企业成员登录"];
 pub(super) const OVER: Words =
     ["this sign-in was decided already or is over; start again", "该登录请求已处理或已失效，请重新开始"];
+pub(super) const CANCELLED: Words =
+    ["the sign-in was cancelled on the phone; start again", "登录已在手机上取消，请重新开始"];
 pub(super) const EXISTS: Words = ["exists already", "已存在"];
 
 pub(super) const NOT_AN_AGENT: Words =
