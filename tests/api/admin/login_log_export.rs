@@ -188,7 +188,7 @@ fn memory(process: &Process) -> u64 {
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() >> 10
 }
 
-/// Forty files of some nine megabytes that nobody takes.
+/// Forty files of some eight megabytes that nobody takes.
 #[tokio::test]
 async fn files_that_wait_take_little_memory() {
     let data = tempfile::tempdir().unwrap();
@@ -197,7 +197,7 @@ async fn files_that_wait_take_little_memory() {
     let mut client = Client::connect(&process.address).await;
     let token = client.sign_in("admin01").await;
     let whole = Download::begin(&process.address, &token, LOG, "text/csv").await.rest().await.unwrap();
-    assert!(whole.body.len() > 8 << 20);
+    assert!(whole.body.len() > 7 << 20);
     let (before, mut waiting) = (memory(&process), Vec::new());
     for _ in 0..40 {
         let mut one = Download::begin(&process.address, &token, LOG, "text/csv").await;
