@@ -158,7 +158,7 @@ async fn everything_is_carried_over_and_whoever_was_signed_in_still_is() {
     to_sqlite(
         directory.path(),
         "INSERT INTO ip_rule VALUES (1, '127.0.0.0/8');
-         INSERT INTO service_key VALUES ('k', 'd', 'gateway', 'introspect', 1, NULL, NULL, 2, NULL)",
+         INSERT INTO service_key VALUES ('k', 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', 'gateway', 'introspect', 1, NULL, NULL, 2, NULL)",
     );
     let place = Servers::shared().place();
     let (success, text) = copy(directory.path(), &["--from", "sqlite:data", "--to", &place.store], &[]);

@@ -3,7 +3,7 @@
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::{Response, TestDesk, request};
+use super::{Response, request};
 
 /// An answer under way.
 #[derive(Debug)]
@@ -14,10 +14,10 @@ pub(crate) struct Download {
 
 impl Download {
     /// Asks with a token for something in a certain form.
-    pub(crate) async fn begin(desk: &TestDesk, token: &str, path: &str, accept: &str) -> Self {
+    pub(crate) async fn begin(address: &str, token: &str, path: &str, accept: &str) -> Self {
         let bearer = format!("Bearer {token}");
         let headers = [("authorization", &*bearer), ("accept", accept), ("connection", "close")];
-        let mut stream = TcpStream::connect(&desk.address).await.unwrap();
+        let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(&request("GET", path, &headers, b"")).await.unwrap();
         Self { stream, bytes: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! /api/admin/sessions, /api/admin/employees/{corp_id}/{employee_id}/sessions
+//! `/api/admin/sessions`, `/api/admin/employees/{corp_id}/{employee_id}/sessions`
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -227,35 +227,35 @@ on_every_store! {
 /// What one node ends is over on the others a moment later.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_that_is_ended_is_over_on_every_node() {
-    Stage::ScaledOut
-        .run(async {
-            let desk = TestDesk::start().await;
-            let other = desk.second().await;
-            let mut there = other.client().await;
-            let tokens = [there.sign_in("user01").await, there.sign_in("user01").await, there.sign_in("user01").await];
-            for token in &tokens {
-                there.me(token).await.data();
-            }
-            let mut admin = Admin::of(&desk).await;
-            let id = admin.id_of("user01").await;
-            admin.end(&id).await.data();
-            let (begun, mut alive) = (Instant::now(), 3);
-            while alive == 3 {
-                assert!(begun.elapsed() < Duration::from_secs(1), "still good elsewhere");
-                alive = 0;
-                for token in &tokens {
-                    alive += usize::from(there.me(token).await.status == 200);
-                }
-            }
-            assert_eq!(alive, 2);
-            admin.do_it("DELETE", "/api/admin/employees/wwdeskpass/user01/sessions", &json!({})).await.data();
-            let begun = Instant::now();
-            for token in &tokens {
-                while there.me(token).await.status == 200 {
-                    assert!(begun.elapsed() < Duration::from_secs(1), "still good elsewhere");
-                }
-                assert_eq!(there.me(token).await.refused(401, 1001).reason(), "kicked");
-            }
-        })
-        .await;
+    Box::pin(Stage::ScaledOut.run(end_across_nodes())).await;
+}
+
+async fn end_across_nodes() {
+    let desk = TestDesk::start().await;
+    let other = desk.second().await;
+    let mut there = other.client().await;
+    let tokens = [there.sign_in("user01").await, there.sign_in("user01").await, there.sign_in("user01").await];
+    for token in &tokens {
+        there.me(token).await.data();
+    }
+    let mut admin = Admin::of(&desk).await;
+    let id = admin.id_of("user01").await;
+    admin.end(&id).await.data();
+    let (begun, mut alive) = (Instant::now(), 3);
+    while alive == 3 {
+        assert!(begun.elapsed() < Duration::from_secs(1), "still good elsewhere");
+        alive = 0;
+        for token in &tokens {
+            alive += usize::from(there.me(token).await.status == 200);
+        }
+    }
+    assert_eq!(alive, 2);
+    admin.do_it("DELETE", "/api/admin/employees/wwdeskpass/user01/sessions", &json!({})).await.data();
+    let begun = Instant::now();
+    for token in &tokens {
+        while there.me(token).await.status == 200 {
+            assert!(begun.elapsed() < Duration::from_secs(1), "still good elsewhere");
+        }
+        assert_eq!(there.me(token).await.refused(401, 1001).reason(), "kicked");
+    }
 }

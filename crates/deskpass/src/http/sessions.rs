@@ -123,6 +123,9 @@ pub(super) struct AllEnded {
     message: &'static str,
 }
 
+const EVERYWHERE: [&str; 2] = ["signed out everywhere", "已退出所有登录"];
+const ELSEWHERE: [&str; 2] = ["signed out everywhere else", "已退出其他所有登录"];
+
 /// Ends all of the caller's sessions, or all but this one.
 pub(super) async fn logout_all(
     State(desk): State<Desk>,
@@ -132,9 +135,6 @@ pub(super) async fn logout_all(
     Perhaps(ask): Perhaps<LogoutAll>,
 ) -> Result<Reply<AllEnded>, Failure> {
     let ended = desk.auth.logout_all(&holder, ask.except_current, &visitor).await?;
-    let message = language.of(match ask.except_current {
-        true => ["signed out everywhere else", "已退出其他所有登录"],
-        false => ["signed out everywhere", "已退出所有登录"],
-    });
-    Ok(Reply(AllEnded { success: true, ended, message }))
+    let words = if ask.except_current { ELSEWHERE } else { EVERYWHERE };
+    Ok(Reply(AllEnded { success: true, ended, message: language.of(words) }))
 }

@@ -88,7 +88,7 @@ fn as_lines<S: Serializer>(rows: &[LogRow], serializer: S) -> Result<S::Ok, S::E
 #[derive(Debug)]
 pub(in crate::http) enum LogAnswer {
     Page(Reply<Log>),
-    File(Export),
+    File(Box<Export>),
 }
 
 impl Answers for LogAnswer {
@@ -122,7 +122,8 @@ pub(in crate::http) async fn list(
         return Err(bad_cursor());
     }
     if let Accepts::File(format, media_type) = accepts {
-        return Ok(LogAnswer::File(Export::begin(desk, reader, reach, wanted, after, (format, media_type)).await?));
+        let export = Export::begin(desk, reader, reach, wanted, after, (format, media_type)).await?;
+        return Ok(LogAnswer::File(Box::new(export)));
     }
     let page = desk.auth.log(&reach, &wanted, after, limit).await?;
     Ok(LogAnswer::Page(Reply(Log { items: page.rows, next: page.next })))
