@@ -148,11 +148,11 @@ async fn keep_apart(cast: &Cast) {
     }
     for intruder in &intruders {
         let target = if intruder.corp == HOME { ABROAD } else { HOME };
-        // Whoever may read everything at home may read of every corporation, by naming it.
+        // Whoever may read everything at home may read of every corporation, by naming it, and rules there are for everybody.
         let everywhere = intruder.corp == HOME;
         let session = session_of(&desk, target, intruder.id);
         for route in routes().iter().filter(|route| is_about_somebody(route)) {
-            if !(everywhere && route.who == Who::Reader) {
+            if !(everywhere && matches!(route.who, Who::Reader | Who::Admin)) {
                 intruder.try_out(route, target, &session).await;
             }
             if route.method == "GET" && !route.path.contains('{') {

@@ -50,6 +50,12 @@ impl Administrator<'_> {
         self.who.is_none()
     }
 
+    /// Whether they can let somebody in again who is their corporation's last administrator, so that it need not stay one.
+    fn is_above(&self, employee: &EmployeeKey) -> bool {
+        let at_home = |who: &EmployeeKey| who.corp() == self.auth.policy.home.as_str();
+        self.who.as_ref().is_none_or(|who| at_home(who) && !at_home(employee))
+    }
+
     /// The row of a change.
     fn entry(&self, event: Event, about: &EmployeeKey, detail: impl Into<String>) -> Result<LogEntry, NoEntropy> {
         tracing::debug!(event = event.name(), ?about, by = ?self.who, "an administrator's change");

@@ -1,5 +1,6 @@
 //! Whoever shows a token: signed in, or half-way in.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use deskpass_core::{Digest, EmployeeKey, Half, LoginMethod, LoginSource, Secret, Visitor};
@@ -43,6 +44,14 @@ impl Entrant {
         }
     }
 
+    /// Refuses whoever is where their active role may not be active: they may leave, and nothing else that lasts.
+    pub(crate) fn expect_admitted(&self) -> Result<(), Refusal> {
+        match self {
+            Self::Whole(holder) if holder.is_barred() => Err(Refusal::AddressNotAllowed(holder.session().current_role)),
+            Self::Whole(_) | Self::Half(_) => Ok(()),
+        }
+    }
+
     /// Whether the platform vouched for them, in the session whose token they show.
     pub(crate) fn is_vouched_for(&self) -> bool {
         matches!(self, Self::Whole(holder) if holder.session().is_vouched_for())
@@ -54,10 +63,10 @@ impl Auth {
     ///
     /// # Errors
     /// A refusal that says what is wrong with the token, or a failure of the store.
-    pub async fn entrant(&self, token: &str) -> Result<Entrant, Error> {
+    pub async fn entrant(&self, token: &str, from: IpAddr) -> Result<Entrant, Error> {
         match Secret::<Half>::parse(token) {
             Ok(half) => Ok(Entrant::Half(self.halfway(half.digest()).await?)),
-            Err(_) => Ok(Entrant::Whole(self.authenticate(token, None).await?)),
+            Err(_) => Ok(Entrant::Whole(self.authenticate(token, Some(from)).await?)),
         }
     }
 

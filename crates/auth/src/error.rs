@@ -3,6 +3,8 @@
 //! A refusal is raised on purpose and reaches the client as it is. Everything else is internal: errors of the store and of the
 //! platform turn into [`Internal`] by `?` and can never become a refusal.
 
+use std::time::Duration;
+
 use deskpass_core::{NoEntropy, Role, Roles, ServiceScope, Shut, Weakness};
 use deskpass_store::{Ended, SealError, StoreError};
 use serde::{Deserialize, Serialize};
@@ -156,6 +158,9 @@ pub enum Refusal {
     /// The list would keep whoever sets it from acting in this role.
     #[error("would shut you out")]
     WouldShutYouOut(Role),
+    /// They were told so too often, by this much.
+    #[error("too often")]
+    TooOften(Duration),
     /// As many passwords are being looked at as there is room for.
     #[error("busy")]
     Busy,
@@ -215,6 +220,7 @@ impl Refusal {
             Self::NoSuchLink => Reason::NoSuchLink,
             Self::LastAdmin => Reason::LastAdmin,
             Self::WouldShutYouOut(_) => Reason::WouldShutYouOut,
+            Self::TooOften(_) => Reason::TooOften,
             Self::Busy => Reason::Busy,
         }
     }
@@ -224,6 +230,7 @@ impl Refusal {
     pub(crate) const fn recorded_as(&self) -> Option<&'static str> {
         match self {
             Self::Busy
+            | Self::TooOften(_)
             | Self::Token(_)
             | Self::OtpNeeded
             | Self::NoDevice

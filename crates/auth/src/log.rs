@@ -1,9 +1,14 @@
 //! What goes into the log: who did what, and who was turned away, and why.
 
-use deskpass_core::{EmployeeKey, LoginMethod, LoginSource, NoEntropy, Session, Timestamp, Visitor};
-use deskpass_store::{Event, LogEntry};
+use std::time::Duration;
+
+use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, NoEntropy, Rate, Session, Timestamp, Visitor};
+use deskpass_store::{Counted, Event, LogEntry};
 
 use crate::{Auth, Error, Refusal};
+
+/// How often a minute somebody who is signed in is told that they may not do something.
+const REFUSALS: u32 = 60;
 
 /// Somebody who wants something, as far as that is known.
 #[derive(Clone, Copy, Debug)]
@@ -85,8 +90,22 @@ impl Auth {
         outcome
     }
 
+    /// Whoever is signed in could fill the log with what they may not do: beyond so many a minute they are asked to wait, and
+    /// nothing is written. Elsewhere guesses are counted, or the limits by address hold.
+    async fn expect_patience(&self, attempt: Attempt<'_>) -> Result<(), Error> {
+        let (Event::AdministrationRefused | Event::SwitchRoleRefused, Some(who)) = (attempt.refused, attempt.who)
+        else {
+            return Ok(());
+        };
+        let Some(rate) = Rate::new(REFUSALS, Duration::from_mins(1)) else { return Ok(()) };
+        let key = Digest::of(&[b"refused", who.corp().as_bytes(), who.id().as_bytes()]);
+        let admitted = self.shared.limits.admit(Counted::Client, &key, rate, self.clock.now()).await;
+        Ok(admitted.map_err(Refusal::TooOften)?)
+    }
+
     pub(crate) async fn record_refusal(&self, attempt: Attempt<'_>, refusal: &Refusal) -> Result<(), Error> {
         let Some(reason) = refusal.recorded_as() else { return Ok(()) };
+        self.expect_patience(attempt).await?;
         let nobody = EmployeeKey::from_parts(self.policy.home.as_str(), "");
         let Attempt { refused, who, method, source, visitor } = attempt;
         let plain = self.plain_entry(refused, who.unwrap_or(&nobody), self.clock.now(), visitor)?;

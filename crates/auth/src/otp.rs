@@ -143,6 +143,7 @@ impl Auth {
     }
 
     async fn agent_without_device(&self, entrant: &Entrant) -> Result<Agent, Error> {
+        entrant.expect_admitted()?;
         let agent = self.agent(entrant.employee()).await?.ok_or(Refusal::NotAnAgent)?;
         if agent.device.is_some() { Err(Refusal::DeviceBound.into()) } else { Ok(agent) }
     }
@@ -231,6 +232,7 @@ impl Auth {
     }
 
     async fn agent_with_device(&self, entrant: &Entrant) -> Result<(EmployeeKey, Device), Error> {
+        entrant.expect_admitted()?;
         let agent = self.agent(entrant.employee()).await?.ok_or(Refusal::NotAnAgent)?;
         Ok((agent.key, agent.device.ok_or(Refusal::NoDevice)?))
     }

@@ -80,5 +80,6 @@ reasons! {
     NoSuchLink = "no_such_link",
     LastAdmin = "last_admin",
     WouldShutYouOut = "would_shut_you_out",
+    TooOften = "too_often",
     Busy = "busy",
 }

@@ -50,6 +50,11 @@ impl Holder {
         self.digest
     }
 
+    /// Whether its active role may not be active from where its token is used.
+    pub(crate) fn is_barred(&self) -> bool {
+        self.barred
+    }
+
     /// The caller, unless the active role was taken away, or may not be active from there.
     ///
     /// # Errors
@@ -202,7 +207,8 @@ impl Auth {
     pub async fn sweep(&self) -> Result<usize, Error> {
         let mut gone = 0;
         loop {
-            let now = self.clock.now();
+            // Our clock may begin ahead of the machine's, by what stands in a table. What goes for its age must be old by both.
+            let now = self.clock.now().min(self.clock.wall());
             let step = self.store.sweep(now, now - self.policy.lifetime, BATCH).await?;
             let step = step + self.store.prune_log(now - self.policy.log_retention, self.chain.clone(), BATCH).await?;
             gone += step;

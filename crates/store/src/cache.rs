@@ -65,7 +65,7 @@ pub struct Standing {
 }
 
 /// How long a session may be used before that is noted once more.
-const COARSELY: i64 = 600_000;
+pub(crate) const COARSELY: i64 = 600_000;
 
 /// A count of the changes to people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

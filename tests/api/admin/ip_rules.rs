@@ -43,6 +43,22 @@ fn rows(desk: &TestDesk, events: &str) -> Vec<String> {
 }
 
 on_every_store! {
+    /// What is left behind by whoever found a token would outlast it.
+    async fn nobody_binds_a_device_where_their_role_may_not_be_active(desk) {
+        desk.set_list("agent", &["10.0.0.0/8"]).await;
+        let mut client = desk.client().await;
+        let from = [("x-forwarded-for", OFFICE)];
+        let login = client.post("/api/dev/login", &from, &json!({ "employee_id": "agent01", "role": "agent" })).await.data();
+        let token = login["token"].as_str().unwrap().to_owned();
+        for path in ["otp-setup", "otp-bind", "otp-verify", "otp-unbind"] {
+            let (path, body) = (format!("/api/auth/{path}"), json!({ "code": "123456" }));
+            client.ask_from(CAFE, &token, "POST", &path, &body).await.refused(403, 1017);
+        }
+        client.ask_from(CAFE, &token, "GET", "/api/auth/otp-status", &json!({})).await.data();
+        client.ask_from(OFFICE, &token, "POST", "/api/auth/otp-setup", &json!({})).await.data();
+        client.ask_from(CAFE, &token, "POST", "/api/auth/logout", &json!({})).await.data();
+    }
+
     async fn lists_are_shown_tried_and_replaced(desk) {
         let mut client = desk.client().await;
         let (token, device) = desk.administrator().await;

@@ -224,6 +224,50 @@ on_every_store! {
         assert_eq!(desk.query(refused), ["security01", "security01", "supervisor01", "supervisor01", "supervisor01"]);
     }
 
+    /// Nobody fills the log with what they may not do.
+    async fn whoever_may_not_is_told_so_only_so_often(desk) {
+        let mut client = desk.client().await;
+        let token = client.sign_in("user01").await;
+        for _ in 0..60 {
+            client.get_as(&token, USER_ROLES).await.refused(403, 1003);
+        }
+        let waits = client.get_as(&token, USER_ROLES).await;
+        assert_eq!(waits.refused(429, 1006).header("retry-after"), Some("1"));
+        client.switch(&token, "admin").await.refused(429, 1006);
+        let rows = "SELECT count(*) FROM login_log WHERE event = 'administration_refused'";
+        assert_eq!(desk.query(rows), ["60"]);
+        client.me(&token).await.data();
+        desk.clock.wind(std::time::Duration::from_secs(1));
+        client.get_as(&token, USER_ROLES).await.refused(403, 1003);
+    }
+
+    async fn roles_that_are_given_take_a_lent_one_away(desk) {
+        desk.auth().operator().add_agent(desk.key("norole01"), "security").await.unwrap();
+        let mut client = desk.client().await;
+        let code = client.qrcode().await;
+        let confirm = client.scan_as(&code, "norole01").await;
+        client.decide("confirm", &confirm).await.data();
+        let told = client.scan_status(code["ticket"].as_str().unwrap()).await;
+        let token = told["token"].as_str().unwrap().to_owned();
+        assert_eq!(client.verify(&token).await["roles"], json!(["security"]));
+        let mut admin = Admin::of(&desk).await;
+        admin.do_it("PUT", USER_ROLES, &json!({ "employee_id": "norole01", "roles": ["user"] })).await.data();
+        assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "kicked");
+    }
+
+    async fn the_home_desk_shuts_a_connected_corporations_last_administrator_out(desk) {
+        enter(&desk, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin]).await;
+        let mut admin = Admin::of(&desk).await;
+        admin.do_it("PATCH", "/api/admin/employees/wwpartner/boss", &json!({ "disabled": true })).await.data();
+    }
+
+    async fn no_text_has_a_nul_in_it(desk) {
+        let mut admin = Admin::of(&desk).await;
+        for query in ["department=%00", "q=a%00", "after=%00"] {
+            admin.get(&format!("{USER_ROLES}?{query}")).await.refused(400, 1002);
+        }
+    }
+
     async fn agents_are_listed_and_made(desk) {
         let mut admin = Admin::of(&desk).await;
         let agents = admin.items("/api/admin/agents").await;
@@ -250,6 +294,35 @@ on_every_store! {
         assert_eq!(admin.items("/api/admin/links").await, Vec::<Value>::new());
         let log = "SELECT event, employee_key, detail FROM login_log WHERE event LIKE 'link%' ORDER BY id";
         assert_eq!(desk.query(log), ["link_approved|user01|for wwpartner/Partner01", "link_removed|user01|for wwpartner/Partner01"]);
+    }
+
+    /// With a code or without, nobody of another corporation learns who works here.
+    async fn an_administrator_elsewhere_cannot_tell_who_is_here(desk) {
+        enter(&desk, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin]).await;
+        desk.auth().operator().add_agent(EmployeeKey::from_parts("wwpartner", "boss"), "admin").await.unwrap();
+        let mut client = desk.client().await;
+        let login = client.post("/api/dev/login", &[], &json!({ "employee_id": "boss", "corp_id": "wwpartner" })).await.data();
+        let token = login["token"].as_str().unwrap().to_owned();
+        let (device, _) = client.bind_device(&token, &desk.clock).await;
+        let mut boss = Admin { client, token, device };
+        let session = desk.client().await.sign_in("user01").await;
+        let digest = desk.query("SELECT digest FROM session WHERE employee_key = 'user01'").remove(0);
+        let code = boss.device.next_code();
+        for code in ["000000", &code] {
+            for id in ["user01", "nobody"] {
+                let path = format!("/api/admin/employees/wwdeskpass/{id}");
+                boss.change("PATCH", &path, &json!({ "disabled": true }), Some(code)).await.refused(404, 1004);
+                boss.change("DELETE", &format!("{path}/sessions"), &json!({}), Some(code)).await.refused(404, 1004);
+                let roles = json!({ "corp_id": "wwdeskpass", "employee_id": id, "roles": [] });
+                boss.change("PUT", USER_ROLES, &roles, Some(code)).await.refused(404, 1004);
+            }
+            for id in [&*digest, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"] {
+                boss.change("DELETE", &format!("/api/admin/sessions/{id}"), &json!({}), Some(code)).await.refused(404, 1004);
+            }
+        }
+        assert!(desk.client().await.is_valid(&session).await);
+        let own = json!({ "corp_id": "wwpartner", "employee_id": "boss", "roles": ["admin", "user"] });
+        boss.change("PUT", USER_ROLES, &own, Some(&code)).await.data();
     }
 
     /// A connected corporation's administrator sees and reaches its own people.

@@ -61,6 +61,7 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such agent or role, or the store fails.
     pub async fn set_agent_role(&self, employee: EmployeeKey, role: &str) -> Result<usize, Error> {
+        self.at_home().await?;
         let role = Role::from_name(role).ok_or_else(|| Refusal::NoSuchRole(role.to_owned()))?;
         let entry = self.entry(Event::AgentRoleChanged, &employee, format!("role {role}"))?;
         let deny_until = self.auth.deny_until(entry.at);
@@ -73,6 +74,7 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such agent, or the store fails.
     pub async fn disable_agent(&self, employee: EmployeeKey) -> Result<usize, Error> {
+        self.at_home().await?;
         let entry = self.entry(Event::AgentDisabled, &employee, "")?;
         let ended = self.auth.store.disable_agent(employee, self.auth.deny_until(entry.at), entry).await?;
         Ok(ended.ok_or(Refusal::NoSuchAgent)?)
@@ -83,6 +85,7 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such agent, or the store fails.
     pub async fn enable_agent(&self, employee: EmployeeKey) -> Result<(), Error> {
+        self.at_home().await?;
         let entry = self.entry(Event::AgentEnabled, &employee, "")?;
         if self.auth.store.enable_agent(employee, entry).await? { Ok(()) } else { Err(Refusal::NoSuchAgent.into()) }
     }

@@ -27,6 +27,16 @@ impl Administrator<'_> {
         if approved { Ok(()) } else { Err(Refusal::NoSuchEmployee.into()) }
     }
 
+    /// Makes sure that there is such a permission.
+    ///
+    /// # Errors
+    /// When there is none, or the store fails.
+    pub async fn expect_link(&self, identity: &EmployeeKey) -> Result<(), Error> {
+        self.at_home().await?;
+        let link = self.auth.store.link(identity.clone()).await?;
+        if link.is_some() { Ok(()) } else { Err(Refusal::NoSuchLink.into()) }
+    }
+
     /// Takes that permission back; `false` when there was none. Sessions that stand on it go on to their end.
     ///
     /// # Errors

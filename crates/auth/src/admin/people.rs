@@ -9,11 +9,22 @@ use super::Administrator;
 use crate::{Auth, Error, Reach, Refusal};
 
 impl Administrator<'_> {
+    /// Makes sure that somebody is an employee whom they reach.
+    ///
+    /// # Errors
+    /// When they are not, or the store fails.
+    pub async fn expect_employee(&self, employee: &EmployeeKey) -> Result<(), Error> {
+        self.reach(employee)?;
+        let person = self.auth.store.person(employee).await?;
+        if person.is_some() { Ok(()) } else { Err(Refusal::NoSuchEmployee.into()) }
+    }
+
     /// Enters an employee.
     ///
     /// # Errors
     /// When they are there already, or the store fails.
     pub async fn add_employee(&self, person: Person) -> Result<(), Error> {
+        self.reach(&person.key)?;
         let roles: Vec<_> = person.roles.iter().map(Role::name).collect();
         let entry = self.entry(Event::EmployeeAdded, &person.key, roles.join(", "))?;
         let new = NewEmployee { person, at: entry.at, entry: Some(entry) };
@@ -28,7 +39,7 @@ impl Administrator<'_> {
         self.reach(&employee)?;
         let entry = self.entry(Event::EmployeeDisabled, &employee, "")?;
         let deny_until = self.auth.deny_until(entry.at);
-        match self.auth.store.disable(employee, self.is_operator(), deny_until, entry).await? {
+        match self.auth.store.disable(employee.clone(), self.is_above(&employee), deny_until, entry).await? {
             ShutOut::Done(ended) => Ok(ended),
             ShutOut::Unknown => Err(Refusal::NoSuchEmployee.into()),
             ShutOut::LastAdmin => self.refuse(Refusal::LastAdmin).await,
@@ -52,7 +63,8 @@ impl Administrator<'_> {
     pub async fn set_roles(&self, employee: EmployeeKey, roles: Roles) -> Result<Listed, Error> {
         self.reach(&employee)?;
         let entry = self.entry(Event::RolesChanged, &employee, "")?;
-        match self.auth.store.set_roles(employee.clone(), roles, self.is_operator(), entry).await? {
+        let (even_last, deny_until) = (self.is_above(&employee), self.auth.deny_until(entry.at));
+        match self.auth.store.set_roles(employee.clone(), roles, even_last, deny_until, entry).await? {
             Changed::Yes(_) | Changed::No => {}
             Changed::Unknown => return Err(Refusal::NoSuchEmployee.into()),
             Changed::LastAdmin => return self.refuse(Refusal::LastAdmin).await,
@@ -65,6 +77,7 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such employee or role, or the store fails.
     pub async fn grant(&self, employee: EmployeeKey, role: &str) -> Result<bool, Error> {
+        self.reach(&employee)?;
         let role = self.auth.assignable(&employee, role).await?;
         let entry = self.entry(Event::RolesChanged, &employee, format!("+{role}"))?;
         Ok(self.auth.store.grant(employee, role, entry).await?)
@@ -75,6 +88,7 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such employee or role, or the store fails.
     pub async fn revoke(&self, employee: EmployeeKey, role: &str) -> Result<bool, Error> {
+        self.reach(&employee)?;
         let role = self.auth.assignable(&employee, role).await?;
         let entry = self.entry(Event::RolesChanged, &employee, format!("-{role}"))?;
         Ok(self.auth.store.revoke(employee, role, entry).await?)
@@ -143,15 +157,6 @@ impl Auth {
     /// When the store fails.
     pub async fn corporations(&self) -> Result<Vec<String>, Error> {
         Ok(self.store.corporations().await?)
-    }
-
-    /// Makes sure that somebody is an employee.
-    ///
-    /// # Errors
-    /// When they are not, or the store fails.
-    pub async fn expect_employee(&self, employee: &EmployeeKey) -> Result<(), Error> {
-        let person = self.store.person(employee).await?;
-        if person.is_some() { Ok(()) } else { Err(Refusal::NoSuchEmployee.into()) }
     }
 
     /// A page of employees, starting after one.

@@ -4,7 +4,7 @@ use deskpass_core::{CorpId, Operation, Resource, Scope, Visitor};
 use deskpass_store::Event;
 
 use crate::log::Attempt;
-use crate::{Auth, Caller, Error, Refusal};
+use crate::{Auth, Caller, Error, Holder, Refusal};
 
 /// The people whose records somebody reads: of one corporation, or of one department in it. Two corporations never stand in one
 /// list.
@@ -27,6 +27,17 @@ impl Auth {
             Some(scope @ (Scope::Department | Scope::All)) => Ok(scope),
             Some(Scope::Own) | None => self.may_not_administrate(caller, visitor).await,
         }
+    }
+
+    /// Somebody signed in who wants to administrate, where they are. That they may not act there, or not in that role any more, is
+    /// written down.
+    ///
+    /// # Errors
+    /// When that is so, or the store fails.
+    pub async fn at_the_door(&self, holder: Holder, visitor: &Visitor) -> Result<Caller, Error> {
+        let session = holder.session().clone();
+        let caller = holder.into_caller().map_err(Error::from);
+        self.recorded(Attempt::within(&session, Event::AdministrationRefused, visitor), caller).await
     }
 
     /// Turns somebody away who may not administrate.

@@ -7,14 +7,23 @@ use super::Administrator;
 use crate::{Error, Refusal};
 
 impl Administrator<'_> {
+    /// Makes sure that there is a session that they reach.
+    ///
+    /// # Errors
+    /// When there is none, or the store fails.
+    pub async fn expect_session(&self, id: Digest) -> Result<EmployeeKey, Error> {
+        let found = self.auth.store.find_session(id).await?.ok_or(Refusal::NoSuchSession)?;
+        let employee = found.session.employee;
+        self.reach(&employee).map_err(|_| Refusal::NoSuchSession)?;
+        Ok(employee)
+    }
+
     /// Ends a session, whoever's it is.
     ///
     /// # Errors
     /// When there is no such session that they reach, or the store fails.
     pub async fn end_session(&self, id: Digest) -> Result<(), Error> {
-        let found = self.auth.store.find_session(id).await?.ok_or(Refusal::NoSuchSession)?;
-        let employee = found.session.employee;
-        self.reach(&employee).map_err(|_| Refusal::NoSuchSession)?;
+        let employee = self.expect_session(id).await?;
         let ended = self.end(employee, Ending::One(id)).await?;
         if ended == 0 { Err(Refusal::NoSuchSession.into()) } else { Ok(()) }
     }
@@ -24,8 +33,7 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such employee, or the store fails.
     pub async fn end_sessions_of(&self, employee: EmployeeKey) -> Result<usize, Error> {
-        self.reach(&employee)?;
-        self.auth.store.person(&employee).await?.ok_or(Refusal::NoSuchEmployee)?;
+        self.expect_employee(&employee).await?;
         self.end(employee, Ending::All).await
     }
 

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::answer::Window;
-use super::authority::Reader;
+use super::authority::{Authority, Reader};
 use super::failure::{BadRequest, Failure};
 use super::fields::{Ask, Fields, Problem, Problems};
 use super::query::Path;
@@ -40,6 +40,12 @@ pub(super) struct Whom {
 }
 
 impl Whom {
+    /// The same, of the corporation of whoever asks where they name none.
+    pub(super) fn key_beside(&self, authority: &Authority, desk: &Desk) -> EmployeeKey {
+        let own = CorpId::parse(authority.caller.person().key.corp()).ok();
+        desk.auth.key(self.corp.as_ref().or(own.as_ref()), &self.id)
+    }
+
     pub(super) fn key(&self, desk: &Desk) -> EmployeeKey {
         desk.auth.key(self.corp.as_ref(), &self.id)
     }
@@ -114,8 +120,8 @@ impl FromRequestParts<Window> for Known {
     type Rejection = Failure;
     async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
         let Path(whom) = Path::<Whom>::from_request_parts(parts, window).await?;
-        let key = whom.key(&window.desk);
-        window.desk.auth.expect_employee(&key).await?;
+        let (key, authority) = (whom.key(&window.desk), Authority::from_request_parts(parts, window).await?);
+        authority.at(&window.desk).expect_employee(&key).await?;
         Ok(Self(key))
     }
 }

@@ -10,7 +10,7 @@ use hyper::header::HeaderName;
 use hyper::http::request::Parts;
 
 use super::answer::Window;
-use super::extract::{Caller, Guest, bearer};
+use super::extract::{Caller, Guest, Holder, bearer};
 use super::failure::Failure;
 use super::fields::{Ask, Fields};
 use super::query::Path;
@@ -108,8 +108,9 @@ impl Authority {
 impl FromRequestParts<Window> for Authority {
     type Rejection = Failure;
     async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
-        let caller = Caller::from_request_parts(parts, window).await?;
+        let Holder(holder) = Holder::from_request_parts(parts, window).await?;
         let Guest(visitor) = Guest::from_request_parts(parts, window).await?;
+        let caller = Caller(window.desk.auth.at_the_door(holder, &visitor).await?);
         Ok(Self { caller, visitor })
     }
 }

@@ -26,7 +26,7 @@ use crate::config::Language;
 
 /// Whoever holds a live token.
 #[derive(Debug)]
-pub(super) struct Holder(deskpass_auth::Holder);
+pub(super) struct Holder(pub(super) deskpass_auth::Holder);
 
 /// Somebody signed in whose active role stands.
 #[derive(Debug)]
@@ -114,8 +114,7 @@ impl FromRequestParts<Window> for Holder {
     type Rejection = Failure;
     async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
         let token = bearer(&parts.headers)?;
-        let from = client_address(&window.desk, window.peer, parts.headers.get_all(FORWARDED).iter()).decided;
-        Ok(Self(window.desk.auth.authenticate(token, Some(from)).await?))
+        Ok(Self(window.desk.auth.authenticate(token, Some(from(parts, window))).await?))
     }
 }
 
@@ -130,7 +129,8 @@ impl FromRequestParts<Window> for Caller {
 impl FromRequestParts<Window> for Entrant {
     type Rejection = Failure;
     async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
-        Ok(Self(window.desk.auth.entrant(bearer(&parts.headers)?).await?))
+        let token = bearer(&parts.headers)?;
+        Ok(Self(window.desk.auth.entrant(token, from(parts, window)).await?))
     }
 }
 
@@ -157,6 +157,11 @@ pub(super) fn client_address<'a>(
     // Not all of it need be text. Only the items that are not may be lost by that, and never the proxy's own entry.
     let forwarded: Vec<_> = forwarded.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
     ClientAddress::read(peer, forwarded.iter().map(|value| &**value), &desk.trusted)
+}
+
+/// Where a request comes from, as far as that decides.
+fn from(parts: &Parts, window: &Window) -> IpAddr {
+    client_address(&window.desk, window.peer, parts.headers.get_all(FORWARDED).iter()).decided
 }
 
 impl FromRequestParts<Window> for Guest {

@@ -1,11 +1,12 @@
 //! Who may act as what, changed all at once.
 
-use deskpass_core::{EmployeeKey, Role, Roles};
+use deskpass_core::{EmployeeKey, Role, Roles, Timestamp};
 
 use super::{GRANT, REVOKE, find, is_last_admin};
 use crate::cache::Change;
 use crate::database::Tx;
 use crate::rulebook::take_turns;
+use crate::sessions::{self, Ended, Which};
 use crate::{LogEntry, Store, StoreError};
 
 /// What became of somebody's roles.
@@ -22,7 +23,7 @@ pub enum Changed {
 }
 
 impl Store {
-    /// Gives a person exactly these roles, and logs it when they had others. The last administrator of their corporation
+    /// Gives a person exactly these roles, and logs it when they had others. Sessions in which one was lent to them end. The last administrator of their corporation
     /// stays one, unless `even_last`.
     ///
     /// # Errors
@@ -32,9 +33,10 @@ impl Store {
         key: EmployeeKey,
         roles: Roles,
         even_last: bool,
+        deny_until: Timestamp,
         entry: LogEntry,
     ) -> Result<Changed, StoreError> {
-        self.database.write(move |tx| set(tx, &key, roles, even_last, &entry)).await
+        self.database.write(move |tx| set(tx, &key, roles, (even_last, deny_until), &entry)).await
     }
 }
 
@@ -42,7 +44,7 @@ fn set(
     tx: &mut Tx<'_>,
     key: &EmployeeKey,
     roles: Roles,
-    even_last: bool,
+    (even_last, deny_until): (bool, Timestamp),
     entry: &LogEntry,
 ) -> Result<Changed, StoreError> {
     let guarded = !even_last && !roles.holds(Role::Admin);
@@ -67,6 +69,8 @@ fn set(
         tx.execute(text, &args![key.corp(), key.id(), role])?;
     }
     tx.touch(Change::Person(key.clone()));
+    // Exactly these roles: what was lent while there were none counts no more.
+    sessions::end(tx, key, Which::Lent, Ended::Kicked, deny_until)?;
     entry.clone().saying(format!("{} -> {}", told(before), told(roles))).write(tx)?;
     Ok(Changed::Yes(before))
 }

@@ -144,7 +144,19 @@ impl<'a> Survey<'a> {
         (self.progress)(self.rows, self.of.max(self.rows));
     }
 
-    fn verdict(self, sql: &Sql<'_>) -> Result<LogVerdict, StoreError> {
+    /// Rows whose place is no number, which only the embedded database would hold: no walk along a chain comes by them.
+    fn strays(&mut self, sql: &Sql<'_>) -> Result<(), StoreError> {
+        let Sql::Sqlite(_) = sql else { return Ok(()) };
+        let text = "SELECT id FROM login_log WHERE (chain IS NOT NULL AND typeof(chain) <> 'integer')
+            OR (seq IS NOT NULL AND typeof(seq) <> 'integer') LIMIT 1000";
+        for id in sql.rows(text, &[], |row| Ok(row.text(0).ok()))? {
+            self.faults.note(Fault { chain: -1, first: 0, last: 0, what: What::Added, id, at: None });
+        }
+        Ok(())
+    }
+
+    fn verdict(mut self, sql: &Sql<'_>) -> Result<LogVerdict, StoreError> {
+        self.strays(sql)?;
         let loose = "FROM login_log WHERE (chain IS NULL OR seq IS NULL)";
         let unchained = sql.first(&format!("SELECT COUNT(*) {loose}"), &[], |row| row.int(0))?.unwrap_or(0);
         let since = self.oldest.as_deref().filter(|_| unchained > 0).map(|oldest| {

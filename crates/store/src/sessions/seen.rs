@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use deskpass_core::{Digest, Timestamp};
 
+use crate::cache::COARSELY;
 use crate::{Standing, Store, StoreError};
 
 /// Uses that wait to be written down at most. Beyond it some are not, and the next ones of the same sessions are.
@@ -76,8 +77,10 @@ impl Store {
         for (at, some) in taken.chunks(AT_ONCE).enumerate() {
             let uses = some.to_vec();
             let written = self.database.write(move |tx| {
-                let text = "UPDATE session SET seen_at = $2 WHERE digest = $1 AND (seen_at IS NULL OR seen_at < $2)";
-                uses.iter().try_for_each(|(digest, at)| tx.execute(text, &args![*digest, *at]).map(drop))
+                let text = "UPDATE session SET seen_at = $2 WHERE digest = $1 AND (seen_at IS NULL OR seen_at <= $3)";
+                // Where the cache is not believed, every use is noted; that makes it no less coarse.
+                let before = |at: Timestamp| Timestamp::from_millis(at.millis().saturating_sub(COARSELY));
+                uses.iter().try_for_each(|(digest, at)| tx.execute(text, &args![*digest, *at, before(*at)]).map(drop))
             });
             if let Err(error) = written.await {
                 self.seen.put_back(taken.get(at * AT_ONCE..).unwrap_or_default());

@@ -15,7 +15,7 @@ fn key(id: &str) -> EmployeeKey {
 }
 
 async fn set(store: &Store, id: &str, roles: Roles) -> Changed {
-    store.set_roles(key(id), roles, false, entry(Event::RolesChanged, &key(id))).await.unwrap()
+    store.set_roles(key(id), roles, false, at(DAY), entry(Event::RolesChanged, &key(id))).await.unwrap()
 }
 
 async fn roles(store: &Store, id: &str) -> Roles {
@@ -56,7 +56,7 @@ on_every_store! {
         assert_eq!(set(store, "one", ADMIN.with(Role::User)).await, Changed::Yes(ADMIN));
         assert_eq!(set(store, "two", USER).await, Changed::Yes(ADMIN), "who is shut out is not missed");
         assert_eq!(roles(store, "one").await, ADMIN.with(Role::User));
-        let even_last = store.set_roles(key("one"), USER, true, entry(Event::RolesChanged, &key("one"))).await.unwrap();
+        let even_last = store.set_roles(key("one"), USER, true, at(DAY), entry(Event::RolesChanged, &key("one"))).await.unwrap();
         assert_eq!(even_last, Changed::Yes(ADMIN.with(Role::User)));
     }
 }

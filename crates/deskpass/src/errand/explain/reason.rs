@@ -83,6 +83,7 @@ sentences! {
     LastAdmin: "Without them nobody could administrate any more.", "Make somebody else an administrator first: `deskpass role grant`.";
     WouldShutYouOut: "The lists would have shut out whoever set them.",
         "They put their own network on the list of admin, or `deskpass ip-rule set` does it from here.";
+    TooOften: "They asked for what they may not do again and again.", "They wait a minute.";
     Busy: "More passwords were being looked at than there is room for.", "They try again. If it goes on, somebody is guessing.";
 }
 

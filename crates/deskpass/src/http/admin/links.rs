@@ -1,15 +1,16 @@
 //! Who of connected corporations may act as whom.
 
-use axum::extract::{FromRequest, Request, State};
+use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey};
 use deskpass_store::Link;
+use hyper::http::request::Parts;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Done, Whom};
 use crate::Desk;
 use crate::http::answer::Window;
-use crate::http::authority::{AtHome, HighRisk, HomeAdmin, Nothing, On};
+use crate::http::authority::{AtHome, Authority, HighRisk, HomeAdmin, Nothing, On};
 use crate::http::envelope::Reply;
 use crate::http::extract::Body;
 use crate::http::failure::Failure;
@@ -113,12 +114,15 @@ impl Asks for Pair {
 impl FromRequest<Window> for Pair {
     type Rejection = Failure;
     async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
-        let Body(Approval { outsider, target }) = Body::from_request(request, window).await?;
+        let (mut parts, body) = request.into_parts();
+        let authority = Authority::from_request_parts(&mut parts, window).await?;
+        let asked = Body::from_request(Request::from_parts(parts, body), window).await;
+        let Body(Approval { outsider, target }) = asked?;
         let (auth, target) = (&window.desk.auth, target.key(&window.desk));
         if outsider.corp == auth.policy.home {
             return Err(super::wrong("corp_id", AT_HOME));
         }
-        auth.expect_employee(&target).await?;
+        authority.at(&window.desk).expect_employee(&target).await?;
         Ok(Self { identity: auth.key(Some(&outsider.corp), &outsider.user), target })
     }
 }
@@ -138,14 +142,32 @@ pub(in crate::http) async fn approve(
     Ok(Reply(Done::YES))
 }
 
-/// Takes that back.
+/// A link that is there, as the path names it.
+#[derive(Debug)]
+pub(in crate::http) struct KnownLink(EmployeeKey);
+
+impl Asks for KnownLink {
+    fn asks(sheet: &mut Sheet) {
+        sheet.reads_path::<Outsider>();
+    }
+}
+
+impl FromRequestParts<Window> for KnownLink {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
+        let authority = Authority::from_request_parts(parts, window).await?;
+        let Path(Outsider { corp, user }) = Path::from_request_parts(parts, window).await?;
+        let identity = window.desk.auth.key(Some(&corp), &user);
+        authority.at(&window.desk).expect_link(&identity).await?;
+        Ok(Self(identity))
+    }
+}
+
+/// Takes that back. One that somebody else took back meanwhile is gone all the same.
 pub(in crate::http) async fn remove(
     State(desk): State<Desk>,
-    HighRisk(admin, AtHome(On(Path(outsider), Nothing))): HighRisk<AtHome<On<Path<Outsider>, Nothing>>>,
+    HighRisk(admin, AtHome(On(KnownLink(identity), Nothing))): HighRisk<AtHome<On<KnownLink, Nothing>>>,
 ) -> Result<Reply<Done>, Failure> {
-    let identity = desk.auth.key(Some(&outsider.corp), &outsider.user);
-    if admin.at(&desk).remove_link(identity).await? {
-        return Ok(Reply(Done::YES));
-    }
-    Err(deskpass_auth::Refusal::NoSuchLink.into())
+    admin.at(&desk).remove_link(identity).await?;
+    Ok(Reply(Done::YES))
 }

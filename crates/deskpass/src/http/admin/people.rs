@@ -1,6 +1,6 @@
 //! Who works here, and what they may act as.
 
-use axum::extract::{FromRequest, Request, State};
+use axum::extract::{FromRequest, FromRequestParts as _, Request, State};
 use deskpass_auth::{PeopleAsked, PeopleFound};
 use deskpass_core::{CorpId, EmployeeKey, Role, Roles};
 use deskpass_store::{Listed, Order};
@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{Done, Known, Paging, Whom, bad_cursor, within};
 use crate::Desk;
 use crate::http::answer::Window;
-use crate::http::authority::{HighRisk, On, Reader};
+use crate::http::authority::{Authority, HighRisk, On, Reader};
 use crate::http::envelope::Reply;
 use crate::http::extract::Body;
 use crate::http::failure::Failure;
@@ -222,9 +222,12 @@ impl Asks for ToKnown {
 impl FromRequest<Window> for ToKnown {
     type Rejection = Failure;
     async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
-        let Body(Assignment { whom, roles }) = Body::from_request(request, window).await?;
-        let key = whom.key(&window.desk);
-        window.desk.auth.expect_employee(&key).await?;
+        let (mut parts, body) = request.into_parts();
+        let authority = Authority::from_request_parts(&mut parts, window).await?;
+        let asked = Body::from_request(Request::from_parts(parts, body), window).await;
+        let Body(Assignment { whom, roles }) = asked?;
+        let key = whom.key_beside(&authority, &window.desk);
+        authority.at(&window.desk).expect_employee(&key).await?;
         Ok(Self(key, roles))
     }
 }

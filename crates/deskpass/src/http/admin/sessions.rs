@@ -1,18 +1,21 @@
 //! Who is signed in, from where, for administrators to see and to end.
 
-use axum::extract::State;
+use axum::extract::{FromRequestParts, State};
 use deskpass_auth::SessionsWanted;
 use deskpass_core::{CorpId, Digest, EmployeeId, Role};
 use deskpass_store::ListedSession;
+use hyper::http::request::Parts;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Onward, Whom, bad_cursor};
+use super::{Known, Onward, bad_cursor};
 use crate::Desk;
-use crate::http::authority::{HighRisk, Nothing, On, Reader};
+use crate::http::answer::Window;
+use crate::http::authority::{Authority, HighRisk, Nothing, On, Reader};
 use crate::http::envelope::Reply;
 use crate::http::failure::Failure;
 use crate::http::fields::{Ask, Fields};
+use crate::http::openapi::{Asks, Sheet};
 use crate::http::query::{Path, Query};
 use crate::http::sessions::{Ended, NamedSession, SessionShown};
 
@@ -76,10 +79,30 @@ pub(in crate::http) async fn list(
     Ok(Reply(Sessions { items, next: page.next }))
 }
 
+/// A session that is there, as the path names it.
+#[derive(Debug)]
+pub(in crate::http) struct KnownSession(Digest);
+
+impl Asks for KnownSession {
+    fn asks(sheet: &mut Sheet) {
+        sheet.reads_path::<NamedSession>();
+    }
+}
+
+impl FromRequestParts<Window> for KnownSession {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
+        let authority = Authority::from_request_parts(parts, window).await?;
+        let Path(NamedSession(id)) = Path::from_request_parts(parts, window).await?;
+        authority.at(&window.desk).expect_session(id).await?;
+        Ok(Self(id))
+    }
+}
+
 /// Ends a session, whoever's it is.
 pub(in crate::http) async fn end(
     State(desk): State<Desk>,
-    HighRisk(admin, On(Path(NamedSession(id)), Nothing)): HighRisk<On<Path<NamedSession>, Nothing>>,
+    HighRisk(admin, On(KnownSession(id), Nothing)): HighRisk<On<KnownSession, Nothing>>,
 ) -> Result<Reply<Ended>, Failure> {
     admin.at(&desk).end_session(id).await?;
     Ok(Reply(Ended::YES))
@@ -95,8 +118,8 @@ pub(in crate::http) struct SeveralEnded {
 /// Ends all sessions of somebody.
 pub(in crate::http) async fn end_all(
     State(desk): State<Desk>,
-    HighRisk(admin, On(Path(whom), Nothing)): HighRisk<On<Path<Whom>, Nothing>>,
+    HighRisk(admin, On(Known(employee), Nothing)): HighRisk<On<Known, Nothing>>,
 ) -> Result<Reply<SeveralEnded>, Failure> {
-    let ended = admin.at(&desk).end_sessions_of(whom.key(&desk)).await?;
+    let ended = admin.at(&desk).end_sessions_of(employee).await?;
     Ok(Reply(SeveralEnded { success: true, ended }))
 }

@@ -27,44 +27,41 @@ fn every_bad_field_is_named() {
 
 /// One field of every kind.
 #[derive(Debug, PartialEq)]
-struct Everything(u64, Option<u64>, bool, Option<bool>, Vec<String>, Option<Vec<String>>, Option<&'static str>, u8);
+struct Everything(Option<u64>, bool, Option<bool>, Vec<String>, Option<&'static str>, u8);
 
 const DIGIT: Form =
     Form { name: "digit", pattern: Some("^[0-9]$"), example: "7", rule: ["must be a digit", "必须是一个数字"] };
 
 impl Ask for Everything {
     fn read(fields: &mut Fields) -> Option<Self> {
-        let (count, maybe_count) = (fields.count("count", 1..=200), fields.maybe_count("maybe_count", 0..=9));
+        let maybe_count = fields.maybe_count("maybe_count", 0..=9);
         let (flag, maybe_flag) = (fields.flag("flag"), fields.maybe_flag("maybe_flag"));
-        let (texts, maybe_texts) = (fields.texts("texts", 2), fields.maybe_texts("maybe_texts", 0));
+        let texts = fields.texts("texts", 2);
         let word = fields.maybe_word("word", &["a", "b"]);
         let digit = fields.form("digit", &DIGIT, |text| text.parse().ok().filter(|digit| *digit < 10));
-        Some(Self(count?, maybe_count?, flag?, maybe_flag?, texts?, maybe_texts?, word?, digit?))
+        Some(Self(maybe_count?, flag?, maybe_flag?, texts?, word?, digit?))
     }
 }
 
 #[test]
 fn every_kind_is_read() {
-    let body =
-        r#"{"count":200,"maybe_count":null,"flag":false,"maybe_flag":true,"texts":["x"],"word":"b","digit":"3"}"#;
+    let body = r#"{"maybe_count":null,"flag":false,"maybe_flag":true,"texts":["x"],"word":"b","digit":"3"}"#;
     let fields: Fields = serde_json::from_str(body).unwrap();
-    let read = Everything(200, None, false, Some(true), vec!["x".into()], None, Some("b"), 3);
+    let read = Everything(None, false, Some(true), vec!["x".into()], Some("b"), 3);
     assert_eq!(fields.ask::<Everything>().unwrap(), read);
 }
 
 #[test]
 fn every_kind_says_what_is_wrong_with_it() {
-    let body = r#"{"count":201,"maybe_count":"9","flag":"true","maybe_flag":0,"texts":["x","y","z"],"maybe_texts":["x"],
+    let body = r#"{"maybe_count":"9","flag":"true","maybe_flag":0,"texts":["x","y","z"],
         "word":"c","digit":"x"}"#;
     let fields: Fields = serde_json::from_str(body).unwrap();
     let problems = fields.ask::<Everything>().unwrap_err();
     let expected = [
-        ("count", Problem::NotCount(1, 200)),
         ("maybe_count", Problem::NotCount(0, 9)),
         ("flag", Problem::NotFlag),
         ("maybe_flag", Problem::NotFlag),
         ("texts", Problem::NotTexts(2)),
-        ("maybe_texts", Problem::NotTexts(0)),
         ("word", Problem::NotOneOf(&["a", "b"])),
         ("digit", Problem::Form(DIGIT.rule)),
     ];
@@ -99,12 +96,10 @@ fn numbers_are_digits_in_a_query() {
 fn watching_shows_every_field() {
     let field = |name, shape, required| Field { name, shape, required };
     let seen = [
-        field("count", Shape::Count(1, 200), true),
         field("maybe_count", Shape::Count(0, 9), false),
         field("flag", Shape::Flag, true),
         field("maybe_flag", Shape::Flag, false),
         field("texts", Shape::Texts(2), true),
-        field("maybe_texts", Shape::Texts(0), false),
         field("word", Shape::Word(&["a", "b"]), false),
         field("digit", Shape::Form(&DIGIT), true),
     ];

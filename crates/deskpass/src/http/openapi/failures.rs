@@ -76,9 +76,10 @@ fn by_authority(who: Who) -> &'static [u16] {
     match who {
         Who::Anyone => &[],
         Who::Entrant | Who::Holder => &[1001],
-        Who::Caller | Who::Reader | Who::Admin => &[1001, 1003, 1017],
+        Who::Caller => &[1001, 1003, 1017],
+        Who::Reader | Who::Admin => &[1001, 1003, 1006, 1017],
         Who::Service => &[1001, 1003],
-        Who::HighRisk => &[1001, 1003, 1007, 1008, 1009, 1013, 1017],
+        Who::HighRisk => &[1001, 1003, 1006, 1007, 1008, 1009, 1013, 1017],
         Who::Developer => &[1018],
         Who::Operator => &[1003],
     }

@@ -64,7 +64,7 @@ pub(super) const FLOWS: &[Flow] = &[
     Flow { name: ["Sessions", "会话"], operations: &[
         ("POST /api/auth/verify", ["Whether a token is good, and whose it is", "校验令牌"], &[]),
         ("GET /api/auth/me", ["Who is calling", "获取当前用户"], &[]),
-        ("POST /api/auth/switch-role", ["Act in another role", "切换当前角色"], &[1003, 1004, 1017]),
+        ("POST /api/auth/switch-role", ["Act in another role", "切换当前角色"], &[1003, 1004, 1006, 1017]),
         ("GET /api/auth/sessions", ["Where one is signed in", "列出本人的会话"], &[]),
         ("DELETE /api/auth/sessions/{id}", ["End one of one's own sessions", "结束本人的某个会话"], &[]),
         ("POST /api/auth/logout-all", ["End all of one's own sessions, or all but this one", "退出所有登录，或除当前外的所有登录"], &[]),
@@ -83,10 +83,10 @@ pub(super) const FLOWS: &[Flow] = &[
         ("POST /api/agents/password", ["Set one's own password; ends one's other sessions", "设置本人密码，同时结束其他会话"], &[1013, 1014, 1015, 1016]),
         ("POST /api/agents/password/setup", ["Set a password with a code from an administrator", "使用管理员提供的设置码设置密码"], &[1003, 1013, 1014]),
         ("GET /api/auth/otp-status", ["How things stand with one's own device", "查询本人一次性密码设备状态"], &[]),
-        ("POST /api/auth/otp-setup", ["A secret for a device to be bound", "获取待绑定设备的密钥"], &[1003, 1010]),
+        ("POST /api/auth/otp-setup", ["A secret for a device to be bound", "获取待绑定设备的密钥"], &[1003, 1010, 1017]),
         ("POST /api/auth/otp-bind", ["Bind the device that shows this code; completes half a sign-in", "绑定设备，并完成第二步登录"], &[1003, 1008, 1010, 1013, 1017, 1019]),
         ("POST /api/auth/otp-verify", ["Show a code; completes half a sign-in", "校验一次性密码，并完成第二步登录"], &[1003, 1008, 1009, 1013, 1017]),
-        ("POST /api/auth/otp-unbind", ["Unbind the device that shows this code", "解绑设备"], &[1003, 1008, 1009, 1013]),
+        ("POST /api/auth/otp-unbind", ["Unbind the device that shows this code", "解绑设备"], &[1003, 1008, 1009, 1013, 1017]),
     ] },
     Flow { name: ["Administration", "管理"], operations: &[
         ("GET /api/admin/roles", ["The roles there are", "列出角色"], &[]),

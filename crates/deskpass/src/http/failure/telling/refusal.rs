@@ -8,7 +8,7 @@ use hyper::StatusCode;
 use hyper::header::{HeaderValue, WWW_AUTHENTICATE};
 use serde_json::{Value, json};
 
-use super::{Telling, Telltale, seconds, telling, words};
+use super::{Telling, Telltale, limited, seconds, telling, words};
 use crate::config::Language;
 
 /// Asks for a one-time password, as RFC 9470 has it.
@@ -54,6 +54,7 @@ pub(super) fn tell(refusal: &Refusal, by: Telltale<'_>) -> Telling {
         Refusal::NoSuchSession => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_SESSION),
         Refusal::NoSuchKey => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_KEY),
         Refusal::NoSuchLink => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_LINK),
+        Refusal::TooOften(wait) => limited(*wait, by),
         Refusal::Busy => say(StatusCode::TOO_MANY_REQUESTS, 1006, words::BUSY).after(1),
         Refusal::OtpNeeded => {
             forbidden(1007, words::OTP_NEEDED).with(WWW_AUTHENTICATE, HeaderValue::from_static(CHALLENGE))

@@ -48,6 +48,7 @@ fn rows() -> Vec<Row> {
         (Refusal::NoSuchSession, 404, 1004, None, None),
         (Refusal::NoSuchKey, 404, 1004, None, None),
         (Refusal::NoSuchLink, 404, 1004, None, None),
+        (Refusal::TooOften(Duration::from_millis(1_001)), 429, 1006, None, retry("2")),
         (Refusal::Busy, 429, 1006, None, retry("1")),
         (Refusal::OtpNeeded, 403, 1007, None, STEP_UP),
         (Refusal::OtpWrong, 401, 1008, None, BEARER),
