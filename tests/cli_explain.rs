@@ -59,7 +59,11 @@ async fn logins(operator: Operator<'_>, client: &mut Client) {
     );
     assert!(all.last().unwrap().trim_end().ends_with("by dev from 10.1.2.3: signed in as user"), "{told}");
     operator.done(&["ip-rule", "clear", "user"]);
+}
 
+/// How people stand who are agents, have no role, or are of another corporation.
+async fn standings(operator: Operator<'_>, client: &mut Client) {
+    let explain = |employee: &str| operator.done(&["explain", "login", employee]);
     client.first_password("agent01").await;
     for _ in 0..12 {
         assert!([401, 429].contains(&client.agent_login("agent01", "wrong").await.status));
@@ -142,19 +146,23 @@ fn access(operator: Operator<'_>) {
     }
 }
 
+/// What is said of a token, which is never the token.
+fn explained(operator: Operator<'_>, input: &str) -> (bool, String) {
+    let (success, told) = operator.run_with(&["explain", "token"], input);
+    let random = input.trim().rsplit(' ').next().and_then(|token| token.get(4..47)).unwrap_or("-----");
+    assert!(!told.contains(random), "{told}");
+    (success, told)
+}
+
+fn known(operator: Operator<'_>, input: &str) -> String {
+    let (success, told) = explained(operator, input);
+    assert!(success, "{told}");
+    told
+}
+
 /// Tokens of every sort; returns those that must not be told anywhere.
 async fn tokens(operator: Operator<'_>, client: &mut Client) -> Vec<String> {
-    let explain = |input: &str| {
-        let (success, told) = operator.run_with(&["explain", "token"], input);
-        let random = input.trim().rsplit(' ').next().and_then(|token| token.get(4..47)).unwrap_or("-----");
-        assert!(!told.contains(random), "{told}");
-        (success, told)
-    };
-    let good = |input: &str| {
-        let (success, told) = explain(input);
-        assert!(success, "{told}");
-        told
-    };
+    let good = |input: &str| known(operator, input);
     let token = client.sign_in_from("203.0.113.9", &json!({ "employee_id": "agent01" })).await.data()["token"].clone();
     let token = token.as_str().unwrap().to_owned();
     for input in [
@@ -184,6 +192,15 @@ async fn tokens(operator: Operator<'_>, client: &mut Client) -> Vec<String> {
     assert!(good(&kicked).contains("It is not good (disabled)."));
     operator.done(&["employee", "enable", "supervisor01"]);
 
+    let mut all = other_tokens(operator, client).await;
+    no_tokens(operator, &token);
+    all.extend([token, kicked]);
+    all
+}
+
+/// Tokens that are not of a session.
+async fn other_tokens(operator: Operator<'_>, client: &mut Client) -> Vec<String> {
+    let good = |input: &str| known(operator, input);
     client.first_password("supervisor01").await;
     let half = client.agent_login("supervisor01", PASSWORD).await.data()["token"].as_str().unwrap().to_owned();
     let told = good(&half);
@@ -208,6 +225,13 @@ async fn tokens(operator: Operator<'_>, client: &mut Client) -> Vec<String> {
     let ticket = qrcode["ticket"].as_str().unwrap().to_owned();
     assert!(good(&ticket).starts_with("This is a ticket: whoever shows it collects one sign-in"));
 
+    let (success, told) = operator.run(&["explain", "token", &ticket]);
+    assert!(!success, "a token has no place on the command line: {told}");
+    vec![half, key, ticket]
+}
+
+/// What is no token, or not all of one.
+fn no_tokens(operator: Operator<'_>, token: &str) {
     for (input, words) in [
         (String::new(), "there is no token on standard input"),
         ("\n".into(), "there is no token on standard input"),
@@ -217,12 +241,9 @@ async fn tokens(operator: Operator<'_>, client: &mut Client) -> Vec<String> {
         (token.replacen("dpa_", "dpk_", 1), "begins like a service key"),
         ("x".repeat(100_000), "this is no token of this program"),
     ] {
-        let (success, told) = explain(&input);
+        let (success, told) = explained(operator, &input);
         assert!(!success && told.contains(words), "{told}");
     }
-    let (success, told) = operator.run(&["explain", "token", &ticket]);
-    assert!(!success, "a token has no place on the command line: {told}");
-    vec![token, kicked, half, key, ticket]
 }
 
 /// Tokens that nobody made, and those whose time is over.
@@ -246,6 +267,7 @@ async fn a_running_service_explains_and_its_log_has_no_token() {
     let operator = Operator::In(directory.path());
     let mut client = Client::connect(&process.address).await;
     logins(operator, &mut client).await;
+    standings(operator, &mut client).await;
     access(operator);
     let tokens = tokens(operator, &mut client).await;
     let live = client.sign_in("user01").await;
@@ -265,6 +287,7 @@ async fn everything_is_explained_on_the_pair() {
     let process = Process::node(&place, &[]);
     let mut client = Client::connect(&process.address).await;
     logins(operator, &mut client).await;
+    standings(operator, &mut client).await;
     access(operator);
     tokens(operator, &mut client).await;
     let live = client.sign_in("user01").await;

@@ -241,7 +241,6 @@ mod tests {
             " 10.0.0.0/8",
             "10.0.0.0/8 ",
             "10.0.0.0/+8",
-            "10.0.0.0/08",
             "010.0.0.0/8",
         ] {
             assert_eq!(parse_network(text), Err(NoNetwork::Unreadable), "{text:?}");
