@@ -81,18 +81,18 @@ impl TestDesk {
 
     /// A desk with these settings, on a free port, on a fresh store of the test's kind.
     pub(crate) async fn with(settings: Settings) -> Self {
-        Self::open(settings, Home::at(Stage::current().place()), new_clock()).await
+        Box::pin(Self::open(settings, Home::at(Stage::current().place()), new_clock())).await
     }
 
     /// A desk with these settings in a place that others may share.
     pub(crate) async fn at(place: &Place, settings: Settings) -> Self {
-        Self::open(settings, Home::at(Some(place.clone())), new_clock()).await
+        Box::pin(Self::open(settings, Home::at(Some(place.clone())), new_clock())).await
     }
 
     /// Another node of the same cluster, with the same settings and the same clock. An embedded desk is alone.
     pub(crate) async fn second(&self) -> Self {
         let home = Home::at(Some(self.place().clone()));
-        Self::open(self.settings.clone(), home, self.clock.clone()).await
+        Box::pin(Self::open(self.settings.clone(), home, self.clock.clone())).await
     }
 
     async fn open(settings: Settings, home: Home, clock: Clock) -> Self {
@@ -111,7 +111,7 @@ impl TestDesk {
         self.stop().await;
         let Self { clock, desk, settings, home, .. } = self;
         drop(desk);
-        Self::open(settings, home, clock).await
+        Box::pin(Self::open(settings, home, clock)).await
     }
 
     /// Stops the desk and opens it again on the same data with other settings.

@@ -125,6 +125,7 @@ impl fmt::Debug for Route {
 /// The table.
 #[must_use]
 #[rustfmt::skip]
+#[expect(clippy::too_many_lines, reason = "one table, which reads best in one piece")]
 pub fn routes() -> Vec<Route> {
     use Limit::{AgentsLogin, Bind, Free, OauthUrl, Otp, QrCode, ScanStatus, SignIn, Verify};
     use Who::{Admin, Anyone, Caller, Developer, Entrant, HighRisk, Holder, Operator, Reader, Service};

@@ -19,6 +19,7 @@ use crate::http::query::Query;
 
 /// An agent.
 #[derive(Debug, JsonSchema, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "a row of a list, each of which is looked at by itself")]
 pub(in crate::http) struct AgentShown {
     corp_id: String,
     employee_id: String,

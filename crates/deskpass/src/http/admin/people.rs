@@ -60,7 +60,7 @@ impl Ask for People {
 /// A page of people.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "{T}Page")]
-pub(in crate::http) struct Page<T> {
+pub(in crate::http) struct Listing<T> {
     items: Vec<T>,
     /// How many there are, counted up to ten thousand.
     total: i64,
@@ -122,7 +122,7 @@ pub(in crate::http) async fn user_roles(
     State(desk): State<Desk>,
     reader: Reader,
     Query(people): Query<People>,
-) -> Result<Reply<Page<Assigned>>, Failure> {
+) -> Result<Reply<Listing<Assigned>>, Failure> {
     list(&desk, &reader, people).await
 }
 
@@ -131,18 +131,18 @@ pub(in crate::http) async fn employees(
     State(desk): State<Desk>,
     reader: Reader,
     Query(people): Query<People>,
-) -> Result<Reply<Page<Employee>>, Failure> {
+) -> Result<Reply<Listing<Employee>>, Failure> {
     list(&desk, &reader, people).await
 }
 
-async fn list<T: From<Listed>>(desk: &Desk, reader: &Reader, people: People) -> Result<Reply<Page<T>>, Failure> {
+async fn list<T: From<Listed>>(desk: &Desk, reader: &Reader, people: People) -> Result<Reply<Listing<T>>, Failure> {
     let People { corp, department, asked, paging } = people;
     let reach = within(reader, desk, corp.as_ref(), department).await?;
     let found = desk.auth.people(reach, asked, paging.after.as_deref(), paging.offset(), paging.limit()).await?;
     let PeopleFound { people, next, total, exact } = found.map_err(|_| bad_cursor())?;
     let items = people.into_iter().map(T::from).collect();
     let Paging { page, page_size, .. } = paging;
-    Ok(Reply(Page { items, total, total_exact: exact, page, page_size, next }))
+    Ok(Reply(Listing { items, total, total_exact: exact, page, page_size, next }))
 }
 
 /// A role.
