@@ -138,6 +138,11 @@ async fn the_first_session_goes_as_the_readme_says() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn asking_who_may_do_what_goes_as_the_readme_says() {
+    assert_eq!(types("Who may do what").await, 4);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_day_without_the_platform_goes_as_the_readme_says() {
     assert_eq!(types("When the platform is down").await, 6);
 }
