@@ -122,6 +122,17 @@ mod tests {
         assert_eq!(bytes(&ledger), room);
     }
 
+    /// Memory that is all zeros costs nothing before it is written to, so that here all of it is.
+    #[test]
+    fn ten_million_names_take_the_room_that_there_is_and_no_more() {
+        let ledger = Ledger::new(super::super::CLIENTS);
+        let room = bytes(&ledger);
+        for number in 0..10_000_000 {
+            assert_eq!(ledger.admit(&key(number), rate(), NOW), Ok(()), "strangers are let in all the same");
+        }
+        assert_eq!(bytes(&ledger), room);
+    }
+
     #[test]
     fn what_is_owed_is_raised_and_never_lowered() {
         let ledger = Ledger::new(1 << 12);
