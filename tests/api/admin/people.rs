@@ -263,7 +263,7 @@ on_every_store! {
 
     async fn no_text_has_a_nul_in_it(desk) {
         let mut admin = Admin::of(&desk).await;
-        for query in ["department=%00", "q=a%00", "after=%00"] {
+        for query in ["department=%00", "after=%00"] {
             admin.get(&format!("{USER_ROLES}?{query}")).await.refused(400, 1002);
         }
     }

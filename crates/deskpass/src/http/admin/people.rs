@@ -24,6 +24,8 @@ const ORDERS: &[&str] = &["employee_id", "name", "last_login"];
 /// Why not every list can.
 const SORTED_ALREADY: [&str; 2] =
     ["cannot be combined with q or role, whose lists have an order of their own", "不能与 q 或 role 同时使用"];
+/// What is said of a text with the one character that no text has, in any database of ours.
+const NO_NUL: [&str; 2] = ["must not contain U+0000", "不能包含 U+0000"];
 /// The longest text to search for, in bytes.
 const SOUGHT: usize = 128;
 
@@ -44,6 +46,9 @@ impl Ask for People {
         let (q, role, sort) = (q?.filter(|q| !q.is_empty()), role?.and_then(Role::from_name), sort?);
         if q.as_ref().is_some_and(|q| q.len() > SOUGHT) {
             fields.refuse("q", Problem::TooLong(SOUGHT));
+        }
+        if department.iter().flatten().any(|department| department.contains('\0')) {
+            fields.refuse("department", Problem::Form(NO_NUL));
         }
         if sort.is_some() && (q.is_some() || role.is_some()) {
             fields.refuse("sort", Problem::Form(SORTED_ALREADY));

@@ -11,8 +11,7 @@ use crate::http::fields::{Field, Shape};
 /// The form of what a field takes.
 pub(super) fn of(shape: &Shape) -> Value {
     match shape {
-        // No text has that one character.
-        Shape::Text => json!({ "type": "string", "pattern": "^[^\\u0000]*$" }),
+        Shape::Text => json!({ "type": "string" }),
         Shape::Form(form) => {
             let mut schema = json!({ "type": "string", "format": form.name, "examples": [form.example] });
             if let (Some(schema), Some(pattern)) = (schema.as_object_mut(), form.pattern) {
