@@ -23,7 +23,7 @@ static MOMENT: Form = Form {
 
 static SESSION: Form = Form {
     name: "session-id",
-    pattern: Some("^[A-Za-z0-9_-]{43}$"),
+    pattern: Some("^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$"),
     example: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
     rule: ["must be the id of a session, as lists show it", "必须是列表中显示的会话编号"],
 };
