@@ -80,7 +80,6 @@ pub(super) fn me(holder: &Holder) -> Rendered<Me> {
 
 /// What services are told of a good token: what RFC 7662 names, and what everybody here goes by.
 #[derive(JsonSchema, Serialize)]
-#[schemars(rename = "Introspected")]
 pub(super) struct GoodToken<'a> {
     active: bool,
     /// Names the person for good, however their identifier is spelled.
