@@ -58,14 +58,21 @@ pub enum NoNetwork {
 /// # Errors
 /// When it is none, or it is not plain which one.
 pub fn parse_network(text: &str) -> Result<IpNet, NoNetwork> {
-    let network = match text.parse::<IpAddr>() {
-        Ok(address) => IpNet::from(address),
-        Err(_) => text.parse().map_err(|_| NoNetwork::Unreadable)?,
-    };
+    let network = read(text).ok_or(NoNetwork::Unreadable)?;
     if network.trunc() != network {
         return Err(NoNetwork::Ambiguous { network: network.trunc(), host: IpNet::from(network.addr()) });
     }
     Ok(unmapped(network))
+}
+
+/// The address goes through the standard library's reader and not through that of `ipnet`, which takes `010.0.0.0/8` for
+/// `10.0.0.0/8` where others take it for `8.0.0.0/8`.
+fn read(text: &str) -> Option<IpNet> {
+    let (address, prefix) = text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
+    let address = address.parse().ok()?;
+    let Some(prefix) = prefix else { return Some(IpNet::from(address)) };
+    let digits = prefix.bytes().all(|byte| byte.is_ascii_digit());
+    IpNet::new(address, digits.then(|| prefix.parse().ok())??).ok()
 }
 
 /// The bits in front of the IPv4 address in an IPv4-mapped one.
