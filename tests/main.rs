@@ -56,6 +56,7 @@ mod redirects;
 mod rolling;
 mod routes;
 mod server;
+mod sockets;
 mod stolen;
 mod tls;
 mod verify_file;
