@@ -57,6 +57,8 @@ mod rolling;
 mod routes;
 mod server;
 mod sockets;
+mod sockets_model;
+mod sockets_nodes;
 mod stolen;
 mod tls;
 mod verify_file;

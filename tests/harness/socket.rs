@@ -150,6 +150,19 @@ impl TestSocket {
         assert_eq!(self.any().await, Frame::Pong(b"quiet?".to_vec()));
     }
 
+    /// Everything that was sent up to now.
+    pub(crate) async fn drain(&mut self) -> Vec<Value> {
+        self.frame(0x89, b"drained?").await;
+        let mut said = Vec::new();
+        loop {
+            match self.next().await {
+                Frame::Text(text) => said.push(text),
+                Frame::Pong(_) => return said,
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
     async fn read(&mut self) -> Option<Frame> {
         let [first, second] = self.bytes::<2>().await?;
         let length = match second {

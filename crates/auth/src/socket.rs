@@ -59,7 +59,7 @@ impl Auth {
     ///
     /// # Errors
     /// When their active role may not have such a socket.
-    pub async fn open_socket(
+    pub fn open_socket(
         &self,
         caller: &Caller,
         kind: SocketKind,
@@ -71,7 +71,7 @@ impl Auth {
             return Err(Refusal::RoleNeeded(roles).into());
         }
         let place = self.sockets.take(Seat::new(&caller.0, kind, from), self.policy.sockets_per_employee);
-        let start = self.shared.mail.start(&place.seat().reader(), last, self.clock.now()).await;
+        let start = self.shared.mail.start(&place.seat().reader(), last, self.clock.now());
         let (seen, joined) = (start.seen, start.joined.into());
         Ok((Socket { place, seen, joined, role, warned: false, owed: None }, start.resumed))
     }

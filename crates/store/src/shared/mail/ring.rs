@@ -148,10 +148,10 @@ impl Ring {
         id <= self.gone
     }
 
-    /// Whoever was here before gets everything that came since and is still here, and is told whether that is all. One who
-    /// has seen what has not come yet means another desk, and begins anew.
+    /// Whoever was here before gets everything that came since and is still here, and is told whether that is all. They may
+    /// have seen, on another node, what this one has not read yet.
     pub(super) fn start(&self, reader: &Reader, last: Option<MessageId>) -> Start {
-        let Some(seen) = last.filter(|last| *last <= self.newest) else {
+        let Some(seen) = last else {
             return Start { seen: self.newest, resumed: false, joined: self.under_way(reader) };
         };
         let forgotten = |whom| self.forgotten.get(whom).is_some_and(|gone| *gone > seen);
