@@ -56,6 +56,7 @@ mod redirects;
 mod rolling;
 mod routes;
 mod server;
+mod sockets;
 mod sockets_browser;
 mod stolen;
 mod tls;

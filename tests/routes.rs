@@ -110,8 +110,9 @@ on_every_store! {
     /// Whoever only looks leaves no traces: HEAD, and a browser that guesses where somebody might go.
     async fn what_leaves_traces_is_not_asked_in_passing() {
         let traces: Vec<_> = routes().into_iter().filter(|route| route.leaves_traces).map(|route| route.path).collect();
-        let expected = ["qrcode", "scan/status", "scan/events", "oauth2/url", "oauth2/callback"];
-        assert_eq!(traces, expected.map(|path| format!("/api/auth/{path}")));
+        let expected = ["auth/qrcode", "auth/scan/status", "auth/scan/events", "auth/oauth2/url", "auth/oauth2/callback"];
+        let expected = expected.into_iter().chain(["ws/employee", "ws/agent"]).map(|path| format!("/api/{path}"));
+        assert_eq!(traces, expected.collect::<Vec<_>>());
         let desk = TestDesk::start().await;
         for path in traces {
             let mut client = desk.client().await;

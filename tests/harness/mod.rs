@@ -13,6 +13,7 @@ mod process;
 mod proxy;
 mod servers;
 mod service;
+mod socket;
 mod stage;
 
 pub(crate) use agent::{Device, PASSWORD, STEP};
@@ -27,6 +28,7 @@ pub(crate) use place::Place;
 pub(crate) use process::{Process, binary, with_settings};
 pub(crate) use proxy::{Proxy, free_address};
 pub(crate) use servers::{PASSWORDS, Servers};
+pub(crate) use socket::{Frame, TestSocket, handshake, masked};
 pub(crate) use stage::Stage;
 
 /// Runs a test on every store, under a name that says which. It gets a desk in development mode, or starts its own.

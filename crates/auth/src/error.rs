@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use deskpass_core::{NoEntropy, Role, Roles, ServiceScope, Shut, Weakness};
+use deskpass_core::{NoEntropy, OutOfStream, Role, Roles, ServiceScope, Shut, Weakness};
 use deskpass_store::{Ended, SealError, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -158,6 +158,11 @@ pub enum Refusal {
     /// The list would keep whoever sets it from acting in this role.
     #[error("would shut you out")]
     WouldShutYouOut(Role),
+    /// Of the messages handed in, the one in this place does not follow in its stream. Nobody leaves that for another node
+    /// to tell.
+    #[error("out of stream")]
+    #[serde(skip)]
+    OutOfStream(usize, OutOfStream),
     /// They were told so too often, by this much.
     #[error("too often")]
     TooOften(Duration),
@@ -220,6 +225,7 @@ impl Refusal {
             Self::NoSuchLink => Reason::NoSuchLink,
             Self::LastAdmin => Reason::LastAdmin,
             Self::WouldShutYouOut(_) => Reason::WouldShutYouOut,
+            Self::OutOfStream(..) => Reason::OutOfStream,
             Self::TooOften(_) => Reason::TooOften,
             Self::Busy => Reason::Busy,
         }
@@ -230,6 +236,7 @@ impl Refusal {
     pub(crate) const fn recorded_as(&self) -> Option<&'static str> {
         match self {
             Self::Busy
+            | Self::OutOfStream(..)
             | Self::TooOften(_)
             | Self::Token(_)
             | Self::OtpNeeded

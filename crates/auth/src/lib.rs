@@ -21,6 +21,7 @@ mod policy;
 mod qr;
 mod reason;
 mod session;
+mod socket;
 
 use std::sync::Arc;
 
@@ -47,6 +48,7 @@ pub use policy::{AgentPolicy, BindPolicy, Fallback, Policy};
 pub use qr::{Decision, Issued, Poll, Poller};
 pub use reason::Reason;
 pub use session::{Caller, Holder};
+pub use socket::{Delivery, End, Socket, Sockets, Word};
 
 /// The desk: everything a flow needs, handed in.
 #[derive(Debug)]
@@ -67,6 +69,8 @@ pub struct Auth {
     pub chain: ChainKey,
     /// Fires when there is something to tell agents.
     pub noticed: Notify,
+    /// Who is connected to this node.
+    pub sockets: Arc<Sockets>,
     /// What this deployment allows.
     pub policy: Policy,
 }

@@ -23,6 +23,8 @@ pub struct Policy {
     pub matrix: Matrix,
     /// How long the log is kept.
     pub log_retention: Duration,
+    /// How many sockets a person may have at once on one node.
+    pub sockets_per_employee: usize,
 }
 
 /// How agents get in without the platform.

@@ -80,6 +80,7 @@ reasons! {
     NoSuchLink = "no_such_link",
     LastAdmin = "last_admin",
     WouldShutYouOut = "would_shut_you_out",
+    OutOfStream = "out_of_stream",
     TooOften = "too_often",
     Busy = "busy",
 }

@@ -26,6 +26,18 @@ impl InvalidId {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CorpId(Arc<str>);
 
+impl Serialize for CorpId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for CorpId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(|id| Self(id.into()))
+    }
+}
+
 impl CorpId {
     /// Reads a corporation's identifier.
     ///
@@ -90,6 +102,12 @@ impl EmployeeKey {
     #[must_use]
     pub fn corp(&self) -> &str {
         self.parts().0
+    }
+
+    /// The corporation, as an identifier.
+    #[must_use]
+    pub fn corp_id(&self) -> CorpId {
+        CorpId(self.corp().into())
     }
 
     /// The canonical identifier inside the corporation.

@@ -12,6 +12,7 @@ mod guesses;
 mod kind;
 mod limit;
 mod login;
+mod message;
 mod network;
 mod password;
 mod permission;
@@ -34,6 +35,10 @@ pub use kind::{
 };
 pub use limit::{Debt, Rate};
 pub use login::{LoginMethod, LoginSource, UserAgent, Visitor};
+pub use message::{
+    Chunk, Message, MessageId, MessageKind, NoMessageId, OpenFrame, OutOfStream, Recipient, SocketKind, StreamId,
+    StreamProgress,
+};
 pub use network::{ClientAddress, Networks, NoNetwork, counted_as, parse_network};
 pub use password::{Password, Weakness, weakness};
 pub use permission::{Matrix, Operation, Resource, Scope};

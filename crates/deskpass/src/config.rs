@@ -47,7 +47,7 @@ pub use secret::{EncryptionKey, SecretText};
 pub use secret_url::SecretUrl;
 pub use settings::{
     Access, Agents, Audit, Bind, BindMode, DefaultRole, Language, Limits, Log, LogFormat, LogLevel, PasswordFallback,
-    Platform, Server, Session, Settings, Shared, Store, Tls,
+    Platform, Server, Session, Settings, Shared, Sockets, Store, Tls,
 };
 pub use sources::{Override, Sources};
 

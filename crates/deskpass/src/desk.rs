@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deskpass_auth::{AgentPolicy, Auth, BindPolicy, Error, Fallback, Locker, Policy};
+use deskpass_auth::{AgentPolicy, Auth, BindPolicy, Error, Fallback, Locker, Policy, Sockets};
 use deskpass_core::{Clock, CorpId, Entropy, InvalidId, Networks, Role, Timestamp};
 use deskpass_store::{ChainKey, OpenError, Store, StoreError};
 use deskpass_wecom::SettingsError;
@@ -46,6 +46,8 @@ pub struct Inner {
     pub(crate) verify_file: Option<(String, String)>,
     /// Those who watch a sign-in as it happens.
     pub(crate) watching: Tally,
+    /// Those who hold a socket.
+    pub(crate) connected: Tally,
     draining: watch::Sender<bool>,
     /// Ends with the desk.
     _in_step: Option<JoinSet<()>>,
@@ -165,7 +167,10 @@ impl Desk {
         let verify_file = platform::verify_file(&settings)?;
         let locker = Locker::new(&settings.sealing_key(), entropy).map_err(StartError::Threads)?;
         let chain = ChainKey::new(&settings.sealing_key());
-        let auth = Auth { store, shared, platform, clock, entropy, locker, chain, noticed: Notify::new(), policy };
+        let (noticed, sockets) = (Notify::new(), Arc::<Sockets>::default());
+        let concerned = Arc::clone(&sockets);
+        store.listen(move |touched| concerned.doubt(touched));
+        let auth = Auth { store, shared, platform, clock, entropy, locker, chain, noticed, sockets, policy };
         if settings.development {
             auth.seed_dev_users().await?;
         }
@@ -178,6 +183,7 @@ impl Desk {
             verify_file,
             // Never so many that nobody else can connect; whoever is one too many asks now and then instead.
             watching: Tally::new(settings.server.max_connections / 2, settings.server.max_connections_per_address),
+            connected: Tally::new(settings.server.max_connections / 2, settings.sockets.max_per_address),
             draining: watch::Sender::new(false),
             _in_step: in_step,
             auth,
@@ -242,5 +248,6 @@ fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
             trusting: settings.development,
         },
         log_retention: settings.audit.retention,
+        sockets_per_employee: settings.sockets.max_per_employee,
     })
 }

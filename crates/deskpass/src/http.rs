@@ -20,6 +20,7 @@ mod landing;
 mod language;
 mod limit;
 mod login;
+mod message;
 mod oauth;
 mod openapi;
 mod otp;
@@ -33,6 +34,7 @@ mod redirect;
 mod session;
 mod sessions;
 mod sim;
+mod socket;
 mod who;
 
 use std::fmt;
@@ -48,6 +50,7 @@ pub(crate) use landing::WORDS;
 pub use limit::Limit;
 pub(crate) use login::iso;
 pub use openapi::description;
+pub(crate) use socket::Onward;
 
 pub(crate) use openapi::Moment;
 use openapi::{Operation, Sheet};
@@ -188,6 +191,9 @@ pub fn routes() -> Vec<Route> {
         Route::new(GET,    "/api/admin/service-keys",      Admin,    Free, ["Listing service keys failed", "获取服务密钥失败"],          admin::keys::list),
         Route::new(POST,   "/api/admin/service-keys",      HighRisk, Free, ["Creating the service key failed", "创建服务密钥失败"],      admin::keys::create),
         Route::new(DELETE, "/api/admin/service-keys/{id}", HighRisk, Free, ["Revoking the service key failed", "吊销服务密钥失败"],      admin::keys::revoke),
+        Route::new(GET,  "/api/ws/employee",           Caller,    Free,        ["Connecting failed", "建立连接失败"],                       socket::employee).leaving_traces(),
+        Route::new(GET,  "/api/ws/agent",              Caller,    Free,        ["Connecting failed", "建立连接失败"],                       socket::agent).leaving_traces(),
+        Route::new(POST, "/api/messages",              Service,   Free,        ["Sending failed", "发送消息失败"],                         message::send),
         Route::new(GET,  "/api/dev/health",            Developer, Free,        ["Development health failed", "开发健康检查失败"],          dev::health),
         Route::new(GET,  "/api/dev/users",             Developer, Free,        ["Listing development users failed", "获取开发用户失败"],   dev::users),
         Route::new(POST, "/api/dev/login",             Developer, Free,        ["Development login failed", "开发登录失败"],               dev::login),

@@ -4,6 +4,7 @@ mod connections;
 mod errands;
 mod notices;
 mod patience;
+mod switching;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -17,6 +18,7 @@ use futures_util::StreamExt as _;
 use hyper::body::Body as _;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper::upgrade;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::task::JoinSet;
@@ -24,10 +26,11 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use crate::config::Settings;
 use crate::desk::{CLOCKS_APART, apart};
-use crate::http::Answerer;
+use crate::http::{Answerer, Onward};
 use crate::{Desk, StartError};
 use connections::{Connections, Place};
 use patience::{Limits, Patient, Serving};
+use switching::Switching;
 
 /// A desk that listens.
 #[derive(Debug)]
@@ -75,6 +78,9 @@ impl Server {
         let mut chores = JoinSet::new();
         chores.spawn(upkeep(desk.clone()));
         chores.spawn(notices::deliver(desk.clone()));
+        let (carrier, watcher) = (desk.clone(), desk.clone());
+        chores.spawn(async move { carrier.auth.carry_messages().await });
+        chores.spawn(async move { watcher.auth.watch_sockets().await });
         if let Some(errands) = errands {
             chores.spawn(errands::take(desk.clone(), errands));
         }
@@ -123,19 +129,25 @@ async fn accept(desk: &Desk, listener: &TcpListener, connections: &Connections) 
 /// Serves a connection to its end. Its place is free again once this returns.
 async fn serve(stream: TcpStream, peer: SocketAddr, answerer: Arc<Answerer>, limits: Limits, mut place: Place) {
     let _ = stream.set_nodelay(true);
-    let serving = Serving::default();
+    let (serving, switching) = (Serving::default(), Switching::default());
     let stream = Patient::new(stream, limits, serving.clone());
-    let service = service_fn(move |request| {
-        let (answerer, serving) = (Arc::clone(&answerer), serving.clone());
+    let switched = switching.clone();
+    let service = service_fn(move |mut request| {
+        let (answerer, serving, switching) = (Arc::clone(&answerer), serving.clone(), switching.clone());
         async move {
             serving.turn();
-            Ok::<_, Infallible>(served(answerer.answer(peer.ip(), request).await, serving))
+            let upgrade = upgrade::on(&mut request);
+            let mut answer = answerer.answer(peer.ip(), request).await;
+            if let Some(onward) = answer.extensions_mut().remove::<Onward>() {
+                switching.keep(upgrade, onward);
+            }
+            Ok::<_, Infallible>(served(answer, serving))
         }
     });
     let mut http = http1::Builder::new();
     // Patience is the stream's business.
     http.writev(false).header_read_timeout(None).max_headers(HEAD_FIELDS).max_buf_size(HEAD_BYTES);
-    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
     let ended = tokio::select! {
         biased;
         ended = connection.as_mut() => ended,
@@ -144,8 +156,9 @@ async fn serve(stream: TcpStream, peer: SocketAddr, answerer: Arc<Answerer>, lim
             connection.await
         }
     };
-    if let Err(error) = ended {
-        tracing::debug!(%error, "a connection ended badly");
+    match ended {
+        Ok(()) => switched.go_on(&mut place.leave).await,
+        Err(error) => tracing::debug!(%error, "a connection ended badly"),
     }
 }
 

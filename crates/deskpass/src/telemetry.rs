@@ -43,6 +43,9 @@ pub(crate) struct Metrics {
     shared: Gauge,
     in_step: Gauge,
     turned_away: Counter,
+    sockets: Gauge,
+    said: Counter,
+    parted: [(u16, Counter); CLOSES.len()],
     /// By the row of the route table, where it has a limit.
     limited: Vec<Option<Counter>>,
     refused: [(&'static str, Counter); WORDS.len()],
@@ -55,6 +58,9 @@ struct Figures {
     failed: Counter,
     seconds: Histogram,
 }
+
+/// The codes that sockets are closed with; 1006 is a line that broke.
+const CLOSES: [u16; 13] = [1000, 1001, 1002, 1003, 1006, 1007, 1008, 1009, 1012, 1013, 4401, 4403, 4409];
 
 const BUCKETS: [f64; 10] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0];
 
@@ -93,12 +99,33 @@ impl Metrics {
             let key = Key::from_parts("deskpass_platform_sign_ins_refused_total", labels);
             (word, recorder.register_counter(&key, &metadata))
         });
+        let sockets = recorder.register_gauge(&Key::from_name("deskpass_sockets"), &metadata);
+        let said = recorder.register_counter(&Key::from_name("deskpass_socket_messages_total"), &metadata);
+        let parted = CLOSES.map(|code| {
+            let labels = vec![Label::new("code", code.to_string())];
+            let key = Key::from_parts("deskpass_sockets_closed_total", labels);
+            (code, recorder.register_counter(&key, &metadata))
+        });
         let limited = |route: &Route| {
             let key = Key::from_parts("deskpass_limited_total", vec![Label::new("route", route.path)]);
             (route.limit != Limit::Free).then(|| recorder.register_counter(&key, &metadata))
         };
         let (limited, handle) = (table.iter().map(limited).collect(), recorder.handle());
-        Self { handle, routes, cached_sessions, under_way, platform, shared, in_step, turned_away, limited, refused }
+        Self {
+            handle,
+            routes,
+            cached_sessions,
+            under_way,
+            platform,
+            shared,
+            in_step,
+            turned_away,
+            sockets,
+            said,
+            parted,
+            limited,
+            refused,
+        }
     }
 
     /// Counts an answer under its row of the table.
@@ -116,6 +143,18 @@ impl Metrics {
     /// Counts a connection that was closed because its address has too many.
     pub(crate) fn turned_away(&self) {
         self.turned_away.increment(1);
+    }
+
+    /// Counts a message that goes out on a socket.
+    pub(crate) fn said(&self) {
+        self.said.increment(1);
+    }
+
+    /// Counts a socket that ends, by the code it is closed with.
+    pub(crate) fn parted(&self, code: u16) {
+        if let Some((_, counter)) = self.parted.iter().find(|(known, _)| *known == code) {
+            counter.increment(1);
+        }
     }
 
     /// Counts a request that came too early for its row of the table.
@@ -137,6 +176,7 @@ impl Metrics {
         #[expect(clippy::cast_precision_loss, reason = "a gauge is a float; nobody has 2^52 of anything")]
         let gauge = |gauge: &Gauge, count: usize| gauge.set(count as f64);
         gauge(&self.cached_sessions, desk.auth.store.cached_sessions());
+        gauge(&self.sockets, desk.auth.sockets.len());
         gauge(&self.under_way, desk.auth.shared.sign_ins.len());
         gauge(&self.platform, usize::from(matches!(desk.auth.platform.circuit(), Circuit::Closed | Circuit::Untried)));
         gauge(&self.shared, usize::from(desk.auth.shared.is_up()));

@@ -119,6 +119,19 @@ impl Change {
     }
 }
 
+/// What may have changed for somebody who is signed in.
+#[derive(Clone, Copy, Debug)]
+pub enum Touched<'a> {
+    /// The session that this names.
+    Session(&'a Digest),
+    /// This person, and every session of theirs.
+    Person(&'a EmployeeKey),
+    /// Anybody.
+    All,
+}
+
+type Listener = Box<dyn Fn(Touched<'_>) + Send + Sync>;
+
 pub(crate) struct Cache {
     pub(crate) sessions: sync::Cache<Digest, Arc<Standing>>,
     pub(crate) people: sync::Cache<EmployeeKey, Arc<Member>>,
@@ -126,6 +139,7 @@ pub(crate) struct Cache {
     pub(crate) rules: sync::Cache<(), Arc<Rulebook>>,
     epoch: AtomicU64,
     proof: Proof,
+    listener: OnceLock<Listener>,
 }
 
 impl Cache {
@@ -134,7 +148,14 @@ impl Cache {
         // The cache is made of shards that fill unevenly; without some room to spare a few entries would never fit.
         let entries = entries.saturating_add(entries / 16);
         let (sessions, people) = (sync::Cache::new(entries), sync::Cache::new(entries));
-        Self { sessions, people, rules: sync::Cache::new(1), epoch: AtomicU64::new(0), proof }
+        Self {
+            sessions,
+            people,
+            rules: sync::Cache::new(1),
+            epoch: AtomicU64::new(0),
+            proof,
+            listener: OnceLock::new(),
+        }
     }
 
     /// Whether what is in here can be believed.
@@ -153,6 +174,19 @@ impl Cache {
         self.people.clear();
         self.rules.clear();
         self.epoch.fetch_add(1, Ordering::Release);
+        self.tell(Touched::All);
+    }
+
+    /// Takes whoever wants to hear of changes. The first one stays.
+    pub(crate) fn listen(&self, listener: Listener) {
+        let _ = self.listener.set(listener);
+    }
+
+    /// Told after the old is forgotten, so that whoever looks finds what is true.
+    fn tell(&self, touched: Touched<'_>) {
+        if let Some(listener) = self.listener.get() {
+            listener(touched);
+        }
     }
 
     pub(crate) fn epoch(&self) -> Epoch {
@@ -169,12 +203,19 @@ impl Cache {
                     self.sessions.insert(digest, Arc::new(Standing::new(session, person, epoch)));
                 }
             }
-            Change::Session(digest) | Change::Swept(digest) => drop(self.sessions.remove(&digest)),
+            Change::Session(digest) | Change::Swept(digest) => {
+                drop(self.sessions.remove(&digest));
+                self.tell(Touched::Session(&digest));
+            }
             Change::Person(key) => {
                 drop(self.people.remove(&key));
                 self.epoch.fetch_add(1, Ordering::Release);
+                self.tell(Touched::Person(&key));
             }
-            Change::Rules => drop(self.rules.remove(&())),
+            Change::Rules => {
+                drop(self.rules.remove(&()));
+                self.tell(Touched::All);
+            }
         }
     }
 }

@@ -186,6 +186,14 @@ impl Database {
             Self::Postgres(database) => database.catch_up(),
         }
     }
+
+    /// Waits until everything is known that others had changed before.
+    pub(crate) async fn caught_up(&self) {
+        match self {
+            Self::Sqlite(_) => {}
+            Self::Postgres(database) => database.caught_up().await,
+        }
+    }
 }
 
 /// Writes something, to see that it can be done. Nodes that share a database must not wait for each other over it.

@@ -34,7 +34,7 @@ pub use agents::{
     Agent, Before, Binding, Device, HalfFound, HalfSession, ListedAgent, NewPassword, Notice, PendingDevice, Subject,
     Trial, UsedStep,
 };
-pub use cache::{Member, Standing};
+pub use cache::{Member, Standing, Touched};
 pub use cursor::{BadCursor, Cursor};
 pub use database::{
     BesideError, Copied, CopyError, Location, Mode, OpenError, Postgres, PostgresExam, Progress, copy,
@@ -52,8 +52,8 @@ pub use seal::{Seal, SealError};
 pub use service_keys::ServiceKey;
 pub use sessions::{Beginning, Birth, Ended, Ending, Found, Grounds, ListedSession, SessionFilter, SessionPage};
 pub use shared::{
-    Bus, Changes, Code, Counted, Flow, Held, Lease, Limits, Perishable, PlatformToken, Pointer, Redis, RedisExam,
-    Shared, Shelf, examine_redis,
+    Arrived, Bus, Changes, Code, Counted, Counting, Flow, Held, Lease, Letter, Limits, Mail, Perishable, PlatformToken,
+    Pointer, Posted, Reader, Redis, RedisExam, Round, Shared, Shelf, Start, Unfit, examine_redis,
 };
 pub use tls::BadAuthority;
 
@@ -131,6 +131,17 @@ impl Store {
                 Sql::Postgres(_) => sql.first(text, &[], |row| row.moment(0)),
             })
             .await
+    }
+
+    /// Tells `listener` at once of everything that may have changed for somebody who is signed in, on whatever node: before
+    /// whoever changed it here hears that it is done. There is one listener.
+    pub fn listen(&self, listener: impl Fn(Touched<'_>) + Send + Sync + 'static) {
+        self.cache.listen(Box::new(listener));
+    }
+
+    /// Waits until this node has heard of everything that was changed on other nodes before this call.
+    pub async fn caught_up(&self) {
+        self.database.caught_up().await;
     }
 
     /// Whether what the cache holds can be believed right now.

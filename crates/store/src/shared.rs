@@ -2,6 +2,7 @@
 
 mod in_process;
 mod limits;
+mod mail;
 mod redis;
 mod shelf;
 
@@ -15,7 +16,8 @@ use self::redis::Server;
 use crate::StoreError;
 
 pub use self::limits::{Counted, Limits};
-pub use self::redis::{Bus, Redis, RedisExam, examine_redis};
+pub use self::mail::{Letter, Mail, Posted, Reader, Start, Unfit};
+pub use self::redis::{Arrived, Bus, Counting, Redis, RedisExam, Round, examine_redis};
 pub use shelf::{Changes, Perishable, Shelf};
 
 /// The sign-ins kept at once. More are asked for only by a flood, and then those go first that nobody has scanned.
@@ -46,6 +48,8 @@ pub struct Shared<Progress> {
     pub leases: Shelf<Lease>,
     /// Who has asked how often.
     pub limits: Limits,
+    /// Messages to those who are connected.
+    pub mail: Mail,
     /// What all shelves have in common when they are not in this process.
     server: Option<Arc<Server>>,
 }
@@ -77,6 +81,7 @@ impl<Progress> Shared<Progress> {
             tokens: Shelf::new(server.as_ref(), "token", RECORDS),
             leases: Shelf::new(server.as_ref(), "lease", RECORDS),
             limits: Limits::new(server.clone()),
+            mail: Mail::new(server.as_ref()),
             server,
         }
     }

@@ -6,7 +6,8 @@ use super::problem::{ConfigError, Problem};
 use super::resolved::Resolved;
 use super::rules;
 use super::settings::{
-    Access, Agents, Audit, Bind, BindChoice, Limits, Log, Platform, Server, Session, Settings, Shared, Store, Tls,
+    Access, Agents, Audit, Bind, BindChoice, Limits, Log, Platform, Server, Session, Settings, Shared, Sockets, Store,
+    Tls,
 };
 
 impl Resolved {
@@ -57,6 +58,7 @@ fn settings(resolved: &Resolved) -> Option<Settings> {
         agents: Agents { password_fallback: resolved.get("agents.password_fallback")? },
         access: Access { matrix: resolved.matrix.clone(), matrix_file: resolved.get("access.matrix_file") },
         audit: Audit { retention: resolved.get("audit.retention")? },
+        sockets: sockets(resolved)?,
         limits: limits(resolved)?,
         server: server(resolved)?,
         log: Log { level: resolved.get("log.level")?, format: resolved.get("log.format")? },
@@ -88,6 +90,15 @@ fn bind(resolved: &Resolved) -> Option<Bind> {
     let development = resolved.get("development.enabled")?;
     let choice: BindChoice = resolved.get("bind.mode")?;
     Some(Bind { mode: choice.resolve(development), networks: resolved.get("bind.networks")? })
+}
+
+fn sockets(resolved: &Resolved) -> Option<Sockets> {
+    Some(Sockets {
+        query_token: resolved.get("sockets.query_token")?,
+        ping: resolved.get("sockets.ping")?,
+        max_per_employee: resolved.get("sockets.max_per_employee")?,
+        max_per_address: resolved.get("sockets.max_per_address")?,
+    })
 }
 
 fn limits(resolved: &Resolved) -> Option<Limits> {

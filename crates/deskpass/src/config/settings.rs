@@ -52,6 +52,8 @@ pub struct Settings {
     pub access: Access,
     /// What is kept of what happened.
     pub audit: Audit,
+    /// Clients that stay connected.
+    pub sockets: Sockets,
     /// How often clients may ask.
     pub limits: Limits,
     /// Limits and patience of the HTTP server.
@@ -81,12 +83,14 @@ impl Settings {
     pub fn cautions(&self) -> Vec<&'static str> {
         let open = self.bind.mode == BindMode::Open;
         let passwords = self.agents.password_fallback == PasswordFallback::Always;
+        let addresses = self.sockets.query_token;
         let cautions = [
             (open, "bind.mode is open: whoever is in bind.networks can sign in as any employee, without a proof"),
             (
                 passwords,
                 "agents.password_fallback is always: agents sign in with a password although the platform works",
             ),
+            (addresses, "sockets.query_token is on: tokens in addresses are written down by proxies and browsers"),
         ];
         // Development mode says of itself that anyone can be anyone.
         cautions.into_iter().filter(|(weak, _)| *weak && !self.development).map(|(_, words)| words).collect()
@@ -203,6 +207,19 @@ pub struct Access {
 pub struct Audit {
     /// How long rows of the login log are kept.
     pub retention: Duration,
+}
+
+/// Clients that stay connected.
+#[derive(Clone, Debug)]
+pub struct Sockets {
+    /// Whether a token may stand in the address.
+    pub query_token: bool,
+    /// How often they are asked whether they are there.
+    pub ping: Duration,
+    /// How many a person may have on one node.
+    pub max_per_employee: usize,
+    /// How many may come from one address.
+    pub max_per_address: usize,
 }
 
 /// How often clients may ask; `None` is as often as they like.

@@ -245,6 +245,33 @@ pub(super) static KEYS: &[Key] = &[
         "How long rows of the login log are kept: sign-ins, refusals and changes by administrators.",
     ),
     key(
+        "sockets.query_token",
+        Kind::Flag,
+        PerProfile { development: "true", production: "false" },
+        "Whether a socket may be opened with its token in the address (?token=), where proxies and browsers write it \
+         down. Clients that can choose offer it as a subprotocol.",
+    ),
+    key(
+        "sockets.ping",
+        PATIENCE,
+        Same("30s"),
+        "How often a client that holds a socket is asked whether it is still there. One that says nothing twice in a \
+         row is closed. Keep it below what proxies in front allow a silent connection.",
+    ),
+    key(
+        "sockets.max_per_employee",
+        Kind::Count { min: 1, max: 1_000 },
+        Same("10"),
+        "Sockets that a person may have open on one node. The oldest is closed when one more is opened.",
+    ),
+    key(
+        "sockets.max_per_address",
+        CONNECTIONS,
+        Same("1000"),
+        "Sockets open at once from one address or IPv6 /64, as proxies tell it; one more gets 1006 (HTTP 429). All \
+         sockets together take at most half of server.max_connections.",
+    ),
+    key(
         "limits.enabled",
         Kind::Flag,
         PerProfile { development: "false", production: "true" },

@@ -104,7 +104,7 @@ impl Onward {
 
 /// A field that is wrong for a reason that takes a look at the desk.
 pub(super) fn wrong(field: &'static str, why: [&'static str; 2]) -> Failure {
-    BadRequest::Fields(Problems::from([(field, Problem::Form(why))])).into()
+    BadRequest::Fields(Problems::from([(field.into(), Problem::Form(why))])).into()
 }
 
 /// A place in a list that no page of it named.

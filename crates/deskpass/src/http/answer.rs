@@ -144,7 +144,7 @@ impl Answerer {
             Outcome::Failure(failure) => {
                 let mut telling = self.tell(&failure, asked);
                 *response.status_mut() = telling.status;
-                response.headers_mut().extend(telling.header.take());
+                response.headers_mut().extend(std::mem::take(&mut telling.headers));
                 if let Failure::NoSuchMethod = failure {
                     response.headers_mut().insert(header::ALLOW, self.allowed(asked));
                 }

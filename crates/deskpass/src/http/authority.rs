@@ -78,6 +78,14 @@ impl Wants for ToIntrospect {
     const SCOPE: ServiceScope = ServiceScope::Introspect;
 }
 
+/// To send messages.
+#[derive(Debug)]
+pub(super) struct ToSend;
+
+impl Wants for ToSend {
+    const SCOPE: ServiceScope = ServiceScope::Messages;
+}
+
 impl Reader {
     /// Whose records they may read who ask for this corporation, or else for their own.
     pub(super) async fn reach(&self, desk: &Desk, corp: Option<&CorpId>) -> Result<Reach, Failure> {

@@ -68,6 +68,23 @@ pub(super) struct Reads(pub(super) Language);
 #[derive(Debug)]
 pub(super) struct Body<T>(pub(super) T);
 
+/// A JSON body as it was sent.
+#[derive(Debug)]
+pub(super) struct JsonText(pub(super) String);
+
+impl JsonText {
+    /// A body of so many bytes at most, where that is more than bodies may have in general.
+    pub(super) async fn up_to(bytes: usize, request: Request, window: &Window) -> Result<Self, Failure> {
+        if !is_json(request.headers()) {
+            return Err(BadRequest::MediaType.into());
+        }
+        let limits = &window.desk.settings.server;
+        let body = collect(request.into_body(), limits.max_body.max(bytes));
+        let bytes = within(limits.body_timeout, body).await?;
+        Ok(Self(String::from_utf8(bytes.into()).map_err(|_| BadRequest::NotUtf8)?))
+    }
+}
+
 /// A JSON body that may be missing, as if nothing stood in it.
 #[derive(Debug)]
 pub(super) struct Perhaps<T>(pub(super) T);
@@ -160,7 +177,7 @@ pub(super) fn client_address<'a>(
 }
 
 /// Where a request comes from, as far as that decides.
-fn from(parts: &Parts, window: &Window) -> IpAddr {
+pub(super) fn from(parts: &Parts, window: &Window) -> IpAddr {
     client_address(&window.desk, window.peer, parts.headers.get_all(FORWARDED).iter()).decided
 }
 

@@ -29,6 +29,8 @@ pub(crate) enum Failure {
     DevelopmentOff,
     /// The route is for operators' networks.
     NotAnOperator,
+    /// The page that asks is none of ours.
+    ForeignOrigin,
     NotReady(ReadyState),
     /// It came too early, by this much.
     Limited(Duration),
@@ -50,6 +52,9 @@ pub(crate) enum BadRequest {
     Broken,
     TwoAuthorizations,
     Prefetch,
+    /// No handshake of a socket, or one of another version.
+    NoSocket,
+    SocketKey,
 }
 
 /// Why something broke, from a closed list that is safe to show.

@@ -3,6 +3,7 @@
 mod problem;
 mod shape;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -16,7 +17,7 @@ pub(super) use problem::Problem;
 pub(super) use shape::{Field, Form, Shape};
 
 /// The bad fields of a request, by name.
-pub(super) type Problems = BTreeMap<&'static str, Problem>;
+pub(super) type Problems = BTreeMap<Cow<'static, str>, Problem>;
 
 /// The fields of a request, and what was wrong with those read so far.
 #[derive(Debug, Default)]
@@ -60,7 +61,7 @@ impl Fields {
 
     /// Reports a field that is wrong for another reason.
     pub(super) fn refuse(&mut self, name: &'static str, problem: Problem) {
-        self.problems.insert(name, problem);
+        self.problems.insert(name.into(), problem);
     }
 
     /// A text that must be there.

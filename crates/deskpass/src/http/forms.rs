@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use deskpass_core::{Digest, KeyName, ServiceScope, ServiceScopes, Timestamp, parse_network};
+use deskpass_core::{Digest, KeyName, MessageId, ServiceScope, ServiceScopes, Timestamp, parse_network};
 use ipnet::IpNet;
 
 use super::fields::{Fields, Form, Problem};
@@ -19,6 +19,13 @@ static MOMENT: Form = Form {
     pattern: None,
     example: "2026-11-15T08:00:00Z",
     rule: ["must be a time such as 2026-11-15T08:00:00Z", "必须是时间，例如 2026-11-15T08:00:00Z"],
+};
+
+static MESSAGE: Form = Form {
+    name: "message-id",
+    pattern: Some("^[0-9]{1,19}-[0-9]{1,19}$"),
+    example: "1794733200000-0",
+    rule: ["must be the id of a message, as frames have it", "必须是消息帧中的 id"],
 };
 
 static SESSION: Form = Form {
@@ -60,6 +67,11 @@ impl Fields {
         let read =
             |text: &str| text.parse().ok().map(|at: jiff::Timestamp| Timestamp::from_millis(at.as_millisecond()));
         self.maybe_form(name, &MOMENT, read)
+    }
+
+    /// The id of a message that may be missing.
+    pub(super) fn maybe_message(&mut self, name: &'static str) -> Option<Option<MessageId>> {
+        self.maybe_form(name, &MESSAGE, |text| text.parse().ok())
     }
 
     /// The id of a session.

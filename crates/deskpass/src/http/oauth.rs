@@ -84,7 +84,7 @@ fn link(desk: &Desk, redirect_uri: &str, web: Option<Language>) -> Result<String
 }
 
 fn wrong(field: &'static str, problem: Problem) -> Failure {
-    BadRequest::Fields(Problems::from([(field, problem)])).into()
+    BadRequest::Fields(Problems::from([(field.into(), problem)])).into()
 }
 
 /// What the platform sends back with a browser. Whatever else it says is not repeated to anyone.

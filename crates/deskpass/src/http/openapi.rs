@@ -187,7 +187,8 @@ fn parameters(route: &Route, sheet: &Sheet) -> Vec<Value> {
 }
 
 fn request_body(body: &Body) -> Value {
-    let kinds = body.kinds.iter().map(|kind| ((*kind).to_owned(), json!({ "schema": schema::object(&body.fields) })));
+    let schema = body.form.map_or_else(|| schema::object(&body.fields), |form| form());
+    let kinds = body.kinds.iter().map(|kind| ((*kind).to_owned(), json!({ "schema": schema })));
     json!({ "required": body.required, "content": kinds.collect::<Map<_, _>>() })
 }
 
@@ -201,6 +202,10 @@ fn success(sheet: &Sheet, generator: &mut SchemaGenerator) -> Map<String, Value>
     };
     if sheet.sets_cookie {
         also("Set-Cookie");
+    }
+    if sheet.switches {
+        let switched = json!({ "description": "The connection is a WebSocket from here on", "headers": headers });
+        return Map::from_iter([("101".into(), switched)]);
     }
     let mut content = Map::new();
     for success in &sheet.success {

@@ -116,7 +116,7 @@ impl FromRequestParts<Window> for Asking {
     type Rejection = Failure;
     async fn from_request_parts(parts: &mut Parts, _: &Window) -> Result<Self, Failure> {
         let read = Self::in_query(&parts.uri);
-        Ok(read.map_err(|problem| BadRequest::Fields(Problems::from([("ticket", problem)])))?)
+        Ok(read.map_err(|problem| BadRequest::Fields(Problems::from([("ticket".into(), problem)])))?)
     }
 }
 

@@ -72,6 +72,11 @@ impl Patient {
         Self { stream, limits, serving, seen: 0, waiting, stuck: None, alarm, set: false }
     }
 
+    /// The connection, for whoever is patient in another way.
+    pub(super) fn into_inner(self) -> TcpStream {
+        self.stream
+    }
+
     /// Looks whether an answer has begun or ended.
     fn look(&mut self) {
         let turns = self.serving.0.load(Ordering::Relaxed);

@@ -100,6 +100,11 @@ impl Pooled {
     pub(super) fn catch_up(&self) {
         self.reader.look();
     }
+
+    /// Waits until everything is read that others had changed before.
+    pub(super) async fn caught_up(&self) {
+        self.reader.caught_up().await;
+    }
 }
 
 /// Does a piece of work in a transaction.

@@ -7,6 +7,8 @@ mod complaints;
 mod examine;
 mod limits;
 mod link;
+mod mail;
+mod peers;
 mod server;
 mod watchers;
 
@@ -25,6 +27,8 @@ use crate::{Cause, StoreError};
 
 pub use bus::Bus;
 pub use examine::{RedisExam, examine_redis};
+pub(super) use mail::MailInRedis;
+pub use mail::{Arrived, Counting, Round};
 pub use server::Redis;
 pub(super) use server::Server;
 pub(super) use watchers::Watched;

@@ -84,6 +84,7 @@ sentences! {
     WouldShutYouOut: "The lists would have shut out whoever set them.",
         "They put their own network on the list of admin, or `deskpass ip-rule set` does it from here.";
     TooOften: "They asked for what they may not do again and again.", "They wait a minute.";
+    OutOfStream: "A message did not follow the one before in its stream.", "The service that sent it begins another stream.";
     Busy: "More passwords were being looked at than there is room for.", "They try again. If it goes on, somebody is guessing.";
 }
 

@@ -6,7 +6,7 @@ mod words;
 use std::time::Duration;
 
 use hyper::StatusCode;
-use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER, SEC_WEBSOCKET_VERSION, UPGRADE, WWW_AUTHENTICATE};
 use serde_json::{Map, Value, json};
 
 use super::{BadRequest, Cause, Failure};
@@ -21,13 +21,13 @@ pub(in crate::http) struct Telling {
     pub(in crate::http) message: String,
     pub(in crate::http) data: Value,
     /// What HTTP wants said in the head.
-    pub(in crate::http) header: Option<(HeaderName, HeaderValue)>,
+    pub(in crate::http) headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Telling {
     /// Also in the head.
     fn with(self, name: HeaderName, value: HeaderValue) -> Self {
-        Self { header: Some((name, value)), ..self }
+        Self { headers: vec![(name, value)], ..self }
     }
 
     /// With the seconds after which it is worth trying again.
@@ -59,7 +59,7 @@ impl Telltale<'_> {
 fn telling(status: StatusCode, code: u16, message: impl Into<String>, data: Value) -> Telling {
     // A client that is not known is always told how to make itself known.
     let header = (status == StatusCode::UNAUTHORIZED).then(|| (WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
-    Telling { status, code, message: message.into(), data, header }
+    Telling { status, code, message: message.into(), data, headers: header.into_iter().collect() }
 }
 
 impl Failure {
@@ -81,6 +81,13 @@ impl Failure {
             Self::NotAnOperator => {
                 let words = ["only operators' networks may read this", "仅限运维网络访问"];
                 telling(StatusCode::FORBIDDEN, 1003, by.say(words), Value::Null)
+            }
+            Self::ForeignOrigin => {
+                let words = [
+                    "pages of this origin may not open sockets; list it in redirect_origins",
+                    "该来源的页面不可建立连接，请在 redirect_origins 中登记",
+                ];
+                telling(StatusCode::FORBIDDEN, 1003, by.say(words), json!({ "reason": "foreign_origin" }))
             }
             Self::NotReady(state) => {
                 let cause = by.say(state.cause());
@@ -140,6 +147,18 @@ fn malformed(problem: &BadRequest, by: Telltale<'_>) -> Telling {
             Telling { status: StatusCode::PAYLOAD_TOO_LARGE, message, ..bad(["", ""]) }
         }
         BadRequest::Prefetch => bad(["this address must not be prefetched", "此地址不可预取"]),
+        BadRequest::NoSocket => {
+            let words =
+                ["this address takes WebSocket handshakes, version 13", "此地址仅接受 WebSocket 握手（版本 13）"];
+            let headers = [(UPGRADE, "websocket"), (SEC_WEBSOCKET_VERSION, "13")];
+            let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value))).into();
+            Telling { status: StatusCode::UPGRADE_REQUIRED, headers, ..bad(words) }
+        }
+        BadRequest::SocketKey => {
+            let why = by.say(["must be 16 bytes in base64, once", "必须是 16 字节的 base64，且只出现一次"]);
+            let data = json!({ "fields": { "sec-websocket-key": why } });
+            Telling { data, ..bad(["the handshake has no good key", "握手缺少有效的密钥"]) }
+        }
         BadRequest::TwoAuthorizations => {
             let why = by.say(["must be sent once", "只能出现一次"]);
             let data = json!({ "fields": { "authorization": why } });
@@ -149,7 +168,7 @@ fn malformed(problem: &BadRequest, by: Telltale<'_>) -> Telling {
 }
 
 fn fields(problems: &Problems, language: Language) -> Map<String, Value> {
-    problems.iter().map(|(name, problem)| ((*name).to_owned(), problem.text(language).into())).collect()
+    problems.iter().map(|(name, problem)| (name.clone().into_owned(), problem.text(language).into())).collect()
 }
 
 /// Status, words, and the platform's error code where there is one.

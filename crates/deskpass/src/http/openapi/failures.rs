@@ -59,6 +59,10 @@ pub(super) fn responses(route: &Route, sheet: &Sheet, named: &[u16]) -> BTreeMap
     if !sheet.path.is_empty() {
         may(404, 1004);
     }
+    if sheet.switches {
+        may(426, 1002);
+        may(429, 1006);
+    }
     if route.limit != Limit::Free {
         may(429, 1006);
     }

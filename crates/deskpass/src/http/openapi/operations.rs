@@ -114,6 +114,11 @@ pub(super) const FLOWS: &[Flow] = &[
         ("POST /api/admin/agents/{employee_id}/reset-otp", ["Unbind an agent's device", "重置坐席的一次性密码设备"], &[]),
         ("POST /api/admin/agents/{employee_id}/reset-password", ["Take an agent's password away; hands out a setup code", "重置坐席密码并生成设置码"], &[]),
     ] },
+    Flow { name: ["Sockets and messages", "实时连接与消息"], operations: &[
+        ("GET /api/ws/employee", ["Open a WebSocket for the employees' client", "建立员工端 WebSocket 连接"], &[]),
+        ("GET /api/ws/agent", ["Open a WebSocket for the agents' client; for agents, supervisors and administrators", "建立坐席端 WebSocket 连接，限坐席、主管与管理员"], &[]),
+        ("POST /api/messages", ["For services: send messages to those who are connected", "供其他服务向在线人员发送消息"], &[1019]),
+    ] },
     Flow { name: ["Service", "服务"], operations: &[
         ("GET /api/ready", ["Whether to send requests here, and what this depends on", "就绪检查"], &[]),
         ("GET /api/version", ["What is running", "版本信息"], &[]),

@@ -3,6 +3,7 @@
 
 use axum::handler::Handler;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::Value;
 
 use crate::http::Who;
 use crate::http::answer::Window;
@@ -20,12 +21,16 @@ pub(in crate::http) struct Sheet {
     pub(super) body: Option<Body>,
     pub(super) success: Vec<Success>,
     pub(super) sets_cookie: bool,
+    /// Whether the connection becomes a socket.
+    pub(super) switches: bool,
 }
 
 /// What a body holds.
 #[derive(Debug)]
 pub(super) struct Body {
     pub(super) fields: Vec<Field>,
+    /// What it looks like, where fields cannot say it.
+    pub(super) form: Option<fn() -> Value>,
     pub(super) required: bool,
     /// The media types in which it may come.
     pub(super) kinds: &'static [&'static str],
@@ -85,18 +90,29 @@ impl Sheet {
 
     /// It reads a JSON body.
     pub(in crate::http) fn reads_body<T: Ask>(&mut self) {
-        self.body = Some(Body { fields: fields_of::<T>(), required: true, kinds: &["application/json"] });
+        self.body = Some(Body { fields: fields_of::<T>(), form: None, required: true, kinds: &["application/json"] });
+    }
+
+    /// It reads a JSON body of a form of its own.
+    pub(in crate::http) fn reads_body_like(&mut self, form: fn() -> Value) {
+        let kinds = &["application/json"];
+        self.body = Some(Body { fields: Vec::new(), form: Some(form), required: true, kinds });
+    }
+
+    /// It makes the connection a socket.
+    pub(in crate::http) fn switches(&mut self) {
+        self.switches = true;
     }
 
     /// It reads a JSON body, if there is one.
     pub(in crate::http) fn may_read_body<T: Ask>(&mut self) {
-        self.body = Some(Body { fields: fields_of::<T>(), required: false, kinds: &["application/json"] });
+        self.body = Some(Body { fields: fields_of::<T>(), form: None, required: false, kinds: &["application/json"] });
     }
 
     /// It reads a body as JSON or as a form.
     pub(in crate::http) fn reads_form<T: Ask>(&mut self) {
         let kinds = &["application/json", "application/x-www-form-urlencoded"];
-        self.body = Some(Body { fields: fields_of::<T>(), required: true, kinds });
+        self.body = Some(Body { fields: fields_of::<T>(), form: None, required: true, kinds });
     }
 
     /// It answers with this in the envelope.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_core::{Digest, EmployeeKey};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_postgres::Row;
@@ -96,14 +96,25 @@ pub(in crate::database) fn sweep(connection: &Connection) -> Result<usize, Store
 #[derive(Debug)]
 pub(super) struct Reader {
     look: Arc<Notify>,
+    /// When the last reading began that has ended.
+    read: watch::Receiver<Moment>,
     task: JoinHandle<()>,
 }
 
 impl Reader {
     pub(super) fn start(address: Address, cache: Arc<Cache>) -> Self {
         let look = Arc::<Notify>::default();
-        let follower = Follower { address, cache, look: Arc::clone(&look), well: true };
-        Self { look, task: tokio::spawn(follower.follow()) }
+        let (reading, read) = watch::channel(Moment::now());
+        let follower = Follower { address, cache, look: Arc::clone(&look), reading, well: true };
+        Self { look, read, task: tokio::spawn(follower.follow()) }
+    }
+
+    /// Waits for a reading that begins after this call.
+    pub(super) async fn caught_up(&self) {
+        let (mut read, now) = (self.read.clone(), Moment::now());
+        self.look();
+        // The other end lives as long as this one.
+        let _ = read.wait_for(|began| *began >= now).await;
     }
 
     /// Has the journal read at once.
@@ -122,6 +133,7 @@ struct Follower {
     address: Address,
     cache: Arc<Cache>,
     look: Arc<Notify>,
+    reading: watch::Sender<Moment>,
     well: bool,
 }
 
@@ -159,6 +171,7 @@ impl Follower {
             }
             last = Some(mark);
             self.cache.proof().extend(began);
+            self.reading.send_replace(began);
             self.is_well();
             sleep(SELDOM).await;
             tokio::select! {

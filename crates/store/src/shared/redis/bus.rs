@@ -11,6 +11,8 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use super::address::Address;
 use super::link::{ATTEMPT, Link, server};
+use super::mail::Counts;
+use super::peers::Peers;
 use super::watchers::Watchers;
 
 /// How often a node says that it is there, so that every node hears something.
@@ -49,6 +51,12 @@ pub(super) fn changed(name: &str) -> String {
     format!("changed {name}")
 }
 
+/// The message to a node about how many another one has told of its messages, by their numbers.
+pub(super) fn told(asker: &str, node: &str, counts: &[(u64, usize)]) -> String {
+    let counts: Vec<_> = counts.iter().map(|(number, count)| format!("{number}:{count}")).collect();
+    format!("told {asker} {node} {}", counts.join(","))
+}
+
 /// Speaks and listens for one node.
 #[derive(Clone, Debug)]
 pub(super) struct Messenger {
@@ -56,6 +64,10 @@ pub(super) struct Messenger {
     pub(super) link: Link,
     pub(super) watchers: Arc<Watchers>,
     pub(super) bus: Bus,
+    pub(super) peers: Arc<Peers>,
+    pub(super) counts: Arc<Counts>,
+    /// Fires when there are messages to be read.
+    pub(super) mail: Arc<Notify>,
     pub(super) channel: String,
     pub(super) node: String,
 }
@@ -103,13 +115,38 @@ impl Messenger {
         // What was said while nobody listened is not said again.
         self.watchers.tell_all();
         self.bus.nudged.notify_one();
+        self.mail.notify_one();
         let mut messages = subscription.into_on_message();
         while let Ok(Some(message)) = timeout(SILENCE, messages.next()).await {
-            match std::str::from_utf8(message.get_payload_bytes()).unwrap_or_default().split_once(' ') {
-                Some(("changed", name)) => self.watchers.tell(name),
-                Some(("nudge", node)) if node != self.node => self.bus.nudged.notify_one(),
-                _ => {}
+            let word = std::str::from_utf8(message.get_payload_bytes()).unwrap_or_default();
+            self.understand(word.split_once(' ').unwrap_or((word, "")));
+        }
+    }
+
+    fn understand(&self, said: (&str, &str)) {
+        match said {
+            ("changed", name) => self.watchers.tell(name),
+            ("nudge", node) if node != self.node => {
+                self.peers.heard(node);
+                self.bus.nudged.notify_one();
             }
+            ("here", node) => self.peers.heard(node),
+            ("mail", _) => self.mail.notify_one(),
+            ("told", rest) => self.told(rest),
+            _ => {}
+        }
+    }
+
+    /// Takes down what another node has told of our messages.
+    fn told(&self, rest: &str) {
+        let mut words = rest.split(' ');
+        let (Some(asker), Some(node), Some(counts)) = (words.next(), words.next(), words.next()) else { return };
+        if asker != self.node {
+            return;
+        }
+        let pairs = counts.split(',').filter_map(|pair| pair.split_once(':'));
+        for (number, count) in pairs.filter_map(|(number, count)| Some((number.parse().ok()?, count.parse().ok()?))) {
+            self.counts.report(node, number, count);
         }
     }
 }

@@ -7,12 +7,15 @@ use std::time::Duration;
 
 use deskpass_core::{Digest, Entropy};
 use redis::{Cmd, cmd};
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use super::address::Address;
 use super::bus::{Bus, Messenger};
 use super::complaints::Complaints;
 use super::link::Link;
+use super::mail::Counts;
+use super::peers::Peers;
 use super::watchers::Watchers;
 use crate::{Seal, StoreError, tls};
 
@@ -60,6 +63,12 @@ pub(in crate::shared) struct Server {
     /// Goes into the names of counts, so that they tell nobody whose they are.
     pub(super) blind: Digest,
     pub(super) watchers: Arc<Watchers>,
+    /// What this node is called by the others.
+    pub(super) node: String,
+    pub(super) peers: Arc<Peers>,
+    pub(super) counts: Arc<Counts>,
+    /// Fires when there are messages to be read.
+    pub(super) mail: Arc<Notify>,
     bus: Bus,
     _tasks: JoinSet<()>,
 }
@@ -78,14 +87,18 @@ impl Server {
         let (prefix, address) = (prefix + ":1:", Arc::new(address));
         let (link, watchers) = (Link::new(Arc::clone(&address)), Arc::<Watchers>::default());
         let node = entropy.bytes().map_err(|error| StoreError::shared(error.to_string()))?;
-        let (channel, bus) = (format!("{prefix}bus"), Bus::new());
+        let (node, channel, bus) = (format!("{:016x}", u64::from_be_bytes(node)), format!("{prefix}bus"), Bus::new());
+        let (peers, counts, mail) = (Arc::new(Peers::new(&node)), Arc::<Counts>::default(), Arc::<Notify>::default());
         let messenger = Messenger {
             address,
             link: link.clone(),
             watchers: Arc::clone(&watchers),
             bus: bus.clone(),
+            peers: Arc::clone(&peers),
+            counts: Arc::clone(&counts),
+            mail: Arc::clone(&mail),
             channel: channel.clone(),
-            node: format!("{:016x}", u64::from_be_bytes(node)),
+            node: node.clone(),
         };
         let mut tasks = JoinSet::new();
         tasks.spawn(link.clone().keep(greeting(&prefix)));
@@ -94,7 +107,21 @@ impl Server {
         let seal = Seal::new(&key, "deskpass shared store", entropy);
         let blind = Digest::of(&[b"deskpass limits", &key]);
         let complaints = Complaints::new();
-        Ok(Self { prefix, channel, link, seal, complaints, blind, watchers, bus, _tasks: tasks })
+        Ok(Self {
+            prefix,
+            channel,
+            link,
+            seal,
+            complaints,
+            blind,
+            watchers,
+            node,
+            peers,
+            counts,
+            mail,
+            bus,
+            _tasks: tasks,
+        })
     }
 
     pub(in crate::shared) async fn probe(&self) -> Result<(), StoreError> {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use deskpass_auth::Refusal;
-use deskpass_core::{Role, Shut};
+use deskpass_core::{OutOfStream, Role, Shut};
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, WWW_AUTHENTICATE};
 use serde_json::{Value, json};
@@ -54,6 +54,7 @@ pub(super) fn tell(refusal: &Refusal, by: Telltale<'_>) -> Telling {
         Refusal::NoSuchSession => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_SESSION),
         Refusal::NoSuchKey => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_KEY),
         Refusal::NoSuchLink => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_LINK),
+        Refusal::OutOfStream(place, why) => out_of_stream(*place, *why, by).because(refusal.word()),
         Refusal::TooOften(wait) => limited(*wait, by),
         Refusal::Busy => say(StatusCode::TOO_MANY_REQUESTS, 1006, words::BUSY).after(1),
         Refusal::OtpNeeded => {
@@ -91,6 +92,20 @@ impl Telling {
     fn naming(self, name: impl fmt::Display) -> Self {
         Self { message: format!("{} {name}", self.message), ..self }
     }
+}
+
+fn out_of_stream(place: usize, why: OutOfStream, by: Telltale<'_>) -> Telling {
+    let message = match (why, by.language) {
+        (OutOfStream::Gap(next), Language::En) => {
+            format!("messages[{place}] does not follow in its stream; the next seq is {next}")
+        }
+        (OutOfStream::Gap(next), Language::Zh) => format!("messages[{place}] 与其流不连续，下一个 seq 应为 {next}"),
+        (OutOfStream::Done, Language::En) => {
+            format!("messages[{place}] comes after the end of its stream; begin another stream_id")
+        }
+        (OutOfStream::Done, Language::Zh) => format!("messages[{place}] 所属的流已结束，请使用新的 stream_id"),
+    };
+    telling(StatusCode::CONFLICT, 1019, message, Value::Null)
 }
 
 fn shut(shut: Shut, by: Telltale<'_>) -> Telling {

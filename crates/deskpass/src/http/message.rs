@@ -1,0 +1,47 @@
+//! Messages from services to those who are connected.
+
+mod posting;
+
+use axum::extract::State;
+use deskpass_auth::Delivery;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use self::posting::Posting;
+use super::authority::{Service, ToSend};
+use super::envelope::Reply;
+use super::failure::Failure;
+use crate::Desk;
+
+/// What became of what was sent.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Sent {
+    /// How many sockets it is on its way to, all in all.
+    delivered: usize,
+    messages: Vec<SentMessage>,
+}
+
+/// What became of one message.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct SentMessage {
+    id: Option<String>,
+    delivered: usize,
+    /// Whether it had been sent before.
+    duplicate: bool,
+}
+
+impl From<Delivery> for SentMessage {
+    fn from(Delivery { id, told }: Delivery) -> Self {
+        Self { id: id.map(|id| id.to_string()), delivered: told, duplicate: id.is_none() }
+    }
+}
+
+/// Sends messages, all or none.
+pub(super) async fn send(
+    State(desk): State<Desk>,
+    _: Service<ToSend>,
+    Posting(messages): Posting,
+) -> Result<Reply<Sent>, Failure> {
+    let messages: Vec<_> = desk.auth.publish(messages).await?.into_iter().map(SentMessage::from).collect();
+    Ok(Reply(Sent { delivered: messages.iter().map(|message| message.delivered).sum(), messages }))
+}

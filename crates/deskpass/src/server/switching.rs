@@ -1,0 +1,31 @@
+//! A connection that goes on as something else than HTTP, in the place that it has.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+use tokio::sync::oneshot;
+
+use super::patience::Patient;
+use crate::http::Onward;
+
+/// What a connection is to become, once its last answer is out.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Switching(Arc<Mutex<Option<(OnUpgrade, Onward)>>>);
+
+impl Switching {
+    pub(super) fn keep(&self, upgrade: OnUpgrade, onward: Onward) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((upgrade, onward));
+    }
+
+    /// Goes on, if there is anything to go on with, until that is over or the connection is asked to leave.
+    pub(super) async fn go_on(self, leave: &mut oneshot::Receiver<()>) {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some((upgrade, onward)) = kept else { return };
+        // Ready at once, since HTTP is over; it fails where the client left before the answer was out.
+        let Ok(upgraded) = upgrade.await else { return };
+        if let Ok(parts) = upgraded.downcast::<TokioIo<Patient>>() {
+            Box::pin(onward.run(parts.io.into_inner().into_inner(), parts.read_buf, leave)).await;
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Messages to those who are connected, in one order for all. What was sent lately is kept for a while, so that whoever lost
+//! the line can go on where they were.
+
+mod ring;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use deskpass_core::{
+    Chunk, Digest, Message, MessageId, OpenFrame, OutOfStream, Recipient, SocketKind, StreamProgress, Timestamp,
+};
+
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use self::ring::Ring;
+pub use self::ring::{Reader, Start};
+use super::redis::{Counting, MailInRedis, Round, Server};
+use crate::StoreError;
+
+/// How long a message is kept for those who come back. Twice what is promised.
+pub(super) const KEPT: Duration = Duration::from_mins(2);
+
+/// How long a reply that is being written may pause.
+pub(super) const PAUSE: Duration = Duration::from_mins(10);
+
+/// How far behind another node this one may be.
+const LAG: Duration = Duration::from_secs(1);
+
+/// The first place at a moment.
+fn place_at(now: Timestamp) -> MessageId {
+    MessageId { at: u64::try_from(now.millis()).unwrap_or_default(), step: 0 }
+}
+
+/// A message in its place.
+#[derive(Debug)]
+pub struct Letter {
+    /// Its place among all.
+    pub id: MessageId,
+    /// Whom it is for.
+    pub to: Vec<Recipient>,
+    /// On which sockets; on both kinds where none is said.
+    pub socket: Option<SocketKind>,
+    /// The frame that goes out, which is text.
+    pub frame: Bytes,
+    /// When it was sent.
+    pub(crate) at: Timestamp,
+    /// Which reply it is a piece of, and whether it is the last one.
+    pub(crate) stream: Option<(Digest, bool)>,
+}
+
+impl Letter {
+    pub(super) fn new(id: MessageId, draft: Draft) -> Self {
+        let Draft { to, socket, frame, at, stream } = draft;
+        Self { id, to, socket, frame: frame.close(id).into(), at, stream }
+    }
+}
+
+/// A message before its place is known.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) to: Vec<Recipient>,
+    pub(super) socket: Option<SocketKind>,
+    pub(super) frame: OpenFrame,
+    pub(super) at: Timestamp,
+    pub(super) stream: Option<(Digest, bool)>,
+}
+
+/// A message that does not follow the one before in its stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unfit {
+    /// Which of those that were handed in.
+    pub place: usize,
+    /// What is wrong.
+    pub why: OutOfStream,
+}
+
+/// What became of a message.
+#[derive(Debug)]
+pub enum Posted {
+    /// It had been handed in before.
+    Before,
+    /// It is in its place, and whoever is connected to this process can be told.
+    Here(Arc<Letter>),
+    /// It is in its place, and every node counts whom it tells.
+    Everywhere(MessageId, Counting),
+}
+
+/// Takes messages and keeps them in order.
+pub struct Mail {
+    ring: Mutex<Ring>,
+    /// How far this node has read.
+    newest: watch::Sender<MessageId>,
+    nodes: Option<MailInRedis>,
+}
+
+impl Mail {
+    pub(super) fn new(server: Option<&Arc<Server>>) -> Self {
+        let nodes = server.map(|server| MailInRedis::new(Arc::clone(server)));
+        Self { ring: Mutex::new(Ring::new()), newest: watch::Sender::default(), nodes }
+    }
+
+    /// Takes messages, all or none of them.
+    ///
+    /// # Errors
+    /// When what nodes share does not answer.
+    pub async fn post(&self, messages: Vec<Message>, now: Timestamp) -> Result<Result<Vec<Posted>, Unfit>, StoreError> {
+        match &self.nodes {
+            Some(nodes) => nodes.post(messages, now).await,
+            None => Ok(self.post_here(messages, now)),
+        }
+    }
+
+    fn post_here(&self, messages: Vec<Message>, now: Timestamp) -> Result<Vec<Posted>, Unfit> {
+        let mut ring = self.ring();
+        ring.begin(place_at(now));
+        let (drafts, progress) = follow(messages, now, |stream| ring.progress(stream, now))?;
+        for (stream, progress) in progress {
+            ring.keep_progress(stream, progress, now);
+        }
+        let posted = drafts.into_iter().map(|draft| {
+            draft.map_or(Posted::Before, |draft| {
+                let id = ring.newest().next(place_at(now).at);
+                Posted::Here(ring.append(Letter::new(id, draft)))
+            })
+        });
+        let posted = posted.collect();
+        ring.forget(now);
+        Ok(posted)
+    }
+
+    /// The way in of what other nodes take, where there may be others.
+    pub fn round(&self) -> Option<Round> {
+        self.nodes.as_ref().map(MailInRedis::round)
+    }
+
+    /// Puts letters that came from other nodes into their places. Everything after `since` is among them, or was before.
+    pub fn take_in(&self, letters: Vec<Letter>, since: MessageId, now: Timestamp) -> Vec<Arc<Letter>> {
+        let mut ring = self.ring();
+        ring.begin(since);
+        let taken = letters.into_iter().filter(|letter| letter.id > ring.newest()).collect::<Vec<_>>();
+        let taken = taken.into_iter().map(|letter| ring.append(letter)).collect();
+        ring.forget(now);
+        self.newest.send_replace(ring.newest());
+        taken
+    }
+
+    /// Where somebody begins who has seen everything up to `last`, or nothing.
+    pub async fn start(&self, reader: &Reader, last: Option<MessageId>, now: Timestamp) -> Start {
+        if let (Some(last), Some(_)) = (last, &self.nodes) {
+            // Whoever comes from another node may have seen what this one is about to read.
+            let _ = timeout(LAG, self.newest.subscribe().wait_for(|newest| *newest >= last)).await;
+        }
+        let mut ring = self.ring();
+        if self.nodes.is_none() {
+            ring.begin(place_at(now));
+        }
+        ring.start(reader, last)
+    }
+
+    /// The next letter after `seen` for this reader; where there is none, `seen` is moved up to the newest.
+    #[must_use]
+    pub fn after(&self, seen: &mut MessageId, reader: &Reader) -> Option<Arc<Letter>> {
+        self.ring().after(seen, reader)
+    }
+
+    /// How many letters this reader has not seen.
+    #[must_use]
+    pub fn behind(&self, seen: MessageId, reader: &Reader) -> usize {
+        self.ring().behind(seen, reader)
+    }
+
+    /// Whether a letter that was kept is not any more.
+    #[must_use]
+    pub fn is_gone(&self, id: MessageId) -> bool {
+        self.ring().is_gone(id)
+    }
+
+    /// The newest place that is taken.
+    #[must_use]
+    pub fn newest(&self) -> MessageId {
+        self.ring().newest()
+    }
+
+    fn ring(&self) -> MutexGuard<'_, Ring> {
+        // Nothing that is done under the lock leaves it half done.
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Mail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Mail(up to {})", self.newest())
+    }
+}
+
+/// The messages that are to be kept, `None` in the place of those that were there before, and how far streams are with them.
+type Followed = (Vec<Option<Draft>>, Vec<(Digest, StreamProgress)>);
+
+/// Sees that each message of a stream follows the one before; `known` says how far streams are.
+pub(super) fn follow(
+    messages: Vec<Message>,
+    now: Timestamp,
+    known: impl Fn(&Digest) -> Option<StreamProgress>,
+) -> Result<Followed, Unfit> {
+    let mut progress: Vec<(Digest, StreamProgress)> = Vec::new();
+    let mut drafts = Vec::with_capacity(messages.len());
+    for (place, message) in messages.into_iter().enumerate() {
+        let stream = stream_of(&message);
+        if let Some((stream, chunk)) = &stream {
+            let begun = progress.iter_mut().find(|(other, _)| other == stream);
+            let was = begun.as_ref().map(|(_, was)| *was).or_else(|| known(stream));
+            let Some(next) = StreamProgress::with(was, chunk).map_err(|why| Unfit { place, why })? else {
+                drafts.push(None);
+                continue;
+            };
+            match begun {
+                Some((_, was)) => *was = next,
+                None => progress.push((*stream, next)),
+            }
+        }
+        let stream = stream.map(|(stream, chunk)| (stream, chunk.done));
+        let Message { to, socket, frame, .. } = message;
+        drafts.push(Some(Draft { to, socket, frame, at: now, stream }));
+    }
+    Ok((drafts, progress))
+}
+
+/// Names the stream of a message among those of all recipients.
+pub(super) fn stream_of(message: &Message) -> Option<(Digest, Chunk)> {
+    let chunk = message.chunk.clone()?;
+    // Debug output has every part in it, and nothing else has to understand it.
+    let whom = format!("{:?} {:?}", message.to, message.socket);
+    Some((Digest::of(&[b"stream", whom.as_bytes(), chunk.stream.as_str().as_bytes()]), chunk))
+}

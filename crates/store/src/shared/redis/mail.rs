@@ -1,0 +1,271 @@
+//! Messages to those who are connected, where several nodes have connections: one stream in Redis has them all in order, and
+//! every node reads it.
+
+mod counting;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use deskpass_core::{Digest, Message, MessageId, OpenFrame, Recipient, SocketKind, StreamProgress, Timestamp};
+use redis::{Cmd, Value, cmd};
+use serde::{Deserialize, Serialize};
+use tokio::time::{sleep, timeout};
+
+pub use self::counting::Counting;
+pub(super) use self::counting::Counts;
+use super::bus;
+use super::link::Call;
+use super::server::Server;
+use crate::shared::mail::{Draft, KEPT, Letter, PAUSE, Posted, Unfit, follow, stream_of};
+use crate::{Cause, StoreError};
+
+/// Keeps messages, provided that streams are as far as was read before. Trims by age, by number and by size, and tells every
+/// node that there is something to read.
+const POST: &str = "for i = 2, #KEYS do \
+        if (redis.call('GET', KEYS[i]) or '') ~= ARGV[3 * i - 3] then return false end end \
+    for i = 2, #KEYS do redis.call('SET', KEYS[i], ARGV[3 * i - 2], 'PX', ARGV[3 * i - 1]) end \
+    local ids, kept = {}, tonumber(ARGV[2]) \
+    for i = 3 * #KEYS, #ARGV do ids[#ids + 1] = redis.call('XADD', KEYS[1], 'MAXLEN', '~', 100000, '*', 'm', ARGV[i]) end \
+    local time = redis.call('TIME') \
+    redis.call('XTRIM', KEYS[1], 'MINID', '~', string.format('%.0f', time[1] * 1000 - kept)) \
+    if redis.call('MEMORY', 'USAGE', KEYS[1], 'SAMPLES', 16) > 67108864 then \
+        redis.call('XTRIM', KEYS[1], 'MAXLEN', math.floor(redis.call('XLEN', KEYS[1]) / 2)) end \
+    redis.call('PEXPIRE', KEYS[1], 2 * kept) \
+    redis.call('PUBLISH', ARGV[1], 'mail') \
+    return ids";
+
+/// How often a post is tried while others write to the same streams.
+const TRIES: usize = 16;
+/// Letters that are read at once.
+const READ: usize = 500;
+/// How often to look when nobody says that there is something.
+const OFTEN: Duration = Duration::from_secs(1);
+/// How long to wait after a failure.
+const REST: Duration = Duration::from_millis(200);
+
+/// The way of messages over Redis.
+#[derive(Debug)]
+pub(in crate::shared) struct MailInRedis {
+    server: Arc<Server>,
+    log: String,
+    next: AtomicU64,
+}
+
+/// What stands in Redis, sealed.
+#[derive(Serialize, Deserialize)]
+struct Record {
+    to: Vec<Recipient>,
+    socket: Option<SocketKind>,
+    frame: OpenFrame,
+    at: Timestamp,
+    stream: Option<(Digest, bool)>,
+    /// Who wants to know how many were told, and which question that is.
+    asks: (String, u64),
+}
+
+/// Letters on their way into this node.
+#[derive(Debug)]
+pub struct Round {
+    server: Arc<Server>,
+    log: String,
+    /// How far it has read; `None` before it began.
+    read: Option<MessageId>,
+}
+
+/// Letters, and who wants to know whom they reached.
+#[derive(Debug)]
+pub struct Arrived {
+    /// In order.
+    pub letters: Vec<Letter>,
+    /// There was nothing else after this one.
+    pub since: MessageId,
+    /// Who asks, for each of them.
+    pub asks: Vec<(String, u64)>,
+}
+
+impl MailInRedis {
+    pub(in crate::shared) fn new(server: Arc<Server>) -> Self {
+        // The braces keep everything that one script touches on one server of a cluster.
+        let log = format!("{}{{mail}}", server.prefix);
+        Self { server, log, next: AtomicU64::new(0) }
+    }
+
+    pub(in crate::shared) fn round(&self) -> Round {
+        Round { server: Arc::clone(&self.server), log: self.log.clone(), read: None }
+    }
+
+    pub(in crate::shared) async fn post(
+        &self,
+        messages: Vec<Message>,
+        now: Timestamp,
+    ) -> Result<Result<Vec<Posted>, Unfit>, StoreError> {
+        for _ in 0..TRIES {
+            let known = self.streams(&messages).await?;
+            let was = |stream: &Digest| known.iter().find(|(other, ..)| other == stream);
+            let read = |stream: &Digest| was(stream).and_then(|(_, text)| serde_json::from_str(text).ok());
+            let (drafts, progress) = match follow(messages.clone(), now, read) {
+                Ok(followed) => followed,
+                Err(unfit) => return Ok(Err(unfit)),
+            };
+            let steps: Vec<_> = progress
+                .into_iter()
+                .map(|(stream, next)| (stream, was(&stream).map_or("", |(_, text)| text).to_owned(), next))
+                .collect();
+            if let Some(posted) = self.keep(drafts, &steps).await? {
+                return Ok(Ok(posted));
+            }
+        }
+        Err(StoreError::shared("too many write to the same stream".to_owned()))
+    }
+
+    /// How far the streams of these messages are, as Redis has it.
+    async fn streams(&self, messages: &[Message]) -> Result<Vec<(Digest, String)>, StoreError> {
+        let mut streams: Vec<_> = messages.iter().filter_map(stream_of).map(|(stream, _)| stream).collect();
+        streams.dedup();
+        if streams.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut get = cmd("MGET");
+        get.arg(streams.iter().map(|stream| self.key(stream)).collect::<Vec<_>>());
+        let texts: Vec<Option<String>> = self.server.link.call().await?.ask(&get).await?;
+        Ok(streams.into_iter().zip(texts.into_iter().map(Option::unwrap_or_default)).collect())
+    }
+
+    fn key(&self, stream: &Digest) -> String {
+        format!("{}:stream:{}", self.log, stream.to_text())
+    }
+
+    /// Keeps messages; `None` when a stream has gone on meanwhile.
+    async fn keep(
+        &self,
+        drafts: Vec<Option<Draft>>,
+        steps: &[(Digest, String, StreamProgress)],
+    ) -> Result<Option<Vec<Posted>>, StoreError> {
+        let fresh = drafts.iter().flatten().count();
+        if fresh == 0 {
+            return Ok(Some(drafts.iter().map(|_| Posted::Before).collect()));
+        }
+        let mut post = self.script(steps);
+        let mut counting = Vec::with_capacity(fresh);
+        let before: Vec<_> = drafts.iter().map(Option::is_none).collect();
+        for draft in drafts.into_iter().flatten() {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            post.arg(self.sealed(draft, number)?);
+            counting.push(self.server.counts.begin(number, self.server.peers.alive()));
+        }
+        let ids: Option<Vec<String>> = self.server.link.call().await?.ask(&post).await?;
+        let Some(ids) = ids else { return Ok(None) };
+        let mut kept = ids.iter().filter_map(|id| id.parse().ok()).zip(counting);
+        let posted = before.into_iter().map(|before| match before {
+            true => Some(Posted::Before),
+            false => kept.next().map(|(id, counting)| Posted::Everywhere(id, counting)),
+        });
+        posted
+            .collect::<Option<Vec<_>>>()
+            .map(Some)
+            .ok_or_else(|| StoreError::shared("Redis kept less than it got".to_owned()))
+    }
+
+    fn script(&self, steps: &[(Digest, String, StreamProgress)]) -> Cmd {
+        let mut post = cmd("EVAL");
+        post.arg(POST).arg(1 + steps.len()).arg(&self.log);
+        for (stream, ..) in steps {
+            post.arg(self.key(stream));
+        }
+        post.arg(&self.server.channel).arg(u64::try_from(KEPT.as_millis()).unwrap_or_default());
+        for (_, was, next) in steps {
+            let lasts = if next.done { KEPT } else { PAUSE };
+            post.arg(was)
+                .arg(serde_json::to_string(next).unwrap_or_default())
+                .arg(u64::try_from(lasts.as_millis()).unwrap_or_default());
+        }
+        post
+    }
+
+    fn sealed(&self, draft: Draft, number: u64) -> Result<Vec<u8>, StoreError> {
+        let Draft { to, socket, frame, at, stream } = draft;
+        let record = Record { to, socket, frame, at, stream, asks: (self.server.node.clone(), number) };
+        let text = serde_json::to_vec(&record).map_err(|error| StoreError::new(Cause::Damaged, error.to_string()))?;
+        self.server.seal.close(&self.log, &text).map_err(|error| StoreError::shared(error.to_string()))
+    }
+}
+
+impl Round {
+    /// Waits for letters that this node has not read. What cannot be read now is read later.
+    pub async fn next(&mut self) -> Arrived {
+        loop {
+            // Before looking, so that nothing comes in between unnoticed.
+            let mail = Arc::clone(&self.server.mail);
+            let told = mail.notified();
+            let first = self.read.is_none();
+            match self.read().await {
+                Ok(arrived) if first || !arrived.letters.is_empty() => return arrived,
+                Ok(_) => drop(timeout(OFTEN, told).await),
+                Err(error) => {
+                    tracing::debug!(%error, "messages cannot be read");
+                    sleep(REST).await;
+                }
+            }
+        }
+    }
+
+    async fn read(&mut self) -> Result<Arrived, StoreError> {
+        let call = self.server.link.call().await?;
+        let since = match self.read {
+            Some(since) => since,
+            None => oldest(&call).await?,
+        };
+        let mut range = cmd("XRANGE");
+        range.arg(&self.log).arg(since.next(0).to_string()).arg("+").arg("COUNT").arg(READ);
+        let found: Vec<(String, Vec<Value>)> = call.ask(&range).await?;
+        self.read = Some(since);
+        let mut arrived = Arrived { letters: Vec::new(), since, asks: Vec::new() };
+        for (id, fields) in found {
+            let Ok(id) = id.parse() else { continue };
+            self.read = Some(id);
+            if let Some(record) = self.opened(&fields) {
+                let Record { to, socket, frame, at, stream, asks } = record;
+                arrived.letters.push(Letter::new(id, Draft { to, socket, frame, at, stream }));
+                arrived.asks.push(asks);
+            }
+        }
+        Ok(arrived)
+    }
+
+    /// What is not ours, or cannot be read by this version, is passed over.
+    fn opened(&self, fields: &[Value]) -> Option<Record> {
+        let [_, Value::BulkString(sealed)] = fields else { return None };
+        let text = self.server.seal.open(&self.log, sealed)?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// Tells those who asked how many were told of each of their messages.
+    pub async fn report(&self, told: Vec<((String, u64), usize)>) {
+        let mut by_node: Vec<(String, Vec<(u64, usize)>)> = Vec::new();
+        for ((node, number), count) in told {
+            if node == self.server.node {
+                self.server.counts.report(&self.server.node, number, count);
+                continue;
+            }
+            match by_node.iter_mut().find(|(other, _)| *other == node) {
+                Some((_, counts)) => counts.push((number, count)),
+                None => by_node.push((node, vec![(number, count)])),
+            }
+        }
+        for (node, counts) in by_node {
+            let mut publish = cmd("PUBLISH");
+            publish.arg(&self.server.channel).arg(bus::told(&node, &self.server.node, &counts));
+            if let Ok(call) = self.server.link.call().await {
+                // Whoever asks does not wait for ever.
+                let _ = call.ask::<()>(&publish).await;
+            }
+        }
+    }
+}
+
+/// The place after which everything is kept, by the clock that places are given by.
+async fn oldest(call: &Call<'_>) -> Result<MessageId, StoreError> {
+    let (seconds, _): (u64, u64) = call.ask(&cmd("TIME")).await?;
+    Ok(MessageId { at: seconds.saturating_sub(KEPT.as_secs()) * 1_000, step: 0 })
+}

@@ -1,0 +1,242 @@
+//! A client of sockets that sends exactly the frames it is told to.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::{Client, Response, TestDesk, hold, request};
+
+/// What every test uses for a key: the server only has to mix something into it.
+pub(crate) const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
+
+/// No test waits longer for a frame.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A socket that is open.
+#[derive(Debug)]
+pub(crate) struct TestSocket {
+    stream: TcpStream,
+    /// The answer to the handshake.
+    pub(crate) answer: Response,
+}
+
+/// A frame, or the end of the connection.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Frame {
+    Text(Value),
+    Ping(Vec<u8>),
+    Pong(Vec<u8>),
+    Close(u16, String),
+    End,
+}
+
+/// The head of a handshake, with these fields besides.
+pub(crate) fn handshake(path: &str, headers: &[(&str, &str)]) -> Vec<u8> {
+    let usual = [
+        ("connection", "Upgrade"),
+        ("upgrade", "websocket"),
+        ("sec-websocket-version", "13"),
+        ("sec-websocket-key", KEY),
+    ];
+    let headers: Vec<_> = usual.into_iter().chain(headers.iter().copied()).collect();
+    request("GET", path, &headers, b"")
+}
+
+impl TestSocket {
+    /// Sends a head and reads the answer; a socket where that is 101.
+    pub(crate) async fn try_open(address: &str, head: &[u8]) -> Result<Self, Response> {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.write_all(head).await.unwrap();
+        let answer = answer(&mut stream).await;
+        if answer.status == 101 {
+            return Ok(Self { stream, answer });
+        }
+        hold(head, &answer);
+        Err(answer)
+    }
+
+    /// Opens a socket of this kind with a token in the header.
+    pub(crate) async fn open(address: &str, kind: &str, token: &str) -> Self {
+        Self::resume(address, kind, token, None).await
+    }
+
+    /// Opens a socket after this id.
+    pub(crate) async fn resume(address: &str, kind: &str, token: &str, last: Option<&str>) -> Self {
+        let last = last.map(|last| format!("?last_id={last}")).unwrap_or_default();
+        let bearer = format!("Bearer {token}");
+        let head = handshake(&format!("/api/ws/{kind}{last}"), &[("authorization", &bearer)]);
+        Self::try_open(address, &head).await.unwrap_or_else(|answer| panic!("{answer:?}"))
+    }
+
+    /// Sends bytes as they are.
+    pub(crate) async fn push(&mut self, bytes: &[u8]) -> bool {
+        self.stream.write_all(bytes).await.is_ok()
+    }
+
+    /// Sends a frame as a client has to, in one piece: its first byte says what it is.
+    pub(crate) async fn frame(&mut self, first: u8, payload: &[u8]) -> bool {
+        self.push(&masked(first, payload)).await
+    }
+
+    /// The next frame, whatever it is.
+    pub(crate) async fn any(&mut self) -> Frame {
+        timeout(PATIENCE, self.read()).await.expect("a frame in time").unwrap_or(Frame::End)
+    }
+
+    /// The next frame that is no ping; pings are answered.
+    pub(crate) async fn next(&mut self) -> Frame {
+        loop {
+            match self.any().await {
+                Frame::Ping(payload) => drop(self.frame(0x8a, &payload).await),
+                other => return other,
+            }
+        }
+    }
+
+    /// The next text.
+    pub(crate) async fn text(&mut self) -> Value {
+        match self.next().await {
+            Frame::Text(text) => text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The next message of a service.
+    pub(crate) async fn message(&mut self) -> Value {
+        loop {
+            let text = self.text().await;
+            if text["msg_type"] != "session" {
+                return text;
+            }
+        }
+    }
+
+    /// The next thing said of the session, which must be this one.
+    pub(crate) async fn event(&mut self, event: &str) -> Value {
+        let text = self.text().await;
+        assert_eq!((&text["msg_type"], &text["content"]["event"]), (&json!("session"), &json!(event)), "{text}");
+        text
+    }
+
+    /// What it is closed with, and what was said before.
+    pub(crate) async fn closed(&mut self) -> (u16, String, Vec<Value>) {
+        let mut said = Vec::new();
+        loop {
+            match self.next().await {
+                Frame::Text(text) => said.push(text),
+                Frame::Close(code, reason) => {
+                    self.frame(0x88, &code.to_be_bytes()).await;
+                    return (code, reason, said);
+                }
+                Frame::Pong(_) | Frame::Ping(_) => {}
+                Frame::End => return (1006, String::new(), said),
+            }
+        }
+    }
+
+    /// Asserts how it is closed.
+    pub(crate) async fn ends_with(&mut self, code: u16, reason: &str) {
+        let (found, why, _) = self.closed().await;
+        assert_eq!((found, &*why), (code, reason));
+    }
+
+    /// Asserts that everything that was sent up to now has been read: answers to pings come after it.
+    pub(crate) async fn is_quiet(&mut self) {
+        self.frame(0x89, b"quiet?").await;
+        assert_eq!(self.any().await, Frame::Pong(b"quiet?".to_vec()));
+    }
+
+    async fn read(&mut self) -> Option<Frame> {
+        let [first, second] = self.bytes::<2>().await?;
+        let length = match second {
+            126 => u64::from(u16::from_be_bytes(self.bytes().await?)),
+            127 => u64::from_be_bytes(self.bytes().await?),
+            short => u64::from(short),
+        };
+        assert!(second < 128, "servers do not mask");
+        let mut payload = vec![0; usize::try_from(length).unwrap()];
+        self.stream.read_exact(&mut payload).await.ok()?;
+        Some(match first {
+            0x81 => Frame::Text(serde_json::from_slice(&payload).unwrap()),
+            0x89 => Frame::Ping(payload),
+            0x8a => Frame::Pong(payload),
+            0x88 => {
+                let code = payload.first_chunk().map_or(1005, |code| u16::from_be_bytes(*code));
+                Frame::Close(code, String::from_utf8(payload.into_iter().skip(2).collect()).unwrap())
+            }
+            other => panic!("frame {other:#x}"),
+        })
+    }
+
+    async fn bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let mut bytes = [0; N];
+        self.stream.read_exact(&mut bytes).await.ok()?;
+        Some(bytes)
+    }
+}
+
+/// A masked frame.
+pub(crate) fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![first];
+    match payload.len() {
+        short @ ..126 => bytes.push(0x80 | u8::try_from(short).unwrap()),
+        medium @ 126..65_536 => {
+            bytes.push(0x80 | 126);
+            bytes.extend(u16::try_from(medium).unwrap().to_be_bytes());
+        }
+        long => {
+            bytes.push(0x80 | 127);
+            bytes.extend((long as u64).to_be_bytes());
+        }
+    }
+    let mask = [1, 2, 3, 4];
+    bytes.extend(mask);
+    bytes.extend(payload.iter().zip(mask.into_iter().cycle()).map(|(byte, mask)| byte ^ mask));
+    bytes
+}
+
+/// Reads one answer and not a byte more.
+async fn answer(stream: &mut TcpStream) -> Response {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(timeout(PATIENCE, stream.read_u8()).await.expect("an answer in time").expect("an answer"));
+    }
+    let text = String::from_utf8(head).unwrap();
+    let mut lines = text.lines();
+    let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+    let headers = lines.filter_map(|line| line.split_once(": "));
+    let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let mut answer = Response { status, headers, body: String::new() };
+    let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).await.unwrap();
+    answer.body = String::from_utf8(body).unwrap();
+    answer
+}
+
+impl TestDesk {
+    /// Opens a socket here, past what is said first.
+    pub(crate) async fn socket(&self, kind: &str, token: &str) -> TestSocket {
+        let mut socket = TestSocket::open(&self.address, kind, token).await;
+        socket.event("ready").await;
+        socket
+    }
+}
+
+impl Client {
+    /// Sends messages, as a service that has this key.
+    pub(crate) async fn send_messages(&mut self, key: &str, body: &Value) -> Response {
+        let bearer = format!("Bearer {key}");
+        self.post("/api/messages", &[("authorization", &bearer)], body).await
+    }
+
+    /// Sends a card with this content; returns how many it is on its way to.
+    pub(crate) async fn send_card(&mut self, key: &str, to: &Value, content: &Value) -> u64 {
+        let body = json!({ "to": to, "msg_type": "byod_card", "content": content });
+        self.send_messages(key, &body).await.data()["delivered"].as_u64().unwrap()
+    }
+}

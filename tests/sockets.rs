@@ -1,0 +1,38 @@
+//! Sockets over more than one connection: what is kept for those who come back, and what ends when a session ends.
+
+use deskpass_core::Role;
+use serde_json::json;
+
+use crate::harness::{TestDesk, TestSocket, on_every_store};
+
+on_every_store! {
+    async fn a_message_reaches_whom_it_is_for_and_comes_again_to_nobody_who_has_seen_it(desk) {
+        let (key, _) = desk.service_key("messages").await;
+        let mut client = desk.client().await;
+        let token = client.sign_in("user01").await;
+        let mut socket = desk.socket("employee", &token).await;
+        assert_eq!(client.send_card(&key, &json!({ "employee_id": "user01" }), &json!(1)).await, 1);
+        assert_eq!(client.send_card(&key, &json!({ "employee_id": "agent01" }), &json!(2)).await, 0);
+        assert_eq!(client.send_card(&key, &json!({ "role": "user" }), &json!(3)).await, 1);
+        let first = socket.message().await;
+        assert_eq!((&first["content"], &first["msg_type"]), (&json!(1), &json!("byod_card")));
+        assert_eq!(socket.message().await["content"], 3);
+        drop(socket);
+        let mut again = TestSocket::resume(&desk.address, "employee", &token, first["id"].as_str()).await;
+        assert_eq!(again.event("ready").await["content"]["resumed"], true);
+        assert_eq!(again.message().await["content"], 3);
+        again.is_quiet().await;
+    }
+
+    async fn a_session_that_ends_takes_its_sockets_with_it(desk) {
+        let mut client = desk.client().await;
+        let (token, other) = (client.sign_in("user01").await, client.sign_in("user01").await);
+        let (mut ending, mut staying) = (desk.socket("employee", &token).await, desk.socket("employee", &other).await);
+        client.logout(&token).await.data();
+        let (code, reason, said) = ending.closed().await;
+        assert_eq!((code, &*reason, &said[0]["content"]["reason"]), (4401, "signed_out", &json!("signed_out")));
+        staying.is_quiet().await;
+        desk.auth().operator().revoke(desk.key("user01"), Role::User.name()).await.unwrap();
+        staying.ends_with(4403, "role_taken_away").await;
+    }
+}
