@@ -1,13 +1,15 @@
 //! Sockets in a real browser, held by the module that clients use.
 
+mod desk;
+
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::net::TcpListener;
 
-use crate::harness::{
-    Browser, Client, Driver, Operator, Options, Place, Process, Servers, Stage, binary, free_address,
-};
+use self::desk::{Desk, Home, Line};
+use crate::harness::{Browser, Driver, Options, free_address};
 
 /// Has the module open a socket, and keeps all that it tells.
 const LISTEN: &str = "
@@ -33,116 +35,6 @@ const OPEN: &str = "
         socket.onclose = ({ code }) => resolve(['closed', code]);
     });";
 const LIVE: &str = "states[states.length - 1] === 'live'";
-
-/// Where a service and its key are kept.
-enum Home {
-    Directory(tempfile::TempDir),
-    Place(Place),
-}
-
-/// A service in a process of its own, and a key for posting messages.
-struct Desk {
-    home: Home,
-    key: String,
-    process: Process,
-}
-
-impl Desk {
-    fn start() -> Self {
-        let home = match Stage::current() {
-            Stage::Embedded => Home::Directory(tempfile::tempdir().unwrap()),
-            Stage::ScaledOut => Home::Place(Servers::shared().place()),
-        };
-        let operator = home.operator();
-        operator.done(&["migrate"]);
-        let told = operator.done(&["service-key", "create", "help desk", "--scope", "messages"]);
-        let key = told.lines().find_map(|line| line.trim().strip_prefix("service key: ")).expect("a key").to_owned();
-        let process = home.serve(&free_address());
-        Self { home, key, process }
-    }
-
-    /// An address on this service.
-    fn at(&self, path: &str) -> String {
-        format!("http://{}{path}", self.process.address)
-    }
-
-    async fn client(&self) -> Client {
-        Client::connect(&self.process.address).await
-    }
-
-    /// Posts recommendations to one person, each of which is a number.
-    async fn recommend(&self, employee: &str, numbers: std::ops::Range<u32>) {
-        for number in numbers {
-            self.send(employee, json!({ "msg_type": "dynamic_recommend", "content": number })).await;
-        }
-    }
-
-    /// Posts a message to one person.
-    async fn send(&self, employee: &str, mut message: Value) -> Value {
-        message["to"] = json!({ "employee_id": employee });
-        let bearer = format!("Bearer {}", self.key);
-        self.client().await.post("/api/messages", &[("authorization", &bearer)], &message).await.data()
-    }
-}
-
-impl Home {
-    fn operator(&self) -> Operator<'_> {
-        match self {
-            Self::Directory(directory) => Operator::In(directory.path()),
-            Self::Place(place) => Operator::At(place),
-        }
-    }
-
-    fn serve(&self, address: &str) -> Process {
-        match self {
-            Self::Directory(directory) => {
-                let mut command = binary();
-                command.args(["serve", "--dev", "--listen", address]).current_dir(directory.path());
-                Process::spawn(command)
-            }
-            Self::Place(place) => Process::node(place, &[("listen", address)]),
-        }
-    }
-}
-
-/// A line to a service that can be cut, and led to another one.
-struct Line {
-    address: String,
-    to: watch::Sender<Option<String>>,
-}
-
-impl Line {
-    async fn to(address: &str) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let here = listener.local_addr().unwrap().to_string();
-        let (to, led) = watch::channel(Some(address.to_owned()));
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(carry(stream, led.clone()));
-            }
-        });
-        Self { address: here, to }
-    }
-
-    /// Breaks all that is open, and lets nothing through.
-    fn cut(&self) {
-        self.to.send_replace(None);
-    }
-
-    fn lead_to(&self, address: &str) {
-        self.to.send_replace(Some(address.to_owned()));
-    }
-}
-
-async fn carry(mut near: TcpStream, mut led: watch::Receiver<Option<String>>) {
-    let to = led.borrow_and_update().clone();
-    let Some(to) = to else { return };
-    let Ok(mut far) = TcpStream::connect(to).await else { return };
-    tokio::select! {
-        _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
-        _ = led.changed() => {}
-    }
-}
 
 /// A browser on a page of the service, in which the module holds a socket.
 async fn listening(driver: &Driver, page: &str, socket: &str, token: &str) -> Browser {
@@ -350,4 +242,59 @@ async fn the_page_shows_what_happens_to_the_session_elsewhere() {
     assert!(browser.text("#notice-text").await.contains("signed out elsewhere"));
     assert_eq!(browser.script("return sessionStorage.getItem('deskpass.token')", &[]).await, json!(null));
     nothing_was_blocked(&browser).await;
+}
+
+/// Whoever opens too many loses the oldest, which does not fight for its place, but may be given one again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_newer_socket_takes_the_place_of_the_oldest() {
+    let desk = Desk::start();
+    let token = desk.client().await.sign_in("user01").await;
+    let driver = Driver::start();
+    let browser = listening(&driver, &desk.at("/h5/"), "employee", &token).await;
+    browser.wait_until(LIVE).await;
+    let address = desk.at("/api/ws/employee").replace("http", "ws");
+    let crowd =
+        "window.crowd = Array.from({ length: 10 }, () => new WebSocket(arguments[0], ['bearer.' + arguments[1]]))";
+    browser.script(crowd, &[json!(address), json!(token)]).await;
+    browser.wait_until("ends.length === 1").await;
+    let told = browser.script("return [ends[0], states.pop()]", &[]).await;
+    assert_eq!(told, json!([{ "over": "place", "reason": "replaced" }, "ended"]));
+    browser.script("line.reconnect()", &[]).await;
+    browser.wait_until(LIVE).await;
+    browser.script("line.close()", &[]).await;
+    let closed = r#"deskpass_sockets_closed_total{code="1000"} 1"#;
+    let (mut client, deadline) = (desk.client().await, Instant::now() + Duration::from_secs(10));
+    while !client.get("/metrics", &[]).await.body.contains(closed) {
+        assert!(Instant::now() < deadline, "it is still open");
+    }
+    assert_eq!(browser.script("return ends.length", &[]).await, 1);
+}
+
+/// Pieces may come twice, too early or in the middle; one that never comes does not hold up the rest for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_typewriter_puts_pieces_in_order() {
+    let desk = Desk::start();
+    let driver = Driver::start();
+    let browser = driver.browser(Options::default()).await;
+    browser.goto(&desk.at("/h5/")).await;
+    let taken = async |pieces: Value| {
+        let take = "return import('/assets/deskpass.js').then(({ Typewriter }) => {
+            const typewriter = new Typewriter();
+            const take = ([seq, text, done]) => typewriter.take({ content: { stream_id: 's', seq, text, done } });
+            return arguments[0].map(take).map((news) => news && [news.text, news.added, news.done, news.whole]);
+        });";
+        browser.script(take, &[pieces]).await
+    };
+    let disordered =
+        json!([[7, "a", false], [7, "a", false], [6, "x", false], [9, "c", true], [8, "b", false], [10, "d", false]]);
+    let told = json!([["a", "a", false, true], null, null, null, ["abc", "bc", true, true], null]);
+    assert_eq!(taken(disordered).await, told);
+    let unreadable = json!([["0", "a", false], [0, 1, false], [0.5, "a", false]]);
+    assert_eq!(taken(unreadable).await, json!([null, null, null]));
+    let lost: Vec<_> = [0].into_iter().chain(2..35).map(|seq| json!([seq, "a", false])).collect();
+    let told = taken(json!(lost)).await;
+    assert_eq!(told[32], json!(null));
+    assert_eq!(told[33], json!(["a".repeat(34), "a".repeat(33), false, false]));
+    let long = taken(json!([[0, "a".repeat(262_143), false], [1, "bcd", true]])).await;
+    assert_eq!(long[1], json!([format!("{}b", "a".repeat(262_143)), "b", true, false]));
 }
