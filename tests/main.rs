@@ -57,6 +57,7 @@ mod rolling;
 mod routes;
 mod server;
 mod sockets;
+mod sockets_browser;
 mod sockets_model;
 mod sockets_nodes;
 mod stolen;
