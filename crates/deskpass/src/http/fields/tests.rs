@@ -93,7 +93,7 @@ fn numbers_are_digits_in_a_query() {
         assert_eq!(query(&[("page", wrong)]), Err(of([("page", Problem::NotCount(1, 9))])), "{wrong}");
     }
     for wrong in ["", "1", "True", "yes"] {
-        assert_eq!(query(&[("all", wrong)]), Err(Problems::from([("all", Problem::NotFlag)])), "{wrong}");
+        assert_eq!(query(&[("all", wrong)]), Err(of([("all", Problem::NotFlag)])), "{wrong}");
     }
 }
 
