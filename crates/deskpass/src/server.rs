@@ -21,6 +21,7 @@ use hyper::service::service_fn;
 use hyper::upgrade;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream, UnixListener};
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
@@ -153,7 +154,10 @@ async fn serve(stream: TcpStream, peer: SocketAddr, answerer: Arc<Answerer>, lim
         ended = connection.as_mut() => ended,
         _ = &mut place.leave => {
             connection.as_mut().graceful_shutdown();
-            connection.await
+            let ended = connection.await;
+            // Whoever came in meanwhile is asked to leave as well.
+            place.leave = oneshot::channel().1;
+            ended
         }
     };
     match ended {
