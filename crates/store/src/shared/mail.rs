@@ -157,6 +157,7 @@ impl Mail {
         if self.nodes.is_none() {
             ring.begin(place_at(now));
         }
+        ring.forget(now);
         ring.start(reader, last)
     }
 
