@@ -225,7 +225,7 @@ on_every_store! {
         socket.message().await;
         desk.auth().operator().revoke_service_key(id).await.unwrap();
         client.send_messages(&key, &body).await.refused(401, 1001);
-        let (key, _) = desk.service_key("introspect,messages").await;
+        let (key, _) = desk.service_key("messages").await;
         desk.clock.wind(Duration::from_hours(365 * 24));
         assert_eq!(client.send_messages(&key, &body).await.refused(401, 1001).reason(), "expired");
     }

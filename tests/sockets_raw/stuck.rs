@@ -70,7 +70,8 @@ async fn clients_that_never_read_cost_nothing_and_slow_nobody_down() {
     good.event("ready").await;
     // As much as is kept for those who come back, so that it does not count below.
     let good = reading(good);
-    let (body, enough) = (batch(), json!({ "to": { "employee_id": "user01" }, "msg_type": "byod_card", "content": "enough" }));
+    let (body, enough) =
+        (batch(), json!({ "to": { "employee_id": "user01" }, "msg_type": "byod_card", "content": "enough" }));
     for _ in 0..75 {
         client.send_messages(&key, &body).await.data();
     }

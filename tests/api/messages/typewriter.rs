@@ -36,7 +36,8 @@ on_every_store! {
             let again = write(&mut client, &key, "s", before, false).await.data();
             assert_eq!(again, json!({ "delivered": 0, "messages": [duplicate] }), "{before}");
         }
-        write(&mut client, &key, "s", 8, false).await.refused(409, 1019);
+        let gap = write(&mut client, &key, "s", 8, false).await;
+        assert_eq!(gap.refused(409, 1019).json()["message"], "messages[0] does not follow in its stream; the next seq is 7");
         write(&mut client, &key, "s", 9_007_199_254_740_991, false).await.refused(409, 1019);
         assert_eq!(write(&mut client, &key, "s", 7, true).await.data()["delivered"], 1);
         assert_eq!(write(&mut client, &key, "s", 7, true).await.data()["messages"][0], duplicate);

@@ -187,7 +187,7 @@ on_every_store! {
         for seq in 0..3 {
             write(&mut client, &key, &user(), ("open", seq, false)).await;
             write(&mut client, &key, &user(), ("done", seq, seq == 2)).await;
-            write(&mut client, &key, &json!({ "role": "user" }), ("to all", seq, false)).await;
+            write(&mut client, &key, &json!({ "role": "user" }), ("to_all", seq, false)).await;
             write(&mut client, &key, &json!({ "employee_id": "agent01" }), ("theirs", seq, false)).await;
         }
         let mut socket = desk.socket("employee", &token).await;
@@ -197,7 +197,7 @@ on_every_store! {
             let content = socket.message().await["content"].clone();
             found.push((content["stream_id"].as_str().unwrap().to_owned(), content["seq"].as_u64().unwrap()));
         }
-        let expected = [("open", 0), ("to all", 0), ("open", 1), ("to all", 1), ("open", 2), ("to all", 2), ("open", 3)];
+        let expected = [("open", 0), ("to_all", 0), ("open", 1), ("to_all", 1), ("open", 2), ("to_all", 2), ("open", 3)];
         assert_eq!(found, expected.map(|(stream, seq)| (stream.to_owned(), seq)));
         socket.is_quiet().await;
     }
