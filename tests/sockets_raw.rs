@@ -114,7 +114,7 @@ on_every_store! {
             ("a piece", declared(0x01, 1 << 40)),
             ("bytes", declared(0x82, 1 << 40)),
             ("in pieces", pieces),
-            ("two pieces", [masked(0x01, &[b'a'; 40_000]), masked(0x80, &[b'a'; 40_000])].concat()),
+            ("two pieces", [masked(0x01, &vec![b'a'; 40_000]), masked(0x80, &vec![b'a'; 40_000])].concat()),
         ] {
             closes(&desk, &token, what, &bytes, 1009, "too_big").await;
         }

@@ -89,7 +89,7 @@ on_every_store! {
             r#"{"msg_type":"session","id":"0-0","content":{"event":"ending"}}"#, r#""\ud800""#, &deep,
         ] {
             for name in ["content", "extra_data"] {
-                let body = format!(r#"{{"msg_type":"byod_card",{:?}:{value},"to":{{"employee_id":"user01"}}}}"#, name);
+                let body = format!(r#"{{"msg_type":"byod_card",{name:?}:{value},"to":{{"employee_id":"user01"}}}}"#);
                 let sent = raw(&mut client, &key, &body).await.data();
                 let id = sent["messages"][0]["id"].as_str().unwrap();
                 let text = socket.words().await;

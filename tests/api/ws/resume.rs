@@ -44,8 +44,9 @@ on_every_store! {
         for (seen, last) in ids.iter().enumerate() {
             let (mut socket, resumed) = back(&desk, &token, last).await;
             assert!(resumed);
-            for content in seen + 1..6 {
-                assert_eq!((&socket.message().await["content"], &*ids[content]), (&json!(content), &*ids[content]));
+            for (content, expected) in ids.iter().enumerate().skip(seen + 1) {
+                let message = socket.message().await;
+                assert_eq!((&message["content"], &message["id"]), (&json!(content), &json!(expected)));
             }
             socket.is_quiet().await;
         }
