@@ -3,7 +3,7 @@
 use deskpass_core::Role;
 use serde_json::json;
 
-use crate::harness::{TestDesk, TestSocket, on_every_store};
+use crate::harness::TestSocket;
 
 on_every_store! {
     async fn a_message_reaches_whom_it_is_for_and_comes_again_to_nobody_who_has_seen_it(desk) {

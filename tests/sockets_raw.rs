@@ -247,15 +247,29 @@ async fn whoever_comes_in_while_the_desk_leaves_is_told() {
 }
 
 async fn come_in_late() {
-    let mut desk = TestDesk::start().await;
-    let token = desk.client().await.sign_in("user01").await;
+    let first = TestDesk::start().await;
+    let token = first.client().await.sign_in("user01").await;
+    // A node that has not heard of the session has to look, and for now it cannot.
+    let (mut desk, place) = (first.second().await, first.place());
+    let lock = place.hold("BEGIN; LOCK TABLE session IN ACCESS EXCLUSIVE MODE").await;
     let (address, bearer) = (desk.address.clone(), format!("Bearer {token}"));
-    // A place that no node has come to is waited for: long enough to be in the middle when the desk is asked to leave.
-    let head = handshake("/api/ws/employee?last_id=18446744073709551615-0", &[("authorization", &bearer)]);
+    let head = handshake("/api/ws/employee", &[("authorization", &bearer)]);
     let coming = tokio::spawn(async move { TestSocket::try_open(&address, &head).await });
-    until(&desk, 1).await;
+    let waits = "SELECT count(*) FROM pg_locks JOIN pg_class ON pg_class.oid = relation \
+        WHERE NOT granted AND relname = 'session' AND relnamespace = current_schema()::regnamespace";
+    soon_enough("it looks", || place.query(waits) != ["0"]).await;
     desk.ask_to_stop();
+    soon_enough("it leaves", || std::net::TcpStream::connect(&desk.address).is_err()).await;
+    lock.batch_execute("ROLLBACK").await.unwrap();
     let mut socket = coming.await.unwrap().unwrap();
     socket.ends_with(1012, "restarting").await;
     desk.stop().await;
+}
+
+async fn soon_enough(what: &str, is_so: impl Fn() -> bool) {
+    let since = Instant::now();
+    while !is_so() {
+        assert!(since.elapsed() < Duration::from_secs(5), "in vain: {what}");
+        tokio::task::yield_now().await;
+    }
 }

@@ -173,6 +173,19 @@ impl TestSocket {
         }
     }
 
+    /// Everything that was sent up to now.
+    pub(crate) async fn drain(&mut self) -> Vec<Value> {
+        self.frame(0x89, b"drained?").await;
+        let mut said = Vec::new();
+        loop {
+            match self.next().await {
+                Frame::Text(text) => said.push(text),
+                Frame::Pong(_) => return said,
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
     /// Reads to the end of the connection; fails where it was cut.
     pub(crate) async fn rest(&mut self) -> std::io::Result<usize> {
         timeout(PATIENCE, self.stream.read_to_end(&mut Vec::new())).await.expect("an end in time")

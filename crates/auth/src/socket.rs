@@ -61,7 +61,7 @@ impl Auth {
     ///
     /// # Errors
     /// When their active role may not have such a socket.
-    pub async fn open_socket(
+    pub fn open_socket(
         &self,
         caller: &Caller,
         kind: SocketKind,
@@ -73,7 +73,7 @@ impl Auth {
             return Err(Refusal::RoleNeeded(roles).into());
         }
         let place = self.sockets.take(Seat::new(&caller.0, kind, from), self.policy.sockets_per_employee);
-        let start = self.shared.mail.start(&place.seat().reader(), last, self.clock.now()).await;
+        let start = self.shared.mail.start(&place.seat().reader(), last, self.clock.now());
         let (seen, joined) = (start.seen, start.joined.into());
         let most = BEHIND + self.shared.mail.behind(seen, &place.seat().reader());
         Ok((Socket { place, seen, joined, role, warned: false, most, owed: None }, start.resumed))

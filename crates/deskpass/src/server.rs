@@ -153,11 +153,10 @@ async fn serve(stream: TcpStream, peer: SocketAddr, answerer: Arc<Answerer>, lim
         biased;
         ended = connection.as_mut() => ended,
         _ = &mut place.leave => {
-            connection.as_mut().graceful_shutdown();
-            let ended = connection.await;
-            // Whoever came in meanwhile is asked to leave as well.
+            // Whatever the connection becomes with its last answer is to leave, too.
             place.leave = oneshot::channel().1;
-            ended
+            connection.as_mut().graceful_shutdown();
+            connection.await
         }
     };
     match ended {

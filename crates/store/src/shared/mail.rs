@@ -12,9 +12,6 @@ use deskpass_core::{
     Chunk, Digest, Message, MessageId, OpenFrame, OutOfStream, Recipient, SocketKind, StreamProgress, Timestamp,
 };
 
-use tokio::sync::watch;
-use tokio::time::timeout;
-
 use self::ring::Ring;
 pub use self::ring::{Reader, Start};
 use super::redis::{Counting, MailInRedis, Round, Server};
@@ -25,9 +22,6 @@ pub(super) const KEPT: Duration = Duration::from_mins(2);
 
 /// How long a reply that is being written may pause.
 pub(super) const PAUSE: Duration = Duration::from_mins(10);
-
-/// How far behind another node this one may be.
-const LAG: Duration = Duration::from_secs(1);
 
 /// The first place at a moment.
 fn place_at(now: Timestamp) -> MessageId {
@@ -91,15 +85,13 @@ pub enum Posted {
 /// Takes messages and keeps them in order.
 pub struct Mail {
     ring: Mutex<Ring>,
-    /// How far this node has read.
-    newest: watch::Sender<MessageId>,
     nodes: Option<MailInRedis>,
 }
 
 impl Mail {
     pub(super) fn new(server: Option<&Arc<Server>>) -> Self {
         let nodes = server.map(|server| MailInRedis::new(Arc::clone(server)));
-        Self { ring: Mutex::new(Ring::new()), newest: watch::Sender::default(), nodes }
+        Self { ring: Mutex::new(Ring::new()), nodes }
     }
 
     /// Takes messages, all or none of them.
@@ -115,7 +107,7 @@ impl Mail {
 
     fn post_here(&self, messages: Vec<Message>, now: Timestamp) -> Result<Vec<Posted>, Unfit> {
         let mut ring = self.ring();
-        ring.begin(place_at(now));
+        ring.begin(place_at(now).before());
         let (drafts, progress) = follow(messages, now, |stream| ring.progress(stream, now))?;
         for (stream, progress) in progress {
             ring.keep_progress(stream, progress, now);
@@ -143,22 +135,22 @@ impl Mail {
         let taken = letters.into_iter().filter(|letter| letter.id > ring.newest()).collect::<Vec<_>>();
         let taken = taken.into_iter().map(|letter| ring.append(letter)).collect();
         ring.forget(now);
-        self.newest.send_replace(ring.newest());
         taken
     }
 
     /// Where somebody begins who has seen everything up to `last`, or nothing.
-    pub async fn start(&self, reader: &Reader, last: Option<MessageId>, now: Timestamp) -> Start {
-        if let (Some(last), Some(_)) = (last, &self.nodes) {
-            // Whoever comes from another node may have seen what this one is about to read.
-            let _ = timeout(LAG, self.newest.subscribe().wait_for(|newest| *newest >= last)).await;
-        }
-        let mut ring = self.ring();
-        if self.nodes.is_none() {
-            ring.begin(place_at(now));
-        }
+    #[must_use]
+    pub fn start(&self, reader: &Reader, last: Option<MessageId>, now: Timestamp) -> Start {
+        let (mut ring, place) = (self.ring(), place_at(now));
+        let latest = match &self.nodes {
+            Some(nodes) => nodes.latest(),
+            None => {
+                ring.begin(place.before());
+                place.at
+            }
+        };
         ring.forget(now);
-        ring.start(reader, last)
+        ring.start(reader, last.filter(|last| last.at <= latest))
     }
 
     /// The next letter after `seen` for this reader; where there is none, `seen` is moved up to the newest.

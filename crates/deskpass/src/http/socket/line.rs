@@ -114,8 +114,8 @@ impl Talk<'_> {
     async fn go_on(&mut self) -> Parting {
         let mut ticks = ticks(self.desk.settings.sockets.ping);
         loop {
+            // In no order: whoever is told much must still be heard.
             let happened = tokio::select! {
-                biased;
                 _ = &mut *self.leave => Happened::Leave,
                 word = self.socket.next(&self.desk.auth) => Happened::Word(word),
                 heard = self.line.next() => Happened::Heard(heard),

@@ -3,14 +3,14 @@
 
 mod counting;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use deskpass_core::{Digest, Message, MessageId, OpenFrame, Recipient, SocketKind, StreamProgress, Timestamp};
 use redis::{Cmd, Value, cmd};
 use serde::{Deserialize, Serialize};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 pub use self::counting::Counting;
 pub(super) use self::counting::Counts;
@@ -41,6 +41,8 @@ const TRIES: usize = 16;
 const READ: usize = 500;
 /// How often to look when nobody says that there is something.
 const OFTEN: Duration = Duration::from_secs(1);
+/// How far the clock of Redis may get ahead of ours.
+const SLACK: Duration = Duration::from_mins(1);
 /// How long to wait after a failure.
 const REST: Duration = Duration::from_millis(200);
 
@@ -92,7 +94,15 @@ impl MailInRedis {
     }
 
     pub(in crate::shared) fn round(&self) -> Round {
+        self.server.carries.store(true, Ordering::Relaxed);
         Round { server: Arc::clone(&self.server), log: self.log.clone(), read: None }
+    }
+
+    /// No place later than this is taken yet, as far as is known.
+    pub(in crate::shared) fn latest(&self) -> u64 {
+        let since = |at: Instant| u64::try_from(at.elapsed().as_millis()).unwrap_or_default();
+        let slack = u64::try_from(SLACK.as_millis()).unwrap_or_default();
+        self.server.time.get().map_or(u64::MAX, |(time, at)| time + since(*at) + slack)
     }
 
     pub(in crate::shared) async fn post(
@@ -214,7 +224,7 @@ impl Round {
         let call = self.server.link.call().await?;
         let since = match self.read {
             Some(since) => since,
-            None => oldest(&call).await?,
+            None => oldest(&call, &self.server.time).await?,
         };
         let mut range = cmd("XRANGE");
         range.arg(&self.log).arg(since.next(0).to_string()).arg("+").arg("COUNT").arg(READ);
@@ -265,7 +275,8 @@ impl Round {
 }
 
 /// The place after which everything is kept, by the clock that places are given by.
-async fn oldest(call: &Call<'_>) -> Result<MessageId, StoreError> {
+async fn oldest(call: &Call<'_>, time: &OnceLock<(u64, Instant)>) -> Result<MessageId, StoreError> {
     let (seconds, _): (u64, u64) = call.ask(&cmd("TIME")).await?;
+    let _ = time.set((seconds * 1_000, Instant::now()));
     Ok(MessageId { at: seconds.saturating_sub(KEPT.as_secs()) * 1_000, step: 0 })
 }
