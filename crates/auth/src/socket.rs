@@ -18,12 +18,12 @@ use deskpass_store::Letter;
 pub use self::delivery::Delivery;
 pub use self::seats::{End, Sockets};
 use self::seats::{Seat, Taken};
-use crate::{Auth, Caller, Error, Refusal};
+use crate::{Auth, Caller, Error, Refusal, TokenProblem};
 
 /// How long before a session expires its holder is told.
 const WARNING: Duration = Duration::from_mins(1);
 
-/// How many messages a client may be behind.
+/// How many messages a client may get behind.
 const BEHIND: usize = 256;
 
 /// Somebody is connected. Their place is free again once this is dropped.
@@ -37,6 +37,8 @@ pub struct Socket {
     /// The active role they know of.
     role: Role,
     warned: bool,
+    /// How far behind they may be: what waited when they came is not held against them.
+    most: usize,
     /// A message that waits for them, and must not be lost before it is said.
     owed: Option<MessageId>,
 }
@@ -73,11 +75,16 @@ impl Auth {
         let place = self.sockets.take(Seat::new(&caller.0, kind, from), self.policy.sockets_per_employee);
         let start = self.shared.mail.start(&place.seat().reader(), last, self.clock.now());
         let (seen, joined) = (start.seen, start.joined.into());
-        Ok((Socket { place, seen, joined, role, warned: false, owed: None }, start.resumed))
+        let most = BEHIND + self.shared.mail.behind(seen, &place.seat().reader());
+        Ok((Socket { place, seen, joined, role, warned: false, most, owed: None }, start.resumed))
     }
 
     /// Looks again whether somebody may stay connected, if there is a doubt. A failure leaves the doubt.
     async fn examine(&self, seat: &Seat) -> Result<(), Error> {
+        if seat.expires_at() <= self.clock.now() {
+            seat.end(End::Refused(Refusal::Token(TokenProblem::Expired)));
+            return Ok(());
+        }
         let Some(doubt) = seat.doubted() else { return Ok(()) };
         match self.stand(seat.digest(), Some(seat.from())).await.and_then(|holder| Ok(holder.into_caller()?)) {
             Ok(caller) => seat.stands_as(caller.0.session().current_role, doubt),
@@ -124,7 +131,7 @@ impl Socket {
                 return end;
             }
             let reader = self.place.seat().reader();
-            if auth.shared.mail.behind(self.seen, &reader) > BEHIND {
+            if auth.shared.mail.behind(self.seen, &reader) > self.most {
                 return End::TooSlow;
             }
             let mut seen = self.seen;
@@ -149,6 +156,7 @@ impl Socket {
     fn said(&mut self, letter: &Letter) {
         if self.joined.pop_front().is_none() {
             self.seen = letter.id;
+            self.most = self.most.saturating_sub(1).max(BEHIND);
         }
     }
 

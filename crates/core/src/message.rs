@@ -169,10 +169,13 @@ impl MessageId {
 }
 
 impl MessageId {
-    /// A place before this one, with at most a few between.
+    /// The place right before this one.
     #[must_use]
     pub const fn before(self) -> Self {
-        Self { at: self.at.saturating_sub(1), step: 0 }
+        match self.step.checked_sub(1) {
+            Some(step) => Self { at: self.at, step },
+            None => Self { at: self.at.saturating_sub(1), step: u64::MAX },
+        }
     }
 }
 

@@ -141,14 +141,15 @@ impl Mail {
     /// Where somebody begins who has seen everything up to `last`, or nothing.
     #[must_use]
     pub fn start(&self, reader: &Reader, last: Option<MessageId>, now: Timestamp) -> Start {
-        let (mut ring, now) = (self.ring(), place_at(now));
+        let (mut ring, place) = (self.ring(), place_at(now));
         let latest = match &self.nodes {
             Some(nodes) => nodes.latest(),
             None => {
-                ring.begin(now.before());
-                now.at
+                ring.begin(place.before());
+                place.at
             }
         };
+        ring.forget(now);
         ring.start(reader, last.filter(|last| last.at <= latest))
     }
 

@@ -5,8 +5,10 @@ use std::time::Duration;
 use deskpass_auth::{End, Refusal};
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Error;
+use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
 use super::Talk;
@@ -42,6 +44,8 @@ impl Parting {
     /// What an error on the line comes to.
     pub(super) fn after(error: &Error) -> Self {
         match error {
+            // Whoever goes without a word breaks no rule that matters any more.
+            Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => Self::Gone,
             Error::Protocol(_) => Self::Protocol,
             Error::Utf8(_) => Self::NotUtf8,
             Error::Capacity(_) => Self::TooBig,
@@ -106,11 +110,24 @@ impl Talk<'_> {
             let frame = (!matches!(parting, Parting::Theirs)).then_some(frame);
             let _ = self.line.close(frame).await;
             while let Some(Ok(_)) = self.line.next().await {}
+            if matches!(parting, Parting::Protocol | Parting::NotUtf8 | Parting::TooBig) {
+                self.drain().await;
+            }
         };
         if matches!(parting, Parting::Gone) || timeout(patience, goodbye).await.is_ok() {
             return;
         }
         // What was not read would stay with the system for as long as the client likes.
         let _ = self.line.get_ref().set_zero_linger();
+    }
+
+    /// Reads on what makes no sense any more: a line that is closed over something unread is cut, and the client may lose
+    /// the code that it was closed with.
+    async fn drain(&mut self) {
+        let stream = self.line.get_mut();
+        let _ = stream.shutdown().await;
+        // Not within this future, whose room every socket takes as long as it is open.
+        let mut unread = vec![0; 2 * 1024];
+        while let Ok(1..) = stream.read(&mut unread).await {}
     }
 }
