@@ -32,8 +32,9 @@ pub struct Socket {
     place: Taken,
     /// Everything up to here was said, or is not for them.
     seen: MessageId,
-    /// What comes before everything else.
+    /// What comes before everything else, and the last of it that was said.
     joined: VecDeque<Arc<Letter>>,
+    joining: Option<MessageId>,
     /// The active role they know of.
     role: Role,
     warned: bool,
@@ -76,10 +77,8 @@ impl Auth {
         let place = self.sockets.take(Seat::new(&caller.0, kind, from), self.policy.sockets_per_employee);
         let start = self.shared.mail.start(&place.seat().reader(), last, self.clock.now());
         let (seen, joined) = (start.seen, start.joined.into());
-        Ok((
-            Socket { place, seen, joined, role, warned: false, came_at: self.shared.mail.newest(), owed: None },
-            start.resumed,
-        ))
+        let (came_at, joining, owed) = (self.shared.mail.newest(), None, None);
+        Ok((Socket { place, seen, joined, joining, role, warned: false, came_at, owed }, start.resumed))
     }
 
     /// Looks again whether somebody may stay connected, if there is a doubt. A failure leaves the doubt.
@@ -102,7 +101,10 @@ impl Socket {
     /// Up to where everything was said: whoever comes back from here misses nothing.
     #[must_use]
     pub fn seen(&self) -> MessageId {
-        self.joined.front().map_or(self.seen, |letter| letter.id.before())
+        match self.joined.front() {
+            Some(next) => self.joining.unwrap_or(next.id.before()),
+            None => self.seen,
+        }
     }
 
     /// The next thing to say, when there is one. May be dropped and asked again.
@@ -160,8 +162,9 @@ impl Socket {
     }
 
     fn said(&mut self, letter: &Letter) {
-        if self.joined.pop_front().is_none() {
-            self.seen = letter.id;
+        match self.joined.pop_front() {
+            Some(piece) => self.joining = Some(piece.id),
+            None => self.seen = letter.id,
         }
     }
 

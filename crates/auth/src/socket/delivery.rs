@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use deskpass_core::{Message, MessageId};
 use deskpass_store::{Letter, Posted};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::End;
 use crate::{Auth, Error, Refusal};
+
+/// How long the database may take to say what has changed before others count without this node.
+const STALLED: Duration = Duration::from_millis(300);
 
 /// How often the clock is looked at for sessions that have expired.
 const TICK: Duration = Duration::from_millis(250);
@@ -58,7 +61,12 @@ impl Auth {
         loop {
             let arrived = round.next().await;
             // Whoever ended a session and sent a message afterwards, on whatever nodes: the end is heard of first.
-            self.store.caught_up().await;
+            if timeout(STALLED, self.store.caught_up()).await.is_err() {
+                // Nobody waits for a node that cannot tell anyone anything.
+                round.carry(false);
+                self.store.caught_up().await;
+                round.carry(true);
+            }
             if arrived.gap {
                 tracing::warn!("messages could not be read for too long; whoever is connected reads anew");
                 self.sockets.end_all(&End::TooSlow);

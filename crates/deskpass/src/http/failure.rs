@@ -55,6 +55,7 @@ pub(crate) enum BadRequest {
     /// No handshake of a socket, or one of another version.
     NoSocket,
     SocketKey,
+    SocketBody,
 }
 
 /// Why something broke, from a closed list that is safe to show.

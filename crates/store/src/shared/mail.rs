@@ -144,7 +144,8 @@ impl Mail {
             ring.lose(known);
         }
         let fresh: Vec<_> = arrived.letters.into_iter().filter(|(letter, _)| letter.id > ring.newest()).collect();
-        let taken = fresh.into_iter().map(|(letter, ask)| (ring.append(letter), ask)).collect();
+        // From when it is here: clocks of other nodes may be wrong.
+        let taken = fresh.into_iter().map(|(letter, ask)| (ring.append(Letter { at: now, ..letter }), ask)).collect();
         if let Some(since) = arrived.whole_since {
             ring.begin(since);
             self.begun.send_replace(true);
@@ -172,7 +173,7 @@ impl Mail {
     pub fn start(&self, reader: &Reader, last: Option<MessageId>, now: Timestamp) -> Start {
         let (mut ring, place) = (self.ring(), place_at(now));
         let latest = match &self.nodes {
-            Some(nodes) => nodes.latest(),
+            Some(nodes) => nodes.latest().max(ring.newest().at),
             None => {
                 ring.begin(place.before());
                 place.at.max(ring.newest().at)

@@ -159,6 +159,7 @@ fn malformed(problem: &BadRequest, by: Telltale<'_>) -> Telling {
             let data = json!({ "fields": { "sec-websocket-key": why } });
             Telling { data, ..bad(["the handshake has no good key", "握手缺少有效的密钥"]) }
         }
+        BadRequest::SocketBody => bad(["a handshake has no body", "握手请求不得带有请求体"]),
         BadRequest::TwoAuthorizations => {
             let why = by.say(["must be sent once", "只能出现一次"]);
             let data = json!({ "fields": { "authorization": why } });

@@ -1,5 +1,6 @@
 //! Reads messages. What is to go out untouched is never taken apart, only looked at.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use axum::extract::{FromRequest, Request};
@@ -162,7 +163,10 @@ impl Reading<'_> {
             }
             one => recipient(self.desk, &one).map(|one| vec![one]),
         };
-        self.check(within, "to", to)
+        let mut to = self.check(within, "to", to)?;
+        let mut named = HashSet::new();
+        to.retain(|one| named.insert(one.clone()));
+        Some(to)
     }
 
     /// The place of a piece in its stream, which is all that is looked at.

@@ -4,7 +4,8 @@ use axum::extract::FromRequestParts;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{
-    CONNECTION, HOST, HeaderName, HeaderValue, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
+    CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION,
+    TRANSFER_ENCODING, UPGRADE,
 };
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Version};
@@ -36,6 +37,11 @@ impl FromRequestParts<Window> for Handshake {
         let version = headers.get(SEC_WEBSOCKET_VERSION).is_some_and(|version| version == "13");
         if !asks || !version || parts.version != Version::HTTP_11 {
             return Err(BadRequest::NoSocket.into());
+        }
+        // A body would have to end before the first frame begins, and nobody agrees on where that is.
+        let bare = headers.get_all(CONTENT_LENGTH).iter().all(|length| length == "0");
+        if !bare || headers.contains_key(TRANSFER_ENCODING) {
+            return Err(BadRequest::SocketBody.into());
         }
         Ok(Self { accept: accept(headers).ok_or(BadRequest::SocketKey)? })
     }

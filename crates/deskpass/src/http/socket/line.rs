@@ -1,5 +1,6 @@
 //! What is said on a socket, and how it ends.
 
+mod metered;
 mod parting;
 
 use std::fmt;
@@ -20,6 +21,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
+use self::metered::Metered;
 use self::parting::Parting;
 use crate::Desk;
 use crate::http::login::iso;
@@ -37,7 +39,7 @@ const SAYINGS: u32 = 100;
 /// Small, since there are many sockets and most are quiet.
 const BUFFER: usize = 2 * 1024;
 
-type Line = WebSocketStream<TcpStream>;
+type Line = WebSocketStream<Metered>;
 
 /// The head of a frame and its text. They go out past the buffer of the line, which would keep a copy of the longest frame for
 /// every socket that there is.
@@ -106,6 +108,7 @@ impl Opened {
 
     async fn run(self, stream: TcpStream, read: Bytes, leave: &mut oneshot::Receiver<()>) {
         let Self { desk, socket, ready, _present } = self;
+        let stream = Metered::new(stream);
         let line = WebSocketStream::from_partially_read(stream, read.into(), Role::Server, Some(config())).await;
         let mut talk = Talk {
             desk: &desk,

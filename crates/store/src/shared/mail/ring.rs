@@ -1,6 +1,6 @@
 //! The letters of the last while, findable by whom they are for.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use deskpass_core::{CorpId, Digest, EmployeeKey, MessageId, Recipient, Role, SocketKind, StreamProgress, Timestamp};
@@ -167,9 +167,9 @@ impl Ring {
         let theirs = |whom| self.by_recipient.get(whom).into_iter().flatten();
         let pieces = theirs(&reader.person).chain(theirs(&reader.role)).filter(|letter| reader.is_on(letter));
         let mut pieces: Vec<_> = pieces.filter(|letter| letter.stream.is_some()).cloned().collect();
-        let whole: Vec<_> = pieces.iter().filter_map(|letter| letter.stream).filter(|(_, done)| *done).collect();
-        let whole = |letter: &Letter| letter.stream.is_some_and(|(stream, _)| whole.contains(&(stream, true)));
-        pieces.retain(|letter| !whole(letter));
+        let ends = pieces.iter().filter_map(|letter| letter.stream).filter(|(_, done)| *done);
+        let whole: HashSet<_> = ends.map(|(stream, _)| stream).collect();
+        pieces.retain(|letter| letter.stream.is_some_and(|(stream, _)| !whole.contains(&stream)));
         pieces.sort_by_key(|letter| letter.id);
         pieces.dedup_by_key(|letter| letter.id);
         pieces

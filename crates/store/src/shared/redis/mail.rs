@@ -20,19 +20,23 @@ use super::server::Server;
 use crate::shared::mail::{Draft, KEPT, Letter, PAUSE, Posted, Unfit, follow, stream_of};
 use crate::{Cause, StoreError};
 
-/// Keeps messages, provided that streams are as far as was read before. Trims by age, by number and by size, and tells every
-/// node that there is something to read.
-const POST: &str = "for i = 2, #KEYS do \
-        if (redis.call('GET', KEYS[i]) or '') ~= ARGV[3 * i - 3] then return false end end \
-    for i = 2, #KEYS do redis.call('SET', KEYS[i], ARGV[3 * i - 2], 'PX', ARGV[3 * i - 1]) end \
-    local ids, kept = {}, tonumber(ARGV[2]) \
-    for i = 3 * #KEYS, #ARGV do ids[#ids + 1] = redis.call('XADD', KEYS[1], 'MAXLEN', '~', 100000, '*', 'm', ARGV[i]) end \
-    local time = redis.call('TIME') \
-    redis.call('XTRIM', KEYS[1], 'MINID', '~', string.format('%.0f', time[1] * 1000 - kept)) \
-    if redis.call('MEMORY', 'USAGE', KEYS[1], 'SAMPLES', 16) > 67108864 then \
-        redis.call('XTRIM', KEYS[1], 'MAXLEN', math.floor(redis.call('XLEN', KEYS[1]) / 2)) end \
-    redis.call('PEXPIRE', KEYS[1], 2 * kept) \
-    redis.call('PUBLISH', ARGV[1], 'mail') \
+/// Keeps messages, provided that streams are as far as was read before. They are numbered, so that whoever reads notices one
+/// that is not there any more. Then tells every node that there is something to read, and trims by age, by number and by size:
+/// should that fail, the messages are kept all the same.
+const POST: &str = "local streams, first = #KEYS - 2, 3 * #KEYS - 3 \
+    for i = 1, streams do \
+        if (redis.call('GET', KEYS[i + 2]) or '') ~= ARGV[3 * i] then return false end end \
+    local ids, kept, time = {}, tonumber(ARGV[2]), redis.call('TIME') \
+    local number = redis.call('INCRBY', KEYS[2], #ARGV - first + 1) - (#ARGV - first + 1) \
+    for i = 1, streams do redis.call('SET', KEYS[i + 2], ARGV[3 * i + 1], 'PX', ARGV[3 * i + 2]) end \
+    for i = first, #ARGV do number = number + 1 \
+        ids[#ids + 1] = redis.call('XADD', KEYS[1], 'MAXLEN', '~', 100000, '*', 'n', number, 'm', ARGV[i]) end \
+    redis.pcall('PUBLISH', ARGV[1], 'mail') \
+    redis.pcall('PEXPIRE', KEYS[1], 2 * kept) \
+    redis.pcall('XTRIM', KEYS[1], 'MINID', '~', string.format('%.0f', time[1] * 1000 - kept)) \
+    local used = redis.pcall('MEMORY', 'USAGE', KEYS[1], 'SAMPLES', 16) \
+    if type(used) == 'number' and used > 67108864 then \
+        redis.pcall('XTRIM', KEYS[1], 'MAXLEN', math.floor(redis.call('XLEN', KEYS[1]) / 2)) end \
     return ids";
 
 /// How often a post is tried while others write to the same streams.
@@ -74,8 +78,20 @@ struct Record {
 pub struct Round {
     server: Arc<Server>,
     log: String,
-    /// From where, how far, and when it has read last; `None` before it began.
-    read: Option<(MessageId, MessageId, Instant)>,
+    /// How far it has read; `None` before it began.
+    read: Option<Read>,
+}
+
+/// How far somebody has read.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    /// Where it began.
+    since: MessageId,
+    /// The last one, and its number, if there was one.
+    id: MessageId,
+    number: Option<u64>,
+    /// When.
+    at: Instant,
 }
 
 /// A node that wants to know how many were told, and which question that is.
@@ -187,7 +203,7 @@ impl MailInRedis {
 
     fn script(&self, steps: &[(Digest, String, StreamProgress)]) -> Cmd {
         let mut post = cmd("EVAL");
-        post.arg(POST).arg(1 + steps.len()).arg(&self.log);
+        post.arg(POST).arg(2 + steps.len()).arg(&self.log).arg(format!("{}:count", self.log));
         for (stream, ..) in steps {
             post.arg(self.key(stream));
         }
@@ -228,33 +244,40 @@ impl Round {
     async fn read(&mut self) -> Result<Arrived, StoreError> {
         let call = self.server.link.call().await?;
         let now = Instant::now();
-        let (since, read, last) = match self.read {
+        let mut read = match self.read {
             Some(read) => read,
             None => {
                 let oldest = oldest(&call, &self.server.time).await?;
-                (oldest, oldest, now)
+                Read { since: oldest, id: oldest, number: None, at: now }
             }
         };
         let mut range = cmd("XRANGE");
-        range.arg(&self.log).arg(read.next(0).to_string()).arg("+").arg("COUNT").arg(READ);
+        range.arg(&self.log).arg(read.id.next(0).to_string()).arg("+").arg("COUNT").arg(READ);
         let found: Vec<(String, Vec<Value>)> = call.ask(&range).await?;
-        let whole_since = (found.len() < READ).then_some(since);
-        let mut arrived = Arrived { letters: Vec::new(), whole_since, gap: now.duration_since(last) > GAP };
-        self.read = Some((since, read, now));
+        let whole_since = (found.len() < READ).then_some(read.since);
+        let mut arrived = Arrived { letters: Vec::new(), whole_since, gap: now.duration_since(read.at) > GAP };
+        read.at = now;
         for (id, fields) in found {
-            let Ok(id) = id.parse() else { continue };
-            self.read = Some((since, id, now));
+            let (Ok(id), number) = (id.parse(), number(&fields)) else { continue };
+            arrived.gap |= read.number.is_some_and(|last| Some(last + 1) != number);
+            (read.id, read.number) = (id, number);
             if let Some(record) = self.opened(&fields) {
                 let Record { to, socket, frame, at, stream, asks } = record;
                 arrived.letters.push((Letter::new(id, Draft { to, socket, frame, at, stream }), asks));
             }
         }
+        self.read = Some(read);
         Ok(arrived)
+    }
+
+    /// Whether others may count on this node.
+    pub fn carry(&self, carries: bool) {
+        self.server.carries.store(carries, Ordering::Relaxed);
     }
 
     /// What is not ours, or cannot be read by this version, is passed over.
     fn opened(&self, fields: &[Value]) -> Option<Record> {
-        let [_, Value::BulkString(sealed)] = fields else { return None };
+        let [.., Value::BulkString(sealed)] = fields else { return None };
         let text = self.server.seal.open(&self.log, sealed)?;
         serde_json::from_slice(&text).ok()
     }
@@ -281,6 +304,12 @@ impl Round {
             }
         }
     }
+}
+
+/// The number of an entry.
+fn number(fields: &[Value]) -> Option<u64> {
+    let [_, Value::BulkString(number), ..] = fields else { return None };
+    std::str::from_utf8(number).ok()?.parse().ok()
 }
 
 /// The place after which everything is kept, by the clock that places are given by.

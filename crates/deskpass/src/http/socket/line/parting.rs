@@ -1,5 +1,6 @@
 //! How a socket ends, and what the client is told of it.
 
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use deskpass_auth::{End, Refusal};
@@ -49,6 +50,7 @@ impl Parting {
             Error::Protocol(_) => Self::Protocol,
             Error::Utf8(_) => Self::NotUtf8,
             Error::Capacity(_) => Self::TooBig,
+            Error::Io(error) if error.kind() == ErrorKind::QuotaExceeded => Self::TooManyMessages,
             _ => Self::Gone,
         }
     }
@@ -123,7 +125,7 @@ impl Talk<'_> {
             return;
         }
         // What was not read would stay with the system for as long as the client likes.
-        let _ = self.line.get_ref().set_zero_linger();
+        self.line.get_ref().cut();
     }
 
     /// Reads on what makes no sense any more: a line that is closed over something unread is cut, and the client may lose

@@ -1,0 +1,79 @@
+//! A connection from which only so much is read in a minute. Clients have nothing to say, and what they may say is counted by
+//! the frame; a frame may come in pieces that are never whole, and of those only the bytes can be counted.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+
+/// More than all the frames that a client may send in a minute.
+const BYTES: usize = 8 << 20;
+const WINDOW: Duration = Duration::from_mins(1);
+
+/// Such a connection.
+#[derive(Debug)]
+pub(super) struct Metered {
+    stream: TcpStream,
+    left: usize,
+    since: Instant,
+}
+
+impl Metered {
+    pub(super) fn new(stream: TcpStream) -> Self {
+        Self { stream, left: BYTES, since: Instant::now() }
+    }
+
+    /// Has the system forget what the client has not taken.
+    pub(super) fn cut(&self) {
+        let _ = self.stream.set_zero_linger();
+    }
+}
+
+impl AsyncRead for Metered {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+        if self.since.elapsed() > WINDOW {
+            (self.left, self.since) = (BYTES, Instant::now());
+        }
+        let Some(left) = self.left.checked_sub(buffer.filled().len() - before) else {
+            return Poll::Ready(Err(io::ErrorKind::QuotaExceeded.into()));
+        };
+        self.left = left;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Metered {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
