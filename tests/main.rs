@@ -57,6 +57,7 @@ mod rolling;
 mod routes;
 mod server;
 mod sockets;
+mod sockets_proxied;
 mod stolen;
 mod tls;
 mod verify_file;
