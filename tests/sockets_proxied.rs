@@ -79,6 +79,20 @@ struct Heard {
     closed: Vec<(u16, String)>,
 }
 
+/// Opens a socket again. A node that is killed may take a handshake with it; whoever made it tries again.
+async fn come_back(proxy: &str, token: &str, last: &str) -> TestSocket {
+    let bearer = format!("Bearer {token}");
+    let head = handshake(&format!("/api/ws/employee?last_id={last}"), &[("authorization", &bearer)]);
+    let began = Instant::now();
+    loop {
+        match TestSocket::try_open(proxy, &head).await {
+            Ok(socket) => return socket,
+            Err(answer) => assert!([502, 503].contains(&answer.status) && answer.code() == 1005, "{answer:?}"),
+        }
+        assert!(began.elapsed() < Duration::from_secs(10), "nobody takes it");
+    }
+}
+
 /// Listens through a proxy until it hears `false`, and comes back whenever it is sent away.
 async fn listen(proxy: String, token: String, everybody: Arc<Barrier>) -> Heard {
     let mut heard = Heard::default();
@@ -90,6 +104,9 @@ async fn listen(proxy: String, token: String, everybody: Arc<Barrier>) -> Heard 
             Frame::Text(text) => {
                 last = text["id"].as_str().unwrap().to_owned();
                 heard.contents.push(text["content"].clone());
+                if text["content"] == 0 {
+                    everybody.wait().await;
+                }
                 if text["content"] == false {
                     return heard;
                 }
@@ -100,7 +117,7 @@ async fn listen(proxy: String, token: String, everybody: Arc<Barrier>) -> Heard 
             other => panic!("{other:?}"),
         };
         heard.closed.push(away);
-        socket = TestSocket::resume(&proxy, "employee", &token, Some(&last)).await;
+        socket = come_back(&proxy, &token, &last).await;
         let ready = socket.event("ready").await;
         assert_eq!(ready["content"]["resumed"], true, "{ready}");
     }
@@ -116,14 +133,12 @@ async fn one_of_two_goes(go: fn(Process)) -> Vec<Heard> {
     let everybody = Arc::new(Barrier::new(CLIENTS + 1));
     let listening = (0..CLIENTS).map(|_| listen(proxy.address.clone(), token.clone(), Arc::clone(&everybody)));
     let mut listening: JoinSet<_> = listening.collect();
-    tokio::select! {
-        _ = everybody.wait() => {}
-        early = listening.join_next() => panic!("{early:?}"),
-    }
+    let (to, mut sent) = (json!({ "employee_id": "user01" }), vec![json!(0)]);
+    wait_for(&everybody, &mut listening).await;
+    assert_eq!(service.send_card(&key, &to, &sent[0]).await, CLIENTS as u64);
+    wait_for(&everybody, &mut listening).await;
 
-    let to = json!({ "employee_id": "user01" });
-    let gone = tokio::task::spawn_blocking(move || go(one));
-    let (mut sent, began) = (Vec::new(), Instant::now());
+    let (gone, began) = (tokio::task::spawn_blocking(move || go(one)), Instant::now());
     while !gone.is_finished() || sent.len() < 100 {
         assert!(began.elapsed() < Duration::from_secs(30), "the node does not go");
         sent.push(json!(sent.len()));
@@ -137,6 +152,13 @@ async fn one_of_two_goes(go: fn(Process)) -> Vec<Heard> {
         assert_eq!(heard.contents, sent, "each once, and in order");
     }
     heard
+}
+
+async fn wait_for(everybody: &Barrier, listening: &mut JoinSet<Heard>) {
+    tokio::select! {
+        _ = everybody.wait() => {}
+        early = listening.join_next() => panic!("{early:?}"),
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
