@@ -37,8 +37,8 @@ async fn a_socket(proxy: &Proxy, directory: &Path) {
     let mut socket = TestSocket::try_open(&proxy.address, &browsers("/api/ws/employee", &token)).await.unwrap();
     assert_eq!(socket.answer.header("sec-websocket-protocol"), Some("deskpass.v1"));
     socket.event("ready").await;
-    let long = json!("x".repeat(60_000));
-    for content in [&json!("hello"), &long] {
+    let large = json!("x".repeat(60_000));
+    for content in [&json!("hello"), &large] {
         assert_eq!(client.send_card(&key, &json!({ "employee_id": "user01" }), content).await, 1);
         assert_eq!(&socket.message().await["content"], content);
     }
