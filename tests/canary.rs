@@ -2,6 +2,7 @@
 
 mod agents;
 mod services;
+mod sockets;
 
 use std::process::Stdio;
 

@@ -5,7 +5,7 @@ use deskpass_core::{AllowLists, Matrix, Operation, Resource, Role, Scope};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-use crate::harness::{Client, Stage, TestDesk, settings};
+use crate::harness::{Client, Stage, TestDesk, TestSocket, handshake, settings};
 
 const WHO: &str = "norole01";
 
@@ -121,12 +121,38 @@ async fn compare(world: &World, questions: &[Question]) {
         // Lists are made after whoever asks has chosen a role: from here on they count at each use.
         desk.auth().operator().set_ip_rules(&AllowLists::default()).await.unwrap();
         client.switch(&token, question.active.name()).await.data();
+        let (bearer, from) = (format!("Bearer {token}"), NETWORKS[question.from].1);
+        let head = handshake("/api/ws/employee", &[("authorization", &bearer), ("x-forwarded-for", from)]);
+        let mut open = TestSocket::try_open(&desk.address, &head).await.unwrap();
+        open.event("ready").await;
         desk.auth().operator().set_ip_rules(&lists(world)).await.unwrap();
         if question.taken_away {
             desk.auth().operator().revoke(desk.key(WHO), question.active.name()).await.unwrap();
         }
         ask(&mut client, &token, world, question).await;
+        connect(&desk, &token, world, question, open).await;
         desk.auth().operator().grant(desk.key(WHO), question.active.name()).await.unwrap();
+    }
+}
+
+/// Whether a socket of this kind may be open.
+fn may_connect(world: &World, question: &Question, kind: &str) -> bool {
+    let acts = !question.taken_away && from_there(world, question);
+    acts && (kind == "employee" || [Role::Agent, Role::Supervisor, Role::Admin].contains(&question.active))
+}
+
+/// A socket is opened to whom it may be, and stays as long as it may.
+async fn connect(desk: &TestDesk, token: &str, world: &World, question: &Question, mut open: TestSocket) {
+    let (bearer, from) = (format!("Bearer {token}"), NETWORKS[question.from].1);
+    for kind in ["employee", "agent"] {
+        let head = handshake(&format!("/api/ws/{kind}"), &[("authorization", &bearer), ("x-forwarded-for", from)]);
+        let status = TestSocket::try_open(&desk.address, &head).await.map_or_else(|refused| refused.status, |_| 101);
+        assert_eq!(status, if may_connect(world, question, kind) { 101 } else { 403 }, "{kind} {question:?}");
+    }
+    if may_connect(world, question, "employee") {
+        open.is_quiet().await;
+    } else {
+        assert_eq!(open.closed().await.0, 4403, "{question:?}");
     }
 }
 

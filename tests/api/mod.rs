@@ -5,3 +5,5 @@ mod agents;
 pub(crate) mod auth;
 mod dev;
 mod health;
+mod messages;
+mod ws;

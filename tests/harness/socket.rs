@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
 use super::{Client, Response, TestDesk, hold, request};
@@ -48,7 +48,19 @@ pub(crate) fn handshake(path: &str, headers: &[(&str, &str)]) -> Vec<u8> {
 impl TestSocket {
     /// Sends a head and reads the answer; a socket where that is 101.
     pub(crate) async fn try_open(address: &str, head: &[u8]) -> Result<Self, Response> {
-        let mut stream = TcpStream::connect(address).await.unwrap();
+        Self::try_open_on(TcpStream::connect(address).await.unwrap(), head).await
+    }
+
+    /// Opens a socket of an employee whose machine takes little of what is not read.
+    pub(crate) async fn narrow(address: &str, token: &str) -> Self {
+        let end = TcpSocket::new_v4().unwrap();
+        end.set_recv_buffer_size(4096).unwrap();
+        let stream = end.connect(address.parse().unwrap()).await.unwrap();
+        let head = handshake("/api/ws/employee", &[("authorization", &format!("Bearer {token}"))]);
+        Self::try_open_on(stream, &head).await.unwrap_or_else(|answer| panic!("{answer:?}"))
+    }
+
+    async fn try_open_on(mut stream: TcpStream, head: &[u8]) -> Result<Self, Response> {
         stream.set_nodelay(true).unwrap();
         stream.write_all(head).await.unwrap();
         let answer = answer(&mut stream).await;
@@ -150,16 +162,37 @@ impl TestSocket {
         assert_eq!(self.any().await, Frame::Pong(b"quiet?".to_vec()));
     }
 
+    /// The next text, byte for byte.
+    pub(crate) async fn words(&mut self) -> String {
+        loop {
+            match timeout(PATIENCE, self.read_bytes()).await.expect("a frame in time").expect("a frame") {
+                (0x81, text) => return String::from_utf8(text).unwrap(),
+                (0x89, payload) => drop(self.frame(0x8a, &payload).await),
+                (other, _) => panic!("frame {other:#x}"),
+            }
+        }
+    }
+
+    /// Everything that was sent up to now.
+    pub(crate) async fn drain(&mut self) -> Vec<Value> {
+        self.frame(0x89, b"drained?").await;
+        let mut said = Vec::new();
+        loop {
+            match self.next().await {
+                Frame::Text(text) => said.push(text),
+                Frame::Pong(_) => return said,
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// Reads to the end of the connection; fails where it was cut.
+    pub(crate) async fn rest(&mut self) -> std::io::Result<usize> {
+        timeout(PATIENCE, self.stream.read_to_end(&mut Vec::new())).await.expect("an end in time")
+    }
+
     async fn read(&mut self) -> Option<Frame> {
-        let [first, second] = self.bytes::<2>().await?;
-        let length = match second {
-            126 => u64::from(u16::from_be_bytes(self.bytes().await?)),
-            127 => u64::from_be_bytes(self.bytes().await?),
-            short => u64::from(short),
-        };
-        assert!(second < 128, "servers do not mask");
-        let mut payload = vec![0; usize::try_from(length).unwrap()];
-        self.stream.read_exact(&mut payload).await.ok()?;
+        let (first, payload) = self.read_bytes().await?;
         Some(match first {
             0x81 => Frame::Text(serde_json::from_slice(&payload).unwrap()),
             0x89 => Frame::Ping(payload),
@@ -170,6 +203,20 @@ impl TestSocket {
             }
             other => panic!("frame {other:#x}"),
         })
+    }
+
+    /// A frame's first byte, and what is in it.
+    async fn read_bytes(&mut self) -> Option<(u8, Vec<u8>)> {
+        let [first, second] = self.bytes::<2>().await?;
+        let length = match second {
+            126 => u64::from(u16::from_be_bytes(self.bytes().await?)),
+            127 => u64::from_be_bytes(self.bytes().await?),
+            short => u64::from(short),
+        };
+        assert!(second < 128, "servers do not mask");
+        let mut payload = vec![0; usize::try_from(length).unwrap()];
+        self.stream.read_exact(&mut payload).await.ok()?;
+        Some((first, payload))
     }
 
     async fn bytes<const N: usize>(&mut self) -> Option<[u8; N]> {

@@ -1,9 +1,17 @@
 // Asks the desk. An answer is always {code, message, data}; nothing is ever thrown.
 
-import { say } from './words.js';
-
 const PATIENCE = 15000;
-const failed = (key) => ({ code: -1, message: say(key), data: null });
+const WORDS = {
+  offline: ['The desk cannot be reached. Check your connection and try again.', '无法连接服务台，请检查网络后重试。'],
+  unreadable: ['The desk gave an answer that this page does not understand. Please try again.', '服务台返回了无法识别的内容，请重试。'],
+};
+
+const liked = (navigator.languages || [navigator.language]).map((tag) => String(tag).slice(0, 2).toLowerCase());
+/** The language of the browser, as far as the desk speaks it. */
+export const language = liked.find((tag) => tag === 'en' || tag === 'zh') === 'zh' ? 'zh-CN' : 'en';
+
+// Whoever asks may show every message as it is: also that there was no answer is told in the words of the person.
+const failed = (word) => ({ code: -1, message: WORDS[word][language === 'en' ? 0 : 1], data: null });
 
 async function call(path, options) {
   const giveUp = new AbortController();
@@ -29,8 +37,10 @@ async function call(path, options) {
 const OURS = { 'X-Requested-With': 'deskpass' };
 const bearer = (token) => (token ? { Authorization: `Bearer ${token}` } : {});
 
+/** Reads; `code` is 0 for success, a code of the desk, or -1 without a readable answer. */
 export const get = (path, token) => call(path, { headers: { ...OURS, ...bearer(token) } });
 
+/** Posts JSON; answers as `get` does. */
 export const post = (path, body, token) =>
   call(path, {
     method: 'POST',

@@ -1,8 +1,8 @@
 // One question, two answers: what the pages of the phone and of "continue?" share.
 
 import './ask-words.js';
-import { post } from './api.js';
-import { $, countDown, explain, show, tab, takeFragment, tell } from './page.js';
+import { post, takeFragment } from './deskpass.js';
+import { $, countDown, explain, show, tab, tell } from './page.js';
 import { say } from './words.js';
 
 // The secret is malformed, unknown, used or too old: all the same to the person.

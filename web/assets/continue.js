@@ -1,7 +1,7 @@
 // Asks before a sign-in goes on that this browser did not start.
 
-import { post } from './api.js';
 import { ask, end, isOver, send, takeSecret } from './ask.js';
+import { post } from './deskpass.js';
 import { $, leave, open, tab, tell } from './page.js';
 import { say } from './words.js';
 

@@ -41,13 +41,6 @@ export function tell(id, text) {
   $(id).hidden = !text;
 }
 
-/** Takes the fragment out of the address: it may hold a secret, and the address is what people copy. */
-export function takeFragment() {
-  const fragment = new URLSearchParams(location.hash.slice(1));
-  if (location.hash) history.replaceState(null, '', location.pathname + location.search);
-  return fragment;
-}
-
 /** An error in our own words: anyone can write a link, so nothing of it is shown but a short reference. */
 export function explain(fragment) {
   const word = ERRORS.includes(fragment.get('error')) ? fragment.get('error') : 'internal';

@@ -1,7 +1,7 @@
 // The phone's page: shows which computer asks, and lets the person confirm or cancel. Nothing happens without a press.
 
-import { post } from './api.js';
 import { ask, end, isOver, send, takeSecret } from './ask.js';
+import { post } from './deskpass.js';
 import { $, known, open, tab, tell } from './page.js';
 import { language, say } from './words.js';
 

@@ -1,8 +1,8 @@
 // The sign-in page: says what the address brought, offers the ways in, and shows who is signed in.
 
-import { showAccount } from './account.js';
-import { get, post } from './api.js';
-import { $, explain, known, leave, open, show, tab, takeFragment, tell } from './page.js';
+import { hideAccount, showAccount } from './account.js';
+import { post, startOAuth, takeFragment, tradeTicket } from './deskpass.js';
+import { $, explain, known, leave, open, show, tab, tell } from './page.js';
 import { showCode, stopCode } from './qr.js';
 import { say } from './words.js';
 
@@ -37,7 +37,7 @@ async function arrive() {
 }
 
 async function trade(ticket) {
-  const answer = await get(`/api/auth/scan/status?ticket=${encodeURIComponent(ticket)}`);
+  const answer = await tradeTicket(ticket);
   if (answer.code !== 0) await stay({ text: answer.message });
   else if (answer.data.token) await signedIn(answer.data.token);
   else await stay({ text: say('ticket_gone') });
@@ -52,7 +52,7 @@ async function stay(why) {
 async function signedIn(token, next = {}) {
   tab.set('token', token);
   notice(next);
-  await showAccount(token, (why) => {
+  await showAccount(token, client, (why) => {
     tab.drop('token');
     welcome({ text: why });
   });
@@ -76,8 +76,7 @@ function notice({ title = '', text = '', ref = '' }) {
 /** Goes to the platform and comes back to this page. */
 async function goToPlatform(button, mode) {
   button.disabled = true;
-  const ask = new URLSearchParams({ redirect_uri: location.origin + location.pathname, ...mode });
-  const answer = await get(`/api/auth/oauth2/url?${ask}`);
+  const answer = await startOAuth(mode);
   if (answer.code === 0) leave(answer.data.authorize_url, (url) => location.assign(url));
   else notice({ title: say('trouble'), text: firstProblem(answer) });
   button.disabled = false;
@@ -92,6 +91,7 @@ function firstProblem({ message, data }) {
 /** Asks which employee this is; who `scanned` a computer's code has to do so again afterwards. */
 function askWho(proof, scanned) {
   const next = scanned ? say('scan_again') : '';
+  hideAccount();
   stopCode();
   notice({});
   tell('bind-scan', next);
@@ -120,9 +120,9 @@ function dress() {
   $('welcome-title').textContent = say('sign_in_to', { desk });
   $('bind-other').href = location.pathname;
   $('here').textContent = say(onPhone ? 'here_phone' : 'here');
-  $('here').onclick = () => goToPlatform($('here'), { mode: 'web' });
+  $('here').onclick = () => goToPlatform($('here'), 'web');
   $('here').classList.toggle('main', onPhone);
-  $('wecom').onclick = () => goToPlatform($('wecom'), {});
+  $('wecom').onclick = () => goToPlatform($('wecom'), 'client');
   $('renew').onclick = () => {
     $('welcome-title').focus();
     showCode(client, signedIn);

@@ -1,5 +1,9 @@
 // The pages' texts, in English and in Chinese.
 
+import { language } from './api.js';
+
+export { language };
+
 const WORDS = {
   h5: ['the IT help desk', ' IT 服务台'],
   itagent: ['the agent workspace', '坐席工作台'],
@@ -43,6 +47,17 @@ const WORDS = {
   sign_out: ['Sign out', '退出登录'],
   signed_out: ['You are signed out.', '您已退出登录。'],
   ended: ['Your session has ended. Please sign in again.', '登录已失效，请重新登录。'],
+  ended_signed_out: ['You were signed out elsewhere. Please sign in again.', '您已在其他地方退出登录，请重新登录。'],
+  ended_kicked: [
+    'Your session was ended by an administrator, or by signing in in too many places. Please sign in again.',
+    '您的登录已被管理员结束，或因登录设备过多而失效，请重新登录。',
+  ],
+  ended_disabled: ['Your account has been switched off. Ask your administrator to switch it on again.', '您的账号已停用，请联系管理员重新启用。'],
+  ended_expired: ['Your session has run its time. Please sign in again.', '登录已到期，请重新登录。'],
+  ending: ['Your session ends in a minute.', '您的登录即将在一分钟内到期。'],
+  live: ['Live', '实时连接正常'],
+  reconnecting: ['Reconnecting…', '正在重新连接…'],
+  live_elsewhere: ['Live in your newer windows', '实时消息已转到您较新的窗口'],
   admin: ['Administrator', '管理员'],
   agent: ['Agent', '坐席'],
   user: ['Employee', '员工'],
@@ -50,8 +65,6 @@ const WORDS = {
   security: ['Security', '安全员'],
   trouble: ['That did not work', '未能完成'],
   again: ['Try again', '重试'],
-  offline: ['The desk cannot be reached. Check your connection and try again.', '无法连接服务台，请检查网络后重试。'],
-  unreadable: ['The desk gave an answer that this page does not understand. Please try again.', '服务台返回了无法识别的内容，请重试。'],
   framed: [
     'For your safety this page does not work inside another page. Open it in a window of its own.',
     '为了您的安全，本页面不能嵌入其他页面，请在独立窗口中打开。',
@@ -76,8 +89,6 @@ const WORDS = {
   error_internal_next: ['Try again. If it goes on, tell the IT help desk the reference.', '请重试。如仍然出现，请将参考编号告知 IT 服务台。'],
 };
 
-const liked = (navigator.languages || [navigator.language]).map((tag) => String(tag).slice(0, 2).toLowerCase());
-export const language = liked.find((tag) => tag === 'en' || tag === 'zh') === 'zh' ? 'zh-CN' : 'en';
 const at = language === 'en' ? 0 : 1;
 
 /** A text, with its blanks filled in. */

@@ -18,12 +18,12 @@ use deskpass_store::Letter;
 pub use self::delivery::Delivery;
 pub use self::seats::{End, Sockets};
 use self::seats::{Seat, Taken};
-use crate::{Auth, Caller, Error, Refusal};
+use crate::{Auth, Caller, Error, Refusal, TokenProblem};
 
 /// How long before a session expires its holder is told.
 const WARNING: Duration = Duration::from_mins(1);
 
-/// How many messages a client may be behind.
+/// How many messages a client may get behind.
 const BEHIND: usize = 256;
 
 /// Somebody is connected. Their place is free again once this is dropped.
@@ -37,6 +37,8 @@ pub struct Socket {
     /// The active role they know of.
     role: Role,
     warned: bool,
+    /// What waited when they came, up to here, is not held against them.
+    came_at: MessageId,
     /// A message that waits for them, and must not be lost before it is said.
     owed: Option<MessageId>,
 }
@@ -58,7 +60,7 @@ impl Auth {
     /// Gives a caller a place; they get what was sent since `last`. Also says whether that is all of it.
     ///
     /// # Errors
-    /// When their active role may not have such a socket.
+    /// When their active role may not have such a socket, or this node cannot tell yet what was sent.
     pub async fn open_socket(
         &self,
         caller: &Caller,
@@ -70,14 +72,22 @@ impl Auth {
         if let Some(roles) = kind.roles().filter(|roles| !roles.holds(role)) {
             return Err(Refusal::RoleNeeded(roles).into());
         }
+        self.shared.mail.begun().await?;
         let place = self.sockets.take(Seat::new(&caller.0, kind, from), self.policy.sockets_per_employee);
-        let start = self.shared.mail.start(&place.seat().reader(), last, self.clock.now()).await;
+        let start = self.shared.mail.start(&place.seat().reader(), last, self.clock.now());
         let (seen, joined) = (start.seen, start.joined.into());
-        Ok((Socket { place, seen, joined, role, warned: false, owed: None }, start.resumed))
+        Ok((
+            Socket { place, seen, joined, role, warned: false, came_at: self.shared.mail.newest(), owed: None },
+            start.resumed,
+        ))
     }
 
     /// Looks again whether somebody may stay connected, if there is a doubt. A failure leaves the doubt.
     async fn examine(&self, seat: &Seat) -> Result<(), Error> {
+        if seat.expires_at() <= self.clock.now() {
+            seat.end(End::Refused(Refusal::Token(TokenProblem::Expired)));
+            return Ok(());
+        }
         let Some(doubt) = seat.doubted() else { return Ok(()) };
         match self.stand(seat.digest(), Some(seat.from())).await.and_then(|holder| Ok(holder.into_caller()?)) {
             Ok(caller) => seat.stands_as(caller.0.session().current_role, doubt),
@@ -98,12 +108,14 @@ impl Socket {
     /// The next thing to say, when there is one. May be dropped and asked again.
     pub async fn next(&mut self, auth: &Auth) -> Word {
         loop {
-            let letter = self.look(auth);
+            let (letter, seen) = self.look(auth);
             match auth.examine(self.place.seat()).await {
                 Ok(()) => {
                     if let Some(word) = self.standing(auth) {
                         return word;
                     }
+                    // The role is the one that was read for.
+                    self.seen = seen;
                     if let Some(letter) = letter {
                         self.said(&letter);
                         return Word::Letter(letter);
@@ -124,7 +136,7 @@ impl Socket {
                 return end;
             }
             let reader = self.place.seat().reader();
-            if auth.shared.mail.behind(self.seen, &reader) > BEHIND {
+            if auth.shared.mail.is_behind(self.seen.max(self.came_at), &reader, BEHIND) {
                 return End::TooSlow;
             }
             let mut seen = self.seen;
@@ -134,16 +146,17 @@ impl Socket {
         }
     }
 
-    /// What could be said next.
-    fn look(&mut self, auth: &Auth) -> Option<Arc<Letter>> {
+    /// What could be said next, and up to where there is nothing else.
+    fn look(&mut self, auth: &Auth) -> (Option<Arc<Letter>>, MessageId) {
+        let mut seen = self.seen;
         if let Some(letter) = self.joined.front() {
-            return Some(Arc::clone(letter));
+            return (Some(Arc::clone(letter)), seen);
         }
         let mail = &auth.shared.mail;
         if self.owed.take().is_some_and(|owed| owed > self.seen && mail.is_gone(owed)) {
             self.place.seat().end(End::TooSlow);
         }
-        mail.after(&mut self.seen, &self.place.seat().reader())
+        (mail.after(&mut seen, &self.place.seat().reader()), seen)
     }
 
     fn said(&mut self, letter: &Letter) {

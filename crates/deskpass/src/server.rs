@@ -21,6 +21,7 @@ use hyper::service::service_fn;
 use hyper::upgrade;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream, UnixListener};
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
@@ -152,6 +153,8 @@ async fn serve(stream: TcpStream, peer: SocketAddr, answerer: Arc<Answerer>, lim
         biased;
         ended = connection.as_mut() => ended,
         _ = &mut place.leave => {
+            // Whatever the connection becomes with its last answer is to leave, too.
+            place.leave = oneshot::channel().1;
             connection.as_mut().graceful_shutdown();
             connection.await
         }

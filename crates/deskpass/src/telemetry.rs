@@ -18,8 +18,11 @@ use crate::http::{Limit, Route, WORDS, routes};
 /// goes on: a stuck pipe must not stop sign-ins.
 pub(crate) fn start_logging(log: &Log) -> WorkerGuard {
     let (writer, guard) = tracing_appender::non_blocking(io::stderr());
-    // The database's own library would write down every value we hand it.
-    let filter = EnvFilter::new(format!("{},tokio_postgres=error,postgres=error", log.level));
+    // The libraries themselves would write down every value that we hand the database, and all that is said on sockets.
+    let filter = EnvFilter::new(format!(
+        "{},tokio_postgres=error,postgres=error,tungstenite=error,tokio_tungstenite=error",
+        log.level
+    ));
     let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_target(false);
     // Fails only when logging has been started before, and then it goes on as it was.
     let _ = match log.format {

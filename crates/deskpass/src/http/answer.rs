@@ -87,7 +87,7 @@ impl Answerer {
         }
         self.note(&asked, response.status(), watch.elapsed());
         response.headers_mut().insert(REQUEST_ID, asked.id);
-        if self.desk.is_draining() {
+        if self.desk.is_draining() && response.status() != StatusCode::SWITCHING_PROTOCOLS {
             // Whoever holds the connection learns of the end with an answer, not by a connection that breaks.
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }

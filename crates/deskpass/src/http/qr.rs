@@ -281,7 +281,7 @@ mod tests {
             let fields: Fields = pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
             let described = fields.ask::<Asking>().map(|Asking(ticket)| ticket);
             let read = Asking::in_query(&uri).map(|Asking(ticket)| ticket);
-            assert_eq!(read.map_err(|problem| Problems::from([("ticket", problem)])), described, "{query}");
+            assert_eq!(read.map_err(|problem| Problems::from([("ticket".into(), problem)])), described, "{query}");
         }
     }
 }

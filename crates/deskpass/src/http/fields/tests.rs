@@ -11,18 +11,23 @@ impl Ask for Pair {
     }
 }
 
-fn problems(body: &str) -> Vec<(&'static str, Problem)> {
+fn problems(body: &str) -> Problems {
     let fields: Fields = serde_json::from_str(body).unwrap();
-    fields.ask::<Pair>().map_or_else(|problems| problems.into_iter().collect(), |_| Vec::new())
+    fields.ask::<Pair>().err().unwrap_or_default()
+}
+
+/// The problems of these fields.
+fn of<const N: usize>(problems: [(&'static str, Problem); N]) -> Problems {
+    problems.into_iter().map(|(name, problem)| (name.into(), problem)).collect()
 }
 
 #[test]
 fn every_bad_field_is_named() {
-    assert_eq!(problems(r#"{"id":"a","role":null,"else":[1]}"#), []);
-    assert_eq!(problems("{}"), [("id", Problem::Required)]);
-    assert_eq!(problems(r#"{"id":1,"role":2}"#), [("id", Problem::NotText), ("role", Problem::NotText)]);
-    assert_eq!(problems(r#"{"id":"a","id":"b"}"#), [("id", Problem::Twice)]);
-    assert!(matches!(*problems(r#"{"id":"a b"}"#), [("id", Problem::Id(_))]));
+    assert_eq!(problems(r#"{"id":"a","role":null,"else":[1]}"#), of([]));
+    assert_eq!(problems("{}"), of([("id", Problem::Required)]));
+    assert_eq!(problems(r#"{"id":1,"role":2}"#), of([("id", Problem::NotText), ("role", Problem::NotText)]));
+    assert_eq!(problems(r#"{"id":"a","id":"b"}"#), of([("id", Problem::Twice)]));
+    assert!(matches!(problems(r#"{"id":"a b"}"#).get("id"), Some(Problem::Id(_))));
 }
 
 /// One field of every kind.
@@ -65,7 +70,7 @@ fn every_kind_says_what_is_wrong_with_it() {
         ("word", Problem::NotOneOf(&["a", "b"])),
         ("digit", Problem::Form(DIGIT.rule)),
     ];
-    assert_eq!(problems, Problems::from(expected));
+    assert_eq!(problems, of(expected));
 }
 
 struct Paged(Option<u64>, Option<bool>);
@@ -85,10 +90,10 @@ fn numbers_are_digits_in_a_query() {
     assert_eq!(query(&[]), Ok((None, None)));
     assert_eq!(query(&[("page", "9"), ("all", "false")]), Ok((Some(9), Some(false))));
     for wrong in ["", "0", "10", "+9", "-1", "9.0", "x", "99999999999999999999999"] {
-        assert_eq!(query(&[("page", wrong)]), Err(Problems::from([("page", Problem::NotCount(1, 9))])), "{wrong}");
+        assert_eq!(query(&[("page", wrong)]), Err(of([("page", Problem::NotCount(1, 9))])), "{wrong}");
     }
     for wrong in ["", "1", "True", "yes"] {
-        assert_eq!(query(&[("all", wrong)]), Err(Problems::from([("all", Problem::NotFlag)])), "{wrong}");
+        assert_eq!(query(&[("all", wrong)]), Err(of([("all", Problem::NotFlag)])), "{wrong}");
     }
 }
 

@@ -95,6 +95,7 @@ impl Reading<'_> {
         let many: Vec<Given<'_>> = serde_json::from_str(many.get()).unwrap_or_default();
         if !(1..=MESSAGES).contains(&many.len()) {
             self.refuse("", "messages", Problem::Form(MANY));
+            return Vec::new();
         }
         let within = |place: usize| format!("messages[{place}].");
         many.iter().enumerate().filter_map(|(place, given)| self.one(given, &within(place))).collect()
@@ -166,18 +167,21 @@ impl Reading<'_> {
 
     /// The place of a piece in its stream, which is all that is looked at.
     fn chunk(&mut self, content: Option<&RawValue>, within: &str) -> Option<Chunk> {
-        let content: Option<Value> = content.and_then(|content| serde_json::from_str(content.get()).ok());
-        let Some(Value::Object(content)) = content else {
+        let content: Option<Given<'_>> = content.and_then(|content| serde_json::from_str(content.get()).ok());
+        let Some(Given(members)) = content else {
             self.refuse(within, "content", Problem::Form(CONTENT));
             return None;
         };
-        let stream = content.get("stream_id").and_then(Value::as_str).and_then(StreamId::parse);
+        // The last one of a name counts, as it does in browsers.
+        let member = |name: &str| members.iter().rev().find(|(other, _)| other == name).map(|(_, value)| value.get());
+        let member = |name: &str| member(name).and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Value::Null);
+        let stream = member("stream_id").as_str().and_then(StreamId::parse);
         let stream = self.check(within, "content.stream_id", stream.ok_or(Problem::Form(STREAM)));
-        let seq = content.get("seq").and_then(Value::as_u64).filter(|seq| *seq <= Chunk::LAST);
+        let seq = member("seq").as_u64().filter(|seq| *seq <= Chunk::LAST);
         let seq = self.check(within, "content.seq", seq.ok_or(Problem::NotCount(0, Chunk::LAST)));
-        let text = content.get("text").is_some_and(Value::is_string);
+        let text = member("text").is_string();
         let text = self.check(within, "content.text", text.then_some(()).ok_or(Problem::NotText));
-        let done = content.get("done").and_then(Value::as_bool);
+        let done = member("done").as_bool();
         let done = self.check(within, "content.done", done.ok_or(Problem::NotFlag));
         text.and(Some(Chunk { stream: stream?, seq: seq?, done: done? }))
     }

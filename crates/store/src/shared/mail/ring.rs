@@ -22,30 +22,23 @@ const STREAMS: usize = 50_000;
 pub struct Reader {
     person: Recipient,
     role: Recipient,
+    /// Messages to the role count after this one: before it another role was active.
+    since: MessageId,
     socket: SocketKind,
 }
 
 impl Reader {
-    /// A socket of this kind of a person in an active role.
+    /// A socket of this kind of a person of a corporation, who is active in a role since then.
     #[must_use]
-    pub fn new(person: &EmployeeKey, role: Role, socket: SocketKind) -> Self {
-        Self { person: Recipient::Person(person.clone()), role: Recipient::Role(person.corp_id(), role), socket }
-    }
-
-    /// The corporation and active role.
-    #[must_use]
-    pub fn role(&self) -> (&CorpId, Role) {
-        match &self.role {
-            Recipient::Role(corp, role) => (corp, *role),
-            // Made in one place, which makes it a role.
-            Recipient::Person(_) => unreachable!("a reader's role is a role"),
-        }
+    pub fn new(person: &EmployeeKey, corp: &CorpId, (role, since): (Role, MessageId), socket: SocketKind) -> Self {
+        Self { person: Recipient::Person(person.clone()), role: Recipient::Role(corp.clone(), role), since, socket }
     }
 
     /// Whether a letter is for them.
     #[must_use]
     pub fn gets(&self, letter: &Letter) -> bool {
-        self.is_on(letter) && letter.to.iter().any(|to| *to == self.person || *to == self.role)
+        let in_role = letter.id > self.since;
+        self.is_on(letter) && letter.to.iter().any(|to| *to == self.person || in_role && *to == self.role)
     }
 
     fn is_on(&self, letter: &Letter) -> bool {
@@ -97,10 +90,19 @@ impl Ring {
         }
     }
 
+    /// What came between here and `place` is not known.
+    pub(super) fn lose(&mut self, place: MessageId) {
+        self.since = Some(place);
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        self.since.is_some()
+    }
+
     pub(super) fn append(&mut self, letter: Letter) -> Arc<Letter> {
         let letter = Arc::new(letter);
         self.newest = letter.id;
-        self.bytes += letter.frame.len();
+        self.bytes += weight(&letter);
         for to in &letter.to {
             let theirs = self.by_recipient.entry(to.clone()).or_default();
             // Somebody may be named twice.
@@ -120,7 +122,7 @@ impl Ring {
             .is_some_and(|oldest| now.since(oldest.at) > KEPT || self.letters.len() > LETTERS || self.bytes > BYTES)
         {
             let Some(oldest) = self.letters.pop_front() else { return };
-            self.bytes -= oldest.frame.len();
+            self.bytes -= weight(&oldest);
             self.gone = oldest.id;
             for to in &oldest.to {
                 self.forget_for(to, oldest.id);
@@ -148,10 +150,10 @@ impl Ring {
         id <= self.gone
     }
 
-    /// Whoever was here before gets everything that came since and is still here, and is told whether that is all. One who
-    /// has seen what has not come yet means another desk, and begins anew.
+    /// Whoever was here before gets everything that came since and is still here, and is told whether that is all. They may
+    /// have seen, on another node, what this one has not read yet.
     pub(super) fn start(&self, reader: &Reader, last: Option<MessageId>) -> Start {
-        let Some(seen) = last.filter(|last| *last <= self.newest) else {
+        let Some(seen) = last else {
             return Start { seen: self.newest, resumed: false, joined: self.under_way(reader) };
         };
         let forgotten = |whom| self.forgotten.get(whom).is_some_and(|gone| *gone > seen);
@@ -183,14 +185,15 @@ impl Ring {
     }
 
     fn find(&self, seen: MessageId, reader: &Reader) -> Option<Arc<Letter>> {
-        let next = |whom| self.unseen(seen, whom).find(|letter| reader.is_on(letter));
-        let (person, role) = (next(&reader.person), next(&reader.role));
+        let next = |whom, seen| self.unseen(seen, whom).find(|letter| reader.is_on(letter));
+        let (person, role) = (next(&reader.person, seen), next(&reader.role, seen.max(reader.since)));
         person.into_iter().chain(role).min_by_key(|letter| letter.id).cloned()
     }
 
-    pub(super) fn behind(&self, seen: MessageId, reader: &Reader) -> usize {
-        let count = |whom| self.unseen(seen, whom).filter(|letter| reader.is_on(letter)).count();
-        count(&reader.person) + count(&reader.role)
+    /// Whether this reader has not seen more than so many.
+    pub(super) fn is_behind(&self, seen: MessageId, reader: &Reader, most: usize) -> bool {
+        let theirs = self.unseen(seen, &reader.person).chain(self.unseen(seen.max(reader.since), &reader.role));
+        theirs.filter(|letter| reader.is_on(letter)).nth(most).is_some()
     }
 
     fn unseen(&self, seen: MessageId, whom: &Recipient) -> impl Iterator<Item = &Arc<Letter>> {
@@ -211,5 +214,125 @@ impl Ring {
             self.streams.clear();
         }
         self.streams.insert(stream, (progress, now + if progress.done { KEPT } else { PAUSE }));
+    }
+}
+
+/// About what a letter takes: its frame, and an entry for each of its recipients.
+fn weight(letter: &Letter) -> usize {
+    letter.frame.len() + 256 * (1 + letter.to.len())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may stop at the first surprise")]
+mod tests {
+    use deskpass_core::{MessageKind, OpenFrame};
+    use proptest::prelude::*;
+
+    use super::super::Draft;
+    use super::*;
+
+    fn person(id: &str) -> Recipient {
+        Recipient::Person(EmployeeKey::from_parts("ww", id))
+    }
+
+    fn reader(id: &str, role: Role) -> Reader {
+        let person = EmployeeKey::from_parts("ww", id);
+        Reader::new(&person, &person.corp_id(), (role, MessageId::default()), SocketKind::Employee)
+    }
+
+    fn role(role: Role) -> Recipient {
+        Recipient::Role(EmployeeKey::from_parts("ww", "x").corp_id(), role)
+    }
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_millis(i64::try_from(millis).unwrap())
+    }
+
+    fn put(ring: &mut Ring, millis: u64, to: Vec<Recipient>, stream: Option<(Digest, bool)>) -> MessageId {
+        ring.begin(MessageId { at: 1, step: 0 });
+        let frame = OpenFrame::new(MessageKind::AiThinking, None, None, "").unwrap();
+        let id = ring.newest().next(millis);
+        let letter = ring.append(Letter::new(id, Draft { to, socket: None, frame, at: at(millis), stream }));
+        ring.forget(at(millis));
+        letter.id
+    }
+
+    #[test]
+    fn whoever_was_idle_for_long_misses_nothing_that_came_lately() {
+        let mut ring = Ring::new();
+        let seen = put(&mut ring, 1_000, vec![person("a")], None);
+        let long = u64::try_from(KEPT.as_millis()).unwrap() * 10;
+        for step in 0..50 {
+            put(&mut ring, long + step * 60_000, vec![person("b")], None);
+        }
+        let fresh = put(&mut ring, long + 50 * 60_000, vec![person("a")], None);
+        let start = ring.start(&reader("a", Role::User), Some(seen));
+        assert!(start.resumed, "nothing of theirs was forgotten since");
+        assert_eq!(ring.find(start.seen, &reader("a", Role::User)).unwrap().id, fresh);
+        let start = ring.start(&reader("b", Role::User), Some(seen));
+        assert!(!start.resumed, "of this one's much was");
+        assert!(ring.find(start.seen, &reader("b", Role::User)).is_some(), "and what is left comes");
+        let before = MessageId { at: 0, step: 9 };
+        assert!(!ring.start(&reader("a", Role::User), Some(before)).resumed, "of another life");
+    }
+
+    #[test]
+    fn whoever_joins_gets_the_pieces_of_what_is_not_whole() {
+        let (mut ring, [open, whole]) = (Ring::new(), [b"open", b"done"].map(|name| Digest::of(&[name])));
+        let first = put(&mut ring, 10, vec![person("a")], Some((open, false)));
+        put(&mut ring, 11, vec![person("a")], Some((whole, false)));
+        put(&mut ring, 12, vec![person("a")], None);
+        put(&mut ring, 13, vec![person("b")], Some((open, false)));
+        let second = put(&mut ring, 14, vec![role(Role::User), person("a")], Some((open, false)));
+        put(&mut ring, 15, vec![person("a")], Some((whole, true)));
+        let start = ring.start(&reader("a", Role::User), None);
+        let joined: Vec<_> = start.joined.iter().map(|letter| letter.id).collect();
+        assert_eq!((joined, start.seen), (vec![first, second], ring.newest()));
+    }
+
+    #[test]
+    fn a_flood_ends_at_the_room_there_is() {
+        let mut ring = Ring::new();
+        let many: Vec<_> = (0..1_000).map(|number| person(&format!("p{number}"))).collect();
+        for step in 0..1_000 {
+            put(&mut ring, 10 + step, many.clone(), None);
+        }
+        assert!(ring.bytes <= BYTES && ring.letters.len() < 300, "{} letters", ring.letters.len());
+        let kept: usize = ring.by_recipient.values().map(VecDeque::len).sum();
+        assert_eq!(kept, ring.letters.len() * many.len(), "nothing is left behind");
+    }
+
+    #[test]
+    fn messages_to_a_role_count_from_when_it_is_active() {
+        let mut ring = Ring::new();
+        let old = put(&mut ring, 10, vec![role(Role::Agent)], None);
+        let own = put(&mut ring, 11, vec![person("a")], None);
+        let switched = ring.newest();
+        let new = put(&mut ring, 12, vec![role(Role::Agent)], None);
+        let reader = Reader { since: switched, ..reader("a", Role::Agent) };
+        assert_eq!(ring.find(MessageId::default(), &reader).unwrap().id, own, "not {old}");
+        assert_eq!(ring.find(own, &reader).unwrap().id, new);
+        assert!(ring.is_behind(MessageId::default(), &reader, 1) && !ring.is_behind(MessageId::default(), &reader, 2));
+    }
+
+    proptest! {
+        #[test]
+        fn a_reader_gets_what_is_theirs_once_and_in_order(sends in proptest::collection::vec((0..3_usize, 0..3_usize), 1..60)) {
+            let (mut ring, names) = (Ring::new(), ["a", "b", "c"]);
+            let mut theirs = Vec::new();
+            for (one, other) in sends {
+                let id = put(&mut ring, 10, vec![person(names[one]), role(Role::ALL[other]), person(names[one])], None);
+                if one == 0 || other == 0 {
+                    theirs.push(id);
+                }
+            }
+            let (mut seen, mut got) = (MessageId::default(), Vec::new());
+            while let Some(letter) = ring.after(&mut seen, &reader("a", Role::ALL[0])) {
+                seen = letter.id;
+                got.push(letter.id);
+            }
+            prop_assert_eq!(got, theirs);
+            prop_assert_eq!(seen, ring.newest());
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Word between the nodes, carried by Redis. It makes things fast; nothing relies on it to be right.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -68,6 +69,8 @@ pub(super) struct Messenger {
     pub(super) counts: Arc<Counts>,
     /// Fires when there are messages to be read.
     pub(super) mail: Arc<Notify>,
+    /// Whether this node brings messages to anybody: a command that is run beside the nodes does not.
+    pub(super) carries: Arc<AtomicBool>,
     pub(super) channel: String,
     pub(super) node: String,
 }
@@ -81,7 +84,7 @@ impl Messenger {
             let word = tokio::select! {
                 biased;
                 () = self.bus.outgoing.notified() => "nudge",
-                _ = heartbeat.tick() => "here",
+                _ = heartbeat.tick() => if self.carries.load(Ordering::Relaxed) { "carries" } else { "here" },
             };
             let mut publish = cmd("PUBLISH");
             publish.arg(&self.channel).arg(format!("{word} {}", self.node));
@@ -126,11 +129,8 @@ impl Messenger {
     fn understand(&self, said: (&str, &str)) {
         match said {
             ("changed", name) => self.watchers.tell(name),
-            ("nudge", node) if node != self.node => {
-                self.peers.heard(node);
-                self.bus.nudged.notify_one();
-            }
-            ("here", node) => self.peers.heard(node),
+            ("nudge", node) if node != self.node => self.bus.nudged.notify_one(),
+            ("carries", node) => self.peers.heard(node),
             ("mail", _) => self.mail.notify_one(),
             ("told", rest) => self.told(rest),
             _ => {}

@@ -1,4 +1,4 @@
-//! Which nodes there are, by what is heard of them.
+//! Which nodes bring messages to people, by what is heard of them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -2,13 +2,15 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use deskpass_core::{Digest, Entropy};
 use redis::{Cmd, cmd};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use super::address::Address;
 use super::bus::{Bus, Messenger};
@@ -69,6 +71,10 @@ pub(in crate::shared) struct Server {
     pub(super) counts: Arc<Counts>,
     /// Fires when there are messages to be read.
     pub(super) mail: Arc<Notify>,
+    /// Whether this node brings messages to anybody.
+    pub(super) carries: Arc<AtomicBool>,
+    /// What the time there was, in milliseconds, and when that was here.
+    pub(super) time: OnceLock<(u64, Instant)>,
     bus: Bus,
     _tasks: JoinSet<()>,
 }
@@ -89,6 +95,7 @@ impl Server {
         let node = entropy.bytes().map_err(|error| StoreError::shared(error.to_string()))?;
         let (node, channel, bus) = (format!("{:016x}", u64::from_be_bytes(node)), format!("{prefix}bus"), Bus::new());
         let (peers, counts, mail) = (Arc::new(Peers::new(&node)), Arc::<Counts>::default(), Arc::<Notify>::default());
+        let carries = Arc::<AtomicBool>::default();
         let messenger = Messenger {
             address,
             link: link.clone(),
@@ -97,6 +104,7 @@ impl Server {
             peers: Arc::clone(&peers),
             counts: Arc::clone(&counts),
             mail: Arc::clone(&mail),
+            carries: Arc::clone(&carries),
             channel: channel.clone(),
             node: node.clone(),
         };
@@ -119,6 +127,8 @@ impl Server {
             peers,
             counts,
             mail,
+            carries,
+            time: OnceLock::new(),
             bus,
             _tasks: tasks,
         })

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use deskpass_auth::Refusal;
-use deskpass_core::{OutOfStream, Role, Shut};
+use deskpass_core::{OutOfStream, Role, Roles, Shut};
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, WWW_AUTHENTICATE};
 use serde_json::{Value, json};
@@ -36,10 +36,7 @@ pub(super) fn tell(refusal: &Refusal, by: Telltale<'_>) -> Telling {
         Refusal::NotAMember => forbidden(1003, words::NOT_A_MEMBER).because(refusal.word()),
         Refusal::NotAnAgent => forbidden(1003, words::NOT_AN_AGENT).because(refusal.word()),
         Refusal::NotPermitted => forbidden(1003, words::NOT_PERMITTED).because(refusal.word()),
-        Refusal::RoleNeeded(roles) => {
-            let names: Vec<_> = roles.iter().map(Role::name).collect();
-            forbidden(1003, words::ROLE_NEEDED).naming(names.join(", ")).because(refusal.word())
-        }
+        Refusal::RoleNeeded(roles) => forbidden(1003, words::ROLE_NEEDED).naming(names(*roles)).because(refusal.word()),
         Refusal::NotGranted => forbidden(1003, words::NOT_GRANTED).because(refusal.word()),
         Refusal::ScopeNeeded(scope) => {
             forbidden(1003, words::SCOPE_NEEDED).naming(scope.name()).because(refusal.word())
@@ -92,6 +89,10 @@ impl Telling {
     fn naming(self, name: impl fmt::Display) -> Self {
         Self { message: format!("{} {name}", self.message), ..self }
     }
+}
+
+fn names(roles: Roles) -> String {
+    roles.iter().map(Role::name).collect::<Vec<_>>().join(", ")
 }
 
 fn out_of_stream(place: usize, why: OutOfStream, by: Telltale<'_>) -> Telling {

@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use deskpass_auth::{End, Refusal};
-use futures_util::{SinkExt as _, StreamExt as _};
+use futures_util::StreamExt as _;
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Error;
+use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
-use super::Talk;
+use super::{Talk, framed, push};
 
 /// How long a client may take to say goodbye; and one that is behind, to hear of it.
 const GOODBYE: Duration = Duration::from_secs(1);
@@ -42,6 +44,8 @@ impl Parting {
     /// What an error on the line comes to.
     pub(super) fn after(error: &Error) -> Self {
         match error {
+            // Whoever goes without a word breaks no rule that matters any more.
+            Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => Self::Gone,
             Error::Protocol(_) => Self::Protocol,
             Error::Utf8(_) => Self::NotUtf8,
             Error::Capacity(_) => Self::TooBig,
@@ -99,18 +103,36 @@ impl Talk<'_> {
     pub(super) async fn part(mut self, parting: Parting) {
         let patience = if let Parting::Over(End::TooSlow) = parting { CATCHING_UP } else { GOODBYE };
         let goodbye = async {
-            if let Some(last) = parting.last_word() {
-                let _ = self.line.send(self.about_session(&last)).await;
+            let mut done = push(&mut self.line, &mut self.unsent, None).await;
+            if let (Ok(()), Some(last)) = (&done, parting.last_word()) {
+                self.unsent = framed(self.about_session(&last));
+                done = push(&mut self.line, &mut self.unsent, None).await;
+            }
+            if done.is_err() {
+                return;
             }
             let frame = CloseFrame { code: parting.code().into(), reason: parting.word().into() };
             let frame = (!matches!(parting, Parting::Theirs)).then_some(frame);
             let _ = self.line.close(frame).await;
             while let Some(Ok(_)) = self.line.next().await {}
+            if matches!(parting, Parting::Protocol | Parting::NotUtf8 | Parting::TooBig) {
+                self.drain().await;
+            }
         };
         if matches!(parting, Parting::Gone) || timeout(patience, goodbye).await.is_ok() {
             return;
         }
         // What was not read would stay with the system for as long as the client likes.
         let _ = self.line.get_ref().set_zero_linger();
+    }
+
+    /// Reads on what makes no sense any more: a line that is closed over something unread is cut, and the client may lose
+    /// the code that it was closed with.
+    async fn drain(&mut self) {
+        let stream = self.line.get_mut();
+        let _ = stream.shutdown().await;
+        // Not within this future, whose room every socket takes as long as it is open.
+        let mut unread = vec![0; 2 * 1024];
+        while let Ok(1..) = stream.read(&mut unread).await {}
     }
 }

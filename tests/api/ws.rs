@@ -1,0 +1,49 @@
+//! GET /api/ws/employee, GET /api/ws/agent
+
+mod ends;
+mod handshake;
+mod limits;
+mod origin;
+mod resume;
+mod roles;
+mod token;
+
+use std::time::{Duration, Instant};
+
+use crate::harness::{Response, TestDesk, TestSocket, handshake};
+
+const EMPLOYEE: &str = "/api/ws/employee";
+const AGENT: &str = "/api/ws/agent";
+
+fn bearer(token: &str) -> String {
+    format!("Bearer {token}")
+}
+
+/// What a handshake with these fields is answered with.
+async fn ask(desk: &TestDesk, path: &str, headers: &[(&str, &str)]) -> Response {
+    match TestSocket::try_open(&desk.address, &handshake(path, headers)).await {
+        Ok(socket) => socket.answer,
+        Err(answer) => answer,
+    }
+}
+
+/// The same with a token in the header besides.
+async fn ask_as(desk: &TestDesk, token: &str, path: &str, headers: &[(&str, &str)]) -> Response {
+    let bearer = bearer(token);
+    let headers: Vec<_> = [("authorization", &*bearer)].into_iter().chain(headers.iter().copied()).collect();
+    ask(desk, path, &headers).await
+}
+
+impl TestSocket {
+    /// Asserts that it is closed so within a second, and that the client was told why before where the session is what ends.
+    async fn ends_soon(&mut self, code: u16, reason: &str) {
+        let since = Instant::now();
+        let (found, why, said) = self.closed().await;
+        assert_eq!((found, &*why), (code, reason));
+        assert!(since.elapsed() < Duration::from_secs(1), "only after {:?}", since.elapsed());
+        if [4401, 4403].contains(&code) {
+            let last = &said.last().expect("a last word")["content"];
+            assert_eq!((&last["event"], &last["reason"]), (&"ending".into(), &reason.into()));
+        }
+    }
+}

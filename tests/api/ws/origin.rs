@@ -1,0 +1,78 @@
+//! Which pages may open sockets.
+
+use super::{EMPLOYEE, ask_as};
+use crate::harness::{TestDesk, settings};
+use crate::proven::production;
+
+async fn foreign(desk: &TestDesk, token: &str, origins: &[&str]) {
+    let fields: Vec<_> = origins.iter().map(|origin| ("origin", *origin)).collect();
+    let answer = ask_as(desk, token, EMPLOYEE, &fields).await;
+    assert_eq!(answer.refused(403, 1003).reason(), "foreign_origin", "{origins:?}");
+}
+
+async fn home(desk: &TestDesk, token: &str, origins: &[&str]) {
+    let fields: Vec<_> = origins.iter().map(|origin| ("origin", *origin)).collect();
+    let answer = ask_as(desk, token, EMPLOYEE, &fields).await;
+    assert_eq!(answer.status, 101, "{origins:?} {answer:?}");
+}
+
+on_every_store! {
+    async fn in_production_its_own_and_those_that_are_listed() {
+        let (desk, platform) = production(&[("redirect_origins", "https://pages.example.com,http://intranet:8080")]).await;
+        let token = platform.sign_in(&mut desk.client().await, "user01").await;
+        for origins in [&[][..], &["https://desk.example.com"], &["https://pages.example.com"], &["http://intranet:8080"]] {
+            home(&desk, &token, origins).await;
+        }
+        for origins in [
+            &["https://evil.example"][..],
+            &["null"],
+            &[""],
+            &["http://desk.example.com"],
+            &["https://desk.example.com:8443"],
+            &["https://desk.example.com."],
+            &["https://desk.example.com/"],
+            &["https://desk.example.com.evil.example"],
+            &["https://evil.desk.example.com"],
+            &["https://desk.example.com@evil.example"],
+            &["https://desk.example.com https://evil.example"],
+            &["https://desk.example.com, https://evil.example"],
+            &["https://intranet:8080"],
+            &["http://intranet"],
+            &["wss://desk.example.com"],
+            // What is near in development is nobody here.
+            &["http://localhost"],
+            &["http://127.0.0.1:8080"],
+            &["http://[::1]"],
+            &["http://desk"],
+            &["https://desk.example.com", "https://desk.example.com"],
+            &["https://desk.example.com", "https://evil.example"],
+            &["https://d\u{e9}sk.example.com"],
+        ] {
+            foreign(&desk, &token, origins).await;
+        }
+    }
+
+    async fn in_development_whatever_is_on_this_machine(desk) {
+        let token = desk.client().await.sign_in("user01").await;
+        for near in ["http://localhost", "http://localhost:5173", "https://localhost:8443", "http://127.0.0.1:3000", "http://127.8.9.10", "http://[::1]:3000", "http://desk"] {
+            home(&desk, &token, &[near]).await;
+        }
+        for far in ["https://evil.example", "null", "", "http://localhost.evil.example", "http://127.0.0.1.evil.example", "http://localhost@evil.example", "http://10.0.0.1", "http://desk.evil", "http://desk:81", "file://"] {
+            foreign(&desk, &token, &[far]).await;
+        }
+        foreign(&desk, &token, &["http://localhost", "http://localhost"]).await;
+    }
+
+    async fn in_development_what_is_listed_counts_too() {
+        let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("redirect_origins", "https://pages.example.com")])).await;
+        let token = desk.client().await.sign_in("user01").await;
+        home(&desk, &token, &["https://pages.example.com"]).await;
+        foreign(&desk, &token, &["https://other.example.com"]).await;
+    }
+
+    /// A page elsewhere does not learn whether a token is good by anything but having it.
+    async fn the_token_is_looked_at_first(desk) {
+        let answer = ask_as(&desk, "nonsense", EMPLOYEE, &[("origin", "https://evil.example")]).await;
+        answer.refused(401, 1001);
+    }
+}

@@ -1,0 +1,215 @@
+//! Sockets of a cluster: what one node takes reaches everybody, whoever ends a session ends its sockets everywhere, and a
+//! node that is killed, or a Redis or PostgreSQL that is gone for a while, loses nobody a message.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use crate::harness::{Client, Operator, Place, Process, Servers, TestSocket};
+
+/// Two nodes on servers that a test may break, and a service's key.
+struct Cluster {
+    servers: Arc<Servers>,
+    place: Place,
+    nodes: Vec<Process>,
+    key: String,
+}
+
+impl Cluster {
+    fn start() -> Self {
+        let servers = Arc::new(Servers::private());
+        let place = servers.place();
+        let nodes = vec![Process::node(&place, &[]), Process::node(&place, &[])];
+        let told = Operator::At(&place).done(&["service-key", "create", "bot", "--scope", "messages"]);
+        let key = told.lines().find_map(|line| line.trim().strip_prefix("service key: ")).unwrap().to_owned();
+        Self { servers, place, nodes, key }
+    }
+
+    fn address(&self, node: usize) -> &str {
+        &self.nodes[node].address
+    }
+
+    async fn clients(&self) -> [Client; 2] {
+        [Client::connect(self.address(0)).await, Client::connect(self.address(1)).await]
+    }
+
+    async fn socket(&self, node: usize, token: &str) -> TestSocket {
+        let mut socket = TestSocket::open(self.address(node), "employee", token).await;
+        socket.event("ready").await;
+        socket
+    }
+
+    /// Does something about the servers that takes a while.
+    async fn meanwhile(&self, what: fn(&Servers)) {
+        let servers = Arc::clone(&self.servers);
+        tokio::task::spawn_blocking(move || what(&servers)).await.unwrap();
+    }
+}
+
+fn to(employee: &str) -> Value {
+    json!({ "employee_id": employee })
+}
+
+/// Waits for something that must come true.
+async fn soon(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so().await {
+        assert!(began.elapsed() < Duration::from_secs(10), "{what}");
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_one_node_takes_reaches_everybody_and_all_are_counted() {
+    let cluster = Cluster::start();
+    let [mut one, mut other] = cluster.clients().await;
+    let token = one.sign_in("user01").await;
+    let mut sockets = vec![cluster.socket(0, &token).await, cluster.socket(1, &token).await];
+    sockets.push(cluster.socket(1, &token).await);
+    // A node is counted on once it was heard of.
+    for sender in [&mut one, &mut other] {
+        soon("both nodes count", async || sender.send_card(&cluster.key, &to("user01"), &json!("first")).await == 3)
+            .await;
+    }
+    for round in 0..20 {
+        let sender = if round % 2 == 0 { &mut one } else { &mut other };
+        assert_eq!(sender.send_card(&cluster.key, &to("user01"), &json!(round)).await, 3);
+        assert_eq!(sender.send_card(&cluster.key, &to("agent01"), &json!("not theirs")).await, 0);
+    }
+    for socket in &mut sockets {
+        let mut expected = 0;
+        while expected < 20 {
+            let content = socket.message().await["content"].clone();
+            if content != "first" {
+                assert_eq!(content, expected);
+                expected += 1;
+            }
+        }
+        socket.is_quiet().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_ends_a_session_on_one_node_ends_its_sockets_on_the_other_within_a_second() {
+    let cluster = Cluster::start();
+    let [mut one, mut other] = cluster.clients().await;
+    for round in 0..10 {
+        let token = one.sign_in("user01").await;
+        soon("the other node has heard of the role", async || other.is_valid(&token).await).await;
+        let mut socket = cluster.socket(1, &token).await;
+        let ended = match round % 3 {
+            0 => {
+                one.logout(&token).await.data();
+                (4401, "signed_out")
+            }
+            1 => {
+                Operator::At(&cluster.place).done(&["role", "revoke", "user01", "user"]);
+                (4403, "role_taken_away")
+            }
+            _ => {
+                Operator::At(&cluster.place).done(&["employee", "disable", "user01"]);
+                (4401, "disabled")
+            }
+        };
+        let began = Instant::now();
+        let closing = tokio::spawn(async move { (socket.closed().await, began.elapsed()) });
+        // Sent after the end, on the node where it ended: the other node has not heard of the end yet, or has.
+        let told = one.send_card(&cluster.key, &to("user01"), &json!("too late")).await;
+        let ((code, reason, said), elapsed) = closing.await.unwrap();
+        assert!(elapsed < Duration::from_secs(1), "{elapsed:?}");
+        assert_eq!((code, &*reason, told), (ended.0, ended.1, 0));
+        assert!(said.iter().all(|frame| frame["msg_type"] == "session"), "{said:?}");
+        Operator::At(&cluster.place).done(&["employee", "enable", "user01"]);
+        Operator::At(&cluster.place).done(&["role", "grant", "user01", "user"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_was_on_a_node_that_is_killed_goes_on_at_the_other_and_misses_nothing() {
+    let mut cluster = Cluster::start();
+    let [_, mut other] = cluster.clients().await;
+    let token = other.sign_in("user01").await;
+    let mut socket = cluster.socket(0, &token).await;
+    soon("it is counted", async || other.send_card(&cluster.key, &to("user01"), &json!(0)).await == 1).await;
+    let last = socket.drain().await.last().unwrap()["id"].as_str().unwrap().to_owned();
+    cluster.nodes.remove(0).kill();
+    for number in 1..=50 {
+        other.send_card(&cluster.key, &to("user01"), &json!(number)).await;
+    }
+    let mut again = TestSocket::resume(cluster.address(0), "employee", &token, Some(&last)).await;
+    assert_eq!(again.event("ready").await["content"]["resumed"], true);
+    for number in 1..=50 {
+        assert_eq!(again.message().await["content"], number);
+    }
+    // A node that has just started has what was sent before, too.
+    let fresh = Process::node(&cluster.place, &[]);
+    let mut third = TestSocket::resume(&fresh.address, "employee", &token, Some(&last)).await;
+    assert_eq!(third.event("ready").await["content"]["resumed"], true);
+    for number in 1..=50 {
+        assert_eq!(third.message().await["content"], number);
+    }
+    again.is_quiet().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_sends_many_does_not_wait_for_a_dead_node_once_for_each() {
+    let mut cluster = Cluster::start();
+    let [_, mut other] = cluster.clients().await;
+    let token = other.sign_in("user01").await;
+    let mut sockets = vec![cluster.socket(0, &token).await, cluster.socket(1, &token).await];
+    soon("both nodes count", async || other.send_card(&cluster.key, &to("user01"), &json!(0)).await == 2).await;
+    cluster.nodes.remove(0).kill();
+    let message = json!({ "to": to("user01"), "msg_type": "byod_card", "content": 1 });
+    let began = Instant::now();
+    let told = other.send_messages(&cluster.key, &json!({ "messages": vec![message; 100] })).await.data();
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    assert_eq!(told["delivered"], 100, "on the node that lives");
+    let mut staying = sockets.remove(1);
+    let cards = staying.drain().await.into_iter().filter(|frame| frame["content"] == 1);
+    assert_eq!(cards.count(), 100);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_redis_services_are_told_to_try_again_and_sockets_stay() {
+    let cluster = Cluster::start();
+    let [mut one, mut other] = cluster.clients().await;
+    let token = one.sign_in("user01").await;
+    let mut socket = cluster.socket(1, &token).await;
+    cluster.meanwhile(Servers::kill_redis).await;
+    let body = json!({ "to": to("user01"), "msg_type": "ai_thinking" });
+    one.send_messages(&cluster.key, &body).await.refused(503, 1005);
+    socket.is_quiet().await;
+    // A session that ends meanwhile takes its socket with it all the same.
+    let ending = other.sign_in("user01").await;
+    let mut ended = cluster.socket(1, &ending).await;
+    one.logout(&ending).await.data();
+    ended.ends_with(4401, "signed_out").await;
+    cluster.meanwhile(Servers::start_redis).await;
+    soon("messages are taken", async || one.send_messages(&cluster.key, &body).await.status == 200).await;
+    assert_eq!(socket.message().await["msg_type"], "ai_thinking");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_postgres_nothing_is_said_on_doubt_and_all_of_it_later() {
+    let cluster = Cluster::start();
+    let [mut one, _] = cluster.clients().await;
+    let token = one.sign_in("user01").await;
+    let mut socket = cluster.socket(1, &token).await;
+    soon("it is counted", async || one.send_card(&cluster.key, &to("user01"), &json!(0)).await == 1).await;
+    socket.drain().await;
+    cluster.meanwhile(Servers::stop_postgres).await;
+    // For a moment the node still knows that the key is good, and takes what nobody may be told of yet.
+    let card = |number: u64| json!({ "to": to("user01"), "msg_type": "byod_card", "content": number });
+    let mut taken = 1;
+    while one.send_messages(&cluster.key, &card(taken)).await.status == 200 {
+        taken += 1;
+    }
+    socket.is_quiet().await;
+    cluster.meanwhile(Servers::start_postgres).await;
+    soon("messages are taken", async || one.send_messages(&cluster.key, &card(taken)).await.status == 200).await;
+    for number in 1..=taken {
+        assert_eq!(socket.message().await["content"], number);
+    }
+}
