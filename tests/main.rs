@@ -60,6 +60,7 @@ mod sockets;
 mod sockets_browser;
 mod sockets_model;
 mod sockets_nodes;
+mod sockets_proxied;
 mod sockets_raw;
 mod stolen;
 mod tls;

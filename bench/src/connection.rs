@@ -118,7 +118,8 @@ fn content_length(head: &[u8]) -> Option<usize> {
     digits.map(|digit| usize::from(digit - b'0')).reduce(|number, digit| number * 10 + digit)
 }
 
-fn find(bytes: &[u8], words: &[u8]) -> Option<usize> {
+/// Where these words begin.
+pub(crate) fn find(bytes: &[u8], words: &[u8]) -> Option<usize> {
     bytes.windows(words.len()).position(|window| window == words)
 }
 

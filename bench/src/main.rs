@@ -18,6 +18,7 @@ mod scan;
 mod seed;
 mod server;
 mod servers;
+mod socket;
 mod stats;
 mod yard;
 
@@ -35,12 +36,12 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Measures deskpass and writes the figures to bench/RESULTS.md.
 ///
-/// It needs some fifteen minutes, 1 GiB of memory and 2 GiB of disk; what it puts there it removes again. PostgreSQL and Redis
+/// It needs some sixteen minutes, 1 GiB of memory and 2 GiB of disk; what it puts there it removes again. PostgreSQL and Redis
 /// it starts itself; tools/services installs them. A target that is missed is reported, and is no error.
 #[derive(Debug, Parser)]
 #[command(
     disable_help_subcommand = true,
-    override_usage = "deskpass-bench [--quick] [embedded | scaled-out]",
+    override_usage = "deskpass-bench [--quick] [embedded | scaled-out | sockets]",
     max_term_width = 100
 )]
 #[command(
@@ -60,6 +61,8 @@ enum Part {
     Embedded,
     /// Only what nodes do on PostgreSQL and Redis; the rest of bench/RESULTS.md stays as it is.
     ScaledOut,
+    /// Only what many sockets take, on one node and between two; the rest of bench/RESULTS.md stays as it is.
+    Sockets,
     /// The handler that deskpass is held against, in a process of its own.
     #[command(hide = true)]
     Bare,
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         Some(Part::Bare) => bare::serve(),
         Some(Part::Embedded) => bench(cli.quick, &[Group::Embedded]),
         Some(Part::ScaledOut) => bench(cli.quick, &[Group::ScaledOut]),
+        Some(Part::Sockets) => bench(cli.quick, &[Group::Sockets]),
         None => bench(cli.quick, &Group::ALL),
     };
     match done {

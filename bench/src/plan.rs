@@ -9,15 +9,18 @@ pub(crate) enum Group {
     Embedded,
     /// Nodes that share PostgreSQL and Redis.
     ScaledOut,
+    /// Many who hold a connection open to be told something.
+    Sockets,
 }
 
 impl Group {
-    pub(crate) const ALL: [Self; 2] = [Self::Embedded, Self::ScaledOut];
+    pub(crate) const ALL: [Self; 3] = [Self::Embedded, Self::ScaledOut, Self::Sockets];
 
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::Embedded => "One node, everything embedded",
             Self::ScaledOut => "PostgreSQL and Redis",
+            Self::Sockets => "Sockets",
         }
     }
 
@@ -25,6 +28,7 @@ impl Group {
     pub(crate) const fn steps(self) -> usize {
         match self {
             Self::Embedded | Self::ScaledOut => 19,
+            Self::Sockets => 12,
         }
     }
 }
@@ -51,6 +55,12 @@ pub(crate) struct Plan {
     /// Rounds of idleness and of many who try passwords, after one that warms up, and how long each takes.
     pub(crate) floods: usize,
     pub(crate) flood: Duration,
+    /// Sockets at one node, and at one of two.
+    pub(crate) sockets: usize,
+    pub(crate) shared_sockets: usize,
+    /// How often one of them is told something, and how often all are.
+    pub(crate) messages: usize,
+    pub(crate) casts: usize,
 }
 
 /// How many live sessions there are, and the throughput promised with them, beside a bare handler.
@@ -78,6 +88,13 @@ pub(crate) const START_SECONDS: f64 = 2.0;
 pub(crate) const FLOOD_RATIO: f64 = 2.0;
 /// Promised memory that they take, in bytes.
 pub(crate) const FLOOD_BYTES: usize = 128 << 20;
+/// Promised memory of a service that holds many sockets, in bytes.
+pub(crate) const SOCKETS_BYTES: usize = 400 << 20;
+/// Promised times until one of many sockets is told something, until all are, and until those are closed whose sessions ended;
+/// in seconds.
+pub(crate) const SOCKET_SECONDS: f64 = 0.005;
+pub(crate) const SOCKETS_SECONDS: f64 = 2.0;
+pub(crate) const SOCKETS_END_SECONDS: f64 = 1.0;
 /// Promised memory of a cached session, in bytes.
 pub(crate) const SESSION_BYTES: f64 = 300.0;
 
@@ -97,6 +114,10 @@ impl Plan {
             logouts: 1_000,
             floods: 5,
             flood: Duration::from_secs(5),
+            sockets: 10_000,
+            shared_sockets: 2_000,
+            messages: 1_000,
+            casts: 5,
         }
     }
 
@@ -114,6 +135,10 @@ impl Plan {
             logouts: 40,
             floods: 2,
             flood: Duration::from_secs(1),
+            sockets: 1_000,
+            shared_sockets: 200,
+            messages: 100,
+            casts: 2,
             ..full
         }
     }

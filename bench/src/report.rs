@@ -76,6 +76,16 @@ impl Report {
         for row in &self.rows {
             let _ = writeln!(text, "{row}");
         }
+        text += &self.costs();
+        text + "\n" + notes(self.group)
+    }
+
+    /// What both sides of each duel took, where there were any.
+    fn costs(&self) -> String {
+        if self.duels.is_empty() {
+            return String::new();
+        }
+        let mut text = String::new();
         text += "\n| latency, cost | deskpass p50 | p99 | CPU each | generator | beside it p50 | p99 | CPU each | generator | ratio in single rounds |\n";
         text += "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
         for duel in &self.duels {
@@ -83,7 +93,7 @@ impl Report {
             let (ours, theirs) = (times(&duel.ours), times(&duel.theirs));
             let _ = writeln!(text, "| {name} | {ours} | {theirs} | {low:.2} – {high:.2} |");
         }
-        text + "\n" + notes(self.group)
+        text
     }
 }
 
@@ -92,6 +102,7 @@ const fn notes(group: Group) -> &'static str {
     match group {
         Group::Embedded => include_str!("report/embedded.md"),
         Group::ScaledOut => include_str!("report/scaled_out.md"),
+        Group::Sockets => include_str!("report/sockets.md"),
     }
 }
 

@@ -138,6 +138,21 @@ impl Requests {
     }
 }
 
+/// A request for a socket, with a token.
+pub(crate) fn handshake(token: &str) -> Vec<u8> {
+    let head = head("GET", "/api/ws/employee");
+    let switch = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
+    // Anything will do for a key: nobody here looks at what the service makes of it.
+    format!("{head}{switch}Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAuthorization: Bearer {token}\r\n\r\n").into()
+}
+
+/// A request of a service that has somebody told something.
+pub(crate) fn message(key: &str, body: &str) -> Vec<u8> {
+    let (head, length) = (head("POST", "/api/messages"), body.len());
+    let kind = format!("Content-Type: application/json\r\nContent-Length: {length}\r\n");
+    format!("{head}{kind}Authorization: Bearer {key}\r\n\r\n{body}").into()
+}
+
 /// A request without body for something that is not measured.
 pub(crate) fn get(path: &str) -> Vec<u8> {
     (head("GET", path) + "\r\n").into()

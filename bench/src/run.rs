@@ -4,6 +4,7 @@ mod flood;
 mod logout;
 mod qr;
 mod scaled_out;
+mod sockets;
 
 use std::sync::Arc;
 
@@ -50,6 +51,7 @@ pub(crate) async fn run(plan: &Plan, group: Group) -> Result<Report, Failed> {
     match group {
         Group::Embedded => run.embedded().await?,
         Group::ScaledOut => run.scaled_out().await?,
+        Group::Sockets => run.sockets().await?,
     }
     run.report.took = start.elapsed();
     Ok(run.report)

@@ -32,8 +32,13 @@ pub(crate) struct Server {
 impl Server {
     /// The service, with its store in `data`.
     pub(crate) fn deskpass(yard: &Yard, data: &Path) -> Result<Self, Failed> {
+        Self::deskpass_with(yard, data, &[])
+    }
+
+    /// The same with these settings besides.
+    pub(crate) fn deskpass_with(yard: &Yard, data: &Path, settings: &[(&str, &str)]) -> Result<Self, Failed> {
         let mut command = yard.command(&yard.deskpass);
-        command.args(SERVE).arg("--data").arg(data);
+        command.args(SERVE).arg("--data").arg(data).envs(settings.iter().copied());
         Self::start(yard, command, b"").map_err(|failed| failed.during("deskpass did not start"))
     }
 

@@ -42,7 +42,12 @@ impl Run<'_> {
     }
 
     /// A desk with people and sessions.
-    async fn desk(&self, servers: &Servers, name: &'static str, layout: Layout) -> Result<(Desk, Words), Failed> {
+    pub(super) async fn desk(
+        &self,
+        servers: &Servers,
+        name: &'static str,
+        layout: Layout,
+    ) -> Result<(Desk, Words), Failed> {
         let store = seed(&self.yard, name, layout, &self.progress)?;
         self.progress.step(format_args!("{name}: copy them to PostgreSQL"));
         let desk = Desk::copied(&self.yard, servers, name, &store.directory).await?;

@@ -1,0 +1,208 @@
+//! Sockets that are held open: a task each, with little more memory than what it was told last.
+
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::connection::find;
+use crate::failed::Failed;
+use crate::progress::Progress;
+use crate::requests::{Words, handshake};
+use crate::stats::now;
+
+/// Addresses of this machine that sockets come from.
+pub(crate) const ADDRESSES: usize = 20;
+/// Sockets that are being opened at once.
+pub(crate) const LANES: usize = 64;
+/// What has not come by then never will.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// What a socket is told fits in.
+const ROOM: usize = 1024;
+
+/// What a socket was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    Ready,
+    Message,
+    /// It was closed with this code; 0 when the connection just ended.
+    Closed(u16),
+}
+
+/// Which socket was told what, and when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heard {
+    pub(crate) socket: usize,
+    pub(crate) what: What,
+    pub(crate) at: Instant,
+}
+
+/// Many sockets, each with the number of its token. They close when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Crowd {
+    _listening: JoinSet<()>,
+    heard: UnboundedReceiver<Heard>,
+}
+
+impl Crowd {
+    /// Opens a socket with each of these tokens, and waits until all are ready.
+    pub(crate) async fn open(address: SocketAddr, tokens: &Words, progress: &Progress) -> Result<Self, Failed> {
+        let (tell, heard) = unbounded_channel();
+        let (mut opening, mut listening, count) = (JoinSet::new(), JoinSet::new(), tokens.len());
+        for number in 0..count {
+            if opening.len() >= LANES {
+                take_on(&mut opening, &mut listening).await?;
+            }
+            let request = tokens.text(number).map(handshake).ok_or("there are not so many tokens")?;
+            opening.spawn(Line::open(address, number, request, tell.clone()));
+            if number % 2_000 == 1_999 {
+                progress.at("socket", number + 1, count);
+            }
+        }
+        while !opening.is_empty() {
+            take_on(&mut opening, &mut listening).await?;
+        }
+        let mut crowd = Self { _listening: listening, heard };
+        crowd.all(What::Ready, count).await?;
+        Ok(crowd)
+    }
+
+    /// What any of them hears next.
+    pub(crate) async fn next(&mut self) -> Result<Heard, Failed> {
+        timeout(PATIENCE, self.heard.recv()).await?.ok_or_else(|| "nobody listens".into())
+    }
+
+    /// The next `count` things that are heard, which must all be of this kind; returns who heard them, and when the last did.
+    pub(crate) async fn all(&mut self, what: What, count: usize) -> Result<(Vec<usize>, Instant), Failed> {
+        let (mut sockets, mut last) = (Vec::with_capacity(count), now());
+        while sockets.len() < count {
+            let found = sockets.len();
+            let heard =
+                self.next().await.map_err(|failed| failed.during(format_args!("{what:?}, {found} of {count}")))?;
+            if heard.what != what {
+                return Err(format!("a socket heard {:?} instead of {what:?}", heard.what).into());
+            }
+            sockets.push(heard.socket);
+            last = heard.at;
+        }
+        Ok((sockets, last))
+    }
+}
+
+/// Has the next socket that is open listen.
+async fn take_on(opening: &mut JoinSet<Result<Line, Failed>>, listening: &mut JoinSet<()>) -> Result<(), Failed> {
+    if let Some(line) = opening.join_next().await {
+        listening.spawn(line??.listen());
+    }
+    Ok(())
+}
+
+/// One socket.
+struct Line {
+    stream: TcpStream,
+    socket: usize,
+    tell: UnboundedSender<Heard>,
+    /// What has come and was not understood yet.
+    buffer: Vec<u8>,
+}
+
+impl Line {
+    async fn open(
+        address: SocketAddr,
+        socket: usize,
+        request: Vec<u8>,
+        tell: UnboundedSender<Heard>,
+    ) -> Result<Self, Failed> {
+        const END: &[u8] = b"\r\n\r\n";
+        let mine = TcpSocket::new_v4()?;
+        let from = Ipv4Addr::new(127, 0, 0, u8::try_from(socket % ADDRESSES + 1)?);
+        mine.bind(SocketAddrV4::new(from, 0).into())?;
+        let mut stream = mine.connect(address).await?;
+        stream.set_nodelay(true)?;
+        stream.write_all(&request).await?;
+        let mut buffer = Vec::with_capacity(ROOM);
+        let end = loop {
+            if stream.read_buf(&mut buffer).await? == 0 {
+                return Err("the server closed the connection before it answered".into());
+            }
+            if let Some(end) = find(&buffer, END) {
+                break end + END.len();
+            }
+        };
+        if !buffer.starts_with(b"HTTP/1.1 101 ") {
+            return Err(format!("a socket was refused:\n{}", String::from_utf8_lossy(&buffer)).into());
+        }
+        buffer.drain(..end);
+        Ok(Self { stream, socket, tell, buffer })
+    }
+
+    /// Says what it hears until it is closed.
+    async fn listen(mut self) {
+        let mut ready = false;
+        let code = loop {
+            let Some((kind, payload, length)) = frame(&self.buffer) else {
+                match self.stream.read_buf(&mut self.buffer).await {
+                    Ok(0) | Err(_) => break 0,
+                    Ok(_) => continue,
+                }
+            };
+            let about_session = payload.starts_with(b"{\"msg_type\":\"session\"");
+            match kind {
+                0x81 if !about_session => self.say(What::Message),
+                0x81 if !ready => {
+                    ready = true;
+                    self.say(What::Ready);
+                }
+                0x88 => {
+                    let code = payload.first_chunk().map_or(0, |code| u16::from_be_bytes(*code));
+                    let [high, low] = code.to_be_bytes();
+                    // Masked with zeros, and so as it is.
+                    let _ = self.stream.write_all(&[0x88, 0x82, 0, 0, 0, 0, high, low]).await;
+                    break code;
+                }
+                0x89 => drop(self.stream.write_all(&[0x8a, 0x80, 0, 0, 0, 0]).await),
+                _ => {}
+            }
+            self.buffer.drain(..length);
+        };
+        self.say(What::Closed(code));
+    }
+
+    fn say(&self, what: What) {
+        // Nobody hears it any more when the run is over.
+        let _ = self.tell.send(Heard { socket: self.socket, what, at: now() });
+    }
+}
+
+/// The first frame, once it is all there: its first byte, what it carries, and how many bytes it takes. None here is long
+/// enough to need eight bytes for its length.
+fn frame(bytes: &[u8]) -> Option<(u8, &[u8], usize)> {
+    let (start, length) = match *bytes.get(1)? {
+        126 => (4, usize::from(u16::from_be_bytes(*bytes.get(2..)?.first_chunk()?))),
+        short => (2, usize::from(short)),
+    };
+    Some((*bytes.first()?, bytes.get(start..start + length)?, start + length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_there_with_its_last_byte_and_not_before() {
+        let mut long = vec![0x81, 126, 1, 0];
+        long.extend([b'x'; 256]);
+        for (whole, kind, carried) in [(&b"\x89\x00"[..], 0x89, 0), (b"\x81\x02hi", 0x81, 2), (&long, 0x81, 256)] {
+            for cut in 0..whole.len() {
+                assert_eq!(whole.get(..cut).and_then(frame), None, "{cut}");
+            }
+            let with_more = [whole, b"\x81"].concat();
+            let found = frame(&with_more).map(|(kind, payload, length)| (kind, payload.len(), length));
+            assert_eq!(found, Some((kind, carried, whole.len())));
+        }
+    }
+}
