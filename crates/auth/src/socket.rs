@@ -61,7 +61,7 @@ impl Auth {
     ///
     /// # Errors
     /// When their active role may not have such a socket.
-    pub fn open_socket(
+    pub async fn open_socket(
         &self,
         caller: &Caller,
         kind: SocketKind,
@@ -72,6 +72,8 @@ impl Auth {
         if let Some(roles) = kind.roles().filter(|roles| !roles.holds(role)) {
             return Err(Refusal::RoleNeeded(roles).into());
         }
+        // Before that nobody could tell what they have missed, nor what they have seen.
+        self.shared.mail.begun().await;
         let place = self.sockets.take(Seat::new(&caller.0, kind, from), self.policy.sockets_per_employee);
         let start = self.shared.mail.start(&place.seat().reader(), last, self.clock.now());
         let (seen, joined) = (start.seen, start.joined.into());

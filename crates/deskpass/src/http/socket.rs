@@ -36,7 +36,7 @@ pub(super) async fn employee(
     handshake: Handshake,
     Query(resume): Query<Resume>,
 ) -> Result<Switch, Failure> {
-    open(desk, SocketKind::Employee, connecting, handshake, resume)
+    open(desk, SocketKind::Employee, connecting, handshake, resume).await
 }
 
 /// Opens a socket of the agents' client.
@@ -46,10 +46,10 @@ pub(super) async fn agent(
     handshake: Handshake,
     Query(resume): Query<Resume>,
 ) -> Result<Switch, Failure> {
-    open(desk, SocketKind::Agent, connecting, handshake, resume)
+    open(desk, SocketKind::Agent, connecting, handshake, resume).await
 }
 
-fn open(
+async fn open(
     desk: Desk,
     kind: SocketKind,
     Connecting { caller, from, protocol }: Connecting,
@@ -57,7 +57,7 @@ fn open(
     Resume(last): Resume,
 ) -> Result<Switch, Failure> {
     let present = desk.connected.enter(from).ok_or(Failure::Limited(line::ROOM))?;
-    let (socket, resumed) = desk.auth.open_socket(&caller, kind, from, last)?;
+    let (socket, resumed) = desk.auth.open_socket(&caller, kind, from, last).await?;
     let opened = Opened::new(desk, socket, &caller, resumed, present);
     Ok(Switch { accept, protocol, onward: Onward::new(opened) })
 }

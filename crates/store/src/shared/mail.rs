@@ -12,6 +12,9 @@ use deskpass_core::{
     Chunk, Digest, Message, MessageId, OpenFrame, OutOfStream, Recipient, SocketKind, StreamProgress, Timestamp,
 };
 
+use tokio::sync::watch;
+use tokio::time::timeout;
+
 use self::ring::Ring;
 pub use self::ring::{Reader, Start};
 use super::redis::{Counting, MailInRedis, Round, Server};
@@ -22,6 +25,9 @@ pub(super) const KEPT: Duration = Duration::from_mins(2);
 
 /// How long a reply that is being written may pause.
 pub(super) const PAUSE: Duration = Duration::from_mins(10);
+
+/// How long somebody waits for a node's first look.
+const FIRST_LOOK: Duration = Duration::from_secs(1);
 
 /// The first place at a moment.
 fn place_at(now: Timestamp) -> MessageId {
@@ -85,13 +91,15 @@ pub enum Posted {
 /// Takes messages and keeps them in order.
 pub struct Mail {
     ring: Mutex<Ring>,
+    /// Whether it is known what other nodes have taken.
+    begun: watch::Sender<bool>,
     nodes: Option<MailInRedis>,
 }
 
 impl Mail {
     pub(super) fn new(server: Option<&Arc<Server>>) -> Self {
         let nodes = server.map(|server| MailInRedis::new(Arc::clone(server)));
-        Self { ring: Mutex::new(Ring::new()), nodes }
+        Self { ring: Mutex::new(Ring::new()), begun: watch::Sender::new(false), nodes }
     }
 
     /// Takes messages, all or none of them.
@@ -135,7 +143,15 @@ impl Mail {
         let taken = letters.into_iter().filter(|letter| letter.id > ring.newest()).collect::<Vec<_>>();
         let taken = taken.into_iter().map(|letter| ring.append(letter)).collect();
         ring.forget(now);
+        self.begun.send_if_modified(|begun| !std::mem::replace(begun, true));
         taken
+    }
+
+    /// Waits for a node that has just begun to look what there is; but not for ever.
+    pub async fn begun(&self) {
+        if self.nodes.is_some() && !*self.begun.borrow() {
+            let _ = timeout(FIRST_LOOK, self.begun.subscribe().wait_for(|begun| *begun)).await;
+        }
     }
 
     /// Where somebody begins who has seen everything up to `last`, or nothing.
