@@ -6,6 +6,23 @@ use serde_json::json;
 use crate::harness::TestSocket;
 
 on_every_store! {
+    async fn a_message_to_a_role_comes_to_whoever_has_just_switched_to_it_and_none_from_before(desk) {
+        let (key, _) = desk.service_key("messages").await;
+        let mut client = desk.client().await;
+        let token = client.sign_in("agent01").await;
+        let mut socket = desk.socket("employee", &token).await;
+        for round in 0..30 {
+            let (was, is) = if round % 2 == 0 { ("agent", "user") } else { ("user", "agent") };
+            assert_eq!(client.send_card(&key, &json!({ "role": is }), &json!("before")).await, 0);
+            client.switch(&token, is).await.data();
+            assert_eq!(client.send_card(&key, &json!({ "role": is }), &json!(round)).await, 1);
+            assert_eq!(client.send_card(&key, &json!({ "role": was }), &json!("after")).await, 0);
+            assert_eq!(socket.event("role_changed").await["content"]["current_role"], is);
+            assert_eq!(socket.message().await["content"], round);
+            socket.is_quiet().await;
+        }
+    }
+
     async fn a_message_reaches_whom_it_is_for_and_comes_again_to_nobody_who_has_seen_it(desk) {
         let (key, _) = desk.service_key("messages").await;
         let mut client = desk.client().await;

@@ -291,16 +291,26 @@ impl World {
             let name = format!("s{stream}");
             let pieces: Vec<_> = heard.pieces.iter().filter(|(other, _)| *other == name).map(|(_, seq)| *seq).collect();
             assert!(pieces.is_sorted(), "{name} out of order: {pieces:?}");
+            // Those to the person, or to them and a role, which do not depend on the role.
+            if !(4..8).contains(&stream) {
+                let whole = pieces.windows(2).all(|two| two[1] == two[0] + 1);
+                assert!(whole, "{name} has a gap: {pieces:?}");
+            }
         }
     }
 
-    /// Everything to the person since a client was first connected has come to it.
+    /// Everything to the person since a client was first connected has come to it, and everything to its role that was sent
+    /// since it was last switched.
     fn misses_nothing(&self, session: &Session) {
         let (heard, Some(since)) = (session.heard.lock().unwrap(), session.connected) else { return };
+        let (switched, active) = session.roles.last().copied().unwrap();
         for (number, sent) in self.sent.iter().enumerate().filter(|(_, sent)| sent.round > since) {
-            if let To::Person | To::Both(_) = sent.to {
-                assert!(heard.numbers.contains(&number), "message {number} is missing: {heard:?}");
-            }
+            let theirs = match sent.to {
+                To::Person | To::Both(_) => true,
+                To::Role(role) => role == active && sent.round > switched,
+                To::Other => false,
+            };
+            assert!(!theirs || heard.numbers.contains(&number), "message {number} is missing: {heard:?}");
         }
     }
 }

@@ -71,7 +71,8 @@ class Line {
     url.protocol = url.protocol.replace('http', 'ws');
     if (this.lastId) url.searchParams.set('last_id', this.lastId);
     // Never in the query: addresses are written into logs.
-    const mine = new WebSocket(url, [PROTOCOL, `bearer.${token}`]);
+    const mine = dialled(url, [PROTOCOL, `bearer.${token}`]);
+    if (!mine) return this.end('session', 'malformed');
     this.socket = mine;
     this.resuming = Boolean(this.lastId);
     this.opened = 0;
@@ -105,8 +106,8 @@ class Line {
       if (this.resuming && !resumed) this.options.onGap();
     }
     const { on, onMessage } = this.options;
-    onMessage(frame, text);
-    if (Object.prototype.hasOwnProperty.call(on, frame.msg_type)) on[frame.msg_type](frame, text);
+    hand(onMessage, frame, text);
+    if (Object.prototype.hasOwnProperty.call(on, frame.msg_type)) hand(on[frame.msg_type], frame, text);
   }
 
   async closed(mine, { code, reason }) {
@@ -184,6 +185,26 @@ class Line {
 
 /** A desk on this very machine can be reached without a network, whatever the browser says. */
 const reachable = (base) => navigator.onLine || /^(localhost|127\..*|\[::1\])$/.test(new URL(base).hostname);
+
+/** A browser refuses to begin with what no token looks like. */
+function dialled(url, protocols) {
+  try {
+    return new WebSocket(url, protocols);
+  } catch (_) {
+    return null;
+  }
+}
+
+/** Hands a frame over. One handler that fails must not keep it from the next. */
+function hand(handler, frame, text) {
+  try {
+    handler(frame, text);
+  } catch (error) {
+    setTimeout(() => {
+      throw error;
+    });
+  }
+}
 
 function parsed(text) {
   try {

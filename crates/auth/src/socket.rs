@@ -37,8 +37,8 @@ pub struct Socket {
     /// The active role they know of.
     role: Role,
     warned: bool,
-    /// How far behind they may be: what waited when they came is not held against them.
-    most: usize,
+    /// What waited when they came, up to here, is not held against them.
+    came_at: MessageId,
     /// A message that waits for them, and must not be lost before it is said.
     owed: Option<MessageId>,
 }
@@ -60,7 +60,7 @@ impl Auth {
     /// Gives a caller a place; they get what was sent since `last`. Also says whether that is all of it.
     ///
     /// # Errors
-    /// When their active role may not have such a socket.
+    /// When their active role may not have such a socket, or this node cannot tell yet what was sent.
     pub async fn open_socket(
         &self,
         caller: &Caller,
@@ -72,13 +72,14 @@ impl Auth {
         if let Some(roles) = kind.roles().filter(|roles| !roles.holds(role)) {
             return Err(Refusal::RoleNeeded(roles).into());
         }
-        // Before that nobody could tell what they have missed, nor what they have seen.
-        self.shared.mail.begun().await;
+        self.shared.mail.begun().await?;
         let place = self.sockets.take(Seat::new(&caller.0, kind, from), self.policy.sockets_per_employee);
         let start = self.shared.mail.start(&place.seat().reader(), last, self.clock.now());
         let (seen, joined) = (start.seen, start.joined.into());
-        let most = BEHIND + self.shared.mail.behind(seen, &place.seat().reader());
-        Ok((Socket { place, seen, joined, role, warned: false, most, owed: None }, start.resumed))
+        Ok((
+            Socket { place, seen, joined, role, warned: false, came_at: self.shared.mail.newest(), owed: None },
+            start.resumed,
+        ))
     }
 
     /// Looks again whether somebody may stay connected, if there is a doubt. A failure leaves the doubt.
@@ -107,12 +108,14 @@ impl Socket {
     /// The next thing to say, when there is one. May be dropped and asked again.
     pub async fn next(&mut self, auth: &Auth) -> Word {
         loop {
-            let letter = self.look(auth);
+            let (letter, seen) = self.look(auth);
             match auth.examine(self.place.seat()).await {
                 Ok(()) => {
                     if let Some(word) = self.standing(auth) {
                         return word;
                     }
+                    // The role is the one that was read for.
+                    self.seen = seen;
                     if let Some(letter) = letter {
                         self.said(&letter);
                         return Word::Letter(letter);
@@ -133,7 +136,7 @@ impl Socket {
                 return end;
             }
             let reader = self.place.seat().reader();
-            if auth.shared.mail.behind(self.seen, &reader) > self.most {
+            if auth.shared.mail.is_behind(self.seen.max(self.came_at), &reader, BEHIND) {
                 return End::TooSlow;
             }
             let mut seen = self.seen;
@@ -143,22 +146,22 @@ impl Socket {
         }
     }
 
-    /// What could be said next.
-    fn look(&mut self, auth: &Auth) -> Option<Arc<Letter>> {
+    /// What could be said next, and up to where there is nothing else.
+    fn look(&mut self, auth: &Auth) -> (Option<Arc<Letter>>, MessageId) {
+        let mut seen = self.seen;
         if let Some(letter) = self.joined.front() {
-            return Some(Arc::clone(letter));
+            return (Some(Arc::clone(letter)), seen);
         }
         let mail = &auth.shared.mail;
         if self.owed.take().is_some_and(|owed| owed > self.seen && mail.is_gone(owed)) {
             self.place.seat().end(End::TooSlow);
         }
-        mail.after(&mut self.seen, &self.place.seat().reader())
+        (mail.after(&mut seen, &self.place.seat().reader()), seen)
     }
 
     fn said(&mut self, letter: &Letter) {
         if self.joined.pop_front().is_none() {
             self.seen = letter.id;
-            self.most = self.most.saturating_sub(1).max(BEHIND);
         }
     }
 

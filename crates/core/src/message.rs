@@ -164,11 +164,13 @@ impl MessageId {
     /// The first place that is free at `at`, after this one.
     #[must_use]
     pub fn next(self, at: u64) -> Self {
-        if at > self.at { Self { at, step: 0 } } else { Self { at: self.at, step: self.step.saturating_add(1) } }
+        match self.step.checked_add(1) {
+            _ if at > self.at => Self { at, step: 0 },
+            Some(step) => Self { at: self.at, step },
+            None => Self { at: self.at.saturating_add(1), step: 0 },
+        }
     }
-}
 
-impl MessageId {
     /// The place right before this one.
     #[must_use]
     pub const fn before(self) -> Self {
@@ -334,10 +336,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn places_are_read_as_written_and_only_grow(at: u64, step in 0..u64::MAX, clock: u64) {
+        fn places_are_read_as_written_and_only_grow(
+            at in 1..u64::MAX,
+            step in prop_oneof![any::<u64>(), Just(0), Just(u64::MAX)],
+            clock: u64,
+        ) {
             let id = MessageId { at, step };
             prop_assert_eq!(id.to_string().parse(), Ok(id));
-            prop_assert!(id.next(clock) > id);
+            prop_assert!(id.next(clock) > id && id.before() < id);
+            prop_assert_eq!(id.before().next(id.at.saturating_sub(1)), id);
         }
     }
 }

@@ -168,8 +168,8 @@ impl Desk {
         let locker = Locker::new(&settings.sealing_key(), entropy).map_err(StartError::Threads)?;
         let chain = ChainKey::new(&settings.sealing_key());
         let (noticed, sockets) = (Notify::new(), Arc::<Sockets>::default());
-        let concerned = Arc::clone(&sockets);
-        store.listen(move |touched| concerned.doubt(touched));
+        let (concerned, order) = (Arc::clone(&sockets), Arc::clone(&shared));
+        store.listen(move |touched| concerned.doubt(touched, order.mail.newest()));
         let auth = Auth { store, shared, platform, clock, entropy, locker, chain, noticed, sockets, policy };
         if settings.development {
             auth.seed_dev_users().await?;
@@ -182,7 +182,7 @@ impl Desk {
             simulator,
             verify_file,
             // Never so many that nobody else can connect; whoever is one too many asks now and then instead.
-            watching: Tally::new(settings.server.max_connections / 2, settings.server.max_connections_per_address),
+            watching: Tally::new(settings.server.max_connections / 4, settings.server.max_connections_per_address),
             connected: Tally::new(settings.server.max_connections / 2, settings.sockets.max_per_address),
             draining: watch::Sender::new(false),
             _in_step: in_step,

@@ -17,7 +17,7 @@ use crate::StoreError;
 
 pub use self::limits::{Counted, Limits};
 pub use self::mail::{Letter, Mail, Posted, Reader, Start, Unfit};
-pub use self::redis::{Arrived, Bus, Counting, Redis, RedisExam, Round, examine_redis};
+pub use self::redis::{Arrived, Ask, Bus, Counting, Redis, RedisExam, Round, examine_redis};
 pub use shelf::{Changes, Perishable, Shelf};
 
 /// The sign-ins kept at once. More are asked for only by a flood, and then those go first that nobody has scanned.

@@ -6,6 +6,7 @@ use deskpass_core::{Message, MessageId};
 use deskpass_store::{Letter, Posted};
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::End;
 use crate::{Auth, Error, Refusal};
 
 /// How often the clock is looked at for sessions that have expired.
@@ -41,12 +42,12 @@ impl Auth {
 
     /// Tells those of this node for whom a letter is; returns how many that were.
     async fn tell(&self, letter: &Letter) -> usize {
-        let mut told = 0;
-        for seat in self.sockets.addressed(letter) {
-            // Where nobody can tell whether they may stay, they are told once somebody can.
+        let (mut told, seats) = (0, self.sockets.addressed(letter));
+        // First of all, since each looks for itself whether it may stay.
+        seats.iter().for_each(|seat| seat.tell());
+        for seat in seats {
             let stands = self.examine(&seat).await.is_ok() && seat.ended().is_none();
             told += usize::from(stands && seat.reader().gets(letter));
-            seat.tell();
         }
         told
     }
@@ -58,12 +59,13 @@ impl Auth {
             let arrived = round.next().await;
             // Whoever ended a session and sent a message afterwards, on whatever nodes: the end is heard of first.
             self.store.caught_up().await;
-            let asks: Vec<_> = arrived.letters.iter().map(|letter| letter.id).zip(arrived.asks).collect();
-            let letters = self.shared.mail.take_in(arrived.letters, arrived.since, self.clock.now());
-            let mut told = Vec::with_capacity(letters.len());
-            for letter in letters {
-                let count = self.tell(&letter).await;
-                told.extend(asks.iter().filter(|(id, _)| *id == letter.id).map(|(_, ask)| (ask.clone(), count)));
+            if arrived.gap {
+                tracing::warn!("messages could not be read for too long; whoever is connected reads anew");
+                self.sockets.end_all(&End::TooSlow);
+            }
+            let mut told = Vec::with_capacity(arrived.letters.len());
+            for (letter, ask) in self.shared.mail.take_in(arrived, self.clock.now()) {
+                told.push((ask, self.tell(&letter).await));
             }
             round.report(told).await;
         }
@@ -75,7 +77,7 @@ impl Auth {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         for turn in 0_u64.. {
             ticks.tick().await;
-            self.sockets.tick(self.clock.now(), turn);
+            self.sockets.tick(self.clock.now(), turn, self.shared.mail.newest());
         }
     }
 }

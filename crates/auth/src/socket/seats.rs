@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use deskpass_core::{Digest, EmployeeKey, Recipient, Role, SocketKind, Timestamp};
+use deskpass_core::{CorpId, Digest, EmployeeKey, MessageId, Recipient, Role, SocketKind, Timestamp};
 use deskpass_store::{Letter, Reader, Touched};
 use tokio::sync::Notify;
 
@@ -28,6 +28,7 @@ pub enum End {
 pub(super) struct Seat {
     digest: Digest,
     employee: EmployeeKey,
+    corp: CorpId,
     kind: SocketKind,
     from: IpAddr,
     expires_at: Timestamp,
@@ -41,9 +42,12 @@ pub(super) struct Seat {
 #[derive(Debug)]
 struct State {
     role: Role,
+    /// Where the order of messages was when it became the active one, if it was another before.
+    since: MessageId,
     end: Option<End>,
-    /// How many of the doubts are settled.
+    /// How many of the doubts are settled, and where the order of messages was when the first of the others came up.
     settled: u64,
+    doubted_at: MessageId,
 }
 
 impl Seat {
@@ -53,12 +57,19 @@ impl Seat {
         Self {
             digest: holder.digest(),
             employee: session.employee.clone(),
+            corp: session.employee.corp_id(),
             kind,
             from,
             expires_at: session.expires_at,
             told: Notify::new(),
             doubts: AtomicU64::new(1),
-            state: Mutex::new(State { role: session.current_role, end: None, settled: 0 }),
+            state: Mutex::new(State {
+                role: session.current_role,
+                since: MessageId::default(),
+                end: None,
+                settled: 0,
+                doubted_at: MessageId::default(),
+            }),
         }
     }
 
@@ -83,7 +94,8 @@ impl Seat {
     }
 
     pub(super) fn reader(&self) -> Reader {
-        Reader::new(&self.employee, self.role(), self.kind)
+        let state = self.state();
+        Reader::new(&self.employee, &self.corp, (state.role, state.since), self.kind)
     }
 
     /// Waits until there is something to look at.
@@ -114,20 +126,27 @@ impl Seat {
         // What was read for an older doubt may be older than what is known by now.
         if state.settled < doubt {
             state.settled = doubt;
-            state.role = role;
+            if state.role != role {
+                (state.role, state.since) = (role, state.doubted_at);
+            }
             state.end = state.end.take().or(end);
         }
     }
 
-    fn doubt(&self) {
-        self.doubts.fetch_add(1, Ordering::SeqCst);
+    /// Something may have changed, while the order of messages was at `place`.
+    fn doubt(&self, place: MessageId) {
+        let mut state = self.state();
+        if state.settled == self.doubts.fetch_add(1, Ordering::SeqCst) {
+            state.doubted_at = place;
+        }
+        drop(state);
         self.tell();
     }
 
-    /// Whether a message may be meant for it: certainly, or once it is known what its role is.
-    fn may_get(&self, letter: &Letter) -> bool {
-        let corp = |to: &Recipient| matches!(to, Recipient::Role(corp, _) if corp.as_str() == self.employee.corp());
-        self.reader().gets(letter) || self.doubted().is_some() && letter.to.iter().any(corp)
+    /// Whether a message to one of these roles may be meant for it: certainly, or once it is known what its role is.
+    fn may_be_in(&self, roles: &[(&CorpId, Role)]) -> bool {
+        let (role, doubted) = (self.role(), self.doubted().is_some());
+        roles.iter().any(|(corp, wanted)| **corp == self.corp && (doubted || *wanted == role))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -207,52 +226,57 @@ impl Sockets {
     }
 
     /// Something may have changed: nobody whom it concerns is told anything before that is looked into.
-    pub fn doubt(&self, touched: Touched<'_>) {
+    pub fn doubt(&self, touched: Touched<'_>, place: MessageId) {
         let book = lock(&self.0);
         let of = |numbers: Option<&Vec<u64>>| {
             for seat in numbers.into_iter().flatten().filter_map(|number| book.seats.get(number)) {
-                seat.doubt();
+                seat.doubt(place);
             }
         };
         match touched {
             Touched::Session(digest) => of(book.by_session.get(digest)),
             Touched::Person(key) => of(book.by_person.get(key)),
-            Touched::All => book.seats.values().for_each(|seat| seat.doubt()),
+            Touched::All => book.seats.values().for_each(|seat| seat.doubt(place)),
         }
     }
 
     /// Has those look at the clock whose time has come, and, in turns, everybody.
-    pub(super) fn tick(&self, now: Timestamp, turn: u64) {
+    pub(super) fn tick(&self, now: Timestamp, turn: u64, place: MessageId) {
         let mut book = lock(&self.0);
         while let Some((_, number)) = book.due.first().copied().filter(|(moment, _)| *moment <= now) {
             book.due.pop_first();
             if let Some(seat) = book.seats.get(&number) {
-                seat.doubt();
+                seat.doubt(place);
             }
         }
         for (_, seat) in book.seats.iter().filter(|(number, _)| **number % TURNS == turn % TURNS) {
-            seat.doubt();
+            seat.doubt(place);
         }
+    }
+
+    /// It is over for everybody.
+    pub(super) fn end_all(&self, end: &End) {
+        lock(&self.0).seats.values().for_each(|seat| seat.end(end.clone()));
     }
 
     /// Those for whom a message is, or may be.
     pub(super) fn addressed(&self, letter: &Letter) -> Vec<Arc<Seat>> {
         let book = lock(&self.0);
-        let mut numbers: Vec<u64> = Vec::new();
-        let mut roles = false;
+        let (mut found, mut roles): (HashMap<u64, &Arc<Seat>>, Vec<_>) = (HashMap::new(), Vec::new());
         for to in &letter.to {
             match to {
-                Recipient::Person(key) => numbers.extend(book.by_person.get(key).into_iter().flatten()),
-                Recipient::Role(..) => roles = true,
+                Recipient::Person(key) => {
+                    let numbers = book.by_person.get(key).into_iter().flatten();
+                    found.extend(numbers.filter_map(|number| Some((*number, book.seats.get(number)?))));
+                }
+                Recipient::Role(corp, role) => roles.push((corp, *role)),
             }
         }
-        let may_get = |seat: &&Arc<Seat>| seat.may_get(letter);
-        if roles {
-            return book.seats.values().filter(may_get).cloned().collect();
+        if !roles.is_empty() {
+            let in_role = book.seats.iter().filter(|(_, seat)| seat.may_be_in(&roles));
+            found.extend(in_role.map(|(number, seat)| (*number, seat)));
         }
-        numbers.sort_unstable();
-        numbers.dedup();
-        numbers.iter().filter_map(|number| book.seats.get(number)).filter(may_get).cloned().collect()
+        found.into_values().cloned().collect()
     }
 }
 

@@ -23,7 +23,7 @@ static MOMENT: Form = Form {
 
 static MESSAGE: Form = Form {
     name: "message-id",
-    pattern: Some("^[0-9]{1,19}-[0-9]{1,19}$"),
+    pattern: Some("^[0-9]{1,19}-[0-9]{1,20}$"),
     example: "1794733200000-0",
     rule: ["must be the id of a message, as frames have it", "必须是消息帧中的 id"],
 };

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use self::ring::Ring;
 pub use self::ring::{Reader, Start};
-use super::redis::{Counting, MailInRedis, Round, Server};
+use super::redis::{Arrived, Ask, Counting, MailInRedis, Round, Server};
 use crate::StoreError;
 
 /// How long a message is kept for those who come back. Twice what is promised.
@@ -26,8 +26,8 @@ pub(super) const KEPT: Duration = Duration::from_mins(2);
 /// How long a reply that is being written may pause.
 pub(super) const PAUSE: Duration = Duration::from_mins(10);
 
-/// How long somebody waits for a node's first look.
-const FIRST_LOOK: Duration = Duration::from_secs(1);
+/// How long somebody waits for a node that has just begun.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The first place at a moment.
 fn place_at(now: Timestamp) -> MessageId {
@@ -91,7 +91,7 @@ pub enum Posted {
 /// Takes messages and keeps them in order.
 pub struct Mail {
     ring: Mutex<Ring>,
-    /// Whether it is known what other nodes have taken.
+    /// Whether what was sent before this node began has been read.
     begun: watch::Sender<bool>,
     nodes: Option<MailInRedis>,
 }
@@ -99,7 +99,7 @@ pub struct Mail {
 impl Mail {
     pub(super) fn new(server: Option<&Arc<Server>>) -> Self {
         let nodes = server.map(|server| MailInRedis::new(Arc::clone(server)));
-        Self { ring: Mutex::new(Ring::new()), begun: watch::Sender::new(false), nodes }
+        Self { ring: Mutex::new(Ring::new()), begun: watch::Sender::default(), nodes }
     }
 
     /// Takes messages, all or none of them.
@@ -116,7 +116,7 @@ impl Mail {
     fn post_here(&self, messages: Vec<Message>, now: Timestamp) -> Result<Vec<Posted>, Unfit> {
         let mut ring = self.ring();
         ring.begin(place_at(now).before());
-        let (drafts, progress) = follow(messages, now, |stream| ring.progress(stream, now))?;
+        let (drafts, progress) = follow(&messages, now, |stream| ring.progress(stream, now))?;
         for (stream, progress) in progress {
             ring.keep_progress(stream, progress, now);
         }
@@ -136,21 +136,34 @@ impl Mail {
         self.nodes.as_ref().map(MailInRedis::round)
     }
 
-    /// Puts letters that came from other nodes into their places. Everything after `since` is among them, or was before.
-    pub fn take_in(&self, letters: Vec<Letter>, since: MessageId, now: Timestamp) -> Vec<Arc<Letter>> {
+    /// Puts letters that came from other nodes into their places.
+    pub fn take_in(&self, arrived: Arrived, now: Timestamp) -> Vec<(Arc<Letter>, Ask)> {
         let mut ring = self.ring();
-        ring.begin(since);
-        let taken = letters.into_iter().filter(|letter| letter.id > ring.newest()).collect::<Vec<_>>();
-        let taken = taken.into_iter().map(|letter| ring.append(letter)).collect();
+        if arrived.gap {
+            let known = arrived.letters.first().map_or(ring.newest(), |(letter, _)| letter.id.before());
+            ring.lose(known);
+        }
+        let fresh: Vec<_> = arrived.letters.into_iter().filter(|(letter, _)| letter.id > ring.newest()).collect();
+        let taken = fresh.into_iter().map(|(letter, ask)| (ring.append(letter), ask)).collect();
+        if let Some(since) = arrived.whole_since {
+            ring.begin(since);
+            self.begun.send_replace(true);
+        }
         ring.forget(now);
-        self.begun.send_if_modified(|begun| !std::mem::replace(begun, true));
         taken
     }
 
-    /// Waits for a node that has just begun to look what there is; but not for ever.
-    pub async fn begun(&self) {
-        if self.nodes.is_some() && !*self.begun.borrow() {
-            let _ = timeout(FIRST_LOOK, self.begun.subscribe().wait_for(|begun| *begun)).await;
+    /// Waits a while until this node has read what was sent before it began, without which nobody can be told where they are.
+    ///
+    /// # Errors
+    /// When it has not.
+    pub async fn begun(&self) -> Result<(), StoreError> {
+        if self.nodes.is_none() || self.ring().has_begun() {
+            return Ok(());
+        }
+        match timeout(PATIENCE, self.begun.subscribe().wait_for(|begun| *begun)).await {
+            Ok(Ok(_)) => Ok(()),
+            _ => Err(StoreError::shared("messages have not been read yet".to_owned())),
         }
     }
 
@@ -162,7 +175,7 @@ impl Mail {
             Some(nodes) => nodes.latest(),
             None => {
                 ring.begin(place.before());
-                place.at
+                place.at.max(ring.newest().at)
             }
         };
         ring.forget(now);
@@ -175,10 +188,10 @@ impl Mail {
         self.ring().after(seen, reader)
     }
 
-    /// How many letters this reader has not seen.
+    /// Whether this reader has not seen more letters than so many.
     #[must_use]
-    pub fn behind(&self, seen: MessageId, reader: &Reader) -> usize {
-        self.ring().behind(seen, reader)
+    pub fn is_behind(&self, seen: MessageId, reader: &Reader, most: usize) -> bool {
+        self.ring().is_behind(seen, reader, most)
     }
 
     /// Whether a letter that was kept is not any more.
@@ -210,14 +223,14 @@ type Followed = (Vec<Option<Draft>>, Vec<(Digest, StreamProgress)>);
 
 /// Sees that each message of a stream follows the one before; `known` says how far streams are.
 pub(super) fn follow(
-    messages: Vec<Message>,
+    messages: &[Message],
     now: Timestamp,
     known: impl Fn(&Digest) -> Option<StreamProgress>,
 ) -> Result<Followed, Unfit> {
     let mut progress: Vec<(Digest, StreamProgress)> = Vec::new();
     let mut drafts = Vec::with_capacity(messages.len());
-    for (place, message) in messages.into_iter().enumerate() {
-        let stream = stream_of(&message);
+    for (place, message) in messages.iter().enumerate() {
+        let stream = stream_of(message);
         if let Some((stream, chunk)) = &stream {
             let begun = progress.iter_mut().find(|(other, _)| other == stream);
             let was = begun.as_ref().map(|(_, was)| *was).or_else(|| known(stream));
@@ -231,7 +244,7 @@ pub(super) fn follow(
             }
         }
         let stream = stream.map(|(stream, chunk)| (stream, chunk.done));
-        let Message { to, socket, frame, .. } = message;
+        let Message { to, socket, frame, .. } = message.clone();
         drafts.push(Some(Draft { to, socket, frame, at: now, stream }));
     }
     Ok((drafts, progress))
@@ -240,7 +253,17 @@ pub(super) fn follow(
 /// Names the stream of a message among those of all recipients.
 pub(super) fn stream_of(message: &Message) -> Option<(Digest, Chunk)> {
     let chunk = message.chunk.clone()?;
-    // Debug output has every part in it, and nothing else has to understand it.
-    let whom = format!("{:?} {:?}", message.to, message.socket);
-    Some((Digest::of(&[b"stream", whom.as_bytes(), chunk.stream.as_str().as_bytes()]), chunk))
+    let mut whom: Vec<_> = message.to.iter().map(name).collect();
+    whom.sort_unstable();
+    let (whom, socket) = (whom.join("\n"), message.socket.map_or("", SocketKind::name));
+    let parts = ["stream", &whom, socket, chunk.stream.as_str()].map(str::as_bytes);
+    Some((Digest::of(&parts), chunk))
+}
+
+/// A recipient in one word. Nodes of the next version must mean the same by it.
+fn name(to: &Recipient) -> String {
+    match to {
+        Recipient::Person(key) => format!("person {}/{}", key.corp(), key.id()),
+        Recipient::Role(corp, role) => format!("role {}/{role}", corp.as_str()),
+    }
 }

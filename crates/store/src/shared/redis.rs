@@ -28,7 +28,7 @@ use crate::{Cause, StoreError};
 pub use bus::Bus;
 pub use examine::{RedisExam, examine_redis};
 pub(super) use mail::MailInRedis;
-pub use mail::{Arrived, Counting, Round};
+pub use mail::{Arrived, Ask, Counting, Round};
 pub use server::Redis;
 pub(super) use server::Server;
 pub(super) use watchers::Watched;

@@ -6,17 +6,19 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::buf::Chain;
+use bytes::{Buf as _, Bytes};
 use deskpass_auth::{Caller, End, Socket, Word};
 use deskpass_core::{Debt, MessageKind, OpenFrame, Rate};
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
-use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
+use tokio_tungstenite::tungstenite::{Error, Message};
 
 use self::parting::Parting;
 use crate::Desk;
@@ -36,6 +38,10 @@ const SAYINGS: u32 = 100;
 const BUFFER: usize = 2 * 1024;
 
 type Line = WebSocketStream<TcpStream>;
+
+/// The head of a frame and its text. They go out past the buffer of the line, which would keep a copy of the longest frame for
+/// every socket that there is.
+type Unsent = Chain<Bytes, Bytes>;
 
 /// A socket that was agreed on.
 pub(super) struct Opened {
@@ -84,6 +90,8 @@ struct Talk<'a> {
     line: Line,
     socket: Socket,
     leave: &'a mut oneshot::Receiver<()>,
+    /// What the client has not taken yet of the frame that it is being sent.
+    unsent: Unsent,
     /// How often the client was asked whether it is there without a word from it since.
     unheard: u8,
     sayings: Debt,
@@ -99,7 +107,15 @@ impl Opened {
     async fn run(self, stream: TcpStream, read: Bytes, leave: &mut oneshot::Receiver<()>) {
         let Self { desk, socket, ready, _present } = self;
         let line = WebSocketStream::from_partially_read(stream, read.into(), Role::Server, Some(config())).await;
-        let mut talk = Talk { desk: &desk, line, socket, leave, unheard: 0, sayings: Debt::NONE };
+        let mut talk = Talk {
+            desk: &desk,
+            line,
+            socket,
+            leave,
+            unsent: Bytes::new().chain(Bytes::new()),
+            unheard: 0,
+            sayings: Debt::NONE,
+        };
         let parting = match talk.tell(&ready).await {
             Ok(()) => talk.go_on().await,
             Err(parting) => parting,
@@ -137,7 +153,7 @@ impl Talk<'_> {
         match word {
             Word::Letter(letter) => {
                 self.desk.metrics.said();
-                self.send(Message::Text(text(letter.frame.clone()))).await
+                self.send(letter.frame.clone()).await
             }
             Word::RoleChanged(role) => {
                 self.tell(&json!({ "event": "role_changed", "current_role": role.name() })).await
@@ -154,18 +170,24 @@ impl Talk<'_> {
         self.send(self.about_session(content)).await
     }
 
-    fn about_session(&self, content: &Value) -> Message {
+    fn about_session(&self, content: &Value) -> Bytes {
         let (content, ts) = (content.to_string(), iso(self.desk.auth.clock.now()));
         // A few words are never too long.
         let frame = OpenFrame::new(MessageKind::Session, Some(&content), None, &ts);
-        Message::text(frame.map(|frame| frame.close(self.socket.seen())).unwrap_or_default())
+        frame.map(|frame| frame.close(self.socket.seen())).unwrap_or_default().into()
     }
 
-    /// Sends a frame, unless the client does not take it, or may not have it any more before it does.
-    async fn send(&mut self, frame: Message) -> Result<(), Parting> {
+    /// Sends a text, unless the client does not take it, or may not have it any more before it does.
+    async fn send(&mut self, text: Bytes) -> Result<(), Parting> {
+        self.unsent = framed(text);
+        self.push(None).await
+    }
+
+    /// Has the client take what there is for it, and then be asked something.
+    async fn push(&mut self, question: Option<Message>) -> Result<(), Parting> {
         tokio::select! {
             biased;
-            sent = self.line.send(frame) => sent.map_err(|error| Parting::after(&error)),
+            sent = push(&mut self.line, &mut self.unsent, question) => sent.map_err(|error| Parting::after(&error)),
             end = self.socket.over(&self.desk.auth) => Err(Parting::Over(end)),
             _ = &mut *self.leave => Err(Parting::Restarting),
             () = sleep(STUCK) => Err(Parting::Over(End::TooSlow)),
@@ -178,17 +200,18 @@ impl Talk<'_> {
             return Err(Parting::Silent);
         }
         self.unheard += 1;
-        self.send(Message::Ping(Bytes::new())).await
+        self.push(Some(Message::Ping(Bytes::new()))).await
     }
 
     /// Listens to a client that has nothing to say.
     fn hear(&mut self, heard: Option<Result<Message, Error>>) -> Result<(), Parting> {
-        self.unheard = 0;
+        let asked = std::mem::take(&mut self.unheard) > 0;
         match heard {
             None => Err(Parting::Gone),
             Some(Err(error)) => Err(Parting::after(&error)),
             Some(Ok(Message::Close(_))) => Err(Parting::Theirs),
             Some(Ok(Message::Binary(_))) => Err(Parting::Binary),
+            Some(Ok(Message::Pong(_))) if asked => Ok(()),
             Some(Ok(_)) => self.count(),
         }
     }
@@ -201,9 +224,25 @@ impl Talk<'_> {
     }
 }
 
-/// Frames were texts when they were made.
-fn text(frame: Bytes) -> Utf8Bytes {
-    Utf8Bytes::try_from(frame).unwrap_or_default()
+/// A text as a frame: whole, and unmasked, as servers send them.
+fn framed(text: Bytes) -> Unsent {
+    const TEXT: u8 = 0x81;
+    let head = match (u8::try_from(text.len()), u16::try_from(text.len())) {
+        (Ok(length @ ..126), _) => Bytes::copy_from_slice(&[TEXT, length]),
+        (_, Ok(length)) => Bytes::from([&[TEXT, 126], length.to_be_bytes().as_slice()].concat()),
+        _ => Bytes::from([&[TEXT, 127], (text.len() as u64).to_be_bytes().as_slice()].concat()),
+    };
+    head.chain(text)
+}
+
+/// Writes what is to be sent, after what the protocol itself has to say. May be dropped, and goes on where it was.
+async fn push(line: &mut Line, unsent: &mut Unsent, question: Option<Message>) -> Result<(), Error> {
+    line.flush().await?;
+    line.get_mut().write_all_buf(unsent).await?;
+    match question {
+        Some(question) => line.send(question).await,
+        None => Ok(()),
+    }
 }
 
 fn config() -> WebSocketConfig {

@@ -22,30 +22,23 @@ const STREAMS: usize = 50_000;
 pub struct Reader {
     person: Recipient,
     role: Recipient,
+    /// Messages to the role count after this one: before it another role was active.
+    since: MessageId,
     socket: SocketKind,
 }
 
 impl Reader {
-    /// A socket of this kind of a person in an active role.
+    /// A socket of this kind of a person of a corporation, who is active in a role since then.
     #[must_use]
-    pub fn new(person: &EmployeeKey, role: Role, socket: SocketKind) -> Self {
-        Self { person: Recipient::Person(person.clone()), role: Recipient::Role(person.corp_id(), role), socket }
-    }
-
-    /// The corporation and active role.
-    #[must_use]
-    pub fn role(&self) -> (&CorpId, Role) {
-        match &self.role {
-            Recipient::Role(corp, role) => (corp, *role),
-            // Made in one place, which makes it a role.
-            Recipient::Person(_) => unreachable!("a reader's role is a role"),
-        }
+    pub fn new(person: &EmployeeKey, corp: &CorpId, (role, since): (Role, MessageId), socket: SocketKind) -> Self {
+        Self { person: Recipient::Person(person.clone()), role: Recipient::Role(corp.clone(), role), since, socket }
     }
 
     /// Whether a letter is for them.
     #[must_use]
     pub fn gets(&self, letter: &Letter) -> bool {
-        self.is_on(letter) && letter.to.iter().any(|to| *to == self.person || *to == self.role)
+        let in_role = letter.id > self.since;
+        self.is_on(letter) && letter.to.iter().any(|to| *to == self.person || in_role && *to == self.role)
     }
 
     fn is_on(&self, letter: &Letter) -> bool {
@@ -95,6 +88,15 @@ impl Ring {
             self.since = Some(place);
             self.newest = self.newest.max(place);
         }
+    }
+
+    /// What came between here and `place` is not known.
+    pub(super) fn lose(&mut self, place: MessageId) {
+        self.since = Some(place);
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        self.since.is_some()
     }
 
     pub(super) fn append(&mut self, letter: Letter) -> Arc<Letter> {
@@ -183,14 +185,15 @@ impl Ring {
     }
 
     fn find(&self, seen: MessageId, reader: &Reader) -> Option<Arc<Letter>> {
-        let next = |whom| self.unseen(seen, whom).find(|letter| reader.is_on(letter));
-        let (person, role) = (next(&reader.person), next(&reader.role));
+        let next = |whom, seen| self.unseen(seen, whom).find(|letter| reader.is_on(letter));
+        let (person, role) = (next(&reader.person, seen), next(&reader.role, seen.max(reader.since)));
         person.into_iter().chain(role).min_by_key(|letter| letter.id).cloned()
     }
 
-    pub(super) fn behind(&self, seen: MessageId, reader: &Reader) -> usize {
-        let count = |whom| self.unseen(seen, whom).filter(|letter| reader.is_on(letter)).count();
-        count(&reader.person) + count(&reader.role)
+    /// Whether this reader has not seen more than so many.
+    pub(super) fn is_behind(&self, seen: MessageId, reader: &Reader, most: usize) -> bool {
+        let theirs = self.unseen(seen, &reader.person).chain(self.unseen(seen.max(reader.since), &reader.role));
+        theirs.filter(|letter| reader.is_on(letter)).nth(most).is_some()
     }
 
     fn unseen(&self, seen: MessageId, whom: &Recipient) -> impl Iterator<Item = &Arc<Letter>> {
@@ -233,7 +236,8 @@ mod tests {
     }
 
     fn reader(id: &str, role: Role) -> Reader {
-        Reader::new(&EmployeeKey::from_parts("ww", id), role, SocketKind::Employee)
+        let person = EmployeeKey::from_parts("ww", id);
+        Reader::new(&person, &person.corp_id(), (role, MessageId::default()), SocketKind::Employee)
     }
 
     fn role(role: Role) -> Recipient {
@@ -296,6 +300,19 @@ mod tests {
         assert!(ring.bytes <= BYTES && ring.letters.len() < 300, "{} letters", ring.letters.len());
         let kept: usize = ring.by_recipient.values().map(VecDeque::len).sum();
         assert_eq!(kept, ring.letters.len() * many.len(), "nothing is left behind");
+    }
+
+    #[test]
+    fn messages_to_a_role_count_from_when_it_is_active() {
+        let mut ring = Ring::new();
+        let old = put(&mut ring, 10, vec![role(Role::Agent)], None);
+        let own = put(&mut ring, 11, vec![person("a")], None);
+        let switched = ring.newest();
+        let new = put(&mut ring, 12, vec![role(Role::Agent)], None);
+        let reader = Reader { since: switched, ..reader("a", Role::Agent) };
+        assert_eq!(ring.find(MessageId::default(), &reader).unwrap().id, own, "not {old}");
+        assert_eq!(ring.find(own, &reader).unwrap().id, new);
+        assert!(ring.is_behind(MessageId::default(), &reader, 1) && !ring.is_behind(MessageId::default(), &reader, 2));
     }
 
     proptest! {

@@ -41,6 +41,10 @@ const TRIES: usize = 16;
 const READ: usize = 500;
 /// How often to look when nobody says that there is something.
 const OFTEN: Duration = Duration::from_secs(1);
+/// How long to wait for nodes to say how many they told.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Whoever has read nothing for so long may have missed what is not kept any more.
+const GAP: Duration = KEPT.saturating_sub(Duration::from_secs(10));
 /// How far the clock of Redis may get ahead of ours.
 const SLACK: Duration = Duration::from_mins(1);
 /// How long to wait after a failure.
@@ -62,8 +66,7 @@ struct Record {
     frame: OpenFrame,
     at: Timestamp,
     stream: Option<(Digest, bool)>,
-    /// Who wants to know how many were told, and which question that is.
-    asks: (String, u64),
+    asks: Ask,
 }
 
 /// Letters on their way into this node.
@@ -71,19 +74,22 @@ struct Record {
 pub struct Round {
     server: Arc<Server>,
     log: String,
-    /// How far it has read; `None` before it began.
-    read: Option<MessageId>,
+    /// From where, how far, and when it has read last; `None` before it began.
+    read: Option<(MessageId, MessageId, Instant)>,
 }
 
-/// Letters, and who wants to know whom they reached.
+/// A node that wants to know how many were told, and which question that is.
+pub type Ask = (String, u64);
+
+/// Letters that this node had not read.
 #[derive(Debug)]
 pub struct Arrived {
-    /// In order.
-    pub letters: Vec<Letter>,
-    /// There was nothing else after this one.
-    pub since: MessageId,
-    /// Who asks, for each of them.
-    pub asks: Vec<(String, u64)>,
+    /// In order, each with who asks about it.
+    pub letters: Vec<(Letter, Ask)>,
+    /// Where there are no more for now: everything after this place was read since this node began.
+    pub whole_since: Option<MessageId>,
+    /// Whether nothing could be read for so long that some may be gone.
+    pub gap: bool,
 }
 
 impl MailInRedis {
@@ -114,7 +120,7 @@ impl MailInRedis {
             let known = self.streams(&messages).await?;
             let was = |stream: &Digest| known.iter().find(|(other, ..)| other == stream);
             let read = |stream: &Digest| was(stream).and_then(|(_, text)| serde_json::from_str(text).ok());
-            let (drafts, progress) = match follow(messages.clone(), now, read) {
+            let (drafts, progress) = match follow(&messages, now, read) {
                 Ok(followed) => followed,
                 Err(unfit) => return Ok(Err(unfit)),
             };
@@ -157,19 +163,21 @@ impl MailInRedis {
             return Ok(Some(drafts.iter().map(|_| Posted::Before).collect()));
         }
         let mut post = self.script(steps);
-        let mut counting = Vec::with_capacity(fresh);
+        let (mut counting, nodes) = (Vec::with_capacity(fresh), self.server.peers.alive());
         let before: Vec<_> = drafts.iter().map(Option::is_none).collect();
         for draft in drafts.into_iter().flatten() {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             post.arg(self.sealed(draft, number)?);
-            counting.push(self.server.counts.begin(number, self.server.peers.alive()));
+            counting.push(self.server.counts.begin(number, nodes.clone()));
         }
         let ids: Option<Vec<String>> = self.server.link.call().await?.ask(&post).await?;
         let Some(ids) = ids else { return Ok(None) };
+        // One time for all of them: whoever sends many must not wait for each.
+        let late = Instant::now() + PATIENCE;
         let mut kept = ids.iter().filter_map(|id| id.parse().ok()).zip(counting);
         let posted = before.into_iter().map(|before| match before {
             true => Some(Posted::Before),
-            false => kept.next().map(|(id, counting)| Posted::Everywhere(id, counting)),
+            false => kept.next().map(|(id, counting)| Posted::Everywhere(id, counting.until(late))),
         });
         posted
             .collect::<Option<Vec<_>>>()
@@ -205,13 +213,10 @@ impl Round {
     /// Waits for letters that this node has not read. What cannot be read now is read later.
     pub async fn next(&mut self) -> Arrived {
         loop {
-            // Before looking, so that nothing comes in between unnoticed.
-            let mail = Arc::clone(&self.server.mail);
-            let told = mail.notified();
             let first = self.read.is_none();
             match self.read().await {
-                Ok(arrived) if first || !arrived.letters.is_empty() => return arrived,
-                Ok(_) => drop(timeout(OFTEN, told).await),
+                Ok(arrived) if first || arrived.gap || !arrived.letters.is_empty() => return arrived,
+                Ok(_) => drop(timeout(OFTEN, self.server.mail.notified()).await),
                 Err(error) => {
                     tracing::debug!(%error, "messages cannot be read");
                     sleep(REST).await;
@@ -222,22 +227,26 @@ impl Round {
 
     async fn read(&mut self) -> Result<Arrived, StoreError> {
         let call = self.server.link.call().await?;
-        let since = match self.read {
-            Some(since) => since,
-            None => oldest(&call, &self.server.time).await?,
+        let now = Instant::now();
+        let (since, read, last) = match self.read {
+            Some(read) => read,
+            None => {
+                let oldest = oldest(&call, &self.server.time).await?;
+                (oldest, oldest, now)
+            }
         };
         let mut range = cmd("XRANGE");
-        range.arg(&self.log).arg(since.next(0).to_string()).arg("+").arg("COUNT").arg(READ);
+        range.arg(&self.log).arg(read.next(0).to_string()).arg("+").arg("COUNT").arg(READ);
         let found: Vec<(String, Vec<Value>)> = call.ask(&range).await?;
-        self.read = Some(since);
-        let mut arrived = Arrived { letters: Vec::new(), since, asks: Vec::new() };
+        let whole_since = (found.len() < READ).then_some(since);
+        let mut arrived = Arrived { letters: Vec::new(), whole_since, gap: now.duration_since(last) > GAP };
+        self.read = Some((since, read, now));
         for (id, fields) in found {
             let Ok(id) = id.parse() else { continue };
-            self.read = Some(id);
+            self.read = Some((since, id, now));
             if let Some(record) = self.opened(&fields) {
                 let Record { to, socket, frame, at, stream, asks } = record;
-                arrived.letters.push(Letter::new(id, Draft { to, socket, frame, at, stream }));
-                arrived.asks.push(asks);
+                arrived.letters.push((Letter::new(id, Draft { to, socket, frame, at, stream }), asks));
             }
         }
         Ok(arrived)
@@ -251,7 +260,7 @@ impl Round {
     }
 
     /// Tells those who asked how many were told of each of their messages.
-    pub async fn report(&self, told: Vec<((String, u64), usize)>) {
+    pub async fn report(&self, told: Vec<(Ask, usize)>) {
         let mut by_node: Vec<(String, Vec<(u64, usize)>)> = Vec::new();
         for ((node, number), count) in told {
             if node == self.server.node {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deskpass_auth::{End, Refusal};
-use futures_util::{SinkExt as _, StreamExt as _};
+use futures_util::StreamExt as _;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
@@ -11,7 +11,7 @@ use tokio_tungstenite::tungstenite::Error;
 use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
-use super::Talk;
+use super::{Talk, framed, push};
 
 /// How long a client may take to say goodbye; and one that is behind, to hear of it.
 const GOODBYE: Duration = Duration::from_secs(1);
@@ -103,8 +103,13 @@ impl Talk<'_> {
     pub(super) async fn part(mut self, parting: Parting) {
         let patience = if let Parting::Over(End::TooSlow) = parting { CATCHING_UP } else { GOODBYE };
         let goodbye = async {
-            if let Some(last) = parting.last_word() {
-                let _ = self.line.send(self.about_session(&last)).await;
+            let mut done = push(&mut self.line, &mut self.unsent, None).await;
+            if let (Ok(()), Some(last)) = (&done, parting.last_word()) {
+                self.unsent = framed(self.about_session(&last));
+                done = push(&mut self.line, &mut self.unsent, None).await;
+            }
+            if done.is_err() {
+                return;
             }
             let frame = CloseFrame { code: parting.code().into(), reason: parting.word().into() };
             let frame = (!matches!(parting, Parting::Theirs)).then_some(frame);

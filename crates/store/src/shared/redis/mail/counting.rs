@@ -2,13 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::timeout;
-
-/// How long to wait for nodes to say how many they told.
-const PATIENCE: Duration = Duration::from_secs(1);
+use tokio::time::{Instant, timeout_at};
 
 /// What is being counted on this node, by number.
 #[derive(Debug, Default)]
@@ -26,6 +22,8 @@ struct Count {
 #[derive(Debug)]
 pub struct Counting {
     number: u64,
+    /// When whoever has not spoken is left out.
+    late: Option<Instant>,
     whole: Arc<Notify>,
     among: Arc<Counts>,
 }
@@ -35,7 +33,7 @@ impl Counts {
     pub(in crate::shared::redis) fn begin(self: &Arc<Self>, number: u64, nodes: HashSet<String>) -> Counting {
         let whole = Arc::<Notify>::default();
         self.lock().insert(number, Count { told: 0, awaited: nodes, whole: Arc::clone(&whole) });
-        Counting { number, whole, among: Arc::clone(self) }
+        Counting { number, late: None, whole, among: Arc::clone(self) }
     }
 
     /// A node has told this many.
@@ -55,9 +53,18 @@ impl Counts {
 }
 
 impl Counting {
+    /// The same count, waited for until then.
+    pub(super) fn until(mut self, late: Instant) -> Self {
+        self.late = Some(late);
+        self
+    }
+
     /// How many were told, once every node has said so; a node that does not say it in time is left out.
     pub async fn told(self) -> usize {
-        let _ = timeout(PATIENCE, self.whole.notified()).await;
+        match self.late {
+            Some(late) => drop(timeout_at(late, self.whole.notified()).await),
+            None => self.whole.notified().await,
+        }
         self.among.lock().get(&self.number).map_or(0, |count| count.told)
     }
 }
