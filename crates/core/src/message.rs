@@ -322,6 +322,12 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_between_a_place_and_the_one_before() {
+        let place = |at, step| MessageId { at, step };
+        assert_eq!((place(3, 2).before(), place(3, 0).before()), (place(3, 1), place(2, u64::MAX)));
+    }
+
+    #[test]
     fn what_is_no_place_is_not_read_as_one() {
         for text in ["", "-", "1", "1-", "-1", "+1-2", "1-+2", "1-2-3", "a-1", "1-2 ", "18446744073709551616-0"] {
             assert_eq!(text.parse::<MessageId>(), Err(NoMessageId), "{text:?}");

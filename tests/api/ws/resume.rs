@@ -180,6 +180,22 @@ on_every_store! {
         socket.is_quiet().await;
     }
 
+    /// A node that has just begun has not looked yet what there is.
+    async fn after_a_restart_nobody_is_told_anew_what_was_before(desk) {
+        let (key, _) = desk.service_key("messages").await;
+        let mut client = desk.client().await;
+        let token = client.sign_in("user01").await;
+        for content in 0..5 {
+            client.send_card(&key, &user(), &json!(content)).await;
+        }
+        drop(client);
+        let desk = desk.restart().await;
+        let mut socket = desk.socket("employee", &token).await;
+        desk.client().await.send_card(&key, &user(), &json!("after")).await;
+        assert_eq!(socket.message().await["content"], "after");
+        socket.is_quiet().await;
+    }
+
     async fn whoever_comes_in_the_middle_of_a_reply_gets_its_beginning(desk) {
         let (key, _) = desk.service_key("messages").await;
         let mut client = desk.client().await;
