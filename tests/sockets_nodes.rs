@@ -154,6 +154,39 @@ async fn whoever_was_on_a_node_that_is_killed_goes_on_at_the_other_and_misses_no
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_a_quiet_desk_whoever_changes_nodes_has_missed_nothing() {
+    let cluster = Cluster::start();
+    let [mut one, _] = cluster.clients().await;
+    let token = one.sign_in("user01").await;
+    let mut socket = TestSocket::open(cluster.address(0), "employee", &token).await;
+    let ready = socket.event("ready").await;
+    let fresh = Process::node(&cluster.place, &[]);
+    for address in [cluster.address(1), &fresh.address] {
+        let mut again = TestSocket::resume(address, "employee", &token, ready["id"].as_str()).await;
+        assert_eq!(again.event("ready").await["content"]["resumed"], true);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_redis_has_lost_is_not_passed_over_in_silence() {
+    let cluster = Cluster::start();
+    let [mut one, _] = cluster.clients().await;
+    let token = one.sign_in("user01").await;
+    let mut socket = cluster.socket(1, &token).await;
+    soon("it is counted", async || one.send_card(&cluster.key, &to("user01"), &json!(0)).await == 1).await;
+    let last = socket.drain().await.last().unwrap()["id"].as_str().unwrap().to_owned();
+    cluster.meanwhile(Servers::flush_redis).await;
+    // The numbers begin anew: this may be the first since, or the hundredth.
+    soon("messages are taken", async || {
+        one.send_messages(&cluster.key, &json!({ "to": to("user01"), "msg_type": "ai_thinking" })).await.status == 200
+    })
+    .await;
+    socket.ends_with(1013, "too_slow").await;
+    let mut again = TestSocket::resume(cluster.address(1), "employee", &token, Some(&last)).await;
+    assert_eq!(again.event("ready").await["content"]["resumed"], false);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_sends_many_does_not_wait_for_a_dead_node_once_for_each() {
     let mut cluster = Cluster::start();
     let [_, mut other] = cluster.clients().await;

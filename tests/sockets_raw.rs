@@ -172,6 +172,20 @@ on_every_store! {
         }
     }
 
+    async fn pieces_of_nothing_without_end_are_cut_off(desk) {
+        let token = desk.client().await.sign_in("user01").await;
+        let mut socket = desk.socket("employee", &token).await;
+        // No piece is a frame that could be counted.
+        socket.frame(0x01, b"").await;
+        let pieces = masked(0x00, b"").repeat(10_000);
+        for _ in 0..200 {
+            if !socket.push(&pieces).await {
+                break;
+            }
+        }
+        socket.ends_with(1008, "too_many_messages").await;
+    }
+
     async fn whoever_leaves_without_a_word_leaves_a_free_place(desk) {
         let mut client = desk.client().await;
         let token = client.sign_in("user01").await;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{AGENT, EMPLOYEE, ask, ask_as, bearer};
-use crate::harness::{TestDesk, TestSocket, handshake, request};
+use crate::harness::{TestDesk, TestSocket, handshake, masked, request};
 
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 
@@ -93,6 +93,18 @@ on_every_store! {
             let fields = &answer.refused(400, 1002).json()["data"]["fields"];
             assert!(fields["sec-websocket-key"].is_string(), "{keys:?} {fields}");
         }
+    }
+
+    async fn one_with_a_body_is_refused(desk) {
+        let token = desk.client().await.sign_in("user01").await;
+        let frame = masked(0x89, b"");
+        for field in [("content-length", "6"), ("content-length", "00"), ("transfer-encoding", "chunked")] {
+            let head = handshake(EMPLOYEE, &[("authorization", &bearer(&token)), field]);
+            let head = [&head, &*frame].concat();
+            TestSocket::try_open(&desk.address, &head).await.expect_err(field.0).refused(400, 1002);
+        }
+        let head = handshake(EMPLOYEE, &[("authorization", &bearer(&token)), ("content-length", "0")]);
+        assert_eq!(status(&desk, &head).await, 101);
     }
 
     async fn other_methods_are_not_taken(desk) {

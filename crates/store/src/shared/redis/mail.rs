@@ -3,8 +3,8 @@
 
 mod counting;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use deskpass_core::{Digest, Message, MessageId, OpenFrame, Recipient, SocketKind, StreamProgress, Timestamp};
@@ -27,10 +27,11 @@ const POST: &str = "local streams, first = #KEYS - 2, 3 * #KEYS - 3 \
     for i = 1, streams do \
         if (redis.call('GET', KEYS[i + 2]) or '') ~= ARGV[3 * i] then return false end end \
     local ids, kept, time = {}, tonumber(ARGV[2]), redis.call('TIME') \
-    local number = redis.call('INCRBY', KEYS[2], #ARGV - first + 1) - (#ARGV - first + 1) \
+    local number = redis.call('HINCRBY', KEYS[2], 'number', #ARGV - first + 1) - (#ARGV - first + 1) \
     for i = 1, streams do redis.call('SET', KEYS[i + 2], ARGV[3 * i + 1], 'PX', ARGV[3 * i + 2]) end \
     for i = first, #ARGV do number = number + 1 \
         ids[#ids + 1] = redis.call('XADD', KEYS[1], 'MAXLEN', '~', 100000, '*', 'n', number, 'm', ARGV[i]) end \
+    redis.call('HSET', KEYS[2], 'last', ids[#ids]) \
     redis.pcall('PUBLISH', ARGV[1], 'mail') \
     redis.pcall('PEXPIRE', KEYS[1], 2 * kept) \
     redis.pcall('XTRIM', KEYS[1], 'MINID', '~', string.format('%.0f', time[1] * 1000 - kept)) \
@@ -203,7 +204,7 @@ impl MailInRedis {
 
     fn script(&self, steps: &[(Digest, String, StreamProgress)]) -> Cmd {
         let mut post = cmd("EVAL");
-        post.arg(POST).arg(2 + steps.len()).arg(&self.log).arg(format!("{}:count", self.log));
+        post.arg(POST).arg(2 + steps.len()).arg(&self.log).arg(end(&self.log));
         for (stream, ..) in steps {
             post.arg(self.key(stream));
         }
@@ -247,7 +248,7 @@ impl Round {
         let mut read = match self.read {
             Some(read) => read,
             None => {
-                let oldest = oldest(&call, &self.server.time).await?;
+                let oldest = self.oldest(&call).await?;
                 Read { since: oldest, id: oldest, number: None, at: now }
             }
         };
@@ -268,6 +269,19 @@ impl Round {
         }
         self.read = Some(read);
         Ok(arrived)
+    }
+
+    /// The place after which everything is kept, by the clock that places are given by. On a quiet desk that is the last one of
+    /// all, which every node finds alike.
+    async fn oldest(&self, call: &Call<'_>) -> Result<MessageId, StoreError> {
+        let (seconds, _): (u64, u64) = call.ask(&cmd("TIME")).await?;
+        let _ = self.server.time.set((seconds * 1_000, Instant::now()));
+        let kept: u64 = call.ask(cmd("XLEN").arg(&self.log)).await?;
+        if kept > 0 {
+            return Ok(MessageId { at: seconds.saturating_sub(KEPT.as_secs()) * 1_000, step: 0 });
+        }
+        let last: Option<String> = call.ask(cmd("HGET").arg(end(&self.log)).arg("last")).await?;
+        Ok(last.and_then(|last| last.parse().ok()).unwrap_or_default())
     }
 
     /// Whether others may count on this node.
@@ -312,9 +326,7 @@ fn number(fields: &[Value]) -> Option<u64> {
     std::str::from_utf8(number).ok()?.parse().ok()
 }
 
-/// The place after which everything is kept, by the clock that places are given by.
-async fn oldest(call: &Call<'_>, time: &OnceLock<(u64, Instant)>) -> Result<MessageId, StoreError> {
-    let (seconds, _): (u64, u64) = call.ask(&cmd("TIME")).await?;
-    let _ = time.set((seconds * 1_000, Instant::now()));
-    Ok(MessageId { at: seconds.saturating_sub(KEPT.as_secs()) * 1_000, step: 0 })
+/// Where the last number and the last place are kept, for as long as there is a desk.
+fn end(log: &str) -> String {
+    format!("{log}:end")
 }

@@ -91,10 +91,11 @@ impl Parting {
         }
     }
 
-    /// What is said before, where the session is what ends.
+    /// What is said before: that the session is what ends, or from where to go on.
     fn last_word(&self) -> Option<serde_json::Value> {
         match self {
             Self::Over(End::Refused(refusal)) => Some(json!({ "event": "ending", "reason": refusal.word() })),
+            Self::Restarting => Some(json!({ "event": "restarting" })),
             _ => None,
         }
     }
