@@ -232,11 +232,11 @@ pub(crate) fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
     match payload.len() {
         short @ ..126 => bytes.push(0x80 | u8::try_from(short).unwrap()),
         medium @ 126..65_536 => {
-            bytes.push(0x80 | 126);
+            bytes.push(0x80 + 126);
             bytes.extend(u16::try_from(medium).unwrap().to_be_bytes());
         }
         long => {
-            bytes.push(0x80 | 127);
+            bytes.push(0x80 + 127);
             bytes.extend((long as u64).to_be_bytes());
         }
     }

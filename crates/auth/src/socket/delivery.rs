@@ -47,7 +47,9 @@ impl Auth {
     async fn tell(&self, letter: &Letter) -> usize {
         let (mut told, seats) = (0, self.sockets.addressed(letter));
         // First of all, since each looks for itself whether it may stay.
-        seats.iter().for_each(|seat| seat.tell());
+        for seat in &seats {
+            seat.tell();
+        }
         for seat in seats {
             let stands = self.examine(&seat).await.is_ok() && seat.ended().is_none();
             told += usize::from(stands && seat.reader().gets(letter));

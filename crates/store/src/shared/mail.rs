@@ -109,14 +109,14 @@ impl Mail {
     pub async fn post(&self, messages: Vec<Message>, now: Timestamp) -> Result<Result<Vec<Posted>, Unfit>, StoreError> {
         match &self.nodes {
             Some(nodes) => nodes.post(messages, now).await,
-            None => Ok(self.post_here(messages, now)),
+            None => Ok(self.post_here(&messages, now)),
         }
     }
 
-    fn post_here(&self, messages: Vec<Message>, now: Timestamp) -> Result<Vec<Posted>, Unfit> {
+    fn post_here(&self, messages: &[Message], now: Timestamp) -> Result<Vec<Posted>, Unfit> {
         let mut ring = self.ring();
         ring.begin(place_at(now).before());
-        let (drafts, progress) = follow(&messages, now, |stream| ring.progress(stream, now))?;
+        let (drafts, progress) = follow(messages, now, |stream| ring.progress(stream, now))?;
         for (stream, progress) in progress {
             ring.keep_progress(stream, progress, now);
         }
@@ -172,13 +172,10 @@ impl Mail {
     #[must_use]
     pub fn start(&self, reader: &Reader, last: Option<MessageId>, now: Timestamp) -> Start {
         let (mut ring, place) = (self.ring(), place_at(now));
-        let latest = match &self.nodes {
-            Some(nodes) => nodes.latest().max(ring.newest().at),
-            None => {
-                ring.begin(place.before());
-                place.at.max(ring.newest().at)
-            }
-        };
+        let latest = self.nodes.as_ref().map_or(place.at, MailInRedis::latest).max(ring.newest().at);
+        if self.nodes.is_none() {
+            ring.begin(place.before());
+        }
         ring.forget(now);
         ring.start(reader, last.filter(|last| last.at <= latest))
     }

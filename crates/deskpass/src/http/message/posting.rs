@@ -44,10 +44,10 @@ impl FromRequest<Window> for Posting {
         let given: Given = serde_json::from_str(&text).map_err(|_| BadRequest::NotJson)?;
         let mut reading = Reading { desk: &window.desk, problems: Problems::new() };
         let messages = reading.all(&given);
-        match reading.problems.is_empty() {
-            true => Ok(Self(messages)),
-            false => Err(BadRequest::Fields(reading.problems).into()),
+        if !reading.problems.is_empty() {
+            return Err(BadRequest::Fields(reading.problems).into());
         }
+        Ok(Self(messages))
     }
 }
 
@@ -88,6 +88,7 @@ struct Reading<'a> {
     problems: Problems,
 }
 
+#[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
 impl Reading<'_> {
     fn all(&mut self, given: &Given<'_>) -> Vec<Message> {
         let Some(many) = self.member(given, "", "messages").flatten() else {
@@ -121,7 +122,6 @@ impl Reading<'_> {
     }
 
     /// A member, if it is there; the outer `None` where it is there twice.
-    #[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
     fn member<'a>(&mut self, given: &Given<'a>, within: &str, name: &'static str) -> Option<Option<&'a RawValue>> {
         let mut found = given.0.iter().filter(|(other, _)| other == name).map(|(_, value)| *value);
         let (first, second) = (found.next(), found.next());

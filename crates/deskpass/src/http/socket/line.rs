@@ -11,7 +11,7 @@ use bytes::buf::Chain;
 use bytes::{Buf as _, Bytes};
 use deskpass_auth::{Caller, End, Socket, Word};
 use deskpass_core::{Debt, MessageKind, OpenFrame, Rate};
-use futures_util::{SinkExt as _, StreamExt as _};
+use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
@@ -35,6 +35,9 @@ const STUCK: Duration = Duration::from_secs(30);
 
 /// How much a client may say; it has nothing to say.
 const SAYINGS: u32 = 100;
+
+/// How much is said in a row before anything else is looked at.
+const STREAK: usize = 32;
 
 /// Small, since there are many sockets and most are quiet.
 const BUFFER: usize = 2 * 1024;
@@ -132,14 +135,9 @@ impl Talk<'_> {
     /// Talks until there is a reason to part.
     async fn go_on(&mut self) -> Parting {
         let mut ticks = ticks(self.desk.settings.sockets.ping);
+        let mut streak = 0;
         loop {
-            // In no order: whoever is told much must still be heard.
-            let happened = tokio::select! {
-                _ = &mut *self.leave => Happened::Leave,
-                word = self.socket.next(&self.desk.auth) => Happened::Word(word),
-                heard = self.line.next() => Happened::Heard(heard),
-                _ = ticks.tick() => Happened::Tick,
-            };
+            let happened = self.happens(&mut ticks, &mut streak).await;
             let done = match happened {
                 Happened::Word(word) => self.say(word).await,
                 Happened::Heard(heard) => self.hear(heard),
@@ -149,6 +147,27 @@ impl Talk<'_> {
             if let Err(parting) = done {
                 return parting;
             }
+        }
+    }
+
+    /// The next thing that happens. What there is to say comes first, but not for ever: whoever is told much is still heard.
+    async fn happens(&mut self, ticks: &mut Interval, streak: &mut usize) -> Happened {
+        if *streak >= STREAK {
+            *streak = 0;
+            let heard = self.line.next().now_or_never().map(Happened::Heard);
+            if let Some(happened) = heard.or_else(|| ticks.tick().now_or_never().map(|_| Happened::Tick)) {
+                return happened;
+            }
+        }
+        tokio::select! {
+            biased;
+            _ = &mut *self.leave => Happened::Leave,
+            word = self.socket.next(&self.desk.auth) => {
+                *streak += 1;
+                Happened::Word(word)
+            }
+            heard = self.line.next() => Happened::Heard(heard),
+            _ = ticks.tick() => Happened::Tick,
         }
     }
 

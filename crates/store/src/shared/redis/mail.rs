@@ -192,10 +192,8 @@ impl MailInRedis {
         // One time for all of them: whoever sends many must not wait for each.
         let late = Instant::now() + PATIENCE;
         let mut kept = ids.iter().filter_map(|id| id.parse().ok()).zip(counting);
-        let posted = before.into_iter().map(|before| match before {
-            true => Some(Posted::Before),
-            false => kept.next().map(|(id, counting)| Posted::Everywhere(id, counting.until(late))),
-        });
+        let mut next = || kept.next().map(|(id, counting)| Posted::Everywhere(id, counting.until(late)));
+        let posted = before.into_iter().map(|before| if before { Some(Posted::Before) } else { next() });
         posted
             .collect::<Option<Vec<_>>>()
             .map(Some)
@@ -245,12 +243,11 @@ impl Round {
     async fn read(&mut self) -> Result<Arrived, StoreError> {
         let call = self.server.link.call().await?;
         let now = Instant::now();
-        let mut read = match self.read {
-            Some(read) => read,
-            None => {
-                let oldest = self.oldest(&call).await?;
-                Read { since: oldest, id: oldest, number: None, at: now }
-            }
+        let mut read = if let Some(read) = self.read {
+            read
+        } else {
+            let oldest = self.oldest(&call).await?;
+            Read { since: oldest, id: oldest, number: None, at: now }
         };
         let mut range = cmd("XRANGE");
         range.arg(&self.log).arg(read.id.next(0).to_string()).arg("+").arg("COUNT").arg(READ);
