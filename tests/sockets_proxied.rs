@@ -103,6 +103,9 @@ async fn listen(proxy: String, token: String, everybody: Arc<Barrier>) -> Heard 
         let away = match socket.next().await {
             Frame::Text(text) => {
                 last = text["id"].as_str().unwrap().to_owned();
+                if text["msg_type"] == "session" {
+                    continue;
+                }
                 heard.contents.push(text["content"].clone());
                 if text["content"] == 0 {
                     everybody.wait().await;
@@ -135,7 +138,7 @@ async fn one_of_two_goes(go: fn(Process)) -> Vec<Heard> {
     let mut listening: JoinSet<_> = listening.collect();
     let (to, mut sent) = (json!({ "employee_id": "user01" }), vec![json!(0)]);
     wait_for(&everybody, &mut listening).await;
-    assert_eq!(service.send_card(&key, &to, &sent[0]).await, CLIENTS as u64);
+    service.send_card(&key, &to, &sent[0]).await;
     wait_for(&everybody, &mut listening).await;
 
     let (gone, began) = (tokio::task::spawn_blocking(move || go(one)), Instant::now());
