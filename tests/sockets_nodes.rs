@@ -166,6 +166,23 @@ async fn whoever_was_on_a_node_that_is_killed_goes_on_at_the_other_and_misses_no
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_to_a_role_reaches_whoever_switched_to_it_on_another_node() {
+    let cluster = Cluster::start();
+    let [_, mut other] = cluster.clients().await;
+    let token = other.sign_in("agent01").await;
+    let mut socket = cluster.socket(0, &token).await;
+    for round in 0..60 {
+        let role = if round % 2 == 0 { "user" } else { "agent" };
+        // Has the node look at the journal now, so that it hears of the switch and of the message in one breath.
+        other.send_card(&cluster.key, &to("security01"), &json!("not theirs")).await;
+        other.switch(&token, role).await.data();
+        other.send_card(&cluster.key, &json!({ "role": role }), &json!(round)).await;
+        assert_eq!(socket.event("role_changed").await["content"]["current_role"], role);
+        assert_eq!(socket.message().await["content"], round);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_a_quiet_desk_whoever_changes_nodes_has_missed_nothing() {
     let cluster = Cluster::start();
     let [mut one, _] = cluster.clients().await;
