@@ -8,6 +8,7 @@ use deskpass_core::Digest;
 use deskpass_store::{Lease, Redis, Shared};
 use tokio::time::timeout;
 
+use crate::mail;
 use crate::server::{Desk, Server, at, eventually, free_port, node, settings, works};
 
 const LONG: Duration = Duration::from_secs(20);
@@ -31,6 +32,7 @@ async fn is_used(a: &Desk, b: &Desk, round: u8) {
         .await;
         assert_eq!(b.leases.take(&name, at(0)).await.unwrap(), Some(lease()));
     }
+    mail::passes(a, b, &format!("round{round}.")).await;
 }
 
 #[tokio::test]

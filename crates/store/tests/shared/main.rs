@@ -6,6 +6,7 @@ mod alike;
 mod bus;
 mod deployments;
 mod limits;
+mod mail;
 mod outages;
 mod races;
 mod sealed;

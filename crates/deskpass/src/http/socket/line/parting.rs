@@ -106,19 +106,9 @@ impl Talk<'_> {
     pub(super) async fn part(mut self, parting: Parting) {
         let patience = if let Parting::Over(End::TooSlow) = parting { CATCHING_UP } else { GOODBYE };
         let goodbye = async {
-            let mut done = push(&mut self.line, &mut self.unsent, None).await;
-            if let (Ok(()), Some(last)) = (&done, parting.last_word()) {
-                self.unsent = framed(self.about_session(&last));
-                done = push(&mut self.line, &mut self.unsent, None).await;
-            }
-            if done.is_err() {
-                return;
-            }
-            let frame = CloseFrame { code: parting.code().into(), reason: parting.word().into() };
-            let frame = (!matches!(parting, Parting::Theirs)).then_some(frame);
-            let _ = self.line.close(frame).await;
-            while let Some(Ok(_)) = self.line.next().await {}
-            if matches!(parting, Parting::Protocol | Parting::NotUtf8 | Parting::TooBig) {
+            // Fails where the line is closed, which it is once both have said goodbye.
+            let _ = self.say_goodbye(&parting).await;
+            if matches!(parting, Parting::Protocol | Parting::NotUtf8 | Parting::TooBig | Parting::Theirs) {
                 self.drain().await;
             }
         };
@@ -129,7 +119,21 @@ impl Talk<'_> {
         self.line.get_ref().cut();
     }
 
-    /// Reads on what makes no sense any more: a line that is closed over something unread is cut, and the client may lose
+    async fn say_goodbye(&mut self, parting: &Parting) -> Result<(), Error> {
+        push(&mut self.line, &mut self.unsent, None).await?;
+        if let Some(last) = parting.last_word() {
+            self.unsent = framed(self.about_session(&last));
+            push(&mut self.line, &mut self.unsent, None).await?;
+        }
+        let frame = CloseFrame { code: parting.code().into(), reason: parting.word().into() };
+        self.line.close((!matches!(parting, Parting::Theirs)).then_some(frame)).await?;
+        while let Some(heard) = self.line.next().await {
+            heard?;
+        }
+        Ok(())
+    }
+
+    /// Reads on what does not matter any more: a line that is closed over something unread is cut, and the client may lose
     /// the code that it was closed with.
     async fn drain(&mut self) {
         let stream = self.line.get_mut();

@@ -1,0 +1,71 @@
+//! Messages over real servers: every node reads what any of them took, and whoever looks into Redis reads nothing.
+
+use std::time::Duration;
+
+use deskpass_core::{Chunk, EmployeeKey, Message, MessageKind, OpenFrame, OutOfStream, Recipient, StreamId};
+use deskpass_store::{Posted, Round, Unfit};
+use tokio::time::timeout;
+
+use crate::server::{Desk, Server, at, node};
+
+/// A message that says this, perhaps as a piece of a stream.
+fn message(text: &str, seq: Option<u64>) -> Message {
+    let (to, content) = (vec![Recipient::Person(EmployeeKey::from_parts("ww", "a"))], format!("\"{text}\""));
+    let chunk = seq.map(|seq| Chunk { stream: StreamId::parse(text).unwrap(), seq, done: false });
+    let frame = OpenFrame::new(MessageKind::ByodCard, Some(&content), None, "").unwrap();
+    Message { to, socket: None, chunk, frame }
+}
+
+async fn post(desk: &Desk, messages: Vec<Message>) -> Result<Vec<Posted>, Unfit> {
+    desk.mail.post(messages, at(0)).await.unwrap()
+}
+
+/// Reads until a message has come.
+async fn read(round: &mut Round, text: &str) {
+    let reading = async {
+        let piece = format!("\"{text}\"");
+        let has_it = |frame: &[u8]| String::from_utf8_lossy(frame).contains(&piece);
+        while !round.next().await.letters.iter().any(|(letter, _)| has_it(&letter.frame)) {}
+    };
+    timeout(Duration::from_secs(20), reading).await.expect("it comes");
+}
+
+/// That messages pass between two nodes, and streams keep their order.
+pub(crate) async fn passes(a: &Desk, b: &Desk, name: &str) {
+    let mut rounds = [a.mail.round().unwrap(), b.mail.round().unwrap()];
+    for number in 0..5 {
+        let text = format!("{name}{number}");
+        let posted = post(if number % 2 == 0 { a } else { b }, vec![message(&text, None), message(name, Some(number))]);
+        assert!(matches!(posted.await.unwrap()[..], [Posted::Everywhere(..), Posted::Everywhere(..)]));
+        for round in &mut rounds {
+            read(round, &text).await;
+        }
+    }
+    assert!(matches!(post(b, vec![message(name, Some(4))]).await.unwrap()[..], [Posted::Before]));
+    let gap = post(a, vec![message("x", None), message(name, Some(6))]).await.unwrap_err();
+    assert_eq!(gap, Unfit { place: 1, why: OutOfStream::Gap(5) });
+}
+
+#[tokio::test]
+async fn whoever_looks_into_redis_reads_nothing_and_writes_nothing() {
+    let server = Server::start(&[]);
+    let desk = node(&server.url());
+    post(&desk, vec![message("hunter2", Some(0))]).await.unwrap();
+    let mut round = desk.mail.round().unwrap();
+    read(&mut round, "hunter2").await;
+    let client = redis::Client::open(server.url()).unwrap();
+    let mut wire = client.get_multiplexed_async_connection().await.unwrap();
+    let range = redis::cmd("XRANGE").arg("test:1:{mail}").arg("-").arg("+").to_owned();
+    let there: Vec<(String, Vec<Vec<u8>>)> = range.query_async(&mut wire).await.unwrap();
+    let there: Vec<u8> = there.into_iter().flat_map(|(_, fields)| fields.concat()).collect();
+    let there = String::from_utf8_lossy(&there);
+    assert!(!there.contains("hunter2") && !there.contains("byod_card"), "{there}");
+    for forged in ["", "{}", "{\"frame\":\"\"}"] {
+        server.cli(&["XADD", "test:1:{mail}", "*", "n", "2", "m", forged]);
+    }
+    server.cli(&["XADD", "test:1:{mail}", "*", "other", "fields"]);
+    post(&desk, vec![message("good", None)]).await.unwrap();
+    let arrived = round.next().await;
+    assert_eq!(arrived.letters.len(), 1, "{arrived:?}");
+    assert!(arrived.gap, "what was written in between is no message of ours");
+}
