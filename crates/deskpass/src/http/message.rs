@@ -10,6 +10,7 @@ use serde::Serialize;
 use self::posting::Posting;
 use super::authority::{Service, ToSend};
 use super::envelope::Reply;
+use super::extract::to_the_end;
 use super::failure::Failure;
 use crate::Desk;
 
@@ -42,6 +43,8 @@ pub(super) async fn send(
     _: Service<ToSend>,
     Posting(messages): Posting,
 ) -> Result<Reply<Sent>, Failure> {
-    let messages: Vec<_> = desk.auth.publish(messages).await?.into_iter().map(SentMessage::from).collect();
+    // What was taken is told to everybody, also when the service does not wait for the count.
+    let sent = to_the_end(async move { desk.auth.publish(messages).await }).await?;
+    let messages: Vec<_> = sent.into_iter().map(SentMessage::from).collect();
     Ok(Reply(Sent { delivered: messages.iter().map(|message| message.delivered).sum(), messages }))
 }

@@ -159,7 +159,7 @@ impl Mail {
     /// # Errors
     /// When it has not.
     pub async fn begun(&self) -> Result<(), StoreError> {
-        if self.nodes.is_none() || self.ring().has_begun() {
+        if self.nodes.is_none() {
             return Ok(());
         }
         match timeout(PATIENCE, self.begun.subscribe().wait_for(|begun| *begun)).await {

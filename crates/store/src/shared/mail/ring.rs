@@ -95,10 +95,6 @@ impl Ring {
         self.since = Some(place);
     }
 
-    pub(super) fn has_begun(&self) -> bool {
-        self.since.is_some()
-    }
-
     pub(super) fn append(&mut self, letter: Letter) -> Arc<Letter> {
         let letter = Arc::new(letter);
         self.newest = letter.id;
