@@ -65,7 +65,7 @@ fn a_target_that_is_not_there_is_told_without_its_password() {
     assert!(text.contains("deskpass doctor"), "{text}");
 }
 
-const TABLES: [&str; 17] = [
+const TABLES: [&str; 19] = [
     "employee",
     "user_role",
     "agent",
@@ -83,6 +83,8 @@ const TABLES: [&str; 17] = [
     "employee_term",
     "ip_rule",
     "service_key",
+    "disowned",
+    "sign_in_count",
 ];
 
 /// Tokens of a desk that was in use and has stopped.
@@ -158,7 +160,8 @@ async fn everything_is_carried_over_and_whoever_was_signed_in_still_is() {
     to_sqlite(
         directory.path(),
         "INSERT INTO ip_rule VALUES (1, '127.0.0.0/8');
-         INSERT INTO service_key VALUES ('k', 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', 'gateway', 'introspect', 1, NULL, NULL, 2, NULL)",
+         INSERT INTO service_key VALUES ('k', 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', 'gateway', 'introspect', 1, NULL, NULL, 2, NULL);
+         INSERT INTO disowned VALUES ('01a2', 1)",
     );
     let place = Servers::shared().place();
     let (success, text) = copy(directory.path(), &["--from", "sqlite:data", "--to", &place.store], &[]);

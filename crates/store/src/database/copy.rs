@@ -13,7 +13,7 @@ use crate::cache::{Cache, Proof};
 
 /// What is carried over, in an order in which nothing refers to what is not there yet. The rest is made anew by whoever
 /// opens the target, or is about the database itself.
-const TABLES: [&str; 17] = [
+const TABLES: [&str; 19] = [
     "employee",
     "user_role",
     "agent",
@@ -31,6 +31,8 @@ const TABLES: [&str; 17] = [
     "employee_term",
     "ip_rule",
     "service_key",
+    "disowned",
+    "sign_in_count",
 ];
 
 /// Rows that travel together.

@@ -15,6 +15,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (3, include_str!("../../migrations/0003_several_nodes.sql")),
     (4, include_str!("../../migrations/0004_agents.sql")),
     (5, include_str!("../../migrations/0005_administration.sql")),
+    (6, include_str!("../../migrations/0006_pages.sql")),
 ];
 
 /// The version that the tables have once they are up to date.
