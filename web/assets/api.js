@@ -6,9 +6,11 @@ const WORDS = {
   unreadable: ['The desk gave an answer that this page does not understand. Please try again.', '服务台返回了无法识别的内容，请重试。'],
 };
 
-const liked = (navigator.languages || [navigator.language]).map((tag) => String(tag).slice(0, 2).toLowerCase());
-/** The language of the browser, as far as the desk speaks it. */
-export const language = liked.find((tag) => tag === 'en' || tag === 'zh') === 'zh' ? 'zh-CN' : 'en';
+const liked = [document.documentElement.lang, ...(navigator.languages || [navigator.language])];
+const spoken = liked.map((tag) => String(tag).slice(0, 2).toLowerCase()).find((tag) => tag === 'en' || tag === 'zh');
+
+/** The language of the page, where the desk speaks it, else the one that the browser likes best. */
+export const language = spoken === 'zh' ? 'zh-CN' : 'en';
 
 // Whoever asks may show every message as it is: also that there was no answer is told in the words of the person.
 const failed = (word) => ({ code: -1, message: WORDS[word][language === 'en' ? 0 : 1], data: null });
@@ -34,16 +36,25 @@ async function call(path, options) {
 }
 
 // Tells the desk that a page of its own asks: no other origin can send this, and older browsers do not say it themselves.
-const OURS = { 'X-Requested-With': 'deskpass' };
-const bearer = (token) => (token ? { Authorization: `Bearer ${token}` } : {});
+const OURS = { 'X-Requested-With': 'deskpass', 'Accept-Language': language };
 
-/** Reads; `code` is 0 for success, a code of the desk, or -1 without a readable answer. */
-export const get = (path, token) => call(path, { headers: { ...OURS, ...bearer(token) } });
+function headersOf({ body, token, code }) {
+  const headers = { ...OURS };
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  if (token) headers.Authorization = `Bearer ${token}`;
+  if (code) headers['X-OTP-Code'] = code;
+  return headers;
+}
 
-/** Posts JSON; answers as `get` does. */
-export const post = (path, body, token) =>
-  call(path, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', ...OURS, ...bearer(token) },
-    body: JSON.stringify(body),
-  });
+/**
+ * Asks by any method, with a body of JSON, a token and a one-time password as far as they are given. `code` in the answer
+ * is 0 for success, a code of the desk, or -1 without a readable answer.
+ */
+export const ask = (method, path, given = {}) =>
+  call(path, { method, headers: headersOf(given), body: given.body === undefined ? undefined : JSON.stringify(given.body) });
+
+/** Reads. */
+export const get = (path, token) => ask('GET', path, { token });
+
+/** Posts JSON. */
+export const post = (path, body, token) => ask('POST', path, { body, token });

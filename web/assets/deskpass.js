@@ -1,9 +1,9 @@
 // The desk for clients: signing in, the session, the socket. An answer is always {code, message, data}, where code 0 is
 // success; nothing is ever thrown. Tokens and tickets are for scripts alone: nothing here writes them into an address.
 
-import { get, post } from './api.js';
+import { ask, get, post } from './api.js';
 
-export { get, post };
+export { ask, get, post };
 export { actsAsAgent, connect } from './socket.js';
 export { Typewriter } from './typewriter.js';
 
@@ -91,8 +91,12 @@ function take(run, { status, name, employee_id, token }) {
   }
 }
 
-/** Takes the fragment out of the address: it may hold a secret, and the address is what people copy. */
+/**
+ * Takes the fragment out of the address: it may hold a secret, and the address is what people copy. One that begins with a
+ * slash is a place in a page, and stays.
+ */
 export function takeFragment() {
+  if (location.hash.startsWith('#/')) return new URLSearchParams();
   const fragment = new URLSearchParams(location.hash.slice(1));
   if (location.hash) history.replaceState(null, '', location.pathname + location.search);
   return fragment;

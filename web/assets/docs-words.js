@@ -3,10 +3,6 @@
 import { learn } from './words.js';
 
 learn({
-  docs_lead: [
-    'Every answer under /api has one envelope: code (0 is success), message, data, request_id. Messages come in English or Chinese, by Accept-Language.',
-    '/api 下的所有应答格式统一：code（0 表示成功）、message、data、request_id。提示语言由 Accept-Language 决定（中文或英文）。',
-  ],
   docs_unreadable: ['The description cannot be read. Reload the page.', '无法读取接口文档，请刷新页面。'],
   docs_who: ['Who may call', '调用权限'],
   who_anyone: ['Anyone', '任何人'],

@@ -1,7 +1,7 @@
 // Shows the description of the API, as it is handed out to programs.
 
 import './docs-words.js';
-import { language, paint, say, sayOr } from './words.js';
+import { language, say, sayOr } from './words.js';
 
 const chinese = language !== 'en';
 
@@ -143,7 +143,6 @@ function openNamed() {
   named.scrollIntoView();
 }
 
-paint();
 try {
   showAll(await (await fetch('/api/openapi.json', { redirect: 'error' })).json());
   document.body.dataset.view = 'docs';

@@ -1,23 +1,23 @@
 // The page's socket: tells how it is, and what happens to the session elsewhere.
 
 import { actsAsAgent, connect } from './deskpass.js';
-import { $ } from './page.js';
 import { say } from './words.js';
 
 /** What mends itself sooner than this is nobody's concern, least of all of those who have the page read to them. */
 const WORTH_TELLING = 1000;
 
 /**
- * Opens the socket of a client that fits the role. `heard` has what to do: `role(now)`, when another role is active;
- * `ending()`, when little time is left; `lost()`, when the role may not be here; `over(reason)`, when the session is over.
+ * Opens the socket of a desk that fits its role, and tells in `place` how it is. `heard` has what to do: `frame(frame)`, with
+ * every frame; `gap()`, when something may have been missed; `role(now)`, when another role is active; `ending()`, when little
+ * time is left; `lost()`, when the role may not be here; `over(reason)`, when the session is over.
  * Returns how to fit it to another role, and how to stop.
  */
-export function goLive({ token, client }, role, heard) {
+export function goLive({ token, client, me }, place, heard) {
   let [line, socket, elsewhere, timer] = [null, '', false, 0];
   const tell = (state) => {
-    $('live').dataset.state = state;
+    place.dataset.state = state;
     const text = state ? say(state) : '';
-    if ($('live').textContent !== text) $('live').textContent = text;
+    if (place.textContent !== text) place.textContent = text;
   };
   const onState = (state) => {
     clearTimeout(timer);
@@ -41,11 +41,11 @@ export function goLive({ token, client }, role, heard) {
     if (wanted === socket) return;
     if (line) line.close();
     socket = wanted;
-    line = connect({ socket, token, on: { session }, onState, onEnd });
+    line = connect({ socket, token, on: { session }, onMessage: heard.frame, onGap: heard.gap, onState, onEnd });
   };
   const onVisible = () => elsewhere && document.visibilityState === 'visible' && line.reconnect();
   document.addEventListener('visibilitychange', onVisible);
-  fit(role);
+  fit(me.current_role);
   const stop = () => {
     clearTimeout(timer);
     document.removeEventListener('visibilitychange', onVisible);

@@ -1,8 +1,9 @@
 // What all pages share: one view at a time, secrets that leave the address bar at once, plain words for errors.
 
-import { paint, say } from './words.js';
+import { $ } from './dom.js';
+import { say } from './words.js';
 
-export const $ = (id) => document.getElementById(id);
+export { $ };
 
 const ERRORS = ['denied', 'invalid_code', 'not_a_member', 'no_role', 'disabled', 'platform_unavailable', 'internal'];
 const CLIENTS = ['h5', 'itagent', 'itadmin'];
@@ -12,27 +13,40 @@ export const known = (client) => (CLIENTS.includes(client) ? client : 'h5');
 
 /** Starts a page, unless somebody else's page is around it: then a press here might be meant for something else. */
 export function open(run) {
-  paint();
   if (window.top !== window.self) {
     document.body.textContent = say('framed');
     return;
   }
-  document.querySelector('main').hidden = false;
+  $('language').onclick = () => speak($('language').dataset.to);
+  tellNetwork();
+  window.addEventListener('online', tellNetwork);
+  window.addEventListener('offline', tellNetwork);
   run();
   window.addEventListener('hashchange', run);
   // Back from the platform: the page may be as it was left, with its connections gone.
   window.addEventListener('pageshow', (event) => event.persisted && run());
 }
 
+/** The desk writes its pages, so it must know: for a year, on all of them. */
+function speak(language) {
+  const secure = location.protocol === 'https:' ? '; Secure' : '';
+  document.cookie = `deskpass_language=${language}; Path=/; Max-Age=31536000; SameSite=Lax${secure}`;
+  location.reload();
+}
+
+const tellNetwork = () => tell('offline', navigator.onLine ? '' : say('offline'));
+
 /** Shows one view and tells screen readers about it. */
 export function show(id) {
-  document.querySelectorAll('main > section').forEach((view) => {
-    view.hidden = view.id !== id;
+  document.querySelectorAll('main > *').forEach((view) => {
+    if (view.matches('section, #loading')) view.hidden = view.id !== id;
   });
+  const known = document.body.dataset.view === id;
   document.body.dataset.view = id;
   const title = document.querySelector(`#${id} h1`);
-  document.title = `${title.textContent} · deskpass`;
-  title.focus({ preventScroll: true });
+  document.title = `${title.innerText || title.textContent} · deskpass`;
+  // Whoever is there already is left where they are.
+  if (!known) title.focus({ preventScroll: true });
 }
 
 /** Writes a text and shows its element, or hides it when there is nothing to say. */

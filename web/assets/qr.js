@@ -25,7 +25,9 @@ function heard(news, signedIn) {
     showPicture(news);
     become(status, say(status));
   } else if (status === 'scanned') {
-    become(status, say(status, { name: news.name || news.employee_id }));
+    become(status, say(status, { name: masked(news.name || news.employee_id) }));
+    // The desk is needed next: it may come while the phone is looked at.
+    import('./desk.js');
   } else {
     stopCode();
     become(status, status === 'failed' ? news.message : say(status));
@@ -46,6 +48,16 @@ function become(state, text) {
   $('renew').hidden = state !== 'expired' && state !== 'failed';
   if (state !== 'waiting') $('simulated').hidden = true;
   if (state !== 'waiting' && state !== 'scanned') $('countdown').hidden = true;
+}
+
+/** Enough of a name to be known by its owner, and not by whoever else looks at the screen. */
+export function masked(name) {
+  const word = (text) => {
+    const [first, ...rest] = Array.from(text);
+    const last = /\p{Script=Han}/u.test(text) && rest.length > 1 ? rest.pop() : '';
+    return first + '*'.repeat(rest.length) + last;
+  };
+  return name.split(/\s+/).filter(Boolean).map(word).join(' ');
 }
 
 /** The desk's own simulated phone exists in development only: here, or on this machine by another of its names. */

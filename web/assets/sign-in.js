@@ -1,19 +1,23 @@
-// The sign-in page: says what the address brought, offers the ways in, and shows who is signed in.
+// The sign-in page: says what the address brought, offers the ways in, and hands over to the desk once somebody is in.
 
-import { hideAccount, showAccount } from './account.js';
-import { post, startOAuth, takeFragment, tradeTicket } from './deskpass.js';
+import { get, post, startOAuth, takeFragment, tradeTicket } from './deskpass.js';
 import { $, explain, known, leave, open, show, tab, tell } from './page.js';
 import { showCode, stopCode } from './qr.js';
 import { say } from './words.js';
 
 const client = known(location.pathname.split('/')[1]);
-const desk = say(client);
 const inWeCom = /wxwork/i.test(navigator.userAgent);
-const onPhone = /Mobile/.test(navigator.userAgent) && !inWeCom;
+// As the style has it: there the code is for another phone.
+const onPhone = matchMedia('(pointer: coarse) and (max-width: 759px)').matches && !inWeCom;
 const REFUSED = 1003;
+const DOWN = ['unreachable', 'suspended', 'refused'];
+/** The desk behind this page, once somebody is in. */
+let desk = null;
 
 /** Looks at what the address brought and goes on from there. */
 async function arrive() {
+  // A view of the desk: that is for the desk to open.
+  if (desk && location.hash.startsWith('#/')) return;
   const query = new URLSearchParams(location.search);
   const fragment = takeFragment();
   if (query.has('code') && query.has('state')) {
@@ -33,6 +37,8 @@ async function arrive() {
     await signedIn(tab.get('token'));
   } else {
     welcome();
+    // Inside WeCom there is nothing to choose. Once only: whoever comes back from there wanted to.
+    if (inWeCom && !tab.get('went')) await goToPlatform($('wecom'), 'client');
   }
 }
 
@@ -51,18 +57,33 @@ async function stay(why) {
 
 async function signedIn(token, next = {}) {
   tab.set('token', token);
+  tab.drop('went');
   notice(next);
-  await showAccount(token, client, (why) => {
-    tab.drop('token');
-    welcome({ text: why });
-  });
-  if (document.body.dataset.view !== 'welcome') stopCode();
+  if (desk) desk.close();
+  const { openDesk } = await import('./desk.js');
+  desk = await openDesk({ token, client, chosen: location.pathname !== '/', onEnd: signedOut });
+  if (desk) stopCode();
+}
+
+function signedOut(why) {
+  desk = null;
+  tab.drop('token');
+  welcome({ text: why });
 }
 
 function welcome(why = {}) {
   notice(why);
   show('welcome');
-  if ($('code').open) showCode(client, signedIn);
+  if ($('code').open && !inWeCom) showCode(client, signedIn);
+  lookForPlatform(why);
+}
+
+/** Says in time that there is no use in scanning, and what agents can do instead. */
+async function lookForPlatform(why) {
+  const { data } = await get('/api/ready');
+  const down = Boolean(data && data.dependencies && DOWN.includes(data.dependencies.platform));
+  $('by-password').classList.toggle('button', down);
+  if (down && !why.text) notice(explain(new URLSearchParams('error=platform_unavailable')));
 }
 
 function notice({ title = '', text = '', ref = '' }) {
@@ -76,6 +97,7 @@ function notice({ title = '', text = '', ref = '' }) {
 /** Goes to the platform and comes back to this page. */
 async function goToPlatform(button, mode) {
   button.disabled = true;
+  tab.set('went', '1');
   const answer = await startOAuth(mode);
   if (answer.code === 0) leave(answer.data.authorize_url, (url) => location.assign(url));
   else notice({ title: say('trouble'), text: firstProblem(answer) });
@@ -91,7 +113,8 @@ function firstProblem({ message, data }) {
 /** Asks which employee this is; who `scanned` a computer's code has to do so again afterwards. */
 function askWho(proof, scanned) {
   const next = scanned ? say('scan_again') : '';
-  hideAccount();
+  if (desk) desk.close();
+  desk = null;
   stopCode();
   notice({});
   tell('bind-scan', next);
@@ -113,16 +136,19 @@ function whyNot({ code, message, data }) {
   return code === REFUSED && !roleless ? say('bind_refused') : message;
 }
 
+async function askPassword() {
+  const { showPassword } = await import('./password.js');
+  stopCode();
+  notice({});
+  showPassword($('password'), { signedIn, back: () => welcome() });
+}
+
 function dress() {
   document.body.classList.toggle('in-wecom', inWeCom);
-  document.body.classList.toggle('on-phone', onPhone);
-  $('welcome').classList.toggle('wide', !onPhone);
-  $('welcome-title').textContent = say('sign_in_to', { desk });
   $('bind-other').href = location.pathname;
-  $('here').textContent = say(onPhone ? 'here_phone' : 'here');
   $('here').onclick = () => goToPlatform($('here'), 'web');
-  $('here').classList.toggle('main', onPhone);
   $('wecom').onclick = () => goToPlatform($('wecom'), 'client');
+  $('by-password').onclick = askPassword;
   $('renew').onclick = () => {
     $('welcome-title').focus();
     showCode(client, signedIn);
@@ -133,11 +159,9 @@ function dress() {
 /** Nobody can scan the phone in their hand: there the code is for another phone, and waits to be asked for. */
 function offerCode() {
   const code = $('code');
-  code.open = !inWeCom && !onPhone;
+  if (inWeCom || onPhone) code.open = false;
   if (onPhone) code.ontoggle = () => (code.open ? showCode(client, signedIn) : stopCode());
 }
 
-open(() => {
-  dress();
-  arrive();
-});
+dress();
+open(arrive);

@@ -1,27 +1,14 @@
-// The pages' texts, in English and in Chinese.
+// The texts that scripts write, in English and in Chinese; fixed ones stand in the pages themselves.
 
 import { language } from './api.js';
 
 export { language };
 
 const WORDS = {
+  sign_in: ['Sign in', '登录'],
   h5: ['the IT help desk', ' IT 服务台'],
   itagent: ['the agent workspace', '坐席工作台'],
   itadmin: ['desk administration', '管理后台'],
-  sign_in_to: ['Sign in to {desk}', '登录{desk}'],
-  step_open: ['Open WeCom on your phone', '在手机上打开企业微信'],
-  step_scan: ['Scan this code', '扫描此二维码'],
-  step_confirm: ['Check and confirm', '核对信息后确认登录'],
-  wecom_lead: ['You are in WeCom already, so there is nothing to type or scan.', '您已在企业微信中，无需输入或扫码。'],
-  wecom: ['Continue with WeCom', '使用企业微信继续'],
-  or: ['or', '或'],
-  here: ['Sign in on this computer', '在此电脑上登录'],
-  here_phone: ['Sign in on this device', '在此设备上登录'],
-  other_phone: ['Use another phone', '使用另一部手机扫码'],
-  advice: [
-    'Only scan a code on a screen in front of you, never one that somebody sent you.',
-    '只扫描您面前屏幕上的二维码，切勿扫描他人发来的二维码。',
-  ],
   qr_alt: ['QR code for signing in with WeCom', '企业微信登录二维码'],
   loading: ['One moment…', '请稍候…'],
   waiting: ['Waiting for your phone', '等待手机扫码'],
@@ -29,22 +16,14 @@ const WORDS = {
   confirmed: ['Signed in', '登录成功'],
   expired: ['This code has expired', '二维码已过期'],
   left: ['{time} left', '剩余 {time}'],
-  renew: ['New code', '刷新二维码'],
-  simulated: ['Open the simulated phone', '打开模拟手机'],
+  offline: ['You are offline. This page goes on by itself when the network is back.', '网络已断开，恢复后本页面会自动继续。'],
+  going: ['Going to WeCom…', '正在前往企业微信…'],
   ticket_gone: ['This sign-in has expired. Please start again.', '本次登录已过期，请重新开始。'],
-  bind_title: ['One more step', '还差一步'],
-  bind_lead: ['You come from a connected company. Tell us which employee you are here.', '您来自互联企业，请告诉我们您在本企业的员工身份。'],
-  bind_label: ['Your employee ID here', '您在本企业的员工编号'],
   bind_refused: [
     'That did not work. Check the ID, or ask the IT help desk to approve you.',
     '未能登录。请核对员工编号，或联系 IT 服务台为您开通。',
   ],
   scan_again: ['Then scan the code on the computer again.', '完成后请重新扫描电脑上的二维码。'],
-  bind: ['Sign in', '登录'],
-  bind_other: ['Sign in another way', '使用其他方式登录'],
-  roles: ['You act as', '当前身份'],
-  switched: ['You now act as {role}', '已切换为{role}'],
-  sign_out: ['Sign out', '退出登录'],
   signed_out: ['You are signed out.', '您已退出登录。'],
   ended: ['Your session has ended. Please sign in again.', '登录已失效，请重新登录。'],
   ended_signed_out: ['You were signed out elsewhere. Please sign in again.', '您已在其他地方退出登录，请重新登录。'],
@@ -54,17 +33,12 @@ const WORDS = {
   ],
   ended_disabled: ['Your account has been switched off. Ask your administrator to switch it on again.', '您的账号已停用，请联系管理员重新启用。'],
   ended_expired: ['Your session has run its time. Please sign in again.', '登录已到期，请重新登录。'],
-  ending: ['Your session ends in a minute.', '您的登录即将在一分钟内到期。'],
-  live: ['Live', '实时连接正常'],
-  reconnecting: ['Reconnecting…', '正在重新连接…'],
-  live_elsewhere: ['Live in your newer windows', '实时消息已转到您较新的窗口'],
   admin: ['Administrator', '管理员'],
   agent: ['Agent', '坐席'],
   user: ['Employee', '员工'],
   supervisor: ['Supervisor', '主管'],
   security: ['Security', '安全员'],
   trouble: ['That did not work', '未能完成'],
-  again: ['Try again', '重试'],
   framed: [
     'For your safety this page does not work inside another page. Open it in a window of its own.',
     '为了您的安全，本页面不能嵌入其他页面，请在独立窗口中打开。',
@@ -84,7 +58,10 @@ const WORDS = {
   error_disabled: ['Your account is switched off', '您的账号已停用'],
   error_disabled_next: ['Ask your administrator to switch it on again.', '请联系管理员重新启用。'],
   error_platform_unavailable: ['WeCom cannot be reached just now', '暂时无法连接企业微信'],
-  error_platform_unavailable_next: ['Your account is fine. Try again in a few minutes.', '您的账号没有问题，请几分钟后再试。'],
+  error_platform_unavailable_next: [
+    'Your account is fine. Try again in a few minutes; agents can sign in with their password.',
+    '您的账号没有问题，请几分钟后再试；坐席可使用密码登录。',
+  ],
   error_internal: ['Something went wrong on our side', '系统出了点问题'],
   error_internal_next: ['Try again. If it goes on, tell the IT help desk the reference.', '请重试。如仍然出现，请将参考编号告知 IT 服务台。'],
 };
@@ -96,16 +73,8 @@ export function say(key, values = {}) {
   return WORDS[key][at].replace(/\{(\w+)\}/g, (_, blank) => values[blank]);
 }
 
-/** A text if there is one of this name, else the name itself: for roles that are newer than this page. */
+/** A text if there is one of this name, else the name itself: for words of the desk that are newer than this page. */
 export const sayOr = (key) => (Object.prototype.hasOwnProperty.call(WORDS, key) ? WORDS[key][at] : key);
 
-/** Adds the texts that only some pages need. */
+/** Adds the texts that only some views need. */
 export const learn = (more) => Object.assign(WORDS, more);
-
-/** Writes the fixed texts into the page. */
-export function paint() {
-  document.documentElement.lang = language;
-  document.querySelectorAll('[data-t]').forEach((element) => {
-    element.textContent = say(element.dataset.t);
-  });
-}

@@ -1,0 +1,227 @@
+// The desk of whoever is signed in: a place with views, the session that it stands on, and its end.
+
+import { ask, me, signOut } from './deskpass.js';
+import { $, fill, h } from './dom.js';
+import './desk-words.js';
+import { risky } from './dialog.js';
+import { goLive } from './live.js';
+import { show } from './page.js';
+import { viewsOf } from './views.js';
+import { say, sayOr } from './words.js';
+
+const NO_SESSION = 1001;
+const REASONS = ['signed_out', 'kicked', 'disabled', 'expired'];
+const HOMES = { admin: '/itadmin/', agent: '/itagent/', supervisor: '/itagent/' };
+
+/**
+ * Opens the desk of whoever has this token. `chosen` is false where nobody said which client they want: then it is the one
+ * of their role. `onEnd` gets a word to the person, once, when the token is not good any more. Returns how to close it;
+ * nothing, when it did not open.
+ */
+export async function openDesk({ token, client, chosen, onEnd }) {
+  await dressed();
+  const answer = await me(token);
+  if (answer.code === NO_SESSION) {
+    onEnd(whyEnded(answer.data));
+    return null;
+  }
+  if (answer.code !== 0) return explainTrouble(answer, { token, client, chosen, onEnd });
+  if (!chosen) {
+    location.replace(HOMES[answer.data.current_role] || '/h5/');
+    return null;
+  }
+  const desk = new Desk({ token, client, me: answer.data, onEnd });
+  desk.open();
+  return desk;
+}
+
+/** What a desk looks like is only loaded where there is one. */
+function dressed() {
+  if ($('inside')) return null;
+  const link = h('link', { id: 'inside', rel: 'stylesheet', href: new URL('./inside.css', import.meta.url).pathname });
+  const loaded = new Promise((done) => {
+    link.onload = link.onerror = done;
+  });
+  document.head.append(link);
+  return loaded;
+}
+
+function explainTrouble({ message }, options) {
+  $('trouble-text').textContent = message;
+  $('again').onclick = () => openDesk(options);
+  show('trouble');
+  return null;
+}
+
+const whyEnded = (data) => say(data && REASONS.includes(data.reason) ? `ended_${data.reason}` : 'ended');
+
+/** What views work with. */
+class Desk {
+  constructor({ token, client, me: person, onEnd }) {
+    Object.assign(this, { token, client, me: person, onEnd });
+    this.over = false;
+    this.leave = () => {};
+    this.listeners = new Set();
+    this.showPlace = () => this.turn();
+  }
+
+  open() {
+    this.place = h('main', { id: 'place', tabindex: '-1' });
+    this.nav = h('nav', { id: 'views', 'aria-label': say('views') });
+    this.status = h('p', { id: 'said', role: 'status' });
+    this.liveState = h('span', { class: 'live', id: 'live', role: 'status' });
+    this.bar = h('div', { class: 'who' },
+      this.liveState,
+      h('span', { id: 'who' }, this.name()),
+      h('button', { class: 'plain', id: 'sign-out', onclick: () => this.signOut() }, say('sign_out')));
+    $('entrance').hidden = true;
+    document.body.dataset.view = 'desk';
+    document.querySelector('header').append(this.bar);
+    document.querySelector('header').after(this.nav, this.status, this.place);
+    window.addEventListener('hashchange', this.showPlace);
+    this.follow();
+    this.turn();
+  }
+
+  /** Takes the desk away, and everything it showed. */
+  close() {
+    this.over = true;
+    this.leave();
+    this.live.stop();
+    window.removeEventListener('hashchange', this.showPlace);
+    document.querySelectorAll('dialog').forEach((dialog) => dialog.remove());
+    [this.bar, this.nav, this.status, this.place].forEach((part) => part.remove());
+    if (location.hash.startsWith('#/')) history.replaceState(null, '', location.pathname);
+    $('entrance').hidden = false;
+  }
+
+  name() {
+    return this.me.name || this.me.employee_id;
+  }
+
+  /** Ends here, since the session did. Both the socket and an answer may tell; one of them is enough. */
+  end(why) {
+    if (this.over) return;
+    this.close();
+    this.onEnd(why);
+  }
+
+  /** Asks in this session. Its end is dealt with: then the answer never comes. */
+  async ask(method, path, body, code) {
+    const answer = await ask(method, path, { body, token: this.token, code });
+    if (this.over) return new Promise(() => {});
+    if (answer.code !== NO_SESSION) return answer;
+    this.end(whyEnded(answer.data));
+    return new Promise(() => {});
+  }
+
+  get(path) {
+    return this.ask('GET', path);
+  }
+
+  post(path, body = {}) {
+    return this.ask('POST', path, body);
+  }
+
+  /** Does what needs a one-time password, which is asked for in place; null when they thought better of it. */
+  risky(what) {
+    return risky(this, what);
+  }
+
+  /** Tells what was done, or why not, for everybody to see and hear. */
+  say(text, bad = false) {
+    this.status.classList.toggle('bad', bad);
+    this.status.textContent = text;
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => this.status.replaceChildren(), bad ? 12000 : 6000);
+  }
+
+  /** Calls with every frame of the socket for as long as the view is there; returns how to stop. */
+  hear(listener) {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** Shows the view that the address names. */
+  async turn() {
+    const views = viewsOf(this);
+    const named = location.hash.slice(2).split('?')[0];
+    const view = views.find(({ id }) => id === named) || views[0];
+    this.leave();
+    this.leave = () => {};
+    const title = h('h1', { tabindex: '-1' }, view.title);
+    fill(this.place, title);
+    this.place.dataset.view = view.id;
+    document.title = `${view.title} · deskpass`;
+    this.drawNav(views, view);
+    // Only whoever came from another view is taken along.
+    if (this.shown && this.shown !== view.id) {
+      title.focus({ preventScroll: true });
+      window.scrollTo(0, 0);
+    }
+    this.shown = view.id;
+    await this.fillWith(view, title);
+  }
+
+  async fillWith(view, title) {
+    try {
+      const { show: fillPlace } = await view.load();
+      if (title.isConnected) this.leave = fillPlace(this, this.place) || (() => {});
+    } catch (_) {
+      const again = h('button', { class: 'button small', onclick: () => location.reload() }, say('again'));
+      if (title.isConnected) this.place.append(h('p', { class: 'refusal' }, say('not_loaded')), again);
+    }
+  }
+
+  drawNav(views, shown) {
+    const link = ({ id, title }) => h('a', { href: `#/${id}`, 'aria-current': id === shown.id ? 'page' : null }, title);
+    fill(this.nav, views.map(link));
+    const current = this.nav.querySelector('[aria-current]');
+    if (current) this.nav.scrollLeft = current.offsetLeft - this.nav.clientWidth / 3;
+  }
+
+  /** Another role is active, by a press here or anywhere else. */
+  actAs(role) {
+    if (role === this.me.current_role) return;
+    this.me.current_role = role;
+    this.live.fit(role);
+    this.turn();
+    this.say(say('switched', { role: sayOr(role) }));
+  }
+
+  /** Follows what happens to the session elsewhere. */
+  follow() {
+    this.live = goLive(this, this.liveState, {
+      frame: (frame) => this.listeners.forEach((listener) => listener(frame)),
+      gap: () => this.listeners.forEach((listener) => listener(null)),
+      role: (role) => this.actAs(role),
+      ending: () => this.say(say('ending'), true),
+      lost: () => this.lookAgain(),
+      over: (reason) => this.end(this.leaving ? say('signed_out') : whyEnded({ reason })),
+    });
+  }
+
+  /** The roles may be others by now. */
+  async lookAgain() {
+    const answer = await this.get('/api/auth/me');
+    if (answer.code !== 0) {
+      this.say(answer.message, true);
+      return;
+    }
+    this.me = answer.data;
+    this.live.fit(this.me.current_role);
+    this.turn();
+  }
+
+  async signOut() {
+    $('sign-out').disabled = true;
+    this.leaving = true;
+    const answer = await signOut(this.token);
+    this.leaving = false;
+    if (this.over) return;
+    $('sign-out').disabled = false;
+    // A sign-out that the desk has not acknowledged has not happened, and must not look as if it had.
+    if (answer.code === 0 || answer.code === NO_SESSION) this.end(say('signed_out'));
+    else this.say(answer.message, true);
+  }
+}

@@ -1,0 +1,88 @@
+// Questions in place: what will happen, and a one-time password where that is needed.
+
+import { fill, h } from './dom.js';
+import { say } from './words.js';
+
+const [CODE_NEEDED, CODE_WRONG, NO_DEVICE] = [1007, 1008, 1009];
+
+/**
+ * Asks before something is done. `send(values)` does it and returns an answer of the desk; while that is a refusal the
+ * question stays and tells it. `fields` are elements to be filled in, with names. Resolves to the answer, or to null.
+ */
+export function question({ title, text, fields = [], action, danger = false, send, refusal = (answer) => answer.message }) {
+  return new Promise((resolve) => {
+    const before = document.activeElement;
+    const refused = h('p', { class: 'refusal', role: 'alert', hidden: true });
+    const go = h('button', { class: `button ${danger ? 'danger' : 'main'}`, type: 'submit' }, action);
+    const cancel = h('button', { class: 'button', type: 'button', onclick: () => close(null) }, say('cancel'));
+    const form = h('form', { method: 'dialog', novalidate: false, autocomplete: 'off' },
+      h('h2', { id: 'question-title' }, title),
+      text && h('p', { class: 'lead' }, text),
+      fields, refused,
+      h('div', { class: 'choice' }, cancel, go));
+    const dialog = h('dialog', { 'aria-labelledby': 'question-title' }, form);
+    const close = (answer) => {
+      dialog.remove();
+      if (before && before.isConnected) before.focus();
+      resolve(answer);
+    };
+    form.onsubmit = async (event) => {
+      event.preventDefault();
+      go.disabled = true;
+      refused.hidden = true;
+      const answer = await send(Object.fromEntries(new FormData(form)));
+      go.disabled = false;
+      if (answer.code === 0) close(answer);
+      else {
+        fill(refused, refusal(answer, close));
+        refused.hidden = false;
+        const code = form.elements.code;
+        if (code) code.select();
+      }
+    };
+    dialog.oncancel = () => close(null);
+    document.body.append(dialog);
+    dialog.showModal();
+    const [first] = form.querySelectorAll('input, select, textarea');
+    (first || cancel).focus();
+  });
+}
+
+/** A field with its label; attributes are those of the input, or of another element that is given. */
+export function field(label, attributes = {}, hint = '', input = h('input', attributes)) {
+  const id = attributes.id || `field-${attributes.name}`;
+  input.id = id;
+  if (hint) input.setAttribute('aria-describedby', `${id}-hint`);
+  return h('div', { class: 'field' },
+    h('label', { for: id }, label), input,
+    hint && h('p', { class: 'hint', id: `${id}-hint` }, hint));
+}
+
+/** The field for a one-time password. */
+export const codeField = (attributes = {}) =>
+  field(say('code_label'), {
+    name: 'code', required: true, inputmode: 'numeric', autocomplete: 'one-time-code', maxlength: '7', pattern: '[0-9 ]{6,7}', ...attributes,
+  }, say('code_hint'));
+
+/**
+ * Does what needs a one-time password: asks for it together with whatever else is asked. `what` has `method`, `path`,
+ * `body` (or a function of the fields' values), `title`, `text`, `action`, `fields`, `danger`.
+ */
+export function risky(desk, { method, path, body, fields = [], ...asked }) {
+  const send = ({ code, ...values }) =>
+    desk.ask(method, path, typeof body === 'function' ? body(values) : body, code.replace(/\s/g, ''));
+  const refusal = (answer, close) => {
+    if (answer.code === CODE_WRONG || answer.code === CODE_NEEDED) return say('code_wrong');
+    if (answer.code === NO_DEVICE) {
+      return [say('no_device'), ' ', h('a', { href: '#/security', onclick: () => close(null) }, say('set_up_device'))];
+    }
+    return problems(answer);
+  };
+  return question({ ...asked, fields: [...fields, codeField()], send, refusal });
+}
+
+/** What is wrong, field by field where the desk says so. */
+export function problems({ message, data }) {
+  const all = Object.values((data && data.fields) || {}).map(String);
+  return all.length ? all.join(' ') : message;
+}
