@@ -101,7 +101,8 @@ fn version(assets: &[(&str, &[u8])]) -> String {
 
 /// Twelve digits of a digest.
 fn short(digest: impl AsRef<[u8]>) -> String {
-    digest.as_ref().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+    let first = digest.as_ref().first_chunk().map_or(0, |first| u64::from_be_bytes(*first));
+    format!("{:012x}", first >> 16)
 }
 
 fn tag(name: &str) -> HeaderValue {
