@@ -3,10 +3,10 @@
 import { learn, sayOr } from './words.js';
 
 learn({
-  comma: [', ', '、'],
+  list_comma: [', ', '、'],
   person: ['Person', '人员'],
   employee_id: ['Employee ID', '员工编号'],
-  role: ['Role', '角色'],
+  role_held: ['Role', '角色'],
   active_role: ['Acts as', '当前身份'],
   no_role: ['no role', '无角色'],
   device: ['Device', '设备'],

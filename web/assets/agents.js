@@ -47,7 +47,7 @@ learn({
     'Sessions that began with it end. You get a setup code, shown once, with which they set another password. Make sure that it is really they who ask.',
     '使用该密码登录的会话会结束。您将得到一个仅显示一次的设置码，供其设置新密码。请先核实确为其本人申请。',
   ],
-  setup_code: ['Setup code for {name}', '{name} 的设置码'],
+  setup_code_for: ['Setup code for {name}', '{name} 的设置码'],
   setup_text: [
     'Tell it to them, and to nobody else. It is shown this once and good until {time}. Sessions ended: {n}.',
     '请只告知其本人。仅显示这一次，有效期至 {time}。已结束会话：{n} 个。',
@@ -126,7 +126,7 @@ async function resetPassword(desk, agent, once) {
 
 /** The code is nowhere else: it stays until somebody says that they have it. */
 function tellOnce(desk, agent, once, { setup_code, expires_at, ended_sessions }) {
-  const title = say('setup_code', { name: called(agent) });
+  const title = say('setup_code_for', { name: called(agent) });
   const text = say('setup_text', { time: '\n', n: ended_sessions }).split('\n');
   const done = h('button', {
     class: 'button small', 'data-act': 'handed-over',
@@ -135,7 +135,7 @@ function tellOnce(desk, agent, once, { setup_code, expires_at, ended_sessions })
       document.getElementById('add-agent').focus();
     },
   }, say('handed_over'));
-  const code = h('code', { class: 'secret', id: 'setup-code', tabindex: '-1' }, setup_code);
+  const code = h('code', { class: 'told-once', id: 'setup-code', tabindex: '-1' }, setup_code);
   const take = h('button', { class: 'button small main', onclick: () => copy(desk, setup_code) }, say('copy'));
   fill(once, panel(title, {}, code, h('p', { class: 'lead' }, text[0], moment(expires_at), text[1]), h('div', { class: 'row' }, take, done)));
   once.hidden = false;

@@ -102,7 +102,7 @@ function picture({ buckets, at }, width, pick) {
 }
 
 const tableOf = (rows) =>
-  h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': say('chart_table') },
+  h('div', { class: 'wide-table', tabindex: '0', role: 'region', 'aria-label': say('chart_table') },
     h('table', {}, h('thead', {}, h('tr', {}, [say('chart_when'), ...FIGURES.map((name) => say(name))].map((title) => h('th', { scope: 'col' }, title)))), rows));
 
 const tableRow = ({ title, values }) =>

@@ -94,7 +94,7 @@ export const typed = (name, label, attributes = {}) =>
 
 /** A line above a list that says how many there are. */
 export function counter() {
-  const line = h('p', { class: 'lead count', role: 'status' });
+  const line = h('p', { class: 'lead tally', role: 'status' });
   line.tell = (text) => fill(line, text);
   return line;
 }

@@ -61,7 +61,7 @@ class Listing {
 
   fail(answer, again) {
     const mine = this.at;
-    fill(this.foot, h('p', { class: 'refusal' }, problems(answer)), h('button', { class: 'button small', onclick: again }, say('again')));
+    fill(this.foot, refused(answer, again));
     const back = () => mine === this.at && this.element.isConnected && again();
     if (answer.code === UNREACHED) window.addEventListener('online', back, { once: true });
   }
@@ -124,6 +124,10 @@ class Listing {
     (place || within(rows, 'button, a') || this.element).focus();
   }
 }
+
+/** Why something could not be read, and a way to try again. */
+export const refused = (answer, again) =>
+  [h('p', { class: 'refusal', role: 'alert' }, problems(answer)), h('button', { class: 'button small', onclick: again }, say('again'))];
 
 /** A moment as people write it, with its day unless that is today. */
 export function moment(iso) {

@@ -1,15 +1,14 @@
 // The first look: what was reported, whether all is well, how many sign in and how far they come.
 
 import { chart, number, STEPS } from './chart.js';
-import { problems } from './dialog.js';
 import { fill, h, svg } from './dom.js';
 import { healthPanel } from './health.js';
-import { moment, panel } from './listing.js';
+import { moment, panel, refused } from './listing.js';
 import { aboutPerson } from './person.js';
 import { language, learn, say } from './words.js';
 
 learn({
-  reported: ['Somebody reported a sign-in that was not theirs', '有人报告了非本人登录'],
+  reported_title: ['Somebody reported a sign-in that was not theirs', '有人报告了非本人登录'],
   reported_lead: [
     'The session was ended. Look at what else happened to these people, end their other sessions, and reset the password if it was used.',
     '相关会话已结束。请查看这些人员的日志，结束其他会话；如使用了密码，请重置密码。',
@@ -52,7 +51,7 @@ async function tellReported(desk, before) {
   const row = (entry) => h('li', {},
     h('div', {}, h('strong', {}, entry.employee_id), ' ', moment(entry.at), entry.detail && h('small', {}, entry.detail)),
     h('a', { class: 'link', href: aboutPerson('log', entry, desk) }, say('see_log')));
-  const alert = panel(say('reported'), { id: 'reported', lead: say('reported_lead') }, h('ul', { class: 'reports' }, data.items.map(row)));
+  const alert = panel(say('reported_title'), { id: 'reported', lead: say('reported_lead') }, h('ul', { class: 'reports' }, data.items.map(row)));
   alert.classList.add('alert');
   alert.querySelector('h2').prepend(h('span', { class: 'mark-bad', 'aria-hidden': 'true' }, '!'));
   before.before(alert);
@@ -62,7 +61,7 @@ function signInsPanel(desk) {
   const run = { range: RANGES[0], at: 0 };
   const [funnel, trend] = [h('div', { id: 'funnel' }), chart()];
   const body = h('div', { class: 'counts' }, h('div', {}, h('h3', {}, say('funnel_lead')), funnel), h('div', {}, h('h3', {}, say('over_time')), trend.element));
-  const line = h('div', { 'aria-live': 'polite' });
+  const line = h('div');
   const look = async () => {
     if (document.visibilityState !== 'visible') return;
     const mine = (run.at += 1);
@@ -70,7 +69,7 @@ function signInsPanel(desk) {
     const answer = await desk.get(`/api/admin/statistics?from=${buckets[0].from.toISOString()}`);
     if (mine !== run.at || !body.isConnected) return;
     body.hidden = answer.code !== 0;
-    fill(line, answer.code !== 0 && [h('p', { class: 'refusal' }, problems(answer)), h('button', { class: 'button small', onclick: look }, say('again'))]);
+    fill(line, answer.code !== 0 && refused(answer, look));
     if (answer.code !== 0) return;
     count(buckets, answer.data.items);
     fill(funnel, funnelOf(buckets));

@@ -38,7 +38,7 @@ export function show(desk, place) {
     corporations: true,
     fields: [
       typed('q', say('search'), { type: 'search', maxlength: '40', placeholder: say('search_hint') }),
-      anyChoice('role', say('role'), ROLES.map((role) => [role, sayOr(role)])),
+      anyChoice('role', say('role_held'), ROLES.map((role) => [role, sayOr(role)])),
     ],
     more: [
       typed('department', say('department')),
@@ -76,7 +76,7 @@ function howMany({ total, total_exact }) {
 const columns = () => [
   { title: say('person'), cell: named },
   { title: say('department'), cell: ({ department }) => department || '–' },
-  { title: say('role'), cell: ({ roles, disabled }) => h('div', {},
+  { title: say('role_held'), cell: ({ roles, disabled }) => h('div', {},
     disabled && h('span', { class: 'tag bad' }, say('is_disabled')),
     roles.length ? roleTags(roles) : h('span', { class: 'tag' }, say('no_role'))) },
   { title: say('last_sign_in'), cell: ({ last_login_at, last_login_ip }) =>

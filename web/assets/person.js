@@ -26,8 +26,8 @@ learn({
   enabled_now: ['{name} can sign in again.', '{name} 可以重新登录了。'],
   end_all_short: ['End all', '全部结束'],
   end_all: ['End all sessions', '结束所有会话'],
-  end_all_title: ['End all sessions of {name}?', '结束 {name} 的所有会话？'],
-  end_all_text: ['They are signed out everywhere at once, and can sign in again.', '对方会立即在所有设备上退出，之后可以重新登录。'],
+  end_everywhere_title: ['End all sessions of {name}?', '结束 {name} 的所有会话？'],
+  end_everywhere_text: ['They are signed out everywhere at once, and can sign in again.', '对方会立即在所有设备上退出，之后可以重新登录。'],
   end_all_own: ['These are your own sessions: this page is signed out, too.', '这是您自己的会话：本页面也会退出登录。'],
   ended_all: ['Ended sessions of {name}: {n}.', '已结束 {name} 的 {n} 个会话。'],
 });
@@ -72,7 +72,7 @@ export async function changeRoles(desk, person) {
     action: say('roles_save'),
   });
   if (!answer) return false;
-  const held = answer.data.roles.map(sayOr).join(say('comma')) || say('no_role');
+  const held = answer.data.roles.map(sayOr).join(say('list_comma')) || say('no_role');
   desk.say(say('roles_saved', { name: called(person), roles: held }));
   return true;
 }
@@ -95,7 +95,7 @@ export async function endAll(desk, person) {
   const own = person.corp_id === desk.me.corp_id && person.employee_id === desk.me.employee_id;
   const answer = await desk.risky({
     method: 'DELETE', path: `${path(person)}/sessions`,
-    title: say('end_all_title', { name }), text: say(own ? 'end_all_own' : 'end_all_text'), action: say('end_all'), danger: true,
+    title: say('end_everywhere_title', { name }), text: say(own ? 'end_all_own' : 'end_everywhere_text'), action: say('end_all'), danger: true,
   });
   if (answer) desk.say(say('ended_all', { name, n: answer.data.ended }));
   return Boolean(answer);

@@ -16,7 +16,7 @@ learn({
   end_one: ['End', '结束'],
   end_one_title: ['End this session of {name}?', '结束 {name} 的这个会话？'],
   end_one_text: ['{device}: signed out at once. They can sign in again.', '{device}：会立即退出登录，之后可以重新登录。'],
-  ended_one: ['That session of {name} has ended.', '已结束 {name} 的该会话。'],
+  ended_session: ['That session of {name} has ended.', '已结束 {name} 的该会话。'],
   nobody_signed_in: ['Nobody who fits is signed in.', '没有符合条件的在线会话。'],
   acts_on: ['Actions', '操作'],
 });
@@ -77,6 +77,6 @@ async function endOne(desk, session) {
     title: say('end_one_title', { name }), text: say('end_one_text', { device: session.device || say('unknown_device') }),
     action: say('end_one'), danger: true,
   });
-  if (answer) desk.say(say('ended_one', { name }));
+  if (answer) desk.say(say('ended_session', { name }));
   return Boolean(answer);
 }
