@@ -182,6 +182,7 @@ pub fn routes() -> Vec<Route> {
         Route::new(DELETE, "/api/admin/sessions/{id}",                     HighRisk, Free, ["Ending the session failed", "结束会话失败"],              admin::sessions::end),
         Route::new(DELETE, "/api/admin/employees/{corp_id}/{employee_id}/sessions", HighRisk, Free, ["Ending sessions failed", "结束会话失败"],        admin::sessions::end_all),
         Route::new(GET,  "/api/admin/login-log",        Reader,   Free, ["Reading the log failed", "获取登录日志失败"],    admin::login_log::list),
+        Route::new(GET,  "/api/admin/statistics",       Reader,   Free, ["Reading the figures failed", "获取登录统计失败"], admin::statistics::list),
         Route::new(GET,  "/api/admin/links",            Admin,    Free, ["Listing links failed", "获取关联失败"],          admin::links::list),
         Route::new(POST, "/api/admin/links",            HighRisk, Free, ["Approving the link failed", "批准关联失败"],     admin::links::approve),
         Route::new(DELETE, "/api/admin/links/{corp_id}/{user_id}",         HighRisk, Free, ["Removing the link failed", "删除关联失败"],              admin::links::remove),
