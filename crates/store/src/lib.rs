@@ -18,6 +18,7 @@ mod seal;
 mod service_keys;
 mod sessions;
 mod shared;
+mod sign_ins;
 mod statistics;
 mod sweep;
 mod tls;
@@ -33,8 +34,8 @@ use crate::sessions::Seen;
 use crate::statistics::Statistics;
 
 pub use agents::{
-    Agent, Before, Binding, Device, HalfFound, HalfSession, ListedAgent, NewPassword, Notice, PendingDevice, Subject,
-    Trial, UsedStep,
+    About, Agent, Before, Binding, Device, HalfFound, HalfSession, ListedAgent, NewPassword, Notice, PendingDevice,
+    Subject, Trial, UsedStep,
 };
 pub use cache::{Member, Standing, Touched};
 pub use cursor::{BadCursor, Cursor};
@@ -58,6 +59,7 @@ pub use shared::{
     PlatformToken, Pointer, Posted, Reader, Redis, RedisExam, Round, Shared, Shelf, Start, Unfit, examine_redis,
 };
 pub use statistics::{Hour, Step};
+pub use sign_ins::{Disowning, SignIn};
 pub use tls::BadAuthority;
 
 /// The store of one desk. Clones share it.
