@@ -12,10 +12,11 @@ run: ## Run the service in development mode, everything embedded, data in ./data
 cluster: ## Run two nodes with PostgreSQL, Redis and HAProxy on this machine, to be tried out
 	./tools/cluster
 
-test: ## Run every test; needs a Rust toolchain and a C compiler, and installs Chromium, PostgreSQL, Redis, two proxies, oathtool and schemathesis when they are missing
+test: ## Run every test; needs a Rust toolchain and a C compiler, and installs Chromium, PostgreSQL, Redis, two proxies, oathtool, schemathesis and axe-core when they are missing
 	./tools/chromium
 	./tools/services
 	./tools/schemathesis
+	./tools/axe
 	cargo test --workspace
 
 torture: ## Kill the real process 300 times under load and look for lost truth (a few minutes)
