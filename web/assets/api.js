@@ -38,7 +38,8 @@ async function call(path, options) {
 // Tells the desk that a page of its own asks: no other origin can send this, and older browsers do not say it themselves.
 const OURS = { 'X-Requested-With': 'deskpass', 'Accept-Language': language };
 
-function headersOf({ body, token, code }) {
+/** What goes along with every question; for those that are not about JSON. */
+export function headersOf({ body, token, code }) {
   const headers = { ...OURS };
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (token) headers.Authorization = `Bearer ${token}`;

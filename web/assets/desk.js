@@ -142,6 +142,17 @@ class Desk {
     return () => this.listeners.delete(listener);
   }
 
+  /** What the address asks of the view. */
+  query() {
+    return new URLSearchParams(location.hash.split('?')[1] || '');
+  }
+
+  /** Writes into the address what the view shows, so that it can be kept and sent on; nothing is loaded by that. */
+  note(asked) {
+    const text = String(asked);
+    history.replaceState(history.state, '', `#/${this.shown}${text && `?${text}`}`);
+  }
+
   /** Shows the view that the address names. */
   async turn() {
     const views = viewsOf(this);
