@@ -28,7 +28,7 @@ export function listing({ label, columns, load, empty = say('nothing') }) {
     // Somebody asked for something else meanwhile.
     if (mine !== run.at) return;
     if (answer.code !== 0) {
-      fill(foot, h('p', { class: 'refusal' }, problems(answer)), h('button', { class: 'button small', onclick: () => more(after) }, say('again')));
+      fill(foot, refused(answer, () => more(after)));
       return;
     }
     if (!after) fill(body);
@@ -48,6 +48,10 @@ export function listing({ label, columns, load, empty = say('nothing') }) {
   more(null);
   return element;
 }
+
+/** Why something could not be read, and a way to try again. */
+export const refused = (answer, again) =>
+  [h('p', { class: 'refusal', role: 'alert' }, problems(answer)), h('button', { class: 'button small', onclick: again }, say('again'))];
 
 /** A moment as people write it, with its day unless that is today. */
 export function moment(iso) {
