@@ -15,17 +15,17 @@ const HOMES = { admin: '/itadmin/', agent: '/itagent/', supervisor: '/itagent/' 
 
 /**
  * Opens the desk of whoever has this token. `chosen` is false where nobody said which client they want: then it is the one
- * of their role. `onEnd` gets a word to the person, once, when the token is not good any more. Returns how to close it;
- * nothing, when it did not open.
+ * of their role. `onEnd` gets a word to the person, once, when the token is not good any more; `again` tries it all once more.
+ * Returns how to close it; nothing, when it did not open.
  */
-export async function openDesk({ token, client, chosen, onEnd }) {
+export async function openDesk({ token, client, chosen, onEnd, again }) {
   await dressed();
   const answer = await me(token);
   if (answer.code === NO_SESSION) {
     onEnd(whyEnded(answer.data));
     return null;
   }
-  if (answer.code !== 0) return explainTrouble(answer, { token, client, chosen, onEnd });
+  if (answer.code !== 0) return explainTrouble(answer, again);
   if (!chosen) {
     location.replace(HOMES[answer.data.current_role] || '/h5/');
     return null;
@@ -46,9 +46,9 @@ function dressed() {
   return loaded;
 }
 
-function explainTrouble({ message }, options) {
+function explainTrouble({ message }, again) {
   $('trouble-text').textContent = message;
-  $('again').onclick = () => openDesk(options);
+  $('again').onclick = again;
   show('trouble');
   return null;
 }

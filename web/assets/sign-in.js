@@ -61,7 +61,8 @@ async function signedIn(token, next = {}) {
   notice(next);
   if (desk) desk.close();
   const { openDesk } = await import('./desk.js');
-  desk = await openDesk({ token, client, chosen: location.pathname !== '/', onEnd: signedOut });
+  const again = () => signedIn(token, next);
+  desk = await openDesk({ token, client, chosen: location.pathname !== '/', onEnd: signedOut, again });
   if (desk) stopCode();
 }
 
