@@ -89,7 +89,8 @@ async function approve(desk, list) {
 async function remove(desk, { identity, target }, { list, add }) {
   const blanks = { user: identity.user_id, employee: target.employee_id };
   const answer = await desk.risky({
-    method: 'DELETE', path: [PATH, encodeURIComponent(identity.corp_id), encodeURIComponent(identity.user_id)].join('/'), danger: true,
+    method: 'DELETE', path: `${PATH}/${encodeURIComponent(identity.corp_id)}/${encodeURIComponent(identity.user_id)}`,
+    danger: true,
     title: say('remove_title', blanks), text: say('remove_text', blanks), action: say('remove'),
   });
   if (!answer) return;
