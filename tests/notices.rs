@@ -12,7 +12,7 @@ const SEND: &str = "message/send";
 const LATER: Duration = Duration::from_mins(1);
 
 /// The messages that came through the simulated platform.
-async fn inbox(platform: &mut Client) -> Vec<Value> {
+pub(crate) async fn inbox(platform: &mut Client) -> Vec<Value> {
     let answer = platform.get("/sim/inbox", &[]).await;
     serde_json::from_str::<Value>(&answer.body).unwrap()["messages"].as_array().unwrap().clone()
 }
@@ -27,7 +27,7 @@ async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
 }
 
 /// Waits until every notice was delivered or given up.
-async fn settled(desk: &TestDesk) {
+pub(crate) async fn settled(desk: &TestDesk) {
     until("notices are settled", async || desk.query("SELECT count(*) FROM notice") == ["0"]).await;
 }
 
@@ -171,6 +171,17 @@ on_every_store! {
             settled(&desk).await;
             assert_eq!(inbox(&mut client).await.len(), 1, "{errcode}");
         }
+    }
+
+    /// Nodes of a later version know what it says; until one comes for it, everything else goes out.
+    async fn a_notice_of_something_unknown_is_left_for_others(desk) {
+        let mut client = desk.client().await;
+        desk.query("INSERT INTO notice (id, corp_id, employee_key, subject, ip_address, at, tries, due_at) \
+            VALUES ('later', 'wwdeskpass', 'agent01', 'moon_landing', '192.0.2.1', 1800000000000, 0, 0)");
+        client.first_password("agent01").await;
+        until("the other one is delivered", async || desk.query("SELECT id FROM notice") == ["later"]).await;
+        assert_eq!(inbox(&mut client).await.len(), 1);
+        assert_eq!(desk.query("SELECT tries, due_at FROM notice"), ["0|0"]);
     }
 
     async fn after_a_day_it_is_no_use_telling(desk) {

@@ -4,6 +4,7 @@ mod happenings;
 mod ip_rules;
 mod login_log;
 mod login_log_export;
+mod matrix;
 mod people;
 mod service_keys;
 mod sessions;

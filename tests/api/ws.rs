@@ -36,7 +36,7 @@ async fn ask_as(desk: &TestDesk, token: &str, path: &str, headers: &[(&str, &str
 
 impl TestSocket {
     /// Asserts that it is closed so within a second, and that the client was told why before where the session is what ends.
-    async fn ends_soon(&mut self, code: u16, reason: &str) {
+    pub(crate) async fn ends_soon(&mut self, code: u16, reason: &str) {
         let since = Instant::now();
         let (found, why, said) = self.closed().await;
         assert_eq!((found, &*why), (code, reason));

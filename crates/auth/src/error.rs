@@ -146,6 +146,9 @@ pub enum Refusal {
     /// There is no such session, or it is somebody else's.
     #[error("no such session")]
     NoSuchSession,
+    /// There is no such sign-in, or it is somebody else's.
+    #[error("no such sign-in")]
+    NoSuchSignIn,
     /// There is no such service key.
     #[error("no such service key")]
     NoSuchKey,
@@ -221,6 +224,7 @@ impl Refusal {
             Self::AddressNotAllowed(_) => Reason::AddressNotAllowed,
             Self::NoSuchEmployee => Reason::NoSuchEmployee,
             Self::NoSuchSession => Reason::NoSuchSession,
+            Self::NoSuchSignIn => Reason::NoSuchSignIn,
             Self::NoSuchKey => Reason::NoSuchKey,
             Self::NoSuchLink => Reason::NoSuchLink,
             Self::LastAdmin => Reason::LastAdmin,
@@ -249,6 +253,7 @@ impl Refusal {
             | Self::NoSuchAgent
             | Self::NoSuchEmployee
             | Self::NoSuchSession
+            | Self::NoSuchSignIn
             | Self::NoSuchKey
             | Self::NoSuchLink
             | Self::Exists => None,

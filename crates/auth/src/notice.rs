@@ -1,4 +1,5 @@
-//! What agents are told through the platform: that somebody used or changed what opens their account.
+//! What is told through the platform: to agents that somebody used or changed what opens their account, to administrators that
+//! somebody else signed in as somebody.
 
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ impl Auth {
     ) -> Result<Notice, NoEntropy> {
         let id = self.record_id(at)?;
         let (employee, address) = (employee.clone(), visitor.address.decided.to_string());
-        Ok(Notice { id, employee, subject, address, at, tries: 0 })
+        Ok(Notice { id, employee, subject, address, at, about: None, tries: 0 })
     }
 
     /// Delivers what is due, in the words of `write`; returns how many notices were taken up, delivered or not.
@@ -57,17 +58,17 @@ impl Auth {
     async fn is_settled(&self, notice: &Notice, text: String) -> bool {
         let employee = &notice.employee;
         if *employee.corp() != *self.policy.home.as_str() || self.clock.now().since(notice.at) > STALE {
-            tracing::info!(?employee, subject = ?notice.subject, "an agent could not be told");
+            tracing::info!(?employee, subject = ?notice.subject, "somebody could not be told");
             return true;
         }
         match self.platform.notify(employee.id(), &text).await {
             Ok(()) => true,
             Err(error) if error.errcode().is_some_and(|errcode| NEVER.contains(&errcode)) => {
-                tracing::warn!(?employee, %error, "the platform does not tell an agent what happened to their account");
+                tracing::warn!(?employee, %error, "the platform does not tell somebody what happened");
                 true
             }
             Err(error) => {
-                tracing::debug!(?employee, %error, "an agent is told later");
+                tracing::debug!(?employee, %error, "somebody is told later");
                 false
             }
         }

@@ -76,6 +76,7 @@ reasons! {
     AddressNotAllowed = "address_not_allowed",
     NoSuchEmployee = "no_such_employee",
     NoSuchSession = "no_such_session",
+    NoSuchSignIn = "no_such_sign_in",
     NoSuchKey = "no_such_key",
     NoSuchLink = "no_such_link",
     LastAdmin = "last_admin",

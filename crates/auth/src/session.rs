@@ -1,6 +1,7 @@
 //! The life of a session after it began: checked, switched, ended.
 
 mod own;
+mod sign_ins;
 
 use std::net::IpAddr;
 use std::sync::Arc;

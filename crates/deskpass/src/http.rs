@@ -33,6 +33,7 @@ mod query;
 mod redirect;
 mod session;
 mod sessions;
+mod sign_ins;
 mod sim;
 mod socket;
 mod who;
@@ -158,6 +159,8 @@ pub fn routes() -> Vec<Route> {
         Route::new(GET,  "/api/auth/sessions",         Holder,    Free,        ["Listing sessions failed", "获取会话失败"],              sessions::list),
         Route::new(DELETE, "/api/auth/sessions/{id}",  Holder,    Free,        ["Ending the session failed", "结束会话失败"],            sessions::end),
         Route::new(POST, "/api/auth/logout-all",       Holder,    Free,        ["Logout failed", "退出登录失败"],                          sessions::logout_all),
+        Route::new(GET,  "/api/auth/sign-ins",         Holder,    Free,        ["Listing sign-ins failed", "获取登录记录失败"],          sign_ins::list),
+        Route::new(POST, "/api/auth/sign-ins/{id}/not-me", Holder, Free,       ["Reporting the sign-in failed", "报告登录记录失败"],     sign_ins::not_me),
         Route::new(POST, "/api/auth/bind",             Anyone,    Bind,        ["Binding failed", "绑定失败"],                             bind::bind),
         Route::new(GET,  "/api/auth/otp-status",       Entrant,   Otp,         ["Reading the device failed", "获取一次性密码设备失败"],    otp::status),
         Route::new(POST, "/api/auth/otp-setup",        Entrant,   Otp,         ["Setting up the device failed", "设置一次性密码设备失败"], otp::setup),
@@ -182,6 +185,7 @@ pub fn routes() -> Vec<Route> {
         Route::new(DELETE, "/api/admin/sessions/{id}",                     HighRisk, Free, ["Ending the session failed", "结束会话失败"],              admin::sessions::end),
         Route::new(DELETE, "/api/admin/employees/{corp_id}/{employee_id}/sessions", HighRisk, Free, ["Ending sessions failed", "结束会话失败"],        admin::sessions::end_all),
         Route::new(GET,  "/api/admin/login-log",        Reader,   Free, ["Reading the log failed", "获取登录日志失败"],    admin::login_log::list),
+        Route::new(GET,  "/api/admin/matrix",           Reader,   Free, ["Reading permissions failed", "获取权限失败"],    permission::matrix),
         Route::new(GET,  "/api/admin/links",            Admin,    Free, ["Listing links failed", "获取关联失败"],          admin::links::list),
         Route::new(POST, "/api/admin/links",            HighRisk, Free, ["Approving the link failed", "批准关联失败"],     admin::links::approve),
         Route::new(DELETE, "/api/admin/links/{corp_id}/{user_id}",         HighRisk, Free, ["Removing the link failed", "删除关联失败"],              admin::links::remove),

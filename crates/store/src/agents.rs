@@ -17,7 +17,7 @@ use crate::database::Tx;
 pub use device::{Binding, Device, PendingDevice, UsedStep};
 pub use guesses::Trial;
 pub use half::{HalfFound, HalfSession};
-pub use notice::{Notice, Subject};
+pub use notice::{About, Notice, Subject};
 pub use password::{Before, NewPassword};
 pub use record::{Agent, ListedAgent};
 

@@ -278,6 +278,22 @@ pub(crate) fn is_last_admin(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool, Stor
     Ok(tx.first(text, &args![key.corp(), key.id(), Role::Admin], |row| row.int(0))?.is_none())
 }
 
+/// Administrators of a corporation who are not shut out, but not this one, and no more than `at_most`.
+pub(crate) fn administrators(
+    sql: &Sql<'_>,
+    corp: &str,
+    but: &EmployeeKey,
+    at_most: usize,
+) -> Result<Vec<EmployeeKey>, StoreError> {
+    let text = "SELECT r.employee_key FROM user_role r
+        JOIN employee e ON e.corp_id = r.corp_id AND e.employee_key = r.employee_key
+        WHERE r.corp_id = $1 AND r.role_id = $2 AND e.disabled_at IS NULL AND NOT (r.corp_id = $3 AND r.employee_key = $4)
+        ORDER BY r.employee_key LIMIT $5";
+    let at_most = i64::try_from(at_most).unwrap_or(i64::MAX);
+    let values = args![corp, Role::Admin, but.corp(), but.id(), at_most];
+    sql.rows(text, &values, |row| Ok(EmployeeKey::from_parts(corp, &row.text(0)?)))
+}
+
 pub(crate) fn find(sql: &Sql<'_>, key: &EmployeeKey) -> Result<Option<Listed>, StoreError> {
     let text = format!("{COLUMNS} WHERE e.corp_id = $1 AND e.employee_key = $2");
     Ok(gather(sql.rows(&text, &args![key.corp(), key.id()], listed)?).into_iter().next())

@@ -18,6 +18,7 @@ mod seal;
 mod service_keys;
 mod sessions;
 mod shared;
+mod sign_ins;
 mod sweep;
 mod tls;
 
@@ -31,8 +32,8 @@ use crate::database::{Database, Sql};
 use crate::sessions::Seen;
 
 pub use agents::{
-    Agent, Before, Binding, Device, HalfFound, HalfSession, ListedAgent, NewPassword, Notice, PendingDevice, Subject,
-    Trial, UsedStep,
+    About, Agent, Before, Binding, Device, HalfFound, HalfSession, ListedAgent, NewPassword, Notice, PendingDevice,
+    Subject, Trial, UsedStep,
 };
 pub use cache::{Member, Standing, Touched};
 pub use cursor::{BadCursor, Cursor};
@@ -55,6 +56,7 @@ pub use shared::{
     Arrived, Ask, Bus, Changes, Code, Counted, Counting, Flow, Held, Lease, Letter, Limits, Mail, Perishable,
     PlatformToken, Pointer, Posted, Reader, Redis, RedisExam, Round, Shared, Shelf, Start, Unfit, examine_redis,
 };
+pub use sign_ins::{Disowning, SignIn};
 pub use tls::BadAuthority;
 
 /// The store of one desk. Clones share it.

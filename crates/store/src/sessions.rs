@@ -19,6 +19,7 @@ use crate::{LogEntry, Member, Standing, Store, StoreError, directory};
 
 pub use begin::{Beginning, Birth, Grounds};
 pub use ending::Ending;
+pub(crate) use ending::end_one;
 pub(crate) use list::Walk;
 pub use list::{ListedSession, SessionFilter, SessionPage};
 pub(crate) use seen::Seen;

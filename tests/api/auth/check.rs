@@ -10,7 +10,7 @@ use crate::cluster::soon;
 use crate::harness::{Stage, TestDesk, binary, settings};
 
 /// Development's settings with a file that replaces the access matrix.
-pub(super) fn with_matrix(text: &str) -> Settings {
+pub(in crate::api) fn with_matrix(text: &str) -> Settings {
     let read = |path: &Path| {
         if path.ends_with("matrix.toml") { Ok(text.to_owned()) } else { Err(std::io::ErrorKind::NotFound.into()) }
     };
@@ -20,7 +20,7 @@ pub(super) fn with_matrix(text: &str) -> Settings {
 }
 
 /// What `deskpass config matrix` prints, with its first agents' line changed: they may delete any conversation, and read none.
-pub(super) fn replaced_matrix() -> String {
+pub(in crate::api) fn replaced_matrix() -> String {
     let printed = binary().current_dir(std::env::temp_dir()).args(["config", "matrix"]).output().unwrap();
     let printed = String::from_utf8(printed.stdout).unwrap();
     let agents = r#"conversation = { read = "department", create = "own", update = "own", delete = "none" }"#;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Client, TestDesk};
 
-pub(super) const ROLES: [&str; 5] = ["admin", "supervisor", "agent", "security", "user"];
+pub(in crate::api) const ROLES: [&str; 5] = ["admin", "supervisor", "agent", "security", "user"];
 pub(super) const RESOURCES: [&str; 4] = ["conversation", "approval", "knowledge", "account"];
 pub(super) const OPERATIONS: [&str; 4] = ["read", "create", "update", "delete"];
 pub(super) const SCOPES: [&str; 3] = ["own", "department", "all"];
@@ -28,6 +28,17 @@ pub(super) fn agreed(role: &str, resource: &str, operation: &str) -> Option<&'st
         "dept" => Some("department"),
         scope => Some(scope),
     }
+}
+
+/// The row of a role, as it is answered.
+pub(in crate::api) fn agreed_row(role: &str) -> Value {
+    let row = |resource| {
+        let cells = OPERATIONS.map(|operation| (operation.to_owned(), agreed(role, resource, operation).into()));
+        Value::Object(cells.into_iter().collect())
+    };
+    let rows: serde_json::Map<_, _> =
+        RESOURCES.iter().map(|resource| ((*resource).to_owned(), row(resource))).collect();
+    json!({ "role": role, "permissions": rows })
 }
 
 /// Whether what was granted reaches as far as what is asked for.
@@ -54,12 +65,7 @@ on_every_store! {
         let token = sign_in_with_all_roles(&desk, &mut client).await;
         for role in ROLES {
             client.switch(&token, role).await.data();
-            let row = |resource| {
-                let cells = OPERATIONS.map(|operation| (operation.to_owned(), agreed(role, resource, operation).into()));
-                Value::Object(cells.into_iter().collect())
-            };
-            let rows: serde_json::Map<_, _> = RESOURCES.iter().map(|resource| ((*resource).to_owned(), row(resource))).collect();
-            assert_eq!(ask(&mut client, &token).await, json!({ "role": role, "permissions": rows }));
+            assert_eq!(ask(&mut client, &token).await, agreed_row(role));
         }
     }
 

@@ -35,6 +35,13 @@ static SESSION: Form = Form {
     rule: ["must be the id of a session, as lists show it", "必须是列表中显示的会话编号"],
 };
 
+static SIGN_IN: Form = Form {
+    name: "sign-in-id",
+    pattern: Some("^[0-9a-f]{32}$"),
+    example: "00000000000000000000000000000000",
+    rule: ["must be the id of a sign-in, as the list shows it", "必须是列表中显示的登录记录编号"],
+};
+
 static KEY: Form = Form {
     name: "service-key-id",
     pattern: Some("^[0-9a-f]{32}$"),
@@ -51,6 +58,12 @@ static KEY_NAME: Form = Form {
         "必须是 1 到 64 个可见字符，首尾不得有空格",
     ],
 };
+
+/// Sixteen bytes, in small letters.
+fn hexadecimal(text: &str) -> Option<String> {
+    let plain = text.len() == 32 && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
+    plain.then(|| text.to_owned())
+}
 
 /// How many networks a list has at most.
 const NETWORKS: usize = 200;
@@ -79,10 +92,14 @@ impl Fields {
         self.form(name, &SESSION, Digest::from_text)
     }
 
+    /// The id of a sign-in.
+    pub(super) fn sign_in(&mut self, name: &'static str) -> Option<String> {
+        self.form(name, &SIGN_IN, hexadecimal)
+    }
+
     /// The id of a service key.
     pub(super) fn key_id(&mut self, name: &'static str) -> Option<String> {
-        let plain = |text: &str| text.len() == 32 && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
-        self.form(name, &KEY, |text| plain(text).then(|| text.to_owned()))
+        self.form(name, &KEY, hexadecimal)
     }
 
     /// What a service key is to be called.

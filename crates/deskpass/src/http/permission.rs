@@ -8,6 +8,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::authority::Reader;
 use super::envelope::Reply;
 use super::extract::{Body, Caller};
 use super::failure::Failure;
@@ -46,17 +47,33 @@ pub(super) struct Permissions {
     permissions: Resources,
 }
 
+impl Permissions {
+    fn of(role: Role, desk: &Desk) -> Self {
+        let operations = |resource| {
+            let granted = |operation| desk.auth.policy.matrix.granted(role, resource, operation);
+            let [read, create, update, delete] = Operation::ALL.map(granted);
+            Operations { read, create, update, delete }
+        };
+        let [conversation, approval, knowledge, account] = Resource::ALL.map(operations);
+        Self { role, permissions: Resources { conversation, approval, knowledge, account } }
+    }
+}
+
 /// Says what the active role permits.
 pub(super) async fn permissions(State(desk): State<Desk>, caller: Caller) -> Reply<Permissions> {
-    let caller = caller.into_inner();
-    let operations = |resource| {
-        let [read, create, update, delete] =
-            Operation::ALL.map(|operation| desk.auth.granted(&caller, resource, operation));
-        Operations { read, create, update, delete }
-    };
-    let [conversation, approval, knowledge, account] = Resource::ALL.map(operations);
-    let permissions = Resources { conversation, approval, knowledge, account };
-    Reply(Permissions { role: caller.0.session().current_role, permissions })
+    Reply(Permissions::of(caller.into_inner().0.session().current_role, &desk))
+}
+
+/// The access matrix.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "AccessMatrix")]
+pub(super) struct MatrixShown {
+    items: Vec<Permissions>,
+}
+
+/// Says what every role permits.
+pub(super) async fn matrix(State(desk): State<Desk>, _: Reader) -> Reply<MatrixShown> {
+    Reply(MatrixShown { items: Role::ALL.into_iter().map(|role| Permissions::of(role, &desk)).collect() })
 }
 
 /// Something that somebody wants to do.

@@ -1,7 +1,8 @@
-//! Tells agents, through the platform, what happened to their account.
+//! Tells agents, through the platform, what happened to their account, and administrators who was signed in as by somebody else.
 
 use std::time::Duration;
 
+use deskpass_core::Timestamp;
 use deskpass_store::{Notice, Subject};
 use tokio::time::{sleep, timeout};
 
@@ -17,30 +18,57 @@ pub(super) async fn deliver(desk: Desk) {
             Ok(0) => drop(timeout(NOW_AND_THEN, desk.auth.noticed.notified()).await),
             Ok(_) => {}
             Err(error) => {
-                tracing::warn!(%error, "notices to agents cannot be read");
+                tracing::warn!(%error, "notices cannot be read");
                 sleep(NOW_AND_THEN).await;
             }
         }
     }
 }
 
-/// What a notice says. Agents read either language, and a message comes once.
+/// What a notice says. People read either language, and a message comes once.
 fn write(notice: &Notice) -> String {
     let [english, chinese] = match notice.subject {
         Subject::DeviceBound => {
-            ["a one-time-password device was bound to your account", "您的账号绑定了一次性密码设备"]
+            own(notice, ["a one-time-password device was bound to your account", "您的账号绑定了一次性密码设备"])
         }
         Subject::DeviceUnbound => {
-            ["the one-time-password device of your account was unbound", "您的账号解绑了一次性密码设备"]
+            own(notice, ["the one-time-password device of your account was unbound", "您的账号解绑了一次性密码设备"])
         }
-        Subject::PasswordUsed => ["somebody used your password to sign in", "有人使用您的密码登录"],
-        Subject::PasswordChanged => ["the password of your account was changed", "您的账号密码已修改"],
+        Subject::PasswordUsed => own(notice, ["somebody used your password to sign in", "有人使用您的密码登录"]),
+        Subject::PasswordChanged => own(notice, ["the password of your account was changed", "您的账号密码已修改"]),
+        Subject::SignInDisowned => disowned(notice),
     };
-    let (at, from) = (jiff::Timestamp::from_second(notice.at.millis() / 1_000).unwrap_or_default(), &notice.address);
     // Two of the same second are told apart by it, also by the platform, which leaves out what it was told before.
     let reference = notice.id.get(notice.id.len().saturating_sub(6)..).unwrap_or_default();
-    format!(
-        "IT help desk: {english} ({at}, {from}). If that was not you, tell your administrator at once.\n\
-         IT 服务台：{chinese}（{at}，{from}）。如非本人操作，请立即联系管理员。\n(ref {reference})"
-    )
+    format!("IT help desk: {english}\nIT 服务台：{chinese}\n(ref {reference})")
+}
+
+/// What agents are told of their own account.
+fn own(notice: &Notice, [english, chinese]: [&str; 2]) -> [String; 2] {
+    let (at, from) = (second(notice.at), &notice.address);
+    [
+        format!("{english} ({at}, {from}). If that was not you, tell your administrator at once."),
+        format!("{chinese}（{at}，{from}）。如非本人操作，请立即联系管理员。"),
+    ]
+}
+
+/// What administrators are told of a sign-in that was somebody else's.
+fn disowned(notice: &Notice) -> [String; 2] {
+    let [english, chinese] = notice.about.as_ref().map_or(["somebody", "有员工"], |about| [&*about.who; 2]);
+    let at = second(notice.about.as_ref().map_or(notice.at, |about| about.at));
+    let from = &notice.address;
+    [
+        format!(
+            "{english} says that the sign-in of {at} from {from} was not theirs. A session that began with it has ended. \
+             Look at their rows in the login log and end their other sessions; if it was by password, reset the password."
+        ),
+        format!(
+            "{chinese} 表示 {at} 来自 {from} 的登录并非本人操作，由此开始的会话已结束。\
+             请查看其登录日志并结束其他会话；如为密码登录，请重置其密码。"
+        ),
+    ]
+}
+
+fn second(moment: Timestamp) -> jiff::Timestamp {
+    jiff::Timestamp::from_second(moment.millis() / 1_000).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What agents are to be told through the platform: written with what happened, delivered when that can be done.
+//! What agents and administrators are to be told through the platform: written with what happened, delivered when that can be done.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use deskpass_core::{EmployeeKey, Timestamp};
 use crate::database::{Row, Tx};
 use crate::{Store, StoreError};
 
-/// Something an agent is to be told.
+/// Something somebody is to be told.
 #[derive(Clone, Debug)]
 pub struct Notice {
     /// What tells it from all others: sixteen random bytes, in hexadecimal.
@@ -20,11 +20,33 @@ pub struct Notice {
     pub address: String,
     /// When.
     pub at: Timestamp,
+    /// Whose sign-in it is about, where it is not about whom it is for.
+    pub about: Option<About>,
     /// How often somebody has set out to deliver it.
     pub tries: i64,
 }
 
-/// What an agent is told of.
+/// A sign-in of somebody else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// How they are called.
+    pub who: String,
+    /// When it was.
+    pub at: Timestamp,
+}
+
+impl About {
+    fn from_text(text: &str) -> Option<Self> {
+        let (at, who) = text.split_once(' ')?;
+        Some(Self { who: who.to_owned(), at: Timestamp::from_millis(at.parse().ok()?) })
+    }
+
+    fn to_text(&self) -> String {
+        format!("{} {}", self.at.millis(), self.who)
+    }
+}
+
+/// What somebody is told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A one-time-password device was bound.
@@ -35,10 +57,13 @@ pub enum Subject {
     PasswordChanged,
     /// Their one-time-password device was taken away.
     DeviceUnbound,
+    /// Somebody said of one of their sign-ins that it was somebody else's. For administrators.
+    SignInDisowned,
 }
 
 impl Subject {
-    const ALL: [Self; 4] = [Self::DeviceBound, Self::PasswordUsed, Self::PasswordChanged, Self::DeviceUnbound];
+    const ALL: [Self; 5] =
+        [Self::DeviceBound, Self::PasswordUsed, Self::PasswordChanged, Self::DeviceUnbound, Self::SignInDisowned];
 
     /// The word in records.
     #[must_use]
@@ -48,6 +73,7 @@ impl Subject {
             Self::PasswordUsed => "password_used",
             Self::PasswordChanged => "password_changed",
             Self::DeviceUnbound => "device_unbound",
+            Self::SignInDisowned => "sign_in_disowned",
         }
     }
 }
@@ -55,17 +81,24 @@ impl Subject {
 /// How long a notice is kept that could not be delivered.
 const KEPT: Duration = Duration::from_hours(48);
 
-/// Whoever comes second finds them put off, also where both saw them due.
-const CLAIM: &str = "UPDATE notice SET due_at = $2, tries = tries + 1 WHERE id IN
-    (SELECT id FROM notice WHERE due_at <= $1 ORDER BY due_at, id LIMIT $3) AND due_at <= $1
-    RETURNING id, corp_id, employee_key, subject, ip_address, at, tries";
+/// Whoever comes second finds them put off, also where both saw them due. What a later version tells of is left to its nodes:
+/// this one has no words for it.
+fn claim() -> String {
+    let known = Subject::ALL.map(|subject| format!("'{}'", subject.name())).join(", ");
+    format!(
+        "UPDATE notice SET due_at = $2, tries = tries + 1 WHERE id IN
+         (SELECT id FROM notice WHERE due_at <= $1 AND subject IN ({known}) ORDER BY due_at, id LIMIT $3) AND due_at <= $1
+         RETURNING id, corp_id, employee_key, subject, ip_address, at, tries, about"
+    )
+}
 
 impl Notice {
-    pub(super) fn write(&self, tx: &Tx<'_>) -> Result<(), StoreError> {
-        let text = "INSERT INTO notice (id, corp_id, employee_key, subject, ip_address, at, tries, due_at)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $6)";
+    pub(crate) fn write(&self, tx: &Tx<'_>) -> Result<(), StoreError> {
+        let text = "INSERT INTO notice (id, corp_id, employee_key, subject, ip_address, at, tries, due_at, about)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $6, $8)";
         let (corp, id) = (self.employee.corp(), self.employee.id());
-        let values = args![&*self.id, corp, id, self.subject.name(), &*self.address, self.at, self.tries];
+        let about = self.about.as_ref().map(About::to_text).unwrap_or_default();
+        let values = args![&*self.id, corp, id, self.subject.name(), &*self.address, self.at, self.tries, &*about];
         tx.execute(text, &values).map(drop)
     }
 }
@@ -76,7 +109,7 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn claim_notices(&self, now: Timestamp, until: Timestamp, limit: i64) -> Result<Vec<Notice>, StoreError> {
-        self.database.write(move |tx| tx.rows(CLAIM, &args![now, until, limit], notice)).await
+        self.database.write(move |tx| tx.rows(&claim(), &args![now, until, limit], notice)).await
     }
 
     /// Puts a notice off that could not be delivered.
@@ -107,6 +140,7 @@ fn notice(row: &Row<'_>) -> Result<Notice, StoreError> {
         address: row.text(4)?,
         at: row.moment(5)?,
         tries: row.int(6)?,
+        about: About::from_text(&row.text(7)?),
     })
 }
 

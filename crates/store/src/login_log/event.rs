@@ -43,6 +43,8 @@ events! {
     SessionEnded = "session_ended",
     /// Somebody ended several of their sessions at once.
     LogoutAll = "logout_all",
+    /// Somebody said of one of their sign-ins that it was somebody else's.
+    SignInDisowned = "sign_in_disowned",
     /// Somebody chose another role.
     SwitchRole = "switch_role",
     /// Somebody wanted a role that they may not act in.

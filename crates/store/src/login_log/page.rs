@@ -46,6 +46,14 @@ pub struct LogRow {
     pub detail: String,
 }
 
+impl LogRow {
+    /// Whether somebody signed in, or was turned away.
+    #[must_use]
+    pub fn is_sign_in(&self) -> bool {
+        [Event::SignIn, Event::SignInRefused].iter().any(|event| self.event == event.name())
+    }
+}
+
 /// Which rows are wanted: those of one corporation that fit everything that is given.
 #[derive(Clone, Debug, Default)]
 pub struct LogFilter {
@@ -67,6 +75,8 @@ pub struct LogFilter {
     pub from: Option<Timestamp>,
     /// Before this moment.
     pub to: Option<Timestamp>,
+    /// Sign-ins and refused ones, and nothing else.
+    pub sign_ins_only: bool,
 }
 
 /// A page of the log.
@@ -116,14 +126,15 @@ impl Way {
         let (own, asked) = (columns.join(", "), if columns.len() == 3 { "$1, $4" } else { "$1" });
         let department = if department { DEPARTMENT } else { "NULL" };
         format!(
-            "SELECT id, at, event, corp_id, employee_key, role_id, login_method, login_source, ip_address, peer_address,
-             user_agent, actor_corp_id, actor_key, reason, detail, {department} FROM login_log l
+            "{COLUMNS}, {department} FROM login_log l
              WHERE ({own}) < ({asked}, $2) AND ({own}) >= ({asked}, $3) ORDER BY {} DESC LIMIT {step}",
             columns.join(" DESC, ")
         )
     }
 }
 
+const COLUMNS: &str = "SELECT id, at, event, corp_id, employee_key, role_id, login_method, login_source, ip_address,
+    peer_address, user_agent, actor_corp_id, actor_key, reason, detail";
 const DEPARTMENT: &str =
     "(SELECT department FROM employee e WHERE e.corp_id = l.corp_id AND e.employee_key = l.employee_key)";
 
@@ -173,7 +184,18 @@ pub async fn read_log<E: Send + 'static>(
     beside(location, mode, read).await
 }
 
-fn walk(sql: &Sql<'_>, filter: &LogFilter, before: Option<String>, limit: usize) -> Result<LogPage, StoreError> {
+/// The row with this identifier.
+pub(crate) fn find(sql: &Sql<'_>, id: &str) -> Result<Option<LogRow>, StoreError> {
+    sql.first(&format!("{COLUMNS} FROM login_log WHERE id = $1"), &args![id], read)
+}
+
+/// A page, along one index.
+pub(crate) fn walk(
+    sql: &Sql<'_>,
+    filter: &LogFilter,
+    before: Option<String>,
+    limit: usize,
+) -> Result<LogPage, StoreError> {
     let (way, value) = Way::of(filter);
     let (from, to) = (filter.from.map_or_else(String::new, edge), filter.to.map_or_else(|| END.to_owned(), edge));
     let mut before = before.into_iter().chain([to]).min().unwrap_or_default();
@@ -241,6 +263,7 @@ impl LogFilter {
             && self.ip_address.as_ref().is_none_or(|address| row.ip_address == *address)
             && (self.reason.is_none() || row.reason == self.reason)
             && self.method.is_none_or(|method| row.method == method.name())
+            && (!self.sign_ins_only || row.is_sign_in())
     }
 }
 
@@ -248,7 +271,7 @@ impl LogFilter {
 const END: &str = "g";
 
 /// What comes before the identifiers of everything from a moment on.
-pub(super) fn edge(moment: Timestamp) -> String {
+pub(crate) fn edge(moment: Timestamp) -> String {
     // As many digits as identifiers have, so that texts are in the order of numbers.
     format!("{:012x}", moment.millis().clamp(0, 0xffff_ffff_ffff))
 }

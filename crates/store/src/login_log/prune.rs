@@ -83,7 +83,7 @@ fn cut(
 }
 
 impl Cut {
-    /// Removes the rows and moves on the mark in one, unless another node was quicker.
+    /// Removes the rows with what was said of them and moves on the mark in one, unless another node was quicker.
     fn make(&self, tx: &Tx<'_>) -> Result<usize, StoreError> {
         let Self { chain, from, to } = self;
         let text = "UPDATE log_chain SET pruned_seq = $3, pruned_hash = $4, pruned_mac = $5
@@ -91,15 +91,20 @@ impl Cut {
         if tx.execute(text, &args![*chain, *from, to.seq, &*to.hash, &*to.mac])? == 0 {
             return Ok(0);
         }
-        tx.execute("DELETE FROM login_log WHERE chain = $1 AND seq > $2 AND seq <= $3", &args![*chain, *from, to.seq])
+        let (those, values) =
+            ("FROM login_log WHERE chain = $1 AND seq > $2 AND seq <= $3", args![*chain, *from, to.seq]);
+        tx.execute(&format!("DELETE FROM disowned WHERE sign_in IN (SELECT id {those})"), &values)?;
+        tx.execute(&format!("DELETE {those}"), &values)
     }
 }
 
 /// Removes old rows that are in no chain.
 fn loose(tx: &Tx<'_>, older_than: Timestamp, batch: i64) -> Result<usize, StoreError> {
-    let text = format!(
-        "DELETE FROM login_log WHERE id IN (SELECT id FROM (SELECT id, chain FROM login_log WHERE id < $1 ORDER BY id LIMIT {LOOK})
-         AS oldest WHERE chain IS NULL LIMIT $2)"
+    let those = format!(
+        "(SELECT id FROM (SELECT id, chain FROM login_log WHERE id < $1 ORDER BY id LIMIT {LOOK})
+         AS oldest WHERE chain IS NULL ORDER BY id LIMIT $2)"
     );
-    tx.execute(&text, &args![&*edge(older_than), batch])
+    let edge = edge(older_than);
+    tx.execute(&format!("DELETE FROM disowned WHERE sign_in IN {those}"), &args![&*edge, batch])?;
+    tx.execute(&format!("DELETE FROM login_log WHERE id IN {those}"), &args![&*edge, batch])
 }

@@ -53,7 +53,8 @@ impl Store {
     }
 }
 
-fn end_one(
+/// Ends a session, if it is theirs and lives; returns how many that are.
+pub(crate) fn end_one(
     tx: &mut Tx<'_>,
     key: &EmployeeKey,
     digest: Digest,

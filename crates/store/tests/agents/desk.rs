@@ -144,7 +144,8 @@ pub(crate) fn digest(name: &str) -> Digest {
 }
 
 pub(crate) fn notice(id: &str, subject: Subject) -> Notice {
-    Notice { id: id.to_owned(), employee: agent01(), subject, address: "192.0.2.1".to_owned(), at: at(1), tries: 0 }
+    let (id, employee, address) = (id.to_owned(), agent01(), "192.0.2.1".to_owned());
+    Notice { id, employee, subject, address, at: at(1), about: None, tries: 0 }
 }
 
 pub(crate) fn password(hash: &str, instead_of: Before, now: Timestamp) -> NewPassword {

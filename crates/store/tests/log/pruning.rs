@@ -124,3 +124,19 @@ on_every_store! {
         assert_eq!(desk.faults().await, [(What::Changed, chain, 1, seq)]);
     }
 }
+
+on_every_store! {
+    async fn what_was_said_of_a_row_goes_with_it(desk: &Desk) {
+        desk.write(0..30).await;
+        desk.sql("UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL").await;
+        desk.sql("DELETE FROM log_chain").await;
+        desk.write(30..60).await;
+        desk.sql("INSERT INTO disowned (sign_in, at) SELECT id, at FROM login_log").await;
+        for (older_than, left) in [(10, 50), (40, 20), (1_000, 0)] {
+            desk.prune(older_than).await;
+            let orphans = "SELECT COUNT(*) FROM disowned WHERE sign_in NOT IN (SELECT id FROM login_log)";
+            assert_eq!(desk.sql(orphans).await, [[Some("0".to_owned())]]);
+            assert_eq!(desk.sql("SELECT COUNT(*) FROM disowned").await, [[Some(left.to_string())]]);
+        }
+    }
+}

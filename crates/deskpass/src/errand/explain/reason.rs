@@ -78,6 +78,7 @@ sentences! {
         "`deskpass ip-rule list` shows the lists. Behind a proxy, trusted_proxies decides which address counts.";
     NoSuchEmployee: "There is no such employee.", "`deskpass employee list` shows them.";
     NoSuchSession: "There is no such session, or it was not theirs.", "It has ended; nothing needs doing.";
+    NoSuchSignIn: "There is no such sign-in, or it was not theirs.", "They look at the list again; what is old goes from it.";
     NoSuchKey: "There is no such service key.", "`deskpass service-key list` shows them.";
     NoSuchLink: "There is no such link.", "`deskpass link list` shows them.";
     LastAdmin: "Without them nobody could administrate any more.", "Make somebody else an administrator first: `deskpass role grant`.";

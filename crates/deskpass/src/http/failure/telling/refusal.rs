@@ -49,6 +49,7 @@ pub(super) fn tell(refusal: &Refusal, by: Telltale<'_>) -> Telling {
         Refusal::NoSuchAgent => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_AGENT),
         Refusal::NoSuchEmployee => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_EMPLOYEE),
         Refusal::NoSuchSession => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_SESSION),
+        Refusal::NoSuchSignIn => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_SIGN_IN),
         Refusal::NoSuchKey => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_KEY),
         Refusal::NoSuchLink => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_LINK),
         Refusal::OutOfStream(place, why) => out_of_stream(*place, *why, by).because(refusal.word()),

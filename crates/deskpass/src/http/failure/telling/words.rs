@@ -46,6 +46,8 @@ pub(super) const ADDRESS_NOT_ALLOWED: Words = [
 ];
 pub(super) const NO_SUCH_EMPLOYEE: Words = ["there is no such employee; check the id", "没有该员工，请核对编号"];
 pub(super) const NO_SUCH_SESSION: Words = ["there is no such session; it may have ended", "没有该会话，可能已结束"];
+pub(super) const NO_SUCH_SIGN_IN: Words =
+    ["there is no such sign-in of yours; look at the list again", "没有您的该登录记录，请重新查看列表"];
 pub(super) const NO_SUCH_KEY: Words = ["there is no such service key; check the id", "没有该服务密钥，请核对编号"];
 pub(super) const NO_SUCH_LINK: Words = ["there is no such link", "没有该关联"];
 pub(super) const LAST_ADMIN: Words =

@@ -46,6 +46,7 @@ fn rows() -> Vec<Row> {
         (Refusal::NoSuchRole("x".into()), 404, 1004, None, None),
         (Refusal::NoSuchEmployee, 404, 1004, None, None),
         (Refusal::NoSuchSession, 404, 1004, None, None),
+        (Refusal::NoSuchSignIn, 404, 1004, None, None),
         (Refusal::NoSuchKey, 404, 1004, None, None),
         (Refusal::NoSuchLink, 404, 1004, None, None),
         (Refusal::TooOften(Duration::from_millis(1_001)), 429, 1006, None, retry("2")),

@@ -1,0 +1,66 @@
+//! What somebody sees of their own sign-ins, and does about one that was somebody else.
+
+use std::time::Duration;
+
+use deskpass_core::Visitor;
+use deskpass_store::{Disowning, Event, LogEntry, LogRow, SignIn};
+
+use crate::{Auth, Error, Holder, Refusal};
+
+/// How many are shown at most.
+const SHOWN: usize = 50;
+/// How far back.
+const SHOWN_FOR: Duration = Duration::from_hours(90 * 24);
+/// How many administrators are told at most.
+const TOLD: usize = 20;
+
+impl Auth {
+    /// Somebody's sign-ins and refused ones of the last 90 days, the newest first, at most 50.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn sign_ins(&self, holder: &Holder) -> Result<Vec<SignIn>, Error> {
+        let (employee, now) = (holder.session().employee.clone(), self.clock.now());
+        Ok(self.store.own_sign_ins(employee, now - SHOWN_FOR, now, SHOWN).await?)
+    }
+
+    /// Takes somebody's word that one of their sign-ins was somebody else's: the session that began with it ends, and
+    /// administrators are told; returns how many sessions ended. Said again, nothing happens.
+    ///
+    /// # Errors
+    /// When they have no such sign-in, or the store fails.
+    pub async fn disown(&self, holder: &Holder, id: String, visitor: &Visitor) -> Result<usize, Error> {
+        let (session, now) = (holder.session(), self.clock.now());
+        // What the log says never changes, so it can be read ahead.
+        let sign_in = self.store.sign_in(&session.employee, id).await?.ok_or(Refusal::NoSuchSignIn)?;
+        let entry = self.entry(Event::SignInDisowned, session, now, visitor)?;
+        let disowning = Disowning {
+            entry: LogEntry { detail: told(&sign_in), ..entry },
+            who: self.called(holder),
+            home: self.policy.home.as_str().to_owned(),
+            notices: (0..TOLD).map(|_| self.record_id(now)).collect::<Result<_, _>>()?,
+            deny_until: self.deny_until(now),
+            sign_in,
+        };
+        let Some(ended) = self.store.disown(disowning).await? else { return Ok(0) };
+        self.noticed.notify_one();
+        tracing::info!(employee = ?session.employee, ended, "somebody says that a sign-in was not theirs");
+        Ok(ended)
+    }
+
+    /// How somebody is called in what administrators of the home corporation are told.
+    fn called(&self, holder: &Holder) -> String {
+        let person = holder.person();
+        let (corp, id) = (person.key.corp(), &person.employee_id);
+        if corp == self.policy.home.as_str() { id.clone() } else { format!("{corp}/{id}") }
+    }
+}
+
+/// Which sign-in it is, for the log.
+fn told(sign_in: &LogRow) -> String {
+    let LogRow { at, reason, ip_address, method, .. } = sign_in;
+    let at = jiff::Timestamp::from_millisecond(at.millis()).unwrap_or_default();
+    let refused = if reason.is_some() { "refused " } else { "" };
+    let method = if method.is_empty() { String::new() } else { format!(" by {method}") };
+    format!("{refused}sign-in of {at} from {ip_address}{method}")
+}

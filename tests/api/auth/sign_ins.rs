@@ -1,0 +1,302 @@
+//! GET /api/auth/sign-ins, POST /api/auth/sign-ins/{id}/not-me
+
+use std::time::Duration;
+
+use deskpass_core::{EmployeeKey, Person, Role, Roles};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::harness::{Client, PASSWORD, Response, TestDesk, request};
+use crate::notices::{inbox, settled};
+
+const CHROME: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/126.0.0.0 Safari/537.36";
+const SECOND: Duration = Duration::from_secs(1);
+
+async fn own(client: &mut Client, token: &str) -> Vec<Value> {
+    client.get_as(token, "/api/auth/sign-ins").await.data()["items"].as_array().unwrap().clone()
+}
+
+async fn ids(client: &mut Client, token: &str) -> Vec<String> {
+    own(client, token).await.iter().map(|sign_in| sign_in["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Asks with nothing but a token.
+async fn not_me(client: &mut Client, token: &str, id: &str) -> Response {
+    let headers = [("authorization", &*format!("Bearer {token}")), ("x-request-id", "same")];
+    client.send(&request("POST", &format!("/api/auth/sign-ins/{id}/not-me"), &headers, b"")).await
+}
+
+/// Signs somebody in a second after whatever was before.
+async fn sign_in(desk: &TestDesk, client: &mut Client, employee: &str) -> String {
+    desk.clock.wind(SECOND);
+    client.sign_in(employee).await
+}
+
+async fn sign_in_abroad(desk: &TestDesk, client: &mut Client) -> String {
+    let person = Person {
+        key: EmployeeKey::from_parts("wwpartner", "user01"),
+        employee_id: "user01".to_owned(),
+        name: "Namesake".to_owned(),
+        department: String::new(),
+        avatar: String::new(),
+        roles: Roles::NONE.with(Role::User),
+        disabled: false,
+    };
+    desk.auth().operator().add_employee(person).await.unwrap();
+    let body = json!({ "employee_id": "user01", "corp_id": "wwpartner" });
+    client.post("/api/dev/login", &[], &body).await.data()["token"].as_str().unwrap().to_owned()
+}
+
+/// The id of the session that a token belongs to.
+async fn session_of(client: &mut Client, token: &str) -> Value {
+    let sessions = client.get_as(token, "/api/auth/sessions").await.data()["items"].as_array().unwrap().clone();
+    sessions.into_iter().find(|session| session["current"] == true).unwrap()["id"].clone()
+}
+
+/// How often it was written down that a sign-in was disowned, and who was told or is to be.
+async fn told(desk: &TestDesk, client: &mut Client) -> (usize, Vec<String>) {
+    settled(desk).await;
+    let mut to: Vec<_> =
+        inbox(client).await.iter().map(|message| message["touser"][0].as_str().unwrap().to_owned()).collect();
+    to.sort_unstable();
+    (desk.query("SELECT id FROM login_log WHERE event = 'sign_in_disowned'").len(), to)
+}
+
+on_every_store! {
+    async fn the_list_says_how_each_came_in_and_which_is_this_one(desk) {
+        let mut client = desk.client().await;
+        let at = [("user-agent", CHROME), ("x-forwarded-for", "198.51.100.7")];
+        client.post("/api/auth/bind", &at, &json!({ "employee_id": "User01" })).await.data();
+        desk.clock.wind(SECOND);
+        let refused = json!({ "employee_id": "user01", "role": "admin" });
+        client.post("/api/dev/login", &at, &refused).await.refused(403, 1003);
+        let token = sign_in(&desk, &mut client, "user01").await;
+        // Everything else that happens to somebody is no sign-in.
+        client.switch(&token, "user").await.data();
+        client.switch(&token, "admin").await.refused(403, 1003);
+        let sign_ins = own(&mut client, &token).await;
+        assert_eq!(sign_ins.len(), 3, "{sign_ins:?}");
+        let [here, refused, there] = [&sign_ins[0], &sign_ins[1], &sign_ins[2]];
+        assert_eq!((&here["current"], &here["session_id"]), (&json!(true), &session_of(&mut client, &token).await));
+        assert_eq!(
+            *refused,
+            json!({
+                "id": refused["id"], "at": "2027-01-15T08:00:01Z", "signed_in": false, "reason": "role_not_held", "device": "Chrome on Windows",
+                "user_agent": CHROME, "ip_address": "198.51.100.7", "login_method": "dev", "login_source": "h5", "session_id": null,
+                "current": false, "disowned_at": null
+            })
+        );
+        let session = there["session_id"].as_str().unwrap();
+        assert_eq!(
+            *there,
+            json!({
+                "id": there["id"], "at": "2027-01-15T08:00:00Z", "signed_in": true, "reason": null, "device": "Chrome on Windows",
+                "user_agent": CHROME, "ip_address": "198.51.100.7", "login_method": "bind", "login_source": "h5", "session_id": session,
+                "current": false, "disowned_at": null
+            })
+        );
+        let end = format!("/api/auth/sessions/{session}");
+        client.send(&request("DELETE", &end, &[("authorization", &format!("Bearer {token}"))], b"")).await.data();
+        assert_eq!(own(&mut client, &token).await[2]["session_id"], json!(null), "it has ended");
+    }
+
+    async fn a_session_that_expired_is_not_named(desk) {
+        let mut client = desk.client().await;
+        client.sign_in("user01").await;
+        desk.clock.wind(Duration::from_hours(8));
+        let token = client.sign_in("user01").await;
+        let sign_ins = own(&mut client, &token).await;
+        assert_eq!((&sign_ins[0]["current"], &sign_ins[1]["session_id"]), (&json!(true), &json!(null)));
+        let old = sign_ins[1]["id"].as_str().unwrap();
+        assert_eq!(not_me(&mut client, &token, old).await.data(), json!({ "success": true, "ended": 0 }));
+    }
+
+    async fn it_is_ones_own_and_of_ones_own_corporation(desk) {
+        let mut client = desk.client().await;
+        let (token, abroad) = (client.sign_in("user01").await, sign_in_abroad(&desk, &mut client).await);
+        let stranger = client.sign_in("agent01").await;
+        let (own, foreign) = (ids(&mut client, &token).await, [ids(&mut client, &abroad).await, ids(&mut client, &stranger).await].concat());
+        assert_eq!((own.len(), foreign.len()), (1, 2));
+        client.switch(&token, "user").await.data();
+        let another = desk.query("SELECT id FROM login_log WHERE event = 'switch_role'").remove(0);
+        let rows = desk.query("SELECT count(*) FROM login_log");
+        let mut answers = Vec::new();
+        for id in foreign.iter().chain([&another, &"0".repeat(32)]) {
+            answers.push(not_me(&mut client, &token, id).await.refused(404, 1004).body.clone());
+        }
+        assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+        for malformed in ["x", &"a".repeat(31), &"a".repeat(33), &"A".repeat(32), &"g".repeat(32), "%00", "%27"] {
+            let refused = not_me(&mut client, &token, malformed).await;
+            assert!(refused.refused(400, 1002).json()["data"]["fields"]["id"].is_string(), "{malformed}");
+        }
+        assert!(client.is_valid(&abroad).await && client.is_valid(&stranger).await);
+        assert_eq!((desk.query("SELECT count(*) FROM login_log"), desk.query("SELECT count(*) FROM disowned")), (rows, vec!["0".to_owned()]));
+    }
+
+    async fn the_newest_fifty_of_ninety_days_come_first(desk) {
+        let mut client = desk.client().await;
+        let day = Duration::from_hours(24);
+        client.sign_in("user01").await;
+        desk.clock.wind(day * 90);
+        let token = client.sign_in("user01").await;
+        assert_eq!(own(&mut client, &token).await.len(), 2, "ninety days ago is shown");
+        desk.clock.wind(Duration::from_millis(1));
+        assert_eq!(own(&mut client, &token).await.len(), 1, "and no more a moment later");
+        for _ in 0..60 {
+            sign_in(&desk, &mut client, "user01").await;
+        }
+        let sign_ins = own(&mut client, &token).await;
+        let moments: Vec<_> = sign_ins.iter().map(|sign_in| sign_in["at"].as_str().unwrap()).collect();
+        assert_eq!((moments.len(), moments[0], moments[49]), (50, "2027-04-15T08:01:00.001Z", "2027-04-15T08:00:11.001Z"));
+        assert!(moments.is_sorted_by(|one, next| one > next));
+    }
+
+    async fn that_was_not_me_ends_that_one_and_its_socket_and_tells_administrators(desk) {
+        desk.auth().operator().grant(desk.key("supervisor01"), "admin").await.unwrap();
+        desk.auth().operator().grant(desk.key("security01"), "admin").await.unwrap();
+        desk.auth().operator().disable(desk.key("security01")).await.unwrap();
+        let mut client = desk.client().await;
+        let at = [("user-agent", CHROME), ("x-forwarded-for", "203.0.113.9")];
+        let thief = client.post("/api/auth/bind", &at, &json!({ "employee_id": "user01" })).await.data()["token"].as_str().unwrap().to_owned();
+        let (other, token) = (sign_in(&desk, &mut client, "user01").await, sign_in(&desk, &mut client, "user01").await);
+        let mut sockets = [desk.socket("employee", &other).await, desk.socket("employee", &token).await];
+        let mut gone = desk.socket("employee", &thief).await;
+        let id = own(&mut client, &token).await[2]["id"].as_str().unwrap().to_owned();
+        assert_eq!(not_me(&mut client, &token, &id).await.data(), json!({ "success": true, "ended": 1 }));
+        gone.ends_soon(4401, "signed_out").await;
+        assert_eq!(client.me(&thief).await.refused(401, 1001).reason(), "signed_out");
+        for socket in &mut sockets {
+            socket.is_quiet().await;
+        }
+        assert!(client.is_valid(&other).await && client.is_valid(&token).await);
+        let sign_ins = own(&mut client, &token).await;
+        assert_eq!((&sign_ins[2]["session_id"], &sign_ins[2]["disowned_at"]), (&json!(null), &json!("2027-01-15T08:00:02Z")));
+        assert_eq!(sign_ins[1]["disowned_at"], json!(null));
+        let log = "SELECT employee_key, login_method, detail FROM login_log WHERE event = 'sign_in_disowned'";
+        assert_eq!(desk.query(log), ["user01|dev|sign-in of 2027-01-15T08:00:00Z from 203.0.113.9 by bind; 1 session(s) ended"]);
+        assert_eq!(told(&desk, &mut client).await, (1, vec!["admin01".to_owned(), "supervisor01".to_owned()]));
+        for message in inbox(&mut client).await {
+            let text = message["text"]["content"].as_str().unwrap();
+            for words in ["user01 says that the sign-in of 2027-01-15T08:00:00Z from 203.0.113.9 was not theirs", "user01 表示 2027-01-15T08:00:00Z 来自 203.0.113.9 的登录并非本人操作", "reset the password"] {
+                assert!(text.contains(words), "no {words:?} in {text:?}");
+            }
+        }
+    }
+
+    async fn said_twice_it_is_told_once(desk) {
+        let mut client = desk.client().await;
+        client.sign_in("user01").await;
+        let token = sign_in(&desk, &mut client, "user01").await;
+        let id = ids(&mut client, &token).await.remove(1);
+        assert_eq!(not_me(&mut client, &token, &id).await.data()["ended"], 1);
+        let before = told(&desk, &mut client).await;
+        desk.clock.wind(SECOND);
+        assert_eq!(not_me(&mut client, &token, &id).await.data(), json!({ "success": true, "ended": 0 }));
+        assert_eq!((before, told(&desk, &mut client).await), ((1, vec!["admin01".to_owned()]), (1, vec!["admin01".to_owned()])));
+        assert_eq!(own(&mut client, &token).await[1]["disowned_at"], "2027-01-15T08:00:01Z");
+    }
+
+    async fn of_many_who_say_it_at_once_one_is_heard(desk) {
+        desk.auth().operator().grant(desk.key("agent01"), "admin").await.unwrap();
+        let mut client = desk.client().await;
+        let thief = client.sign_in("user01").await;
+        let token = sign_in(&desk, &mut client, "user01").await;
+        let id = ids(&mut client, &token).await.remove(1);
+        let mut all = JoinSet::new();
+        for _ in 0..20 {
+            let (mut other, token, id) = (desk.client().await, token.clone(), id.clone());
+            all.spawn(async move { not_me(&mut other, &token, &id).await.data()["ended"].as_u64().unwrap() });
+        }
+        assert_eq!(all.join_all().await.into_iter().sum::<u64>(), 1);
+        assert!(!client.is_valid(&thief).await && client.is_valid(&token).await);
+        assert_eq!(told(&desk, &mut client).await, (1, vec!["admin01".to_owned(), "agent01".to_owned()]));
+        assert_eq!(desk.query("SELECT count(*) FROM disowned"), ["1"]);
+    }
+
+    /// An administrator who says it knows already.
+    async fn ones_own_session_ends_too_and_whoever_says_it_is_not_told(desk) {
+        let mut client = desk.client().await;
+        let other = client.sign_in("admin01").await;
+        let token = sign_in(&desk, &mut client, "admin01").await;
+        let id = ids(&mut client, &token).await.remove(0);
+        assert_eq!(not_me(&mut client, &token, &id).await.data(), json!({ "success": true, "ended": 1 }));
+        assert_eq!(not_me(&mut client, &token, &id).await.refused(401, 1001).reason(), "signed_out");
+        assert!(client.is_valid(&other).await);
+        assert_eq!(told(&desk, &mut client).await, (1, vec![]));
+    }
+
+    async fn a_refused_one_is_told_of_and_ends_nothing(desk) {
+        let mut client = desk.client().await;
+        let token = client.sign_in("agent01").await;
+        client.post_as(&token, "/api/agents/password", &json!({ "new_password": PASSWORD })).await.data();
+        client.agent_login("agent01", "wrong").await.refused(401, 1011);
+        settled(&desk).await;
+        client.send(&request("DELETE", "/sim/inbox", &[], b"")).await;
+        let sign_ins = own(&mut client, &token).await;
+        let refused = sign_ins.iter().find(|sign_in| sign_in["signed_in"] == false).unwrap();
+        assert_eq!(refused["reason"], "password_wrong");
+        assert_eq!(not_me(&mut client, &token, refused["id"].as_str().unwrap()).await.data()["ended"], 0);
+        assert!(client.is_valid(&token).await);
+        assert_eq!(told(&desk, &mut client).await, (1, vec!["admin01".to_owned()]));
+        let log = desk.query("SELECT detail FROM login_log WHERE event = 'sign_in_disowned'");
+        assert_eq!(log, ["refused sign-in of 2027-01-15T08:00:00Z from 127.0.0.1 by password; 0 session(s) ended"]);
+    }
+
+    async fn somebody_of_a_connected_corporation_is_named_with_it(desk) {
+        let mut client = desk.client().await;
+        let token = sign_in_abroad(&desk, &mut client).await;
+        let home = client.sign_in("user01").await;
+        let id = ids(&mut client, &token).await.remove(0);
+        assert_eq!(not_me(&mut client, &token, &id).await.data()["ended"], 1);
+        assert!(client.is_valid(&home).await, "of the same name and moment, and somebody else's");
+        assert_eq!(told(&desk, &mut client).await, (1, vec!["admin01".to_owned()]));
+        let text = inbox(&mut client).await[0]["text"]["content"].as_str().unwrap().to_owned();
+        assert!(text.contains("wwpartner/user01 says"), "{text}");
+    }
+
+    /// Whoever signs in and disowns it, over and over, fills the log and nobody's phone.
+    async fn administrators_are_told_ten_times_an_hour_of_one_person(desk) {
+        let mut client = desk.client().await;
+        let token = client.sign_in("user01").await;
+        let disown = async |client: &mut Client| {
+            sign_in(&desk, client, "user01").await;
+            let id = ids(client, &token).await.remove(0);
+            assert_eq!(not_me(client, &token, &id).await.data()["ended"], 1);
+        };
+        for _ in 0..12 {
+            disown(&mut client).await;
+        }
+        let (rows, to) = told(&desk, &mut client).await;
+        assert_eq!((rows, to.len()), (12, 10));
+        let agent = sign_in(&desk, &mut client, "agent01").await;
+        let id = ids(&mut client, &agent).await.remove(0);
+        not_me(&mut client, &agent, &id).await.data();
+        assert_eq!(told(&desk, &mut client).await.1.len(), 11, "of somebody else they are");
+        desk.clock.wind(Duration::from_hours(1));
+        disown(&mut client).await;
+        assert_eq!(told(&desk, &mut client).await.1.len(), 12);
+    }
+
+    async fn it_takes_no_role(desk) {
+        let mut client = desk.client().await;
+        let thief = client.sign_in("user01").await;
+        let token = sign_in(&desk, &mut client, "user01").await;
+        desk.auth().operator().revoke(desk.key("user01"), "user").await.unwrap();
+        let id = ids(&mut client, &token).await.remove(1);
+        assert_eq!(not_me(&mut client, &token, &id).await.data()["ended"], 1);
+        assert_eq!(client.me(&thief).await.refused(401, 1001).reason(), "signed_out");
+    }
+
+    async fn it_takes_a_whole_session_of_somebody_who_is_not_disabled(desk) {
+        let mut client = desk.client().await;
+        client.first_password("agent01").await;
+        let (half, token) = (client.half("agent01").await, client.sign_in("user01").await);
+        let id = ids(&mut client, &token).await.remove(0);
+        desk.auth().operator().disable(desk.key("user01")).await.unwrap();
+        for (token, reason) in [(&half, "half_authenticated"), (&token, "disabled")] {
+            assert_eq!(client.get_as(token, "/api/auth/sign-ins").await.refused(401, 1001).reason(), reason);
+            assert_eq!(not_me(&mut client, token, &id).await.refused(401, 1001).reason(), reason);
+        }
+        assert_eq!(desk.query("SELECT count(*) FROM disowned"), ["0"]);
+    }
+}
