@@ -62,7 +62,8 @@ class Desk {
     this.over = false;
     this.leave = () => {};
     this.listeners = new Set();
-    this.showPlace = () => this.turn();
+    this.mayLeave = null;
+    this.showPlace = () => this.go();
   }
 
   open() {
@@ -153,6 +154,17 @@ class Desk {
     history.replaceState(history.state, '', `#/${this.shown}${text && `?${text}`}`);
   }
 
+  /** Goes where the address says, once the view agrees, which may have something to lose. */
+  async go() {
+    if (this.asking) return;
+    this.asking = true;
+    const may = !this.mayLeave || (await this.mayLeave());
+    this.asking = false;
+    if (this.over) return;
+    if (may) this.turn();
+    else history.replaceState(null, '', `#/${this.shown}`);
+  }
+
   /** Shows the view that the address names. */
   async turn() {
     const views = viewsOf(this);
@@ -160,6 +172,7 @@ class Desk {
     const view = views.find(({ id }) => id === named) || views[0];
     this.leave();
     this.leave = () => {};
+    this.mayLeave = null;
     const title = h('h1', { tabindex: '-1' }, view.title);
     fill(this.place, title);
     this.place.dataset.view = view.id;

@@ -25,6 +25,7 @@ pub(super) const PAGES: &[(&str, &str)] = pages! {
 
 /// What pages need, by name.
 pub(super) const ASSETS: &[(&str, &[u8])] = assets! {
+    "access.js",
     "account.js",
     "api.js",
     "ask-words.js",
@@ -39,10 +40,17 @@ pub(super) const ASSETS: &[(&str, &[u8])] = assets! {
     "docs.css",
     "docs.js",
     "dom.js",
+    "holders.js",
     "inside.css",
+    "keys.js",
+    "links.js",
     "listing.js",
     "live.js",
     "mark.svg",
+    "matrix.js",
+    "network-list.js",
+    "network-trial.js",
+    "networks.js",
     "page.js",
     "qr.js",
     "scan.js",
