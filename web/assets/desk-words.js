@@ -25,6 +25,7 @@ learn({
   reconnecting: ['Reconnecting…', '正在重新连接…'],
   live_elsewhere: ['Live in your newer windows', '实时消息已转到您较新的窗口'],
   cancel: ['Cancel', '取消'],
+  unread: ['not looked at yet', '条未读'],
   again: ['Try again', '重试'],
   more: ['Show more', '显示更多'],
   nothing: ['Nothing here yet.', '暂无内容。'],

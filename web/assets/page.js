@@ -44,6 +44,7 @@ export function show(id) {
   const known = document.body.dataset.view === id;
   document.body.dataset.view = id;
   const title = document.querySelector(`#${id} h1`);
+  if (!title) return;
   document.title = `${title.innerText || title.textContent} · deskpass`;
   // Whoever is there already is left where they are.
   if (!known) title.focus({ preventScroll: true });
