@@ -24,18 +24,19 @@ const titled = ({ heading, titleId }, word) => h(heading, { tabindex: '-1', id: 
 
 function showTrouble(place, text, given) {
   const again = h('button', { class: 'button small', type: 'button', onclick: () => setUpDevice(place, given) }, say('device_again'));
-  fill(place, titled(given, 'device_scan'), h('p', { class: 'refusal', role: 'alert' }, text), h('div', { class: 'row' }, again, cancelButton(given)));
+  fill(place, titled(given, 'device_scan'), h('p', { class: 'refusal', role: 'alert' }, text), h('div', { class: 'row' }, again, cancelButton(given, ' small')));
   again.focus();
 }
 
-const cancelButton = ({ cancel }) => h('button', { class: 'button small', type: 'button', 'data-act': 'cancel', onclick: cancel }, say('device_cancel'));
+const cancelButton = ({ cancel }, look) =>
+  h('button', { class: `button${look}`, type: 'button', 'data-act': 'cancel', onclick: cancel }, say('device_cancel'));
 
 function showPicture(place, { secret, qrcode_png_base64 }, given) {
   const title = titled(given, 'device_scan');
   const refusal = h('p', { class: 'refusal', id: 'device-refusal', role: 'alert', hidden: true });
   const go = h('button', { class: 'button main', type: 'submit' }, say('device_bind'));
   const form = h('form', { class: 'steps-form', id: 'device-form', autocomplete: 'off' },
-    codeField({ id: 'device-code' }), refusal, h('div', { class: 'choice' }, cancelButton(given), go));
+    codeField({ id: 'device-code' }), refusal, h('div', { class: 'choice' }, cancelButton(given, ''), go));
   form.onsubmit = (event) => {
     event.preventDefault();
     bind({ place, form, go, refusal, given });

@@ -61,6 +61,7 @@ export function explain(fragment) {
   const word = ERRORS.includes(fragment.get('error')) ? fragment.get('error') : 'internal';
   const ref = fragment.get('ref') || '';
   return {
+    word,
     title: say(`error_${word}`),
     text: say(`error_${word}_next`),
     ref: /^[0-9A-Za-z]{1,16}$/.test(ref) ? say('ref', { ref }) : '',

@@ -98,9 +98,11 @@ function welcome(why = {}) {
 
 /** Says in time that there is no use in scanning, and what agents can do instead. */
 async function lookForPlatform(why) {
+  const came = why.word === 'platform_unavailable';
+  document.body.classList.toggle('platform-down', came);
   const { data } = await get('/api/ready');
   const down = Boolean(data && data.dependencies && DOWN.includes(data.dependencies.platform));
-  document.body.classList.toggle('platform-down', down);
+  document.body.classList.toggle('platform-down', came || down);
   if (down && !why.text) notice(explain(new URLSearchParams('error=platform_unavailable')));
 }
 

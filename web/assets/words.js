@@ -14,7 +14,7 @@ const WORDS = {
   waiting: ['Waiting for your phone', '等待手机扫码'],
   scanned: ['{name} has scanned: confirm on the phone', '{name} 已扫码\n请在手机上确认'],
   confirmed: ['Signed in', '登录成功'],
-  cancelled: ['Not confirmed: it was cancelled or refused on the phone', '未确认：已在手机上取消或被拒绝'],
+  cancelled: ['Cancelled or refused on the phone', '已在手机上取消或被拒绝'],
   expired: ['This code has expired', '二维码已过期'],
   left: ['{time} left', '剩余 {time}'],
   offline: ['You are offline. This page goes on by itself when the network is back.', '网络已断开，恢复后本页面会自动继续。'],
