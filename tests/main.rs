@@ -46,6 +46,7 @@ mod openapi;
 mod otp_nodes;
 mod outages;
 mod pages;
+mod pages_served;
 mod platform;
 mod proven;
 mod proxies;

@@ -214,7 +214,7 @@ async fn a_no_on_the_phone_and_a_framed_page_sign_nobody_in() {
     phone.goto(&format!("http://{}/", elsewhere(&landed).await)).await;
     phone.wait_until("window.tried").await;
     // A page that is shown asks for its style and script first.
-    let shown = r#"deskpass_requests_total{method="GET",route="/assets/{file}",outcome="ok"} 0"#;
+    let shown = r#"deskpass_requests_total{method="GET",route="/assets/{version}/{file}",outcome="ok"} 0"#;
     assert!(client.get("/metrics", &[]).await.body.contains(shown), "it was framed");
     assert_eq!(client.scan_status(code["ticket"].as_str().unwrap()).await["status"], "scanned");
     phone.goto(&landed).await;

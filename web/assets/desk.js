@@ -19,10 +19,10 @@ const HOMES = { admin: '/itadmin/', security: '/itadmin/', agent: '/itagent/', s
 
 /**
  * Opens the desk of whoever has this token. `chosen` is false where nobody said which client they want: then it is the one
- * of their role. `onEnd` gets a word to the person, once, when the token is not good any more. Returns how to close it;
- * nothing, when it did not open.
+ * of their role. `onEnd` gets a word to the person, once, when the token is not good any more; `again` tries it all once more.
+ * Returns how to close it; nothing, when it did not open.
  */
-export async function openDesk({ token, client, chosen, onEnd }) {
+export async function openDesk({ token, client, chosen, onEnd, again }) {
   await dressed();
   const answer = await me(token);
   if (answer.code === NO_SESSION) {
@@ -30,7 +30,7 @@ export async function openDesk({ token, client, chosen, onEnd }) {
     return null;
   }
   const suspended = whySuspended(answer);
-  if (answer.code !== 0 && !suspended) return explainTrouble(answer, { token, client, chosen, onEnd });
+  if (answer.code !== 0 && !suspended) return explainTrouble(answer, again);
   if (!chosen && !suspended) {
     location.replace(HOMES[answer.data.current_role] || '/h5/');
     return null;
@@ -52,9 +52,9 @@ function remembered() {
   }
 }
 
-function explainTrouble({ message }, options) {
+function explainTrouble({ message }, again) {
   $('trouble-text').textContent = message;
-  $('again').onclick = () => openDesk(options);
+  $('again').onclick = again;
   show('trouble');
   return null;
 }

@@ -67,7 +67,8 @@ async function signedIn(token, next = {}) {
   if (desk) desk.close();
   desk = null;
   const { openDesk } = await loaded(() => import('./desk.js'));
-  desk = await openDesk({ token, client, chosen: location.pathname !== '/', onEnd: signedOut });
+  const again = () => signedIn(token, next);
+  desk = await openDesk({ token, client, chosen: location.pathname !== '/', onEnd: signedOut, again });
   if (desk) stopCode();
 }
 

@@ -210,8 +210,11 @@ pub fn routes() -> Vec<Route> {
     for method in [GET, POST, PUT, PATCH, DELETE] {
         table.push(Route::new(method, "/api/auth/forward", Caller, Free, ["Permission check failed", "权限检查失败"], permission::forward));
     }
-    for path in ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/", "/assets/{file}"] {
+    for path in ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/"] {
         table.push(Route::new(GET, path, Anyone, Free, ["Reading the page failed", "读取页面失败"], page::page));
+    }
+    for path in ["/assets/{file}", "/assets/{version}/{file}"] {
+        table.push(Route::new(GET, path, Anyone, Free, ["Reading the page failed", "读取页面失败"], page::asset));
     }
     for path in ["/h5", "/itagent", "/itadmin"] {
         table.push(Route::new(GET, path, Anyone, Free, ["Reading the page failed", "读取页面失败"], page::slash));

@@ -16,7 +16,7 @@ use hyper::{Method, Request, StatusCode};
 
 use super::envelope::{self, Outcome};
 use super::failure::{BadRequest, Failure, Telling, Telltale};
-use super::{Route, failure, language, limit, routes};
+use super::{Route, failure, language, limit, page, routes};
 use crate::Desk;
 use crate::config::Language;
 use crate::telemetry::Stopwatch;
@@ -68,6 +68,7 @@ impl Answerer {
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         guard(&mut headers);
+        page::prepare();
         Self { ids: RequestIds::new(&desk), desk, table, paths, headers }
     }
 

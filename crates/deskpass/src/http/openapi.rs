@@ -20,6 +20,7 @@ pub(super) use schema::{MethodName, RoleName, ScopeName, ServiceScopeName, Sourc
 pub(super) use sheet::{Answers, Asks, Operation, Sheet};
 use sheet::{Body, Success};
 
+use super::extract::Reads;
 use super::failure::Failure;
 use super::fields::Field;
 use super::{Route, Who, page, routes};
@@ -58,8 +59,8 @@ impl Answers for Plain {
 pub(super) struct Page(Response);
 
 /// Hands out the page that shows the description.
-pub(super) async fn docs(uri: Uri, headers: HeaderMap) -> Result<Page, Failure> {
-    page::page(uri, headers).await.map(Page)
+pub(super) async fn docs(uri: Uri, reads: Reads, headers: HeaderMap) -> Result<Page, Failure> {
+    page::page(uri, reads, headers).await.map(Page)
 }
 
 impl IntoResponse for Page {

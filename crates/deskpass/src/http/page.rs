@@ -1,69 +1,102 @@
 //! The pages, which the binary carries with it.
 
+mod encoding;
+mod files;
+mod site;
+mod template;
+
+use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH, LOCATION};
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, ETAG,
+    HeaderValue, IF_NONE_MATCH, LOCATION, VARY, X_FRAME_OPTIONS,
+};
 use hyper::{HeaderMap, StatusCode, Uri};
 
+use self::site::{File, SITE};
+use super::extract::Reads;
 use super::failure::Failure;
 use crate::Desk;
+use crate::config::Language;
 
-/// Nothing from elsewhere, nothing inline, and nobody puts our pages into a frame.
+/// Nothing from elsewhere, nothing inline, no text that becomes markup or script, and nobody puts our pages into a frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
-                      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+                      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+                      require-trusted-types-for 'script'; trusted-types 'none'";
 
-const HTML: &str = "text/html; charset=utf-8";
-const SCRIPT: &str = "text/javascript; charset=utf-8";
-const STYLE: &str = "text/css; charset=utf-8";
+/// Ask again before using it; most often the answer is that nothing has changed.
+const ASK_AGAIN: HeaderValue = HeaderValue::from_static("no-cache");
 
-macro_rules! web {
-    ($name:literal) => {
-        include_str!(concat!("../../../../web/", $name))
-    };
+/// An address with the version in it never means anything else.
+const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+
+/// The cookie by which somebody has chosen a language.
+const CHOSEN: &str = "deskpass_language";
+
+/// Makes everything ready, so that the first to ask does not wait for it.
+pub(super) fn prepare() {
+    std::sync::LazyLock::force(&SITE);
 }
 
-/// Path, type, text.
-const FILES: &[(&str, &str, &str)] = &[
-    ("/", HTML, web!("index.html")),
-    ("/h5/", HTML, web!("index.html")),
-    ("/itagent/", HTML, web!("index.html")),
-    ("/itadmin/", HTML, web!("index.html")),
-    ("/scan/", HTML, web!("scan.html")),
-    ("/continue/", HTML, web!("continue.html")),
-    ("/api/docs", HTML, web!("docs.html")),
-    ("/assets/desk.css", STYLE, web!("assets/desk.css")),
-    ("/assets/mark.svg", "image/svg+xml", web!("assets/mark.svg")),
-    ("/assets/account.js", SCRIPT, web!("assets/account.js")),
-    ("/assets/api.js", SCRIPT, web!("assets/api.js")),
-    ("/assets/ask.js", SCRIPT, web!("assets/ask.js")),
-    ("/assets/ask-words.js", SCRIPT, web!("assets/ask-words.js")),
-    ("/assets/page.js", SCRIPT, web!("assets/page.js")),
-    ("/assets/qr.js", SCRIPT, web!("assets/qr.js")),
-    ("/assets/words.js", SCRIPT, web!("assets/words.js")),
-    ("/assets/sign-in.js", SCRIPT, web!("assets/sign-in.js")),
-    ("/assets/scan.js", SCRIPT, web!("assets/scan.js")),
-    ("/assets/continue.js", SCRIPT, web!("assets/continue.js")),
-    ("/assets/deskpass.js", SCRIPT, web!("assets/deskpass.js")),
-    ("/assets/socket.js", SCRIPT, web!("assets/socket.js")),
-    ("/assets/typewriter.js", SCRIPT, web!("assets/typewriter.js")),
-    ("/assets/live.js", SCRIPT, web!("assets/live.js")),
-    ("/assets/docs.js", SCRIPT, web!("assets/docs.js")),
-    ("/assets/docs-words.js", SCRIPT, web!("assets/docs-words.js")),
-    ("/assets/docs.css", STYLE, web!("assets/docs.css")),
-];
+/// Hands out a page.
+pub(super) async fn page(uri: Uri, Reads(preferred): Reads, headers: HeaderMap) -> Result<Response, Failure> {
+    let language = chosen(&headers).unwrap_or(preferred);
+    let file = SITE.page(uri.path(), language).ok_or(Failure::NoSuchPath)?;
+    let mut response = hand_out(file, &headers, ASK_AGAIN);
+    let head = response.headers_mut();
+    head.insert(CONTENT_LANGUAGE, HeaderValue::from_static(language.of(["en", "zh-CN"])));
+    head.insert(VARY, HeaderValue::from_static("Accept-Language, Accept-Encoding, Cookie"));
+    Ok(response)
+}
 
-/// Hands out a page, or what it needs.
-pub(super) async fn page(uri: Uri, headers: HeaderMap) -> Result<Response, Failure> {
-    let found = FILES.iter().find(|(path, ..)| *path == uri.path());
-    let (_, kind, text) = found.ok_or(Failure::NoSuchPath)?;
-    let tag = format!("\"{:x}\"", crc32fast::hash(text.as_bytes()));
-    let known = headers.get(IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
-    let (status, text) = if known { (StatusCode::NOT_MODIFIED, "") } else { (StatusCode::OK, *text) };
-    let frames = (HeaderName::from_static("x-frame-options"), "DENY");
-    let policy = (CONTENT_SECURITY_POLICY, POLICY);
-    let head = [(CONTENT_TYPE, *kind), (CACHE_CONTROL, "no-cache"), (ETAG, &tag), policy, frames];
+/// Hands out what a page needs. A page of another version, from another node, gets what there is here, but does not keep it.
+pub(super) async fn asset(uri: Uri, headers: HeaderMap) -> Result<Response, Failure> {
+    let place = uri.path().strip_prefix("/assets/").unwrap_or_default();
+    let (version, name) = place.split_once('/').unwrap_or(("", place));
+    let file = SITE.asset(name).ok_or(Failure::NoSuchPath)?;
+    let keep = if version == SITE.version { FOR_EVER } else { ASK_AGAIN };
+    Ok(hand_out(file, &headers, keep))
+}
+
+fn hand_out(file: &File, asked: &HeaderMap, keep: HeaderValue) -> Response {
+    let gzip = file.gzip.as_ref().filter(|_| encoding::takes_gzip(asked));
+    let form = gzip.unwrap_or(&file.plain);
+    let mut response = if is_known(&form.tag, asked) {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        Response::new(Body::from(form.body.clone()))
+    };
     // Also with nothing new: the browser takes the policy from this answer, not from the one it has kept.
-    Ok((status, head, text).into_response())
+    let head = response.headers_mut();
+    head.insert(CONTENT_TYPE, HeaderValue::from_static(file.kind));
+    head.insert(CACHE_CONTROL, keep);
+    head.insert(ETAG, form.tag.clone());
+    head.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+    head.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    head.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    if gzip.is_some() {
+        head.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    response
+}
+
+/// Whether the client has this already. Proxies mark tags as weak (`W/`), which makes no difference here.
+fn is_known(tag: &HeaderValue, asked: &HeaderMap) -> bool {
+    let lines = asked.get_all(IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok());
+    let mut known = lines.flat_map(|line| line.split(',')).map(str::trim);
+    known.any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
+}
+
+/// The language that somebody has chosen, if they have.
+fn chosen(headers: &HeaderMap) -> Option<Language> {
+    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find_map(|pair| match pair {
+        (CHOSEN, "en") => Some(Language::En),
+        (CHOSEN, "zh-CN") => Some(Language::Zh),
+        _ => None,
+    })
 }
 
 /// Sends whoever left out the slash to the page.
@@ -76,36 +109,4 @@ pub(super) async fn verify_file(State(desk): State<Desk>, uri: Uri) -> Result<Re
     let asked = uri.path().trim_start_matches('/');
     let (_, text) = desk.verify_file.as_ref().filter(|(name, _)| name == asked).ok_or(Failure::NoSuchPath)?;
     Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8")], text.clone()).into_response())
-}
-
-#[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-    use crate::http::routes;
-
-    #[test]
-    fn every_asset_is_carried_along() {
-        let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/assets");
-        for asset in std::fs::read_dir(assets).unwrap() {
-            let path = format!("/assets/{}", asset.unwrap().file_name().to_str().unwrap());
-            assert!(FILES.iter().any(|(known, ..)| *known == path), "{path}");
-        }
-    }
-
-    #[test]
-    fn pages_bring_their_script_and_style_from_here() {
-        for (path, _, text) in FILES.iter().filter(|(_, kind, _)| *kind == HTML) {
-            for attribute in ["src=\"", "href=\""] {
-                for link in text.split(attribute).skip(1).filter_map(|rest| rest.split('"').next()) {
-                    let ours = FILES.iter().any(|(known, ..)| *known == link) || link.is_empty();
-                    let ours = ours || routes().iter().any(|route| route.path == link);
-                    assert!(ours, "{path}: {link}");
-                }
-            }
-            assert!(!text.contains("<style") && !text.contains(" style=") && !text.contains("<script>"), "{path}");
-        }
-    }
 }

@@ -1,0 +1,84 @@
+//! What the binary carries with it.
+
+macro_rules! pages {
+    ($($path:literal => $name:literal),* $(,)?) => {
+        &[$(($path, include_str!(concat!("../../../../../web/", $name)))),*]
+    };
+}
+
+macro_rules! assets {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_bytes!(concat!("../../../../../web/assets/", $name)))),*]
+    };
+}
+
+/// Where each page is, and its text in both languages.
+pub(super) const PAGES: &[(&str, &str)] = pages! {
+    "/" => "index.html",
+    "/h5/" => "index.html",
+    "/itagent/" => "index.html",
+    "/itadmin/" => "index.html",
+    "/scan/" => "scan.html",
+    "/continue/" => "continue.html",
+    "/api/docs" => "docs.html",
+};
+
+/// What pages need, by name.
+pub(super) const ASSETS: &[(&str, &[u8])] = assets! {
+    "account.js",
+    "api.js",
+    "ask-words.js",
+    "ask.js",
+    "continue.js",
+    "desk-words.js",
+    "desk.css",
+    "desk.js",
+    "deskpass.js",
+    "dialog.js",
+    "docs-words.js",
+    "docs.css",
+    "docs.js",
+    "dom.js",
+    "inside.css",
+    "listing.js",
+    "live.js",
+    "mark.svg",
+    "page.js",
+    "qr.js",
+    "scan.js",
+    "sign-in.js",
+    "socket.js",
+    "typewriter.js",
+    "views.js",
+    "words.js",
+    "wrong-role.js",
+};
+
+/// The media type of an asset, by how its name ends.
+pub(super) fn kind(name: &str) -> &'static str {
+    match name.rsplit_once('.') {
+        Some((_, "css")) => "text/css; charset=utf-8",
+        Some((_, "js")) => "text/javascript; charset=utf-8",
+        Some((_, "svg")) => "image/svg+xml",
+        Some((_, "png")) => "image/png",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_asset_is_carried_along_under_a_known_type() {
+        let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/assets");
+        for asset in std::fs::read_dir(assets).unwrap() {
+            let name = asset.unwrap().file_name().into_string().unwrap();
+            assert!(ASSETS.iter().any(|(known, _)| *known == name), "{name}");
+            assert_ne!(kind(&name), "application/octet-stream", "{name}");
+        }
+    }
+}
