@@ -215,10 +215,14 @@ class Desk {
   }
 
   async fillWith(view, title) {
+    const waiting = h('p', { class: 'lead waiting' }, say('reading'));
+    this.place.append(waiting);
     try {
       const { show: fillPlace } = await view.load();
+      waiting.remove();
       if (title.isConnected) this.leave = fillPlace(this, this.place) || (() => {});
     } catch (_) {
+      waiting.remove();
       const again = h('button', { class: 'button small', onclick: () => location.reload() }, say('again'));
       if (title.isConnected) this.place.append(h('p', { class: 'refusal' }, say('not_loaded')), again);
     }
