@@ -7,6 +7,7 @@ mod login_log_export;
 mod people;
 mod service_keys;
 mod sessions;
+mod statistics;
 
 use crate::harness::{PASSWORD, request};
 
