@@ -7,14 +7,14 @@ import { risky } from './dialog.js';
 import { dressed } from './dress.js';
 import { Inbox } from './inbox.js';
 import { goLive } from './live.js';
-import { show, tab } from './page.js';
+import { drawNav, tellUnread } from './nav.js';
+import { show } from './page.js';
+import { forget, remember, remembered, whySuspended } from './suspended.js';
 import { viewsOf } from './views.js';
 import { say, sayOr } from './words.js';
 
 const NO_SESSION = 1001;
 const REASONS = ['signed_out', 'kicked', 'disabled', 'expired'];
-// The session goes on, in another role or from another network.
-const SUSPENDED = ['role_taken_away', 'address_not_allowed'];
 const HOMES = { admin: '/itadmin/', security: '/itadmin/', agent: '/itagent/', supervisor: '/itagent/' };
 
 /**
@@ -40,18 +40,6 @@ export async function openDesk({ token, client, chosen, onEnd, again }) {
   return desk;
 }
 
-const whySuspended = ({ code, data }) => (code !== 0 && data && SUSPENDED.includes(data.reason) ? data.reason : '');
-
-/** Who it was when this tab was last told: the desk does not say while the session is suspended. */
-function remembered() {
-  const nobody = { employee_id: '', name: '', department: '', roles: [], login_source: '' };
-  try {
-    return { ...nobody, ...JSON.parse(tab.get('me')), current_role: null };
-  } catch (_) {
-    return { ...nobody, current_role: null };
-  }
-}
-
 function explainTrouble({ message }, again) {
   $('trouble-text').textContent = message;
   $('again').onclick = again;
@@ -74,7 +62,7 @@ class Desk {
   }
 
   open() {
-    this.remember();
+    remember(this.me);
     this.place = h('main', { id: 'place', tabindex: '-1' });
     this.nav = h('nav', { id: 'views', 'aria-label': say('views') });
     this.status = h('p', { id: 'said', role: 'status' });
@@ -88,15 +76,9 @@ class Desk {
     document.querySelector('header').append(this.bar);
     document.querySelector('header').after(this.nav, this.status, this.place);
     window.addEventListener('hashchange', this.showPlace);
-    this.inbox.onUnread = (count) => this.tellUnread(count);
+    this.inbox.onUnread = (count) => tellUnread(this.nav, count);
     this.follow();
     this.turn();
-  }
-
-  /** So that a reload knows which roles there were, should the active one be taken away. Nothing of it is secret. */
-  remember() {
-    const { employee_id, name, roles } = this.me;
-    if (!this.suspended) tab.set('me', JSON.stringify({ employee_id, name, roles }));
   }
 
   /** Takes the desk away, and everything it showed. */
@@ -105,7 +87,7 @@ class Desk {
     this.leave();
     this.live.stop();
     this.inbox.close();
-    tab.drop('me');
+    forget();
     window.removeEventListener('hashchange', this.showPlace);
     document.querySelectorAll('dialog').forEach((dialog) => dialog.remove());
     [this.bar, this.nav, this.status, this.place].forEach((part) => part.remove());
@@ -140,6 +122,7 @@ class Desk {
     if (why === 'role_taken_away') this.me.roles = this.me.roles.filter((role) => role !== this.me.current_role);
     this.me.current_role = null;
     this.suspended = why;
+    remember(this.me);
     this.turn();
   }
 
@@ -201,12 +184,13 @@ class Desk {
     this.leave = () => {};
     this.mayLeave = null;
     const title = h('h1', { tabindex: '-1' }, view.title);
+    const inside = this.place.contains(document.activeElement);
     fill(this.place, title);
     this.place.dataset.view = view.id;
     document.title = `${view.title} · deskpass`;
-    this.drawNav(views, view);
-    // Only whoever came from another view is taken along.
-    if (this.shown && this.shown !== view.id) {
+    drawNav(this.nav, views, view, this.inbox.unread);
+    // Only whoever came from another view, or was at something that is drawn anew, is taken along.
+    if (this.shown && (inside || this.shown !== view.id)) {
       title.focus({ preventScroll: true });
       window.scrollTo(0, 0);
     }
@@ -226,14 +210,6 @@ class Desk {
       const again = h('button', { class: 'button small', onclick: () => location.reload() }, say('again'));
       if (title.isConnected) this.place.append(h('p', { class: 'refusal' }, say('not_loaded')), again);
     }
-  }
-
-  drawNav(views, shown) {
-    const link = ({ id, title }) => h('a', { href: `#/${id}`, 'aria-current': id === shown.id ? 'page' : null }, title);
-    fill(this.nav, views.map(link));
-    const current = this.nav.querySelector('[aria-current]');
-    this.tellUnread(this.inbox.unread);
-    if (current) this.nav.scrollLeft = current.offsetLeft - this.nav.clientWidth / 3;
   }
 
   /** Another role is active, by a press here or anywhere else. */
@@ -266,11 +242,6 @@ class Desk {
     this.listeners.forEach((listener) => listener(frame));
   }
 
-  tellUnread(count) {
-    const link = this.nav.querySelector('[href="#/messages"]');
-    if (link) fill(link, say('view_messages'), count > 0 && [' ', h('span', { class: 'count' }, String(count), h('span', { class: 'unseen' }, ` ${say('unread')}`))]);
-  }
-
   /** The roles may be others by now. */
   async lookAgain() {
     const answer = await this.get('/api/auth/me');
@@ -280,7 +251,7 @@ class Desk {
     }
     this.me = answer.data;
     this.suspended = '';
-    this.remember();
+    remember(this.me);
     this.bar.querySelector('#who').textContent = this.name();
     this.live.fit(this.me.current_role);
     this.turn();
