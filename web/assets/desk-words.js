@@ -28,6 +28,7 @@ learn({
   field_problem: ['{label}: {why}.', '{label}：{why}。'],
   leave_title: ['Leave this page?', '离开此页面？'],
   leave_anyway: ['Leave', '离开'],
+  unread: ['not looked at yet', '条未读'],
   again: ['Try again', '重试'],
   more: ['Show more', '显示更多'],
   nothing: ['Nothing here yet.', '暂无内容。'],

@@ -4,14 +4,18 @@ import { ask, me, signOut } from './deskpass.js';
 import { $, fill, h } from './dom.js';
 import './desk-words.js';
 import { risky } from './dialog.js';
+import { dressed } from './dress.js';
+import { Inbox } from './inbox.js';
 import { goLive } from './live.js';
-import { show } from './page.js';
+import { show, tab } from './page.js';
 import { viewsOf } from './views.js';
 import { say, sayOr } from './words.js';
 
 const NO_SESSION = 1001;
 const REASONS = ['signed_out', 'kicked', 'disabled', 'expired'];
-const HOMES = { admin: '/itadmin/', agent: '/itagent/', supervisor: '/itagent/' };
+// The session goes on, in another role or from another network.
+const SUSPENDED = ['role_taken_away', 'address_not_allowed'];
+const HOMES = { admin: '/itadmin/', security: '/itadmin/', agent: '/itagent/', supervisor: '/itagent/' };
 
 /**
  * Opens the desk of whoever has this token. `chosen` is false where nobody said which client they want: then it is the one
@@ -25,25 +29,27 @@ export async function openDesk({ token, client, chosen, onEnd, again }) {
     onEnd(whyEnded(answer.data));
     return null;
   }
-  if (answer.code !== 0) return explainTrouble(answer, again);
-  if (!chosen) {
+  const suspended = whySuspended(answer);
+  if (answer.code !== 0 && !suspended) return explainTrouble(answer, again);
+  if (!chosen && !suspended) {
     location.replace(HOMES[answer.data.current_role] || '/h5/');
     return null;
   }
-  const desk = new Desk({ token, client, me: answer.data, onEnd });
+  const desk = new Desk({ token, client, me: suspended ? remembered() : answer.data, suspended, onEnd });
   desk.open();
   return desk;
 }
 
-/** What a desk looks like is only loaded where there is one. */
-function dressed() {
-  if ($('inside')) return null;
-  const link = h('link', { id: 'inside', rel: 'stylesheet', href: new URL('./inside.css', import.meta.url).pathname });
-  const loaded = new Promise((done) => {
-    link.onload = link.onerror = done;
-  });
-  document.head.append(link);
-  return loaded;
+const whySuspended = ({ code, data }) => (code !== 0 && data && SUSPENDED.includes(data.reason) ? data.reason : '');
+
+/** Who it was when this tab was last told: the desk does not say while the session is suspended. */
+function remembered() {
+  const nobody = { employee_id: '', name: '', department: '', roles: [], login_source: '' };
+  try {
+    return { ...nobody, ...JSON.parse(tab.get('me')), current_role: null };
+  } catch (_) {
+    return { ...nobody, current_role: null };
+  }
 }
 
 function explainTrouble({ message }, again) {
@@ -57,9 +63,10 @@ const whyEnded = (data) => say(data && REASONS.includes(data.reason) ? `ended_${
 
 /** What views work with. */
 class Desk {
-  constructor({ token, client, me: person, onEnd }) {
-    Object.assign(this, { token, client, me: person, onEnd });
+  constructor({ token, client, me: person, suspended, onEnd }) {
+    Object.assign(this, { token, client, me: person, suspended, onEnd });
     this.over = false;
+    this.inbox = new Inbox();
     this.leave = () => {};
     this.listeners = new Set();
     this.mayLeave = null;
@@ -67,6 +74,7 @@ class Desk {
   }
 
   open() {
+    this.remember();
     this.place = h('main', { id: 'place', tabindex: '-1' });
     this.nav = h('nav', { id: 'views', 'aria-label': say('views') });
     this.status = h('p', { id: 'said', role: 'status' });
@@ -80,8 +88,15 @@ class Desk {
     document.querySelector('header').append(this.bar);
     document.querySelector('header').after(this.nav, this.status, this.place);
     window.addEventListener('hashchange', this.showPlace);
+    this.inbox.onUnread = (count) => this.tellUnread(count);
     this.follow();
     this.turn();
+  }
+
+  /** So that a reload knows which roles there were, should the active one be taken away. Nothing of it is secret. */
+  remember() {
+    const { employee_id, name, roles } = this.me;
+    if (!this.suspended) tab.set('me', JSON.stringify({ employee_id, name, roles }));
   }
 
   /** Takes the desk away, and everything it showed. */
@@ -89,6 +104,8 @@ class Desk {
     this.over = true;
     this.leave();
     this.live.stop();
+    this.inbox.close();
+    tab.drop('me');
     window.removeEventListener('hashchange', this.showPlace);
     document.querySelectorAll('dialog').forEach((dialog) => dialog.remove());
     [this.bar, this.nav, this.status, this.place].forEach((part) => part.remove());
@@ -111,9 +128,19 @@ class Desk {
   async ask(method, path, body, code) {
     const answer = await ask(method, path, { body, token: this.token, code });
     if (this.over) return new Promise(() => {});
-    if (answer.code !== NO_SESSION) return answer;
-    this.end(whyEnded(answer.data));
+    if (answer.code === NO_SESSION) this.end(whyEnded(answer.data));
+    else if (whySuspended(answer) && path !== '/api/auth/switch-role') this.suspend(whySuspended(answer));
+    else return answer;
     return new Promise(() => {});
+  }
+
+  /** The active role is not good any more: what is left is to act in another one. */
+  suspend(why) {
+    if (this.suspended === why) return;
+    if (why === 'role_taken_away') this.me.roles = this.me.roles.filter((role) => role !== this.me.current_role);
+    this.me.current_role = null;
+    this.suspended = why;
+    this.turn();
   }
 
   get(path) {
@@ -141,6 +168,17 @@ class Desk {
   hear(listener) {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
+  }
+
+  /** What the address asks of the view. */
+  query() {
+    return new URLSearchParams(location.hash.split('?')[1] || '');
+  }
+
+  /** Writes into the address what the view shows, so that it can be kept and sent on; nothing is loaded by that. */
+  note(asked) {
+    const text = String(asked);
+    history.replaceState(history.state, '', `#/${this.shown}${text && `?${text}`}`);
   }
 
   /** Goes where the address says, once the view agrees, which may have something to lose. */
@@ -190,6 +228,7 @@ class Desk {
     const link = ({ id, title }) => h('a', { href: `#/${id}`, 'aria-current': id === shown.id ? 'page' : null }, title);
     fill(this.nav, views.map(link));
     const current = this.nav.querySelector('[aria-current]');
+    this.tellUnread(this.inbox.unread);
     if (current) this.nav.scrollLeft = current.offsetLeft - this.nav.clientWidth / 3;
   }
 
@@ -197,21 +236,35 @@ class Desk {
   actAs(role) {
     if (role === this.me.current_role) return;
     this.me.current_role = role;
+    this.say(say('switched', { role: sayOr(role) }));
+    if (this.suspended) {
+      this.lookAgain();
+      return;
+    }
     this.live.fit(role);
     this.turn();
-    this.say(say('switched', { role: sayOr(role) }));
   }
 
   /** Follows what happens to the session elsewhere. */
   follow() {
     this.live = goLive(this, this.liveState, {
-      frame: (frame) => this.listeners.forEach((listener) => listener(frame)),
-      gap: () => this.listeners.forEach((listener) => listener(null)),
+      frame: (frame) => this.heard(frame),
+      gap: () => this.heard(null),
       role: (role) => this.actAs(role),
       ending: () => this.say(say('ending'), true),
       lost: () => this.lookAgain(),
       over: (reason) => this.end(this.leaving ? say('signed_out') : whyEnded({ reason })),
     });
+  }
+
+  heard(frame) {
+    this.inbox.take(frame);
+    this.listeners.forEach((listener) => listener(frame));
+  }
+
+  tellUnread(count) {
+    const link = this.nav.querySelector('[href="#/messages"]');
+    if (link) fill(link, say('view_messages'), count > 0 && [' ', h('span', { class: 'count' }, String(count), h('span', { class: 'unseen' }, ` ${say('unread')}`))]);
   }
 
   /** The roles may be others by now. */
@@ -222,6 +275,9 @@ class Desk {
       return;
     }
     this.me = answer.data;
+    this.suspended = '';
+    this.remember();
+    this.bar.querySelector('#who').textContent = this.name();
     this.live.fit(this.me.current_role);
     this.turn();
   }

@@ -1,5 +1,6 @@
 // Questions in place: what will happen, and a one-time password where that is needed.
 
+import './desk-words.js';
 import { fill, h } from './dom.js';
 import { say } from './words.js';
 

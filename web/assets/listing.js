@@ -4,49 +4,125 @@ import { problems } from './dialog.js';
 import { fill, h } from './dom.js';
 import { language, say } from './words.js';
 
+const UNREACHED = -1;
+
 /**
  * A table that fills itself. `columns` are `{title, cell(item), class?}`; `load(after)` resolves to an answer of the desk with
  * `items` and perhaps `next`. On a narrow screen each row is a card, and every cell says what it is.
+ * `id(item)` names a row, so that it is found again after `reload()`; `detail` is `{label, of(item), content(item)}`, what a press
+ * shows below a row; `told(data)` hears each page that came.
  * Returns the element, which has `reload()`.
  */
-export function listing({ label, columns, load, empty = say('nothing') }) {
-  const body = h('tbody', { role: 'rowgroup' });
-  const head = h('tr', { role: 'row' }, columns.map((column) =>
-    h('th', { role: 'columnheader', scope: 'col', class: column.class }, column.title || h('span', { class: 'unseen' }, column.hidden))));
-  const table = h('table', { role: 'table', 'aria-label': label }, h('thead', { role: 'rowgroup' }, head), body);
-  const foot = h('div', { class: 'foot', 'aria-live': 'polite' });
-  const element = h('div', { class: 'listing' }, table, foot);
-  const run = { at: 0 };
+export function listing(given) {
+  const list = new Listing(given);
+  list.element.reload = (anew) => list.reload(anew);
+  list.more(null);
+  return list.element;
+}
 
-  const row = (item) => h('tr', { role: 'row' }, columns.map((column) =>
-    h('td', { role: 'cell', class: column.class, 'data-label': column.title || null }, column.cell(item))));
+class Listing {
+  constructor({ label, columns, load, empty = say('nothing'), id = () => null, detail = null, told = () => {} }) {
+    Object.assign(this, { columns, load, empty, id, detail, told, at: 0, pages: 0, open: new Set() });
+    if (detail) this.columns = [...columns, { hidden: detail.label, class: 'acts', cell: (item) => this.opener(item) }];
+    this.body = h('tbody', { role: 'rowgroup' });
+    const head = h('tr', { role: 'row' }, this.columns.map((column) =>
+      h('th', { role: 'columnheader', scope: 'col', class: column.class }, column.title || h('span', { class: 'unseen' }, column.hidden))));
+    this.table = h('table', { role: 'table', 'aria-label': label, hidden: true }, h('thead', { role: 'rowgroup' }, head), this.body);
+    this.foot = h('div', { class: 'foot', 'aria-live': 'polite' });
+    this.element = h('div', { class: 'listing', tabindex: '-1' }, this.table, this.foot);
+  }
 
-  const more = async (after) => {
-    const mine = (run.at += 1);
-    fill(foot, h('p', { class: 'lead' }, say('reading')));
-    const answer = await load(after);
-    // Somebody asked for something else meanwhile.
-    if (mine !== run.at) return;
-    if (answer.code !== 0) {
-      fill(foot, refused(answer, () => more(after)));
-      return;
-    }
-    if (!after) fill(body);
-    const rows = answer.data.items.map(row);
-    body.append(...rows);
-    table.hidden = !body.children.length;
-    const { next } = answer.data;
-    if (next) {
-      fill(foot, h('button', { class: 'button small', onclick: () => more(next) }, say('more')));
-      // The press that brought them goes on at the first of them.
-      if (after && rows.length) rows[0].querySelector('a, button')?.focus();
-    } else fill(foot, !body.children.length && h('p', { class: 'lead empty' }, empty));
-  };
+  /** As much as there was, as it is now; or from the beginning, for those who look for something else. */
+  reload(anew = false) {
+    return this.more(null, anew ? 1 : Math.max(1, this.pages));
+  }
 
-  element.reload = () => more(null);
-  table.hidden = true;
-  more(null);
-  return element;
+  /** Reads a page, and more of them up to as many as wanted; and on, until there is something to show. */
+  async more(after, wanted = 1) {
+    const mine = (this.at += 1);
+    fill(this.foot, h('p', { class: 'lead' }, say('reading')));
+    const found = [];
+    let [next, pages] = [after, 0];
+    do {
+      const answer = await this.load(next);
+      // Somebody asked for something else meanwhile, or looks elsewhere.
+      if (mine !== this.at || !this.element.isConnected) return;
+      if (answer.code !== 0) {
+        this.fail(answer, () => this.more(after, wanted));
+        return;
+      }
+      this.told(answer.data);
+      found.push(...answer.data.items);
+      [next, pages] = [answer.data.next, pages + 1];
+    } while (next && (pages < wanted || !found.length));
+    this.pages = after ? this.pages + pages : pages;
+    this.show(found, after, next);
+  }
+
+  fail(answer, again) {
+    const mine = this.at;
+    fill(this.foot, refused(answer, again));
+    const back = () => mine === this.at && this.element.isConnected && again();
+    if (answer.code === UNREACHED) window.addEventListener('online', back, { once: true });
+  }
+
+  show(found, after, next) {
+    const kept = after ? null : this.focused();
+    const rows = found.flatMap((item) => this.rows(item));
+    if (after) this.body.append(...rows);
+    else fill(this.body, rows);
+    this.table.hidden = !this.body.children.length;
+    if (next) fill(this.foot, h('button', { class: 'button small', 'data-act': 'more', onclick: () => this.more(next) }, say('more')));
+    else fill(this.foot, this.table.hidden && h('p', { class: 'lead empty' }, this.empty));
+    // The press that brought them goes on at the first of them.
+    if (after && rows.length) rows[0].querySelector('a, button')?.focus();
+    if (kept) this.refocus(kept);
+  }
+
+  rows(item) {
+    const cells = this.columns.map((column) =>
+      h('td', { role: 'cell', class: column.class, 'data-label': column.title || null }, column.cell(item)));
+    const row = h('tr', { role: 'row', 'data-id': this.id(item) }, cells);
+    return this.open.has(this.id(item)) ? [row, this.below(item)] : [row];
+  }
+
+  below(item) {
+    const cell = h('td', { role: 'cell', colspan: this.columns.length }, this.detail.content(item));
+    return h('tr', { role: 'row', class: 'below', 'data-id': this.id(item) }, cell);
+  }
+
+  opener(item) {
+    const { label, of } = this.detail;
+    const id = this.id(item);
+    const button = h('button', {
+      class: 'plain opener', 'data-act': 'open', 'aria-expanded': String(this.open.has(id)), 'aria-label': `${label}: ${of(item)}`,
+      onclick: () => {
+        const row = button.closest('tr');
+        if (this.open.delete(id)) row.nextElementSibling.remove();
+        else {
+          this.open.add(id);
+          row.after(this.below(item));
+        }
+        button.setAttribute('aria-expanded', String(this.open.has(id)));
+      },
+    }, label);
+    return button;
+  }
+
+  /** Where the focus is: rows that are read again must not lose it. */
+  focused() {
+    const on = document.activeElement;
+    const row = on && on.closest('tr');
+    return row && this.body.contains(row) ? { id: row.dataset.id, act: on.dataset.act, at: [...this.body.children].indexOf(row) } : null;
+  }
+
+  refocus({ id, act, at }) {
+    const rows = [...this.body.children];
+    const same = rows.filter((row) => row.dataset.id === id);
+    const within = (some, css) => some.map((row) => row.querySelector(css)).find(Boolean);
+    const place = within(same, `[data-act="${act}"]`) || within([...same].reverse(), 'button, a') || within(rows.slice(at), 'button, a');
+    (place || within(rows, 'button, a') || this.element).focus();
+  }
 }
 
 /** Why something could not be read, and a way to try again. */

@@ -8,6 +8,7 @@ mod reach;
 mod reading;
 mod rules;
 mod sessions;
+mod statistics;
 
 use deskpass_core::{EmployeeKey, NoEntropy, Visitor};
 use deskpass_store::{Event, LogEntry};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, NoEntropy, Rate, Session, Timestamp, Visitor};
-use deskpass_store::{Counted, Event, LogEntry};
+use deskpass_store::{Counted, Event, LogEntry, Step};
 
 use crate::{Auth, Error, Refusal};
 
@@ -111,6 +111,10 @@ impl Auth {
         let plain = self.plain_entry(refused, who.unwrap_or(&nobody), self.clock.now(), visitor)?;
         tracing::debug!(event = refused.name(), reason, employee = ?plain.about, "somebody was turned away");
         let entry = LogEntry { method, source, reason: Some(reason), detail: refusal.detail(), ..plain };
-        Ok(self.store.record(entry).await?)
+        self.store.record(entry).await?;
+        if refused == Event::SignInRefused {
+            self.count(Step::Refused);
+        }
+        Ok(())
     }
 }

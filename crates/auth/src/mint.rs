@@ -6,7 +6,7 @@ use deskpass_core::{
     Access, Digest, EmployeeKey, Identified, LoginMethod, LoginSource, NoEntropy, Person, Role, Roles, Secret, Session,
     Shown, Visitor, Vouched,
 };
-use deskpass_store::{Beginning, Birth, Event, Grounds, Member};
+use deskpass_store::{Beginning, Birth, Event, Grounds, Member, Step};
 
 use crate::{Auth, Error, Refusal, TokenProblem};
 
@@ -139,6 +139,7 @@ impl Auth {
             Beginning::Groundless => return Err(admission.proven.failed().into()),
         }
         tracing::debug!(employee = ?session.employee, method = session.method.name(), "signed in");
+        self.count(Step::SignedIn);
         Ok(Begun { session, person, roles })
     }
 

@@ -1,12 +1,13 @@
 //! Signing in with a QR code: one browser waits, one phone scans and decides.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use deskpass_core::{
     Access, Asked, Claim, Confirm, Digest, Identified, LoginMethod, LoginSource, NoEntropy, OutOfStep, REPEATS, ScanId,
     Secret, Shown, SignIn, Stage, Ticket, Timestamp, Visitor,
 };
-use deskpass_store::{Changes, Pointer};
+use deskpass_store::{Changes, Pointer, Step};
 
 use crate::log::Attempt;
 use crate::mint::{Admission, Proven};
@@ -92,6 +93,7 @@ impl Auth {
         let expires_at = sign_in.expires_at;
         self.shared.sign_ins.put(ticket.digest(), sign_in, now).await?;
         self.shared.scan_ids.put(scan_id.digest(), Pointer { to: ticket.digest(), until: expires_at }, now).await?;
+        self.count(Step::QrShown);
         Ok(Issued { ticket, scan_id, lifetime: LIFETIME, expires_at })
     }
 
@@ -132,12 +134,20 @@ impl Auth {
     /// Hands the token of a ticket over, when there is one: for a while again and again, and then no more.
     async fn collect(&self, ticket: &Secret<Ticket>, now: Timestamp) -> Result<Option<Poll>, Error> {
         let digest = ticket.digest();
+        // Trying may take several times, and the last one counts.
+        let first = AtomicBool::new(false);
         let delivered = self.shared.sign_ins.change(&digest, now, |sign_in| match sign_in.stage {
-            Stage::Ready { .. } => sign_in.delivered(now).map_err(|OutOfStep| Some(Poll::Expired)),
+            Stage::Ready { delivered_at, .. } => {
+                first.store(delivered_at.is_none(), Ordering::Relaxed);
+                sign_in.delivered(now).map_err(|OutOfStep| Some(Poll::Expired))
+            }
             _ => Err(None),
         });
         Ok(match delivered.await?.unwrap_or(Err(Some(Poll::Expired))) {
-            Ok(SignIn { stage: Stage::Ready { who, .. }, token: (_, sealed), .. }) => {
+            Ok(SignIn { stage: Stage::Ready { who, by_phone, .. }, token: (_, sealed), .. }) => {
+                if by_phone && first.into_inner() {
+                    self.count(Step::QrCollected);
+                }
                 Some(Poll::Confirmed(who, Secret::unseal(sealed, ticket)))
             }
             Ok(_) => None,
@@ -177,6 +187,7 @@ impl Auth {
         let to = self.shared.scan_ids.look(&scan_id.digest(), now, |pointer| pointer.to).await?.ok_or(Refusal::Over)?;
         let claim = Claim { confirm: confirm.digest(), who, phone };
         let scanned = self.step(&to, |sign_in| sign_in.scanned(claim.clone())).await?;
+        self.count(Step::QrScanned);
         self.shared.claims.put(confirm.digest(), Pointer { to, until: scanned.expires_at + REPEATS }, now).await?;
         Ok(confirm)
     }
@@ -235,7 +246,9 @@ impl Auth {
         let Asked { source, visitor, .. } = &sign_in.asked;
         let (employee, method, proven) = (&who.key, LoginMethod::Qrcode, Proven::of(who));
         let admission = Admission { employee, role: None, method, proven, source: Some(*source), visitor };
-        Ok(self.mint(admission, sign_in.token.0).await?.shown())
+        let begun = self.mint(admission, sign_in.token.0).await?;
+        self.count(Step::QrConfirmed);
+        Ok(begun.shown())
     }
 
     /// The phone says no.

@@ -61,6 +61,9 @@ pub enum Stage {
         who: Shown,
         /// When it was collected first.
         delivered_at: Option<Timestamp>,
+        /// Whether a phone said yes to it; otherwise the platform sent the browser back itself.
+        #[serde(default)]
+        by_phone: bool,
     },
     /// Cancelled or refused.
     Over,
@@ -151,8 +154,8 @@ impl SignIn {
         if matches!(self.stage, Stage::Ready { .. } | Stage::Over) {
             return self;
         }
-        let expires_at = self.expires_at.max(now + REPEATS);
-        Self { stage: Stage::Ready { who, delivered_at: None }, expires_at, ..self }
+        let (expires_at, by_phone) = (self.expires_at.max(now + REPEATS), self.stage != Stage::Waiting);
+        Self { stage: Stage::Ready { who, delivered_at: None, by_phone }, expires_at, ..self }
     }
 
     /// The session could not be made for a reason that may pass: the phone may say yes again. Whoever was given its yes at
@@ -179,13 +182,13 @@ impl SignIn {
     /// # Errors
     /// When there is none yet, or that while is over.
     pub fn delivered(self, now: Timestamp) -> Result<Self, OutOfStep> {
-        let Stage::Ready { who, delivered_at } = self.stage else { return Err(OutOfStep) };
+        let Stage::Ready { who, delivered_at, by_phone } = self.stage else { return Err(OutOfStep) };
         let first = delivered_at.unwrap_or(now);
         if now >= first + REPEATS {
             return Err(OutOfStep);
         }
         let expires_at = self.expires_at.max(first + REPEATS);
-        Ok(Self { stage: Stage::Ready { who, delivered_at: Some(first) }, expires_at, ..self })
+        Ok(Self { stage: Stage::Ready { who, delivered_at: Some(first), by_phone }, expires_at, ..self })
     }
 }
 

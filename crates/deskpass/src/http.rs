@@ -185,6 +185,7 @@ pub fn routes() -> Vec<Route> {
         Route::new(DELETE, "/api/admin/sessions/{id}",                     HighRisk, Free, ["Ending the session failed", "结束会话失败"],              admin::sessions::end),
         Route::new(DELETE, "/api/admin/employees/{corp_id}/{employee_id}/sessions", HighRisk, Free, ["Ending sessions failed", "结束会话失败"],        admin::sessions::end_all),
         Route::new(GET,  "/api/admin/login-log",        Reader,   Free, ["Reading the log failed", "获取登录日志失败"],    admin::login_log::list),
+        Route::new(GET,  "/api/admin/statistics",       Reader,   Free, ["Reading the figures failed", "获取登录统计失败"], admin::statistics::list),
         Route::new(GET,  "/api/admin/matrix",           Reader,   Free, ["Reading permissions failed", "获取权限失败"],    permission::matrix),
         Route::new(GET,  "/api/admin/links",            Admin,    Free, ["Listing links failed", "获取关联失败"],          admin::links::list),
         Route::new(POST, "/api/admin/links",            HighRisk, Free, ["Approving the link failed", "批准关联失败"],     admin::links::approve),

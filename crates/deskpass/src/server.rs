@@ -4,6 +4,7 @@ mod connections;
 mod errands;
 mod notices;
 mod patience;
+mod statistics;
 mod switching;
 
 use std::convert::Infallible;
@@ -31,6 +32,7 @@ use crate::http::{Answerer, Onward};
 use crate::{Desk, StartError};
 use connections::{Connections, Place};
 use patience::{Limits, Patient, Serving};
+use statistics::Writer;
 use switching::Switching;
 
 /// A desk that listens.
@@ -85,7 +87,7 @@ impl Server {
         if let Some(errands) = errands {
             chores.spawn(errands::take(desk.clone(), errands));
         }
-        let connections = Connections::new(&desk);
+        let (connections, statistics) = (Connections::new(&desk), Writer::start(desk.clone()));
         let settings = &desk.settings.server;
         {
             let mut accepting = pin!(accept(&desk, &listener, &connections));
@@ -104,6 +106,7 @@ impl Server {
             tracing::warn!("connections were still open after the drain time; closing them");
         }
         chores.shutdown().await;
+        statistics.finish().await;
         tracing::info!("stopped");
     }
 }

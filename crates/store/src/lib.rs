@@ -19,6 +19,7 @@ mod service_keys;
 mod sessions;
 mod shared;
 mod sign_ins;
+mod statistics;
 mod sweep;
 mod tls;
 
@@ -30,6 +31,7 @@ use tokio::task::JoinSet;
 use crate::cache::{Cache, Proof};
 use crate::database::{Database, Sql};
 use crate::sessions::Seen;
+use crate::statistics::Statistics;
 
 pub use agents::{
     About, Agent, Before, Binding, Device, HalfFound, HalfSession, ListedAgent, NewPassword, Notice, PendingDevice,
@@ -56,6 +58,7 @@ pub use shared::{
     Arrived, Ask, Bus, Changes, Code, Counted, Counting, Flow, Held, Lease, Letter, Limits, Mail, Perishable,
     PlatformToken, Pointer, Posted, Reader, Redis, RedisExam, Round, Shared, Shelf, Start, Unfit, examine_redis,
 };
+pub use statistics::{Hour, Step};
 pub use sign_ins::{Disowning, SignIn};
 pub use tls::BadAuthority;
 
@@ -65,6 +68,7 @@ pub struct Store {
     database: Arc<Database>,
     cache: Arc<Cache>,
     seen: Arc<Seen>,
+    statistics: Arc<Statistics>,
 }
 
 impl Store {
@@ -80,7 +84,7 @@ impl Store {
         };
         let cache = Arc::new(Cache::new(cache_entries, proof));
         let database = Database::open(location, mode, Arc::clone(&cache), now).await?;
-        Ok(Self { database: Arc::new(database), cache, seen: Arc::default() })
+        Ok(Self { database: Arc::new(database), cache, seen: Arc::default(), statistics: Arc::default() })
     }
 
     /// Tells other nodes at once that there is something to hear of, and listens when they do, for as long as what this

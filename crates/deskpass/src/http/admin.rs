@@ -7,6 +7,7 @@ pub(super) mod login_log;
 pub(super) mod people;
 pub(super) mod rules;
 pub(super) mod sessions;
+pub(super) mod statistics;
 
 use axum::extract::FromRequestParts;
 use deskpass_auth::Reach;

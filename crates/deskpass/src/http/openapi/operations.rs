@@ -101,6 +101,7 @@ pub(super) const FLOWS: &[Flow] = &[
         ("DELETE /api/admin/sessions/{id}", ["End a session", "结束会话"], &[]),
         ("DELETE /api/admin/employees/{corp_id}/{employee_id}/sessions", ["End all sessions of somebody", "结束员工的所有会话"], &[]),
         ("GET /api/admin/login-log", ["What happened; as CSV or JSON Lines, all of it", "登录日志；可导出为 CSV 或 JSON Lines"], &[]),
+        ("GET /api/admin/statistics", ["How far sign-ins came, by the hour", "按小时统计登录进度"], &[]),
         ("GET /api/admin/matrix", ["What every role permits", "获取所有角色的权限"], &[]),
         ("GET /api/admin/agents", ["Who are agents, and what they have to sign in with", "列出坐席"], &[]),
         ("POST /api/admin/agents", ["Make an employee an agent", "添加坐席"], &[1004, 1019]),

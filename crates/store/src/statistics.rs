@@ -1,0 +1,155 @@
+//! How many sign-ins came how far, by the hour. Figures, not records: they are counted in the process and written down every few
+//! seconds, and whatever was not goes with the process.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use deskpass_core::Timestamp;
+use tokio::sync::Mutex as Turn;
+
+use crate::database::Tx;
+use crate::{Store, StoreError};
+
+/// How long figures are kept.
+const KEPT: Duration = Duration::from_hours(400 * 24);
+
+const HOUR: i64 = 3_600_000;
+
+macro_rules! steps {
+    ($($(#[$doc:meta])* $step:ident = $word:literal,)+) => {
+        /// How far a sign-in has come.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Step {
+            $($(#[$doc])* $step,)+
+        }
+
+        impl Step {
+            const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$step => $word,)+
+                }
+            }
+
+            fn from_name(name: &str) -> Option<Self> {
+                [$(Self::$step),+].into_iter().find(|step| step.name() == name)
+            }
+        }
+    };
+}
+
+steps! {
+    /// A QR code was handed out.
+    QrShown = "qr_shown",
+    /// A phone has scanned it.
+    QrScanned = "qr_scanned",
+    /// The phone said yes, and the session began.
+    QrConfirmed = "qr_confirmed",
+    /// Whoever waited has the token.
+    QrCollected = "qr_collected",
+    /// A session began, whatever the way in.
+    SignedIn = "sign_in",
+    /// Somebody was turned away.
+    Refused = "refused",
+}
+
+/// What happened in an hour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hour {
+    /// When it began.
+    pub at: Timestamp,
+    times: BTreeMap<Step, u64>,
+}
+
+impl Hour {
+    /// How often a step was taken in it.
+    #[must_use]
+    pub fn times(&self, step: Step) -> u64 {
+        self.times.get(&step).copied().unwrap_or(0)
+    }
+}
+
+/// Times by the beginning of the hour and by the step.
+type Times = BTreeMap<(i64, Step), u64>;
+
+/// What is counted and not yet written down.
+#[derive(Debug, Default)]
+pub(crate) struct Statistics {
+    waiting: Mutex<Times>,
+    /// Whoever reads meanwhile would miss what is being written down.
+    turn: Turn<()>,
+}
+
+impl Statistics {
+    fn waiting(&self) -> MutexGuard<'_, Times> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store {
+    /// Counts a step of a sign-in.
+    pub fn count(&self, step: Step, now: Timestamp) {
+        *self.statistics.waiting().entry((hour(now), step)).or_default() += 1;
+    }
+
+    /// Writes down what was counted, if anything was.
+    ///
+    /// # Errors
+    /// When the store fails; then it stays counted.
+    pub async fn flush_statistics(&self) -> Result<(), StoreError> {
+        let _turn = self.statistics.turn.lock().await;
+        let taken = std::mem::take(&mut *self.statistics.waiting());
+        if taken.is_empty() {
+            return Ok(());
+        }
+        let times = taken.clone();
+        let written = self.database.write(move |tx| times.iter().try_for_each(|(key, times)| add(tx, *key, *times)));
+        written.await.inspect_err(|_| {
+            let mut waiting = self.statistics.waiting();
+            taken.iter().for_each(|(key, times)| *waiting.entry(*key).or_default() += times);
+        })
+    }
+
+    /// The hours of which some lies between two moments and in which something happened, the oldest first. What other nodes
+    /// have not written down is not among it.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn statistics(&self, from: Timestamp, to: Timestamp) -> Result<Vec<Hour>, StoreError> {
+        let (text, first) = ("SELECT hour, step, times FROM sign_in_count WHERE hour >= $1 AND hour < $2", hour(from));
+        let _turn = self.statistics.turn.lock().await;
+        let rows = self.database.read(move |sql| {
+            sql.rows(text, &args![first, to], |row| Ok((row.int(0)?, Step::from_name(&row.text(1)?), row.int(2)?)))
+        });
+        // A node of a later version may count more than this one knows.
+        let known =
+            rows.await?.into_iter().filter_map(|(hour, step, times)| Some(((hour, step?), times.unsigned_abs())));
+        let waiting = self.statistics.waiting();
+        let waiting = waiting
+            .iter()
+            .map(|(key, times)| (*key, *times))
+            .filter(|((hour, _), _)| (first..to.millis()).contains(hour));
+        let mut hours: BTreeMap<i64, BTreeMap<Step, u64>> = BTreeMap::new();
+        for ((hour, step), times) in known.chain(waiting) {
+            *hours.entry(hour).or_default().entry(step).or_default() += times;
+        }
+        Ok(hours.into_iter().map(|(hour, times)| Hour { at: Timestamp::from_millis(hour), times }).collect())
+    }
+}
+
+/// The beginning of the hour in which a moment lies.
+fn hour(at: Timestamp) -> i64 {
+    at.millis() - at.millis().rem_euclid(HOUR)
+}
+
+fn add(tx: &mut Tx<'_>, (hour, step): (i64, Step), times: u64) -> Result<(), StoreError> {
+    let text = "INSERT INTO sign_in_count (hour, step, times) VALUES ($1, $2, $3)
+        ON CONFLICT (hour, step) DO UPDATE SET times = sign_in_count.times + excluded.times";
+    tx.execute(text, &args![hour, step.name(), i64::try_from(times).unwrap_or(i64::MAX)]).map(drop)
+}
+
+/// Removes figures that are too old; returns how many went.
+pub(crate) fn sweep(tx: &mut Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
+    let text = "DELETE FROM sign_in_count WHERE hour IN (SELECT hour FROM sign_in_count WHERE hour < $1 LIMIT $2)";
+    tx.execute(text, &args![now - KEPT, batch])
+}

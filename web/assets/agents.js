@@ -1,0 +1,157 @@
+// Those who answer employees: what they sign in with when the platform is down, and help when they lost it.
+
+import './admin-words.js';
+import { field } from './dialog.js';
+import { fill, h } from './dom.js';
+import { copy, listing, moment, panel } from './listing.js';
+import { called, named, ROLES } from './person.js';
+import { learn, say, sayOr } from './words.js';
+
+learn({
+  agents_title: ['Who answers employees', '为员工提供服务的坐席'],
+  agents_lead: [
+    'Agents can sign in with a password and a one-time password while WeCom is down. Administrators need the one-time password for what is high-risk.',
+    '企业微信不可用时，坐席可使用密码和一次性密码登录；管理员执行高风险操作时需要一次性密码。',
+  ],
+  add_agent: ['Add an agent', '添加坐席'],
+  add_title: ['Make somebody an agent', '添加坐席'],
+  add_text: [
+    'They get a record for a password and a device. The role counts only while they have no other.',
+    '将为其建立密码和身份验证器记录。此角色仅在其没有其他角色时生效。',
+  ],
+  added_agent: ['Added: they are in the list.', '已添加到坐席列表。'],
+  record_role: ['Role without any other', '无其他角色时的身份'],
+  state: ['State', '状态'],
+  state_ready: ['ready', '正常'],
+  state_disabled: ['disabled', '已停用'],
+  state_locked: ['locked', '已锁定'],
+  state_shut: ['shut until {time}', '锁定至 {time}'],
+  state_no_password: ['no password', '未设置密码'],
+  state_no_device: ['no device', '未绑定设备'],
+  state_unproven: ['device not proven', '设备待验证'],
+  verified: ['Device last used', '设备最近使用'],
+  unlock: ['Unlock', '解锁'],
+  unlock_title: ['Unlock {name}?', '解锁 {name}？'],
+  unlock_text: ['Their wrong guesses are forgotten. Make sure that it was they who guessed.', '将清除错误次数。请先确认是其本人输入有误。'],
+  unlocked: ['{name} can try again.', '{name} 可以重新尝试。'],
+  reset_otp: ['Reset the device', '重置设备'],
+  reset_otp_title: ['Unbind the device of {name}?', '解绑 {name} 的身份验证器？'],
+  reset_otp_text: [
+    'Their authenticator and recovery codes count no more. They bind another one when they next sign in. Make sure that it is really they who ask.',
+    '其身份验证器和恢复码将失效，下次登录时需重新绑定。请先核实确为其本人申请。',
+  ],
+  reset_otp_done: ['{name} can bind another device.', '{name} 可以绑定新的设备。'],
+  reset_password: ['Reset the password', '重置密码'],
+  reset_password_title: ['Take the password of {name} away?', '重置 {name} 的密码？'],
+  reset_password_text: [
+    'Sessions that began with it end. You get a setup code, shown once, with which they set another password. Make sure that it is really they who ask.',
+    '使用该密码登录的会话会结束。您将得到一个仅显示一次的设置码，供其设置新密码。请先核实确为其本人申请。',
+  ],
+  setup_code_for: ['Setup code for {name}', '{name} 的设置码'],
+  setup_text: [
+    'Tell it to them, and to nobody else. It is shown this once and good until {time}. Sessions ended: {n}.',
+    '请只告知其本人。仅显示这一次，有效期至 {time}。已结束会话：{n} 个。',
+  ],
+  no_agents: ['There are no agents yet.', '暂无坐席。'],
+  handed_over: ['I have handed it over', '我已转交'],
+});
+
+/** Shows agents. */
+export function show(desk, place) {
+  const once = h('div', { id: 'once', hidden: true });
+  const load = (after) => desk.get(`/api/admin/agents${after ? `?after=${encodeURIComponent(after)}` : ''}`);
+  const list = listing({
+    label: say('view_agents'), columns: columns(), load, empty: say('no_agents'), id: ({ employee_id }) => employee_id,
+    detail: { label: say('manage'), of: called, content: (agent) => acts(desk, agent, once, () => list.reload()) },
+  });
+  const add = h('button', {
+    class: 'button small main', id: 'add-agent', onclick: async () => (await addAgent(desk)) && list.reload(),
+  }, say('add_agent'));
+  place.append(once, panel(say('agents_title'), { id: 'agents', aside: add, lead: say('agents_lead') }, list));
+}
+
+const columns = () => [
+  { title: say('person'), cell: named },
+  { title: say('record_role'), cell: ({ role }) => h('span', { class: 'tag' }, sayOr(role)) },
+  { title: say('state'), cell: (agent) => h('div', {}, states(agent)) },
+  { title: say('verified'), cell: ({ device_verified_at }) => moment(device_verified_at) },
+];
+
+const isShut = ({ locked, shut_until }) => locked || Boolean(shut_until);
+
+/** Everything that keeps an agent from signing in without the platform. */
+function states(agent) {
+  const tag = (kind, ...text) => h('span', { class: `tag ${kind}` }, text);
+  const [before, after] = say('state_shut', { time: '\n' }).split('\n');
+  const all = [
+    (agent.disabled || agent.employee_disabled) && tag('bad', say('state_disabled')),
+    agent.locked && tag('bad', say('state_locked')),
+    !agent.locked && agent.shut_until && tag('bad', before, moment(agent.shut_until), after),
+    !agent.has_password && tag('warm', say('state_no_password')),
+    !agent.has_device && tag('warm', say('state_no_device')),
+    agent.has_device && !agent.device_proven && tag('warm', say('state_unproven')),
+  ].filter(Boolean);
+  return all.length ? all : tag('good', say('state_ready'));
+}
+
+function acts(desk, agent, once, reload) {
+  const button = (act, run) => h('button', {
+    class: 'button small', 'data-act': act, onclick: async () => (await run()) && reload(),
+  }, say(act.replace('-', '_')));
+  return h('div', { class: 'row' },
+    isShut(agent) && button('unlock', () => simply(desk, agent, 'unlock', 'unlocked')),
+    agent.has_device && button('reset-otp', () => simply(desk, agent, 'reset-otp', 'reset_otp_done')),
+    button('reset-password', () => resetPassword(desk, agent, once)));
+}
+
+function ask(desk, agent, act, danger) {
+  const word = act.replace('-', '_');
+  return desk.risky({
+    method: 'POST', path: `/api/admin/agents/${encodeURIComponent(agent.employee_id)}/${act}`,
+    title: say(`${word}_title`, { name: called(agent) }), text: say(`${word}_text`), action: say(word), danger,
+  });
+}
+
+async function simply(desk, agent, act, done) {
+  const answer = await ask(desk, agent, act, act !== 'unlock');
+  if (answer) desk.say(say(done, { name: called(agent) }));
+  return Boolean(answer);
+}
+
+async function resetPassword(desk, agent, once) {
+  const answer = await ask(desk, agent, 'reset-password', true);
+  if (answer) tellOnce(desk, agent, once, answer.data);
+  return Boolean(answer);
+}
+
+/** The code is nowhere else: it stays until somebody says that they have it. */
+function tellOnce(desk, agent, once, { setup_code, expires_at, ended_sessions }) {
+  const title = say('setup_code_for', { name: called(agent) });
+  const text = say('setup_text', { time: '\n', n: ended_sessions }).split('\n');
+  const done = h('button', {
+    class: 'button small', 'data-act': 'handed-over',
+    onclick: () => {
+      fill(once).hidden = true;
+      document.getElementById('add-agent').focus();
+    },
+  }, say('handed_over'));
+  const code = h('code', { class: 'told-once', id: 'setup-code', tabindex: '-1' }, setup_code);
+  const take = h('button', { class: 'button small main', onclick: () => copy(desk, setup_code) }, say('copy'));
+  fill(once, panel(title, {}, code, h('p', { class: 'lead' }, text[0], moment(expires_at), text[1]), h('div', { class: 'row' }, take, done)));
+  once.hidden = false;
+  code.focus();
+}
+
+async function addAgent(desk) {
+  const roles = h('select', { name: 'role' }, ROLES.map((role) => h('option', { value: role, selected: role === 'agent' }, sayOr(role))));
+  const answer = await desk.risky({
+    method: 'POST', path: '/api/admin/agents', body: ({ employee_id, role }) => ({ employee_id: employee_id.trim(), role }),
+    title: say('add_title'), text: say('add_text'), action: say('add_agent'),
+    fields: [
+      field(say('employee_id'), { name: 'employee_id', required: true, maxlength: '64', autocapitalize: 'none', spellcheck: 'false' }),
+      field(say('record_role'), { name: 'role' }, '', roles),
+    ],
+  });
+  if (answer) desk.say(say('added_agent'));
+  return Boolean(answer);
+}

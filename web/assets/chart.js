@@ -1,0 +1,109 @@
+// How far sign-ins came, over time: bars in which the darker part came further, with their figures in words and as a table.
+
+import { fill, h, svg } from './dom.js';
+import { language, learn, say } from './words.js';
+
+learn({
+  chart_label: ['Sign-ins by QR code over time. The arrow keys go from bar to bar.', '扫码登录趋势图，可用方向键逐条查看。'],
+  chart_table: ['As a table', '以表格查看'],
+  chart_when: ['Time', '时间'],
+  qr_shown: ['Code shown', '展示二维码'],
+  qr_scanned: ['Scanned', '已扫码'],
+  qr_confirmed: ['Confirmed', '已确认'],
+  qr_collected: ['Browser signed in', '浏览器已登录'],
+  sign_ins: ['Sign-ins, every way', '登录总数'],
+  refused: ['Refused', '被拒绝'],
+});
+
+/** The steps of a sign-in by QR code, the first one first. */
+export const STEPS = ['qr_shown', 'qr_scanned', 'qr_confirmed', 'qr_collected'];
+const FIGURES = [...STEPS, 'sign_ins', 'refused'];
+
+const [HEIGHT, TOP, LEFT, RIGHT, BOTTOM] = [200, 8, 40, 14, 26];
+const LABEL_WIDTH = 46;
+
+/** Whole numbers that end a scale well. */
+function scale(most) {
+  const step = [1, 2, 5].flatMap((by) => [0, 1, 2, 3, 4, 5, 6, 7].map((power) => by * 10 ** power)).sort((a, b) => a - b)
+    .find((by) => by * 4 >= most) || most;
+  const ticks = Math.max(1, Math.ceil(most / step));
+  return Array.from({ length: ticks + 1 }, (_, at) => at * step);
+}
+
+/** A number as people write it. */
+export const number = (value) => value.toLocaleString(language);
+
+/**
+ * A chart of `buckets`, each `{label, title, values}`; `draw(buckets)` shows others, `stop()` lets go of the page.
+ */
+export function chart() {
+  const place = h('div', { class: 'chart', tabindex: '0', role: 'group', 'aria-label': say('chart_label') });
+  const told = h('p', { class: 'lead reading', role: 'status', id: 'chart-reading' });
+  const rows = h('tbody');
+  const table = h('details', { class: 'figures', id: 'chart-table' }, h('summary', {}, say('chart_table')), tableOf(rows));
+  const now = { buckets: [], at: -1 };
+  const redraw = () => place.clientWidth && fill(place, picture(now, place.clientWidth, pick));
+  const pick = (at) => {
+    now.at = Math.min(Math.max(at, 0), now.buckets.length - 1);
+    fill(told, inWords(now.buckets[now.at]));
+    place.querySelectorAll('.bucket').forEach((bucket, here) => bucket.classList.toggle('picked', here === now.at));
+  };
+  place.onkeydown = (event) => {
+    const by = { ArrowLeft: now.at - 1, ArrowRight: now.at + 1, Home: 0, End: now.buckets.length - 1 }[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    pick(by);
+  };
+  const draw = (buckets) => {
+    now.at = buckets.length === now.buckets.length ? now.at : latest(buckets);
+    now.buckets = buckets;
+    redraw();
+    pick(now.at);
+    fill(rows, buckets.filter(({ values }) => FIGURES.some((name) => values[name])).reverse().map(tableRow));
+  };
+  const watch = new ResizeObserver(redraw);
+  watch.observe(place);
+  return { element: h('div', {}, place, told, table), draw, stop: () => watch.disconnect() };
+}
+
+/** The last one in which something happened. */
+function latest(buckets) {
+  const at = buckets.findLastIndex(({ values }) => FIGURES.some((name) => values[name]));
+  return at < 0 ? buckets.length - 1 : at;
+}
+
+const inWords = ({ title, values }) => [h('strong', {}, title), ' ',
+  FIGURES.map((name) => h('span', {}, `${say(name)} `, h('b', {}, number(values[name]))))];
+
+function picture({ buckets, at }, width, pick) {
+  const ticks = scale(Math.max(1, ...buckets.flatMap(({ values }) => STEPS.map((name) => values[name]))));
+  const [top] = ticks.slice(-1);
+  const high = HEIGHT - TOP - BOTTOM;
+  const y = (value) => TOP + high * (1 - value / top);
+  const each = (width - LEFT - RIGHT) / buckets.length;
+  const stride = Math.ceil(LABEL_WIDTH / each);
+  const bar = Math.max(3, Math.min(34, each * 0.7));
+  const bucket = ({ label, values }, here) => {
+    const x = LEFT + each * here;
+    // Counted back from the last one, which always has its label.
+    const shown = (buckets.length - 1 - here) % stride === 0;
+    return svg('g', { class: here === at ? 'bucket picked' : 'bucket', onpointerenter: () => pick(here), onclick: () => pick(here) },
+      svg('rect', { class: 'band', x, y: TOP, width: each, height: high + 2 }),
+      STEPS.map((name, step) => values[name] > 0 &&
+        svg('rect', { class: `step-${step}`, x: x + (each - bar) / 2, y: y(values[name]), width: bar, height: TOP + high - y(values[name]), rx: 2 })),
+      shown && svg('text', { x: x + each / 2, y: HEIGHT - 7, 'text-anchor': 'middle' }, label));
+  };
+  return svg('svg', { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, 'aria-hidden': 'true' },
+    ticks.map((tick) => [
+      svg('line', { x1: LEFT, x2: width - RIGHT, y1: y(tick), y2: y(tick) }),
+      svg('text', { x: LEFT - 8, y: y(tick) + 4, 'text-anchor': 'end' }, number(tick)),
+    ]),
+    buckets.map(bucket));
+}
+
+const tableOf = (rows) =>
+  h('div', { class: 'wide-table', tabindex: '0', role: 'region', 'aria-label': say('chart_table') },
+    h('table', {}, h('thead', {}, h('tr', {}, [say('chart_when'), ...FIGURES.map((name) => say(name))].map((title) => h('th', { scope: 'col' }, title)))), rows));
+
+const tableRow = ({ title, values }) =>
+  h('tr', {}, h('th', { scope: 'row' }, title), FIGURES.map((name) => h('td', {}, number(values[name]))));

@@ -1,0 +1,100 @@
+// What a list is narrowed down to: a row of fields, which also stands in the address, so that it can be kept and sent on.
+
+import { field } from './dialog.js';
+import { fill, h } from './dom.js';
+import { learn, say } from './words.js';
+
+learn({
+  filters: ['Narrow the list down', '筛选'],
+  any: ['Any', '不限'],
+  clear: ['Clear', '清除筛选'],
+  more_filters: ['More filters', '更多筛选'],
+  corporation: ['Company', '企业'],
+  home_corporation: ['{corp} (ours)', '{corp}（本企业）'],
+});
+
+/** Until whoever types makes a pause. */
+const PAUSE = 300;
+
+/**
+ * A form whose fields have names. `changed()` is called when what is asked for is something else. With `corporations` there is a
+ * choice of them where the caller may see several. `more` are fields that are seldom needed.
+ * Returns the element, which has `asked()`, what is chosen as a query.
+ */
+export function filters(desk, { fields, more = [], corporations = false, changed }) {
+  const given = desk.query();
+  const clear = h('button', { class: 'button small', type: 'button', 'data-act': 'clear', hidden: true }, say('clear'));
+  const corp = corporations && h('input', { type: 'hidden', name: 'corp_id' });
+  const seldom = more.length > 0 && h('details', { class: 'seldom' }, h('summary', {}, say('more_filters')), h('div', { class: 'filters' }, more));
+  const form = h('form', { role: 'search', 'aria-label': say('filters'), autocomplete: 'off' },
+    h('div', { class: 'filters' }, corp, fields, clear), seldom);
+  for (const input of form.elements) if (given.has(input.name)) input.value = given.get(input.name);
+  if (seldom) seldom.open = more.some((one) => one.querySelector('input, select').value);
+  form.asked = () => new URLSearchParams([...new FormData(form)].map(([name, value]) => [name, value.trim()]).filter(([, value]) => value));
+  follow(desk, form, clear, changed);
+  if (corp) offerCorporations(desk, corp, given.get('corp_id'));
+  return form;
+}
+
+/** Asks again whenever something else is chosen: at once, or after a pause in typing. */
+function follow(desk, form, clear, changed) {
+  let timer = 0;
+  let last = String(form.asked());
+  clear.hidden = !last;
+  const look = () => {
+    clearTimeout(timer);
+    const asked = String(form.asked());
+    clear.hidden = !asked;
+    if (asked === last || !form.isConnected) return;
+    last = asked;
+    desk.note(asked);
+    changed();
+  };
+  form.oninput = () => {
+    clearTimeout(timer);
+    timer = setTimeout(look, PAUSE);
+  };
+  form.onchange = look;
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    look();
+  };
+  clear.onclick = () => {
+    for (const input of form.elements) if (input.name) input.value = '';
+    form.querySelector('input:not([type=hidden]), select').focus();
+    look();
+  };
+}
+
+async function offerCorporations(desk, place, chosen) {
+  const { code, data } = await desk.get('/api/admin/corporations');
+  if (code !== 0 || data.items.length < 2) return;
+  const option = ({ corp_id, home }) => [
+    corp_id === desk.me.corp_id ? '' : corp_id,
+    home ? say('home_corporation', { corp: corp_id }) : corp_id,
+  ];
+  // The caller's own comes first: it is what is shown unless another one is chosen.
+  const options = data.items.map(option).sort(([one], [other]) => one.localeCompare(other));
+  place.replaceWith(choice('corp_id', say('corporation'), options, chosen || ''));
+}
+
+/** A field to choose from; `options` are pairs of a value and its text. */
+export function choice(name, label, options, value = '') {
+  const select = h('select', { name }, options.map(([word, text]) => h('option', { value: word }, text)));
+  select.value = value;
+  return field(label, { id: `filter-${name}` }, '', select);
+}
+
+/** A field of which nothing needs to be chosen. */
+export const anyChoice = (name, label, options) => choice(name, label, [['', say('any')], ...options]);
+
+/** A field to type into. */
+export const typed = (name, label, attributes = {}) =>
+  field(label, { id: `filter-${name}`, name, autocapitalize: 'none', spellcheck: 'false', ...attributes });
+
+/** A line above a list that says how many there are. */
+export function counter() {
+  const line = h('p', { class: 'lead tally', role: 'status' });
+  line.tell = (text) => fill(line, text);
+  return line;
+}

@@ -1,0 +1,113 @@
+// Whether what the desk stands on is well, what that means for people, and what to do when it is not.
+
+import { fill, h } from './dom.js';
+import { panel } from './listing.js';
+import { language, learn, say, sayOr } from './words.js';
+
+learn({
+  health: ['Health', '运行状况'],
+  health_store: ['Records', '数据存储'],
+  health_store_ok: ['Working', '正常'],
+  health_store_ok_means: ['People, sessions and the log are kept here.', '人员、会话和日志均保存在此。'],
+  health_store_unavailable: ['Cannot be reached', '无法访问'],
+  health_store_unavailable_means: [
+    'Nobody can sign in, and nobody’s session can be looked up. Run `deskpass doctor` on the server.',
+    '无法登录，也无法校验会话。请在服务器上运行 `deskpass doctor`。',
+  ],
+  health_shared: ['Sign-ins under way', '登录中转'],
+  health_shared_ok: ['Working', '正常'],
+  health_shared_ok_means: ['QR codes and limits are kept here for all nodes.', '二维码和频率限制在此由各节点共享。'],
+  health_shared_unavailable: ['Cannot be reached', '无法访问'],
+  health_shared_unavailable_means: [
+    'Nobody new can sign in; whoever is signed in can go on. Run `deskpass doctor` on the server.',
+    '暂时无法新登录，已登录的人不受影响。请在服务器上运行 `deskpass doctor`。',
+  ],
+  health_platform: ['WeCom', '企业微信'],
+  health_platform_ok: ['Working', '正常'],
+  health_platform_ok_means: ['It answers, and people can sign in through it.', '响应正常，可以登录。'],
+  health_platform_unknown: ['Not asked yet', '尚未调用'],
+  health_platform_unknown_means: ['The first sign-in will show.', '首次登录时即可得知。'],
+  health_platform_refused: ['Refuses sign-ins', '拒绝登录'],
+  health_platform_refused_means: [
+    'A setting there has to be mended before anybody can sign in. `deskpass doctor` says which.',
+    '需要先修正企业微信后台的设置才能登录，请运行 `deskpass doctor` 查看原因。',
+  ],
+  health_platform_suspended: ['Left alone for a while', '暂停调用'],
+  health_platform_suspended_means: [
+    'It refused in a way that asking again makes worse, such as a wrong secret or a limit. Run `deskpass doctor` on the server.',
+    '企业微信拒绝了请求，继续调用会使情况更糟（如密钥错误或超出限制）。请在服务器上运行 `deskpass doctor`。',
+  ],
+  health_platform_unreachable: ['Cannot be reached', '无法连接'],
+  health_platform_unreachable_means: [
+    'Nobody can sign in through it; agents can with their password. If it goes on, run `deskpass doctor` on the server.',
+    '暂时无法通过企业微信登录，坐席可使用密码登录。如持续出现，请在服务器上运行 `deskpass doctor`。',
+  ],
+  health_draining: [
+    'This node is being stopped: it finishes what it has begun and takes nothing more.',
+    '此节点正在停止：会完成已有请求，不再接受新的请求。',
+  ],
+  health_dev: [
+    'Development mode: anyone who can reach this address can sign in as anyone. Never use it with real people.',
+    '开发模式：任何能访问此地址的人都可以任何身份登录，请勿用于生产环境。',
+  ],
+  health_checked: ['Looked at {time}', '检查时间 {time}'],
+});
+
+const PARTS = ['store', 'shared', 'platform'];
+const EVERY = 15000;
+const QUIET = ['ok', 'unknown'];
+
+/** A panel that looks every now and then for as long as somebody looks at it. Returns it, with how to stop. */
+export function healthPanel(desk) {
+  const [place, version, checked] = [h('div', { role: 'status' }), h('span'), h('span')];
+  const aside = h('p', { class: 'lead small' }, version, ' ', checked);
+  const element = panel(say('health'), { id: 'health', aside }, place);
+  const look = async () => {
+    if (document.visibilityState !== 'visible') return;
+    const answer = await desk.get('/api/ready');
+    const drawn = answer.data && answer.data.dependencies ? [warnings(answer.data), parts(answer.data.dependencies)] : warning('bad', answer.message);
+    // What is read aloud is only what has changed.
+    const text = JSON.stringify(answer.data || answer.message);
+    if (place.dataset.shown !== text) fill(place, drawn);
+    place.dataset.shown = text;
+    fill(checked, say('health_checked', { time: new Date().toLocaleTimeString(language) }));
+  };
+  desk.get('/api/version').then(({ code, data }) => code === 0 && fill(version, `${data.name} ${data.version} ·`));
+  look();
+  const timer = setInterval(look, EVERY);
+  document.addEventListener('visibilitychange', look);
+  window.addEventListener('online', look);
+  const stop = () => {
+    clearInterval(timer);
+    document.removeEventListener('visibilitychange', look);
+    window.removeEventListener('online', look);
+  };
+  return { element, stop };
+}
+
+const warning = (kind, text) => h('p', { class: kind === 'bad' ? 'refusal' : 'warning' }, text);
+
+const warnings = ({ draining, mode }) => [
+  draining && warning('warm', say('health_draining')),
+  mode === 'development' && warning('warm', say('health_dev')),
+];
+
+function parts(states) {
+  const part = (name) => {
+    const state = states[name];
+    const key = `health_${name}_${state}`;
+    const known = sayOr(key) !== key;
+    return h('li', { 'data-part': name, 'data-state': state },
+      h('h3', {}, say(`health_${name}`)),
+      h('p', { class: 'state-word' }, mark(state), known ? say(key) : state),
+      known && h('p', { class: 'lead' }, withCode(say(`${key}_means`))));
+  };
+  return h('ul', { class: 'health' }, PARTS.filter((name) => states[name]).map(part));
+}
+
+/** A shape as well as a colour. */
+const mark = (state) => h('span', { class: `mark-${QUIET.includes(state) ? state : 'bad'}`, 'aria-hidden': 'true' },
+  { ok: '✓', unknown: '?' }[state] || '!');
+
+/** Commands stand between backticks. */
+const withCode = (text) => text.split('`').map((piece, at) => (at % 2 ? h('code', {}, piece) : piece));

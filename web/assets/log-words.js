@@ -1,0 +1,84 @@
+// What the words of the login log mean to people. A word that is newer than this page is shown as it is.
+
+import './admin-words.js';
+import { learn } from './words.js';
+
+/** What can have happened, in the order in which people look for it. */
+export const EVENTS = [
+  'sign_in', 'sign_in_refused', 'sign_in_disowned', 'logout', 'session_ended', 'logout_all', 'switch_role', 'switch_role_refused',
+  'otp_refused', 'device_bound', 'device_unbound', 'password_changed', 'password_refused', 'administration_refused',
+  'employee_added', 'employee_disabled', 'employee_enabled', 'roles_changed', 'sessions_ended',
+  'agent_added', 'agent_role_changed', 'agent_disabled', 'agent_enabled', 'agent_unlocked', 'device_reset', 'password_reset',
+  'link_approved', 'link_removed', 'ip_rules_changed', 'service_key_created', 'service_key_revoked',
+];
+
+/** Why somebody can have been refused. */
+export const REASONS = [
+  'unknown_employee', 'disabled', 'no_role', 'role_not_held', 'role_taken_away', 'address_not_allowed', 'denied', 'cancelled', 'invalid_code',
+  'not_a_member', 'somebody_else', 'over', 'not_an_agent', 'password_wrong', 'no_password', 'password_off', 'platform_works', 'otp_wrong',
+  'setup_over', 'too_many_failures', 'locked', 'old_password_wrong', 'not_proven', 'setup_code', 'role_needed', 'last_admin', 'would_shut_you_out',
+];
+
+/** The ways to sign in. */
+export const METHODS = ['qrcode', 'oauth2', 'bind', 'password', 'dev'];
+
+learn({
+  event_sign_in: ['Signed in', '登录'],
+  event_sign_in_refused: ['Sign-in refused', '登录被拒绝'],
+  event_sign_in_disowned: ['Sign-in reported: “not me”', '报告“非本人登录”'],
+  event_logout: ['Signed out', '退出登录'],
+  event_session_ended: ['Ended another session of their own', '结束了自己的另一会话'],
+  event_logout_all: ['Signed out in several places', '在多处退出登录'],
+  event_switch_role: ['Switched role', '切换身份'],
+  event_switch_role_refused: ['Role switch refused', '切换身份被拒绝'],
+  event_otp_refused: ['One-time password refused', '一次性密码被拒绝'],
+  event_device_bound: ['Bound a device', '绑定设备'],
+  event_device_unbound: ['Unbound their device', '解绑设备'],
+  event_password_changed: ['Set their password', '设置密码'],
+  event_password_refused: ['Password not set', '设置密码被拒绝'],
+  event_administration_refused: ['Administration refused', '管理操作被拒绝'],
+  event_employee_added: ['Employee added', '添加员工'],
+  event_employee_disabled: ['Employee disabled', '停用员工'],
+  event_employee_enabled: ['Employee enabled', '启用员工'],
+  event_roles_changed: ['Roles changed', '修改角色'],
+  event_sessions_ended: ['Sessions ended by an administrator', '会话被管理员结束'],
+  event_agent_added: ['Agent added', '添加坐席'],
+  event_agent_role_changed: ['Agent’s role changed', '修改坐席角色'],
+  event_agent_disabled: ['Agent disabled', '停用坐席'],
+  event_agent_enabled: ['Agent enabled', '启用坐席'],
+  event_agent_unlocked: ['Agent unlocked', '解锁坐席'],
+  event_device_reset: ['Device reset', '重置设备'],
+  event_password_reset: ['Password reset', '重置密码'],
+  event_link_approved: ['Link approved', '批准关联'],
+  event_link_removed: ['Link removed', '删除关联'],
+  event_ip_rules_changed: ['Allow-lists changed', '修改网络白名单'],
+  event_service_key_created: ['Service key created', '创建服务密钥'],
+  event_service_key_revoked: ['Service key revoked', '吊销服务密钥'],
+  reason_unknown_employee: ['unknown employee', '员工不存在'],
+  reason_disabled: ['account disabled', '账号已停用'],
+  reason_no_role: ['has no role', '没有角色'],
+  reason_role_not_held: ['does not hold the role', '没有该角色'],
+  reason_role_taken_away: ['the role was taken away', '角色已被收回'],
+  reason_address_not_allowed: ['network not on the allow-list', '网络不在白名单内'],
+  reason_denied: ['did not agree in WeCom', '在企业微信中未同意'],
+  reason_cancelled: ['cancelled on the phone', '在手机上取消'],
+  reason_invalid_code: ['WeCom’s code used or too old', '企业微信授权码已使用或过期'],
+  reason_not_a_member: ['not of our company', '非本企业成员'],
+  reason_somebody_else: ['the code was another person’s', '授权码属于他人'],
+  reason_over: ['decided already, or too late', '已处理或已超时'],
+  reason_not_an_agent: ['not an agent', '不是坐席'],
+  reason_password_wrong: ['wrong password', '密码错误'],
+  reason_no_password: ['has no password yet', '尚未设置密码'],
+  reason_password_off: ['passwords are switched off', '密码登录已关闭'],
+  reason_platform_works: ['WeCom works, so no password', '企业微信正常，不能用密码'],
+  reason_otp_wrong: ['wrong or used code', '验证码错误或已使用'],
+  reason_setup_over: ['the setup had run out', '绑定已超时'],
+  reason_too_many_failures: ['too many wrong guesses', '错误次数过多'],
+  reason_locked: ['locked', '已锁定'],
+  reason_old_password_wrong: ['wrong old password', '旧密码错误'],
+  reason_not_proven: ['not signed in through WeCom', '未通过企业微信登录'],
+  reason_setup_code: ['wrong or old setup code', '设置码错误或已过期'],
+  reason_role_needed: ['the role does not allow it', '当前身份无权限'],
+  reason_last_admin: ['the last administrator', '最后一名管理员'],
+  reason_would_shut_you_out: ['would have shut themself out', '会将自己拒之门外'],
+});

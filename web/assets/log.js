@@ -1,0 +1,108 @@
+// What happened: every sign-in, refusal and change.
+
+import { inWords } from './admin-words.js';
+import { h } from './dom.js';
+import { exporter } from './export.js';
+import { anyChoice, filters, typed } from './filters.js';
+import { listing, moment, panel } from './listing.js';
+import { EVENTS, METHODS, REASONS } from './log-words.js';
+import { language, learn, say, sayOr } from './words.js';
+
+learn({
+  log_title: ['Newest first', '最新在前'],
+  event: ['What', '事件'],
+  reason: ['Reason', '原因'],
+  method: ['Way of signing in', '登录方式'],
+  address: ['Address', '地址'],
+  from: ['From', '开始时间'],
+  to: ['Before', '结束时间'],
+  when: ['When', '时间'],
+  who: ['Who', '人员'],
+  where: ['Where from', '来源'],
+  details: ['Details', '详情'],
+  nobody_known: ['nobody known', '未知人员'],
+  by: ['by {actor}', '操作人：{actor}'],
+  nothing_logged: ['Nothing that fits was written down.', '没有符合条件的记录。'],
+  at_exactly: ['Exactly', '准确时间'],
+  acted_by: ['Done by', '操作人'],
+  in_words: ['More', '说明'],
+  peer: ['Connection from', '连接地址'],
+  browser: ['Browser', '浏览器'],
+  source: ['Signed in to', '登录入口'],
+  company: ['Company', '企业'],
+  entry: ['Entry', '记录编号'],
+});
+
+/** Shows the log. */
+export function show(desk, place) {
+  const options = (words, kind) => words.map((word) => [word, say(`${kind}_${word}`)]);
+  const form = filters(desk, {
+    corporations: true,
+    fields: [
+      typed('employee_id', say('employee_id'), { type: 'search', maxlength: '64' }),
+      anyChoice('event', say('event'), options(EVENTS, 'event')),
+    ],
+    more: [
+      typed('from', say('from'), { type: 'datetime-local' }),
+      typed('to', say('to'), { type: 'datetime-local' }),
+      anyChoice('reason', say('reason'), options(REASONS, 'reason')),
+      anyChoice('method', say('method'), options(METHODS, 'method')),
+      typed('ip_address', say('address'), { type: 'search', maxlength: '45', placeholder: '198.51.100.7' }),
+    ],
+    changed: () => list.reload(true),
+  });
+  const load = (after) => desk.get(`/api/admin/login-log?${asked(form, after)}`);
+  const list = listing({
+    label: say('view_log'), columns: columns(), load, empty: say('nothing_logged'), id: ({ id }) => id,
+    detail: { label: say('details'), of: ({ event, employee_id }) => `${inWords('event', event)} ${employee_id || ''}`, content: details },
+  });
+  const files = exporter(desk, () => `/api/admin/login-log?${asked(form)}`);
+  const again = h('button', { class: 'button small', 'data-act': 'reload', onclick: () => list.reload(true) }, say('refresh'));
+  place.append(panel(say('log_title'), { id: 'log', aside: again }, form, files.element, list));
+  return files.stop;
+}
+
+/** People choose by their own clock; the desk is asked in its own words. */
+function asked(form, after) {
+  const query = form.asked();
+  for (const name of ['from', 'to']) {
+    const at = new Date(query.get(name) || NaN);
+    if (Number.isNaN(at.getTime())) query.delete(name);
+    else query.set(name, at.toISOString());
+  }
+  if (after) query.set('after', after);
+  return query;
+}
+
+const isBad = ({ event }) => event.endsWith('_refused') || event === 'sign_in_disowned';
+const named = ({ employee_id, corp_id }) => [employee_id, corp_id].filter(Boolean).join(' · ');
+
+const columns = () => [
+  { title: say('when'), class: 'when', cell: ({ at }) => moment(at) },
+  { title: say('event'), cell: (row) => h('div', {},
+    h('span', { class: isBad(row) ? 'tag bad' : 'tag' }, inWords('event', row.event)),
+    row.reason && h('small', {}, inWords('reason', row.reason))) },
+  { title: say('who'), cell: ({ employee_id, actor }) => h('div', {},
+    employee_id ? h('strong', {}, employee_id) : say('nobody_known'),
+    actor && h('small', {}, say('by', { actor: actor.employee_id }))) },
+  { title: say('where'), cell: ({ ip_address, login_method }) => h('div', {},
+    ip_address || '–', login_method && h('small', {}, inWords('method', login_method))) },
+];
+
+/** Everything that a row has, in words where there are some. */
+function details(row) {
+  const { at, actor, detail, current_role, login_source, ip_address, peer_address, user_agent, corp_id, id } = row;
+  const pairs = [
+    ['at_exactly', new Date(at).toLocaleString(language, { dateStyle: 'full', timeStyle: 'long' })],
+    ['in_words', detail],
+    ['acted_by', actor && named(actor)],
+    ['active_role', current_role && sayOr(current_role)],
+    ['source', inWords('source', login_source)],
+    ['peer', peer_address !== ip_address && peer_address],
+    ['browser', user_agent],
+    ['company', corp_id],
+    ['entry', h('code', {}, id)],
+  ];
+  return h('dl', { class: 'facts' }, pairs.filter(([, value]) => value).map(([word, value]) =>
+    h('div', {}, h('dt', {}, say(word)), h('dd', {}, value))));
+}

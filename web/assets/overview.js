@@ -1,0 +1,147 @@
+// The first look: what was reported, whether all is well, how many sign in and how far they come.
+
+import { chart, number, STEPS } from './chart.js';
+import { fill, h, svg } from './dom.js';
+import { healthPanel } from './health.js';
+import { moment, panel, refused } from './listing.js';
+import { aboutPerson } from './person.js';
+import { language, learn, say } from './words.js';
+
+learn({
+  reported_title: ['Somebody reported a sign-in that was not theirs', '有人报告了非本人登录'],
+  reported_lead: [
+    'The session was ended. Look at what else happened to these people, end their other sessions, and reset the password if it was used.',
+    '相关会话已结束。请查看这些人员的日志，结束其他会话；如使用了密码，请重置密码。',
+  ],
+  see_log: ['See the log', '查看日志'],
+  sign_ins_title: ['Sign-ins', '登录情况'],
+  funnel_lead: ['How far sign-ins by QR code came', '扫码登录各步骤的完成情况'],
+  of_shown: ['{percent} of codes shown', '占展示数的 {percent}'],
+  all_ways: ['Sign-ins by every way: {n}. Refused: {refused}.', '各种方式登录共 {n} 次，被拒绝 {refused} 次。'],
+  range: ['Time', '时间范围'],
+  range_24h: ['24 hours', '24 小时'],
+  range_7d: ['7 days', '7 天'],
+  range_30d: ['30 days', '30 天'],
+  nothing_counted: ['Nobody has signed in, or tried to, in this time.', '此时间段内没有登录。'],
+  over_time: ['Over time', '时间趋势'],
+});
+
+const HOUR = 3600000;
+const MINUTE = 60000;
+const REPORTED_FOR = 30 * 24 * HOUR;
+const RANGES = ['24h', '7d', '30d'];
+
+/** Shows it. */
+export function show(desk, place) {
+  const health = healthPanel(desk);
+  const counts = signInsPanel(desk);
+  place.append(health.element, counts.element);
+  tellReported(desk, health.element);
+  return () => {
+    health.stop();
+    counts.stop();
+  };
+}
+
+/** What people reported lately comes before everything else. */
+async function tellReported(desk, before) {
+  const from = new Date(Date.now() - REPORTED_FOR).toISOString();
+  const { code, data } = await desk.get(`/api/admin/login-log?${new URLSearchParams({ event: 'sign_in_disowned', page_size: 5, from })}`);
+  if (code !== 0 || !data.items.length || !before.isConnected) return;
+  const row = (entry) => h('li', {},
+    h('div', {}, h('strong', {}, entry.employee_id), ' ', moment(entry.at), entry.detail && h('small', {}, entry.detail)),
+    h('a', { class: 'link', href: aboutPerson('log', entry, desk) }, say('see_log')));
+  const alert = panel(say('reported_title'), { id: 'reported', lead: say('reported_lead') }, h('ul', { class: 'reports' }, data.items.map(row)));
+  alert.classList.add('alert');
+  alert.querySelector('h2').prepend(h('span', { class: 'mark-bad', 'aria-hidden': 'true' }, '!'));
+  before.before(alert);
+}
+
+function signInsPanel(desk) {
+  const run = { range: RANGES[0], at: 0 };
+  const [funnel, trend] = [h('div', { id: 'funnel' }), chart()];
+  const body = h('div', { class: 'counts' }, h('div', {}, h('h3', {}, say('funnel_lead')), funnel), h('div', {}, h('h3', {}, say('over_time')), trend.element));
+  const line = h('div');
+  const look = async () => {
+    if (document.visibilityState !== 'visible') return;
+    const mine = (run.at += 1);
+    const buckets = bucketsOf(run.range, new Date());
+    const answer = await desk.get(`/api/admin/statistics?from=${buckets[0].from.toISOString()}`);
+    if (mine !== run.at || !body.isConnected) return;
+    body.hidden = answer.code !== 0;
+    fill(line, answer.code !== 0 && refused(answer, look));
+    if (answer.code !== 0) return;
+    count(buckets, answer.data.items);
+    fill(funnel, funnelOf(buckets));
+    trend.draw(buckets);
+  };
+  const choose = rangeButtons((range) => {
+    run.range = range;
+    look();
+  });
+  const timer = setInterval(look, MINUTE);
+  window.addEventListener('online', look);
+  const element = panel(say('sign_ins_title'), { id: 'sign-ins', aside: choose }, line, body);
+  queueMicrotask(look);
+  const stop = () => {
+    clearInterval(timer);
+    window.removeEventListener('online', look);
+    trend.stop();
+  };
+  return { element, stop };
+}
+
+function rangeButtons(chosen) {
+  const buttons = RANGES.map((range, at) => h('button', {
+    'data-range': range, 'aria-pressed': String(at === 0),
+    onclick: () => {
+      buttons.forEach((button) => button.setAttribute('aria-pressed', String(button.dataset.range === range)));
+      chosen(range);
+    },
+  }, say(`range_${range}`)));
+  return h('div', { class: 'ranges', role: 'group', 'aria-label': say('range') }, buttons);
+}
+
+/** The hours or the days up to now, by the clock of whoever looks, the oldest first. */
+function bucketsOf(range, now) {
+  const written = (at, style) => at.toLocaleString(language, style);
+  const none = () => Object.fromEntries([...STEPS, 'sign_ins', 'refused'].map((name) => [name, 0]));
+  if (range === '24h') {
+    const last = Math.floor(now.getTime() / HOUR) * HOUR;
+    return Array.from({ length: 24 }, (_, at) => new Date(last - (23 - at) * HOUR)).map((from) => ({
+      from, values: none(), label: written(from, { hour: 'numeric' }), title: written(from, { weekday: 'short', hour: '2-digit', minute: '2-digit' }),
+    }));
+  }
+  const days = range === '7d' ? 7 : 30;
+  return Array.from({ length: days }, (_, at) => new Date(now.getFullYear(), now.getMonth(), now.getDate() - (days - 1 - at))).map((from) => ({
+    from, values: none(), label: written(from, days === 7 ? { weekday: 'short' } : { month: 'numeric', day: 'numeric' }),
+    title: written(from, { weekday: 'short', month: 'short', day: 'numeric' }),
+  }));
+}
+
+/** Adds what happened in each hour to where that hour belongs. */
+function count(buckets, items) {
+  for (const item of items) {
+    const at = new Date(item.at);
+    const home = buckets.findLast(({ from }) => from <= at);
+    if (home) for (const name of Object.keys(home.values)) home.values[name] += item[name] || 0;
+  }
+}
+
+function funnelOf(buckets) {
+  const total = (name) => buckets.reduce((sum, { values }) => sum + values[name], 0);
+  const most = Math.max(1, ...STEPS.map(total));
+  const shown = total(STEPS[0]);
+  const share = (name) => (total(name) / shown).toLocaleString(language, { style: 'percent', maximumFractionDigits: 0 });
+  const step = (name, at) => h('li', { 'data-step': name },
+    h('span', {}, say(name)), h('b', {}, number(total(name))),
+    svg('svg', { viewBox: '0 0 100 10', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
+      svg('rect', { class: 'groove', width: 100, height: 10 }),
+      svg('rect', { class: `step-${at}`, width: (100 * total(name)) / most, height: 10 })),
+    at > 0 && shown > 0 && h('small', {}, say('of_shown', { percent: share(name) })));
+  if (![...STEPS, 'sign_ins', 'refused'].some(total)) return h('p', { class: 'lead empty' }, say('nothing_counted'));
+  return [
+    h('ol', { class: 'funnel' }, STEPS.map(step)),
+    h('p', { class: 'lead' }, say('all_ways', { n: number(total('sign_ins')), refused: number(total('refused')) })),
+  ];
+}

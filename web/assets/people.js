@@ -1,0 +1,98 @@
+// Who works here, and as what they may act.
+
+import './admin-words.js';
+import { h } from './dom.js';
+import { anyChoice, choice, counter, filters, typed } from './filters.js';
+import { listing, moment, panel } from './listing.js';
+import { aboutPerson, called, changeRoles, endAll, mayChange, named, ROLES, roleTags, setDisabled } from './person.js';
+import { language, learn, say, sayOr } from './words.js';
+
+learn({
+  people_found: ['Everybody known here', '全部人员'],
+  search: ['Name or employee ID', '姓名或员工编号'],
+  search_hint: ['Beginning of a name or ID', '姓名或编号的开头'],
+  department: ['Department', '部门'],
+  sort: ['Order', '排序'],
+  sort_employee_id: ['By employee ID', '按员工编号'],
+  sort_name: ['By name', '按姓名'],
+  sort_last_login: ['Latest sign-in first', '最近登录优先'],
+  people_total: ['{n} people', '共 {n} 人'],
+  people_one: ['1 person', '共 1 人'],
+  people_many: ['More than {n} people', '超过 {n} 人'],
+  nobody: ['Nobody fits. Try the beginning of a name, or fewer filters.', '没有符合条件的人员。请尝试姓名的开头，或减少筛选条件。'],
+  last_sign_in: ['Last sign-in', '最近登录'],
+  never: ['never', '从未'],
+  is_disabled: ['disabled', '已停用'],
+  look_at: ['More', '更多'],
+  change_roles: ['Change roles', '修改角色'],
+  their_log: ['Login log', '登录日志'],
+  their_sessions: ['Sessions', '会话'],
+});
+
+const SORTS = ['employee_id', 'name', 'last_login'];
+
+/** Shows people. */
+export function show(desk, place) {
+  const count = counter();
+  const form = filters(desk, {
+    corporations: true,
+    fields: [
+      typed('q', say('search'), { type: 'search', maxlength: '40', placeholder: say('search_hint') }),
+      anyChoice('role', say('role_held'), ROLES.map((role) => [role, sayOr(role)])),
+    ],
+    more: [
+      typed('department', say('department')),
+      choice('sort', say('sort'), SORTS.map((sort) => [sort === 'employee_id' ? '' : sort, say(`sort_${sort}`)]), desk.query().get('sort') || ''),
+    ],
+    changed: () => list.reload(true),
+  });
+  const load = (after) => desk.get(`/api/admin/employees?${asked(form, after)}`);
+  const list = listing({
+    label: say('view_people'), columns: columns(), load, empty: say('nobody'), id,
+    detail: { label: say(mayChange(desk) ? 'manage' : 'look_at'), of: called, content: (person) => acts(desk, person, () => list.reload()) },
+    told: (data) => count.tell(howMany(data)),
+  });
+  place.append(panel(say('people_found'), { id: 'people', aside: count }, form, list));
+}
+
+const id = ({ corp_id, employee_id }) => `${corp_id}/${employee_id}`;
+
+/** Whoever searches, or chooses a role, gets an order of its own. */
+function asked(form, after) {
+  const query = form.asked();
+  const ordered = query.has('q') || query.has('role');
+  form.elements.sort.disabled = ordered;
+  if (ordered || query.get('sort') === '') query.delete('sort');
+  if (after) query.set('after', after);
+  return query;
+}
+
+function howMany({ total, total_exact }) {
+  const n = total.toLocaleString(language);
+  if (!total_exact) return say('people_many', { n });
+  return total === 1 ? say('people_one') : say('people_total', { n });
+}
+
+const columns = () => [
+  { title: say('person'), cell: named },
+  { title: say('department'), cell: ({ department }) => department || '–' },
+  { title: say('role_held'), cell: ({ roles, disabled }) => h('div', {},
+    disabled && h('span', { class: 'tag bad' }, say('is_disabled')),
+    roles.length ? roleTags(roles) : h('span', { class: 'tag' }, say('no_role'))) },
+  { title: say('last_sign_in'), cell: ({ last_login_at, last_login_ip }) =>
+    (last_login_at ? h('div', {}, moment(last_login_at), h('small', {}, last_login_ip)) : say('never')) },
+];
+
+function acts(desk, person, reload) {
+  const button = (act, text, run) =>
+    h('button', { class: 'button small', 'data-act': act, onclick: async () => (await run()) && reload() }, text);
+  const { disabled } = person;
+  return h('div', { class: 'row' },
+    mayChange(desk) && [
+      button('roles', say('change_roles'), () => changeRoles(desk, person)),
+      button('end-all', say('end_all'), () => endAll(desk, person)),
+      button(disabled ? 'enable' : 'disable', say(disabled ? 'enable' : 'disable'), () => setDisabled(desk, person, !disabled)),
+    ],
+    h('a', { class: 'link', href: aboutPerson('log', person, desk) }, say('their_log')),
+    h('a', { class: 'link', href: aboutPerson('signed_in', person, desk) }, say('their_sessions')));
+}

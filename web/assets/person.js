@@ -1,0 +1,102 @@
+// Somebody in a list, and what an administrator can do to them.
+
+import './admin-words.js';
+import { h } from './dom.js';
+import { learn, say, sayOr } from './words.js';
+
+learn({
+  roles_title: ['Roles of {name}', '{name} 的角色'],
+  roles_text: [
+    'Exactly the marked roles are theirs from then on, also where they are signed in. Whoever acts in a role that is taken away has to switch.',
+    '保存后仅保留勾选的角色，对已登录的会话立即生效；正在使用被取消角色的人需要切换身份。',
+  ],
+  roles_legend: ['They may act as', '可用身份'],
+  roles_save: ['Save the roles', '保存角色'],
+  roles_saved: ['{name} has these roles now: {roles}.', '已保存，{name} 的角色：{roles}。'],
+  disable: ['Disable', '停用'],
+  disable_title: ['Disable {name}?', '停用 {name}？'],
+  disable_text: [
+    'All their sessions end at once, and they cannot sign in until somebody enables them again. Their roles are kept.',
+    '其所有会话会立即结束，重新启用前无法登录。角色会保留。',
+  ],
+  disabled_now: ['{name} is disabled and signed out everywhere.', '{name} 已停用，并已在所有设备上退出。'],
+  enable: ['Enable', '启用'],
+  enable_title: ['Enable {name}?', '启用 {name}？'],
+  enable_text: ['They can sign in again, with the roles they had.', '对方可以重新登录，并保留原有角色。'],
+  enabled_now: ['{name} can sign in again.', '{name} 可以重新登录了。'],
+  end_all_short: ['End all', '全部结束'],
+  end_all: ['End all sessions', '结束所有会话'],
+  end_everywhere_title: ['End all sessions of {name}?', '结束 {name} 的所有会话？'],
+  end_everywhere_text: ['They are signed out everywhere at once, and can sign in again.', '对方会立即在所有设备上退出，之后可以重新登录。'],
+  end_all_own: ['These are your own sessions: this page is signed out, too.', '这是您自己的会话：本页面也会退出登录。'],
+  ended_all: ['Ended sessions of {name}: {n}.', '已结束 {name} 的 {n} 个会话。'],
+});
+
+/** The roles there are. */
+export const ROLES = ['admin', 'supervisor', 'agent', 'security', 'user'];
+
+/** What to call somebody. */
+export const called = ({ name, employee_id }) => name || employee_id;
+
+/** A name with the identifier below it. */
+export const named = (person) =>
+  h('div', {}, h('strong', {}, called(person)), person.name && h('small', {}, person.employee_id));
+
+/** Roles as tags. */
+export const roleTags = (roles) => roles.map((role) => h('span', { class: 'tag' }, sayOr(role)));
+
+/** Whether whoever is at the desk may change anything here. */
+export const mayChange = (desk) => desk.me.current_role === 'admin';
+
+/** What leads to one person in another view. */
+export function aboutPerson(view, { corp_id, employee_id }, desk) {
+  const asked = new URLSearchParams({ employee_id });
+  if (corp_id && corp_id !== desk.me.corp_id) asked.set('corp_id', corp_id);
+  return `#/${view}?${asked}`;
+}
+
+const path = ({ corp_id, employee_id }) => `/api/admin/employees/${encodeURIComponent(corp_id)}/${encodeURIComponent(employee_id)}`;
+
+/** Asks which roles somebody is to have; whether that was changed. */
+export async function changeRoles(desk, person) {
+  const { corp_id, employee_id, roles } = person;
+  const check = (role) =>
+    h('label', { class: 'check' }, h('input', { type: 'checkbox', name: `role_${role}`, checked: roles.includes(role) }), sayOr(role));
+  const answer = await desk.risky({
+    method: 'PUT',
+    path: '/api/admin/roles/user-roles',
+    body: (values) => ({ corp_id, employee_id, roles: ROLES.filter((role) => values[`role_${role}`]) }),
+    title: say('roles_title', { name: called(person) }),
+    text: say('roles_text'),
+    fields: [h('fieldset', {}, h('legend', {}, say('roles_legend')), ROLES.map(check))],
+    action: say('roles_save'),
+  });
+  if (!answer) return false;
+  const held = answer.data.roles.map(sayOr).join(say('list_comma')) || say('no_role');
+  desk.say(say('roles_saved', { name: called(person), roles: held }));
+  return true;
+}
+
+/** Shuts somebody out, or lets them in again; whether that was done. */
+export async function setDisabled(desk, person, disabled) {
+  const word = disabled ? 'disable' : 'enable';
+  const name = called(person);
+  const answer = await desk.risky({
+    method: 'PATCH', path: path(person), body: { disabled },
+    title: say(`${word}_title`, { name }), text: say(`${word}_text`), action: say(word), danger: disabled,
+  });
+  if (answer) desk.say(say(`${word}d_now`, { name }));
+  return Boolean(answer);
+}
+
+/** Signs somebody out everywhere; whether that was done. */
+export async function endAll(desk, person) {
+  const name = called(person);
+  const own = person.corp_id === desk.me.corp_id && person.employee_id === desk.me.employee_id;
+  const answer = await desk.risky({
+    method: 'DELETE', path: `${path(person)}/sessions`,
+    title: say('end_everywhere_title', { name }), text: say(own ? 'end_all_own' : 'end_everywhere_text'), action: say('end_all'), danger: true,
+  });
+  if (answer) desk.say(say('ended_all', { name, n: answer.data.ended }));
+  return Boolean(answer);
+}
