@@ -1,7 +1,7 @@
 # Every target has a line of help: `make` or `make help` prints them.
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster test torture lint bench
+.PHONY: help run cluster test pictures torture lint bench
 
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -12,11 +12,15 @@ run: ## Run the service in development mode, everything embedded, data in ./data
 cluster: ## Run two nodes with PostgreSQL, Redis and HAProxy on this machine, to be tried out
 	./tools/cluster
 
-test: ## Run every test; needs a Rust toolchain and a C compiler, and installs Chromium, PostgreSQL, Redis, two proxies, oathtool and schemathesis when they are missing
+test: ## Run every test; needs a Rust toolchain and a C compiler, and installs Chromium, PostgreSQL, Redis, two proxies, oathtool, schemathesis and axe-core when they are missing
 	./tools/chromium
 	./tools/services
 	./tools/schemathesis
+	./tools/axe
 	cargo test --workspace
+
+pictures: ## Put what the last tests saw into the README: copies its pictures from target/pictures to docs/pictures
+	./tools/pictures
 
 torture: ## Kill the real process 300 times under load and look for lost truth (a few minutes)
 	TORTURE_KILLS=300 cargo test --release -p deskpass --test desk durability -- --nocapture

@@ -13,6 +13,7 @@
 mod harness;
 
 mod api;
+mod browser;
 mod canary;
 mod cli;
 mod cli_agent;

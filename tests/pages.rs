@@ -1,12 +1,10 @@
 //! The pages in a real browser: one waits, another one plays the phone.
 
-use std::path::Path;
-
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-use crate::harness::{Browser, Driver, Options, Process, Servers, Stage};
+use crate::harness::{Browser, Driver, Options, Process, Servers, Stage, picture};
 
 /// A service in a process of its own, with a directory or a place of its own.
 fn service() -> (tempfile::TempDir, Process) {
@@ -16,13 +14,6 @@ fn service() -> (tempfile::TempDir, Process) {
         Stage::ScaledOut => Process::node(&Servers::shared().place(), &[]),
     };
     (directory, process)
-}
-
-/// Pictures for people, when asked for: `SCREENSHOTS=dir`.
-async fn picture(browser: &Browser, name: &str) {
-    if let Some(directory) = std::env::var_os("SCREENSHOTS") {
-        browser.screenshot(&Path::new(&directory).join(format!("{name}.png"))).await;
-    }
 }
 
 async fn nothing_was_blocked(browser: &Browser) {

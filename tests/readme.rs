@@ -1,6 +1,7 @@
-//! The sessions in the README, run as they stand there.
+//! The sessions in the README, run as they stand there, and its pictures.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Command;
 
 use crate::harness::{Client, Process, Response, request};
@@ -145,4 +146,28 @@ async fn asking_who_may_do_what_goes_as_the_readme_says() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_day_without_the_platform_goes_as_the_readme_says() {
     assert_eq!(types("When the platform is down").await, 6);
+}
+
+/// The text of every test there is.
+fn sources(directory: &Path) -> String {
+    let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    entries.map(|path| if path.is_dir() { sources(&path) } else { std::fs::read_to_string(path).unwrap() }).collect()
+}
+
+#[test]
+fn every_picture_in_the_readme_is_one_that_a_test_makes() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let shown = readme.split("docs/pictures/").skip(1).map(|rest| rest.split_once(".png").unwrap().0);
+    let shown: BTreeSet<_> = shown.map(str::to_owned).collect();
+    assert!(!shown.is_empty());
+    let sources = sources(&root.join("tests"));
+    let calls: Vec<_> = sources.split("picture(").skip(1).filter_map(|rest| Some(rest.split_once(';')?.0)).collect();
+    for name in &shown {
+        let name = format!("\"{name}\"");
+        assert!(calls.iter().any(|call| call.contains(&name)), "no test calls picture(…, {name})");
+    }
+    let kept = std::fs::read_dir(root.join("docs/pictures")).unwrap().map(|entry| entry.unwrap().path());
+    let kept: BTreeSet<_> = kept.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    assert_eq!(shown, kept, "docs/pictures holds what the README shows, and nothing else");
 }

@@ -17,7 +17,7 @@ mod socket;
 mod stage;
 
 pub(crate) use agent::{Device, PASSWORD, STEP};
-pub(crate) use browser::{Browser, Driver, Options};
+pub(crate) use browser::{Browser, Driver, Key, Network, Options, Viewport, full_picture, picture};
 pub(crate) use client::{Client, Response, request};
 pub(crate) use described::hold;
 pub(crate) use desk::{PRODUCTION, TestDesk, query, settings};
