@@ -29,10 +29,12 @@ impl Office {
         (Self::of(desk, token, options).await, device)
     }
 
-    /// Somebody, in the role that is the highest of theirs.
-    async fn of_person(employee: &str) -> Self {
+    /// Somebody without a device, in one of their roles.
+    async fn of_person(employee: &str, role: &str) -> Self {
         let desk = TestDesk::start().await;
-        let token = desk.client().await.sign_in(employee).await;
+        let mut client = desk.client().await;
+        let token = client.sign_in(employee).await;
+        client.switch(&token, role).await.data();
         Self::of(desk, token, Options::default()).await
     }
 
@@ -76,7 +78,8 @@ impl Office {
 
     /// Writes something else into a field, as a person does.
     async fn rewrite(&self, css: &str, text: &str) {
-        let empty = "const it = document.querySelector(arguments[0]); it.value = ''; it.dispatchEvent(new Event('input'))";
+        let empty =
+            "const it = document.querySelector(arguments[0]); it.value = ''; it.dispatchEvent(new Event('input'))";
         self.browser.script(empty, &[json!(css)]).await;
         self.browser.type_into(css, text).await;
     }

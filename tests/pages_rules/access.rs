@@ -10,7 +10,8 @@ const TILES: &str = "return [...document.querySelectorAll('.matrix tbody tr')].m
     role: row.dataset.role,
     tiles: [...row.querySelectorAll('.grant')].map(({ dataset }) => [dataset.resource, dataset.operation, dataset.scope]),
 }))";
-const NAMES: &str = "return [...document.querySelectorAll('.holders [data-role=agent] li')].map((who) => who.dataset.id)";
+const NAMES: &str =
+    "return [...document.querySelectorAll('.holders [data-role=agent] li')].map((who) => who.dataset.id)";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_picture_is_the_matrix_and_says_who_can_do_a_thing() {
@@ -39,7 +40,7 @@ async fn the_picture_is_the_matrix_and_says_who_can_do_a_thing() {
     assert_eq!(browser.text("[data-role=user] .verdict").await, "may not");
 
     // Who they are, and more of them when asked for.
-    assert_eq!(browser.text("[data-role=agent] .count").await, "9 people");
+    assert_eq!(browser.text("[data-role=agent] .how-many").await, "9 people");
     assert_eq!(browser.script(NAMES, &[]).await.as_array().unwrap().len(), 6);
     picture(browser, "access").await;
     browser.click(".holders [data-role=agent] [data-act=more]").await;
@@ -79,7 +80,7 @@ async fn the_matrix_can_be_read_on_a_phone_and_asked_for_again() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn supervisors_read_the_matrix_and_nothing_that_is_for_administrators() {
-    let office = Office::of_person("supervisor01").await;
+    let office = Office::of_person("supervisor01", "supervisor").await;
     office.view("access", ".holders li").await;
     assert!(office.browser.text("#holders").await.contains("Only people whom you may see"));
     for view in ["networks", "keys", "links"] {

@@ -62,7 +62,7 @@ async fn keys_that_end_soon_say_so_also_on_a_phone() {
     office.desk.service_key("introspect").await;
     office.view("access", ".matrix").await;
     // The page has the browser's clock, the desk another.
-    let now = office.desk.clock.now().as_millis();
+    let now = office.desk.clock.now().millis();
     office.browser.script("Date.now = () => arguments[0]", &[json!(now)]).await;
     office.browser.click("#views [href='#/keys']").await;
     office.browser.wait_for("[data-soon='28']").await;
@@ -74,7 +74,7 @@ async fn keys_that_end_soon_say_so_also_on_a_phone() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_has_no_device_is_told_where_to_set_one_up() {
-    let office = Office::of_person("admin01").await;
+    let office = Office::of_person("admin01", "admin").await;
     office.view("keys", "#new-key").await;
     office.browser.click("#new-key").await;
     office.browser.type_into("#field-name", "Ticket system").await;
