@@ -85,7 +85,7 @@ export function risky(desk, { method, path, body, fields = [], ...asked }) {
 /** What is wrong, field by field where the desk says so; a field that is on the page is called by its label. */
 export function problems({ message, data }) {
   const named = ([name, why]) => {
-    const label = document.querySelector(`label[for="field-${CSS.escape(name)}"]`);
+    const label = document.querySelector(`label[for="field-${CSS.escape(name)}"], [data-field="${CSS.escape(name)}"]`);
     return label ? say('field_problem', { label: label.textContent, why }) : String(why);
   };
   const all = Object.entries((data && data.fields) || {}).map(named);

@@ -75,7 +75,7 @@ export function show(desk, place) {
   return () => window.removeEventListener('beforeunload', warn);
 }
 
-const two = (first, ...second) => h('div', {}, first, h('small', {}, second));
+const two = (first, second) => h('div', {}, first, second && h('small', {}, second));
 
 const columns = (onRevoke) => [
   { title: say('key_name'), cell: ({ name, scopes }) => two(h('strong', {}, name), scopes.map(useWord).join(' · ')) },
@@ -114,7 +114,7 @@ async function create(desk, made, list) {
     method: 'POST', path: PATH, title: say('new_key'), text: say('make_key_text'), action: say('make_key'),
     fields: [
       field(say('key_name'), { name: 'name', required: true, maxlength: '64' }, say('key_name_hint')),
-      h('fieldset', {}, h('legend', {}, say('key_uses')), USES.map(use)),
+      h('fieldset', {}, h('legend', { 'data-field': 'scopes' }, say('key_uses')), USES.map(use)),
       field(say('key_days'), { ...DAYS, name: 'expires_in_days', required: true }, say('key_days_hint')),
     ],
     body: (values) => ({
@@ -136,7 +136,7 @@ function showOnce(desk, made, { name, key }) {
   };
   fill(made, h('section', { class: 'panel', id: 'made-key', 'aria-label': say('key_made') },
     title, h('p', { class: 'warning' }, say('key_once', { name })),
-    h('p', {}, h('code', { id: 'key', class: 'secret' }, key)),
+    h('p', {}, h('code', { id: 'key', class: 'shown-key' }, key)),
     h('div', { class: 'row' },
       h('button', { class: 'button small main', id: 'copy-key', onclick: () => copy(desk, key) }, say('copy')),
       h('button', { class: 'button small', id: 'key-kept', onclick: kept }, say('key_kept')))));
