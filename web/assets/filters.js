@@ -25,12 +25,16 @@ export function filters(desk, { fields, more = [], corporations = false, changed
   const given = desk.query();
   const clear = h('button', { class: 'button small', type: 'button', 'data-act': 'clear', hidden: true }, say('clear'));
   const corp = corporations && h('input', { type: 'hidden', name: 'corp_id' });
-  const seldom = more.length > 0 && h('details', { class: 'seldom' }, h('summary', {}, say('more_filters')), h('div', { class: 'filters' }, more));
+  const seldom = more.length > 0 && h('details', { class: 'seldom' },
+    h('summary', {}, say('more_filters')), h('div', { class: 'filters' }, more));
   const form = h('form', { role: 'search', 'aria-label': say('filters'), autocomplete: 'off' },
     h('div', { class: 'filters' }, corp, fields, clear), seldom);
   for (const input of form.elements) if (given.has(input.name)) input.value = given.get(input.name);
   if (seldom) seldom.open = more.some((one) => one.querySelector('input, select').value);
-  form.asked = () => new URLSearchParams([...new FormData(form)].map(([name, value]) => [name, value.trim()]).filter(([, value]) => value));
+  form.asked = () => {
+    const pairs = [...new FormData(form)].map(([name, value]) => [name, value.trim()]);
+    return new URLSearchParams(pairs.filter(([, value]) => value));
+  };
   follow(desk, form, clear, changed);
   if (corp) offerCorporations(desk, corp, given.get('corp_id'));
   return form;

@@ -65,11 +65,10 @@ export function healthPanel(desk) {
   const look = async () => {
     if (document.visibilityState !== 'visible') return;
     const answer = await desk.get('/api/ready');
-    const drawn = answer.data && answer.data.dependencies ? [warnings(answer.data), parts(answer.data.dependencies)] : warning('bad', answer.message);
+    const told = JSON.stringify(answer.data || answer.message);
     // What is read aloud is only what has changed.
-    const text = JSON.stringify(answer.data || answer.message);
-    if (place.dataset.shown !== text) fill(place, drawn);
-    place.dataset.shown = text;
+    if (place.dataset.told !== told) fill(place, drawn(answer));
+    place.dataset.told = told;
     fill(checked, say('health_checked', { time: new Date().toLocaleTimeString(language) }));
   };
   desk.get('/api/version').then(({ code, data }) => code === 0 && fill(version, `${data.name} ${data.version} ·`));
@@ -84,6 +83,9 @@ export function healthPanel(desk) {
   };
   return { element, stop };
 }
+
+const drawn = ({ data, message }) =>
+  (data && data.dependencies ? [warnings(data), parts(data.dependencies)] : warning('bad', message));
 
 const warning = (kind, text) => h('p', { class: kind === 'bad' ? 'refusal' : 'warning' }, text);
 

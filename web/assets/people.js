@@ -29,7 +29,8 @@ learn({
   their_sessions: ['Sessions', '会话'],
 });
 
-const SORTS = ['employee_id', 'name', 'last_login'];
+// Unless somebody says otherwise, it is by identifier.
+const SORTS = ['', 'name', 'last_login'];
 
 /** Shows people. */
 export function show(desk, place) {
@@ -42,14 +43,17 @@ export function show(desk, place) {
     ],
     more: [
       typed('department', say('department')),
-      choice('sort', say('sort'), SORTS.map((sort) => [sort === 'employee_id' ? '' : sort, say(`sort_${sort}`)]), desk.query().get('sort') || ''),
+      choice('sort', say('sort'), SORTS.map((sort) => [sort, say(`sort_${sort || 'employee_id'}`)])),
     ],
     changed: () => list.reload(true),
   });
   const load = (after) => desk.get(`/api/admin/employees?${asked(form, after)}`);
   const list = listing({
     label: say('view_people'), columns: columns(), load, empty: say('nobody'), id,
-    detail: { label: say(mayChange(desk) ? 'manage' : 'look_at'), of: called, content: (person) => acts(desk, person, () => list.reload()) },
+    detail: {
+      label: say(mayChange(desk) ? 'manage' : 'look_at'), of: called,
+      content: (person) => acts(desk, person, () => list.reload()),
+    },
     told: (data) => count.tell(howMany(data)),
   });
   place.append(panel(say('people_found'), { id: 'people', aside: count }, form, list));
@@ -62,7 +66,7 @@ function asked(form, after) {
   const query = form.asked();
   const ordered = query.has('q') || query.has('role');
   form.elements.sort.disabled = ordered;
-  if (ordered || query.get('sort') === '') query.delete('sort');
+  if (ordered) query.delete('sort');
   if (after) query.set('after', after);
   return query;
 }

@@ -47,7 +47,8 @@ export function show(desk, place) {
 function columns(desk, reload) {
   const all = [
     { title: say('person'), cell: named },
-    { title: say('device'), cell: ({ device, ip_address }) => h('div', {}, device || say('unknown_device'), h('small', {}, ip_address || '')) },
+    { title: say('device'), cell: ({ device, ip_address }) => h('div', {},
+      device || say('unknown_device'), ip_address && h('small', {}, ip_address)) },
     { title: say('active_role'), cell: ({ current_role, current }) => h('div', {},
       h('span', { class: 'tag' }, sayOr(current_role)), current && h('span', { class: 'tag good' }, say('this_session'))) },
     { title: say('how'), cell: ({ login_method, login_source }) => h('div', {},
