@@ -13,7 +13,7 @@ const spoken = liked.map((tag) => String(tag).slice(0, 2).toLowerCase()).find((t
 export const language = spoken === 'zh' ? 'zh-CN' : 'en';
 
 // Whoever asks may show every message as it is: also that there was no answer is told in the words of the person.
-const failed = (word) => ({ code: -1, message: WORDS[word][language === 'en' ? 0 : 1], data: null });
+const failed = (word) => ({ code: -1, message: WORDS[word][language === 'en' ? 0 : 1], data: null, wait: 0 });
 
 async function call(path, options) {
   const giveUp = new AbortController();
@@ -24,7 +24,8 @@ async function call(path, options) {
     try {
       const { code, message, data } = JSON.parse(text);
       const whole = Number.isInteger(code) && (code !== 0 || data);
-      return whole ? { code, message: String(message), data } : failed('unreadable');
+      const wait = Number(response.headers.get('retry-after')) || 0;
+      return whole ? { code, message: String(message), data, wait } : failed('unreadable');
     } catch (_) {
       return failed('unreadable');
     }
@@ -49,7 +50,7 @@ export function headersOf({ body, token, code }) {
 
 /**
  * Asks by any method, with a body of JSON, a token and a one-time password as far as they are given. `code` in the answer
- * is 0 for success, a code of the desk, or -1 without a readable answer.
+ * is 0 for success, a code of the desk, or -1 without a readable answer; `wait` is after how many seconds to ask again.
  */
 export const ask = (method, path, given = {}) =>
   call(path, { method, headers: headersOf(given), body: given.body === undefined ? undefined : JSON.stringify(given.body) });

@@ -4,18 +4,7 @@ import { learn } from './words.js';
 
 learn({
   scan_title: ['Sign in to {desk} as {name}?', '以 {name} 的身份登录{desk}？'],
-  scan_lead: ['Somebody at this computer asks to be signed in as you:', '以下电脑请求以您的身份登录：'],
-  browser: ['Browser', '浏览器'],
-  os: ['System', '系统'],
-  address: ['Address', 'IP 地址'],
-  asked_at: ['Asked at', '请求时间'],
   unknown: ['unknown', '未知'],
-  other_network: [
-    'This computer is on a different network from your phone. Only go on if you are looking at that screen.',
-    '该电脑与您的手机不在同一网络。仅当您正看着那台电脑的屏幕时才继续。',
-  ],
-  cancel: ['Cancel', '取消'],
-  confirm: ['Confirm', '确认登录'],
   scan_done: ['You are signed in on the computer', '已在电脑上登录'],
   close: ['You can close this page.', '您可以关闭此页面。'],
   scan_cancelled: ['Cancelled', '已取消'],
@@ -26,12 +15,6 @@ learn({
   nothing_text: ['Start again from the sign-in page.', '请从登录页重新开始。'],
   continue_title: ['Continue as {name}?', '以 {name} 的身份继续？'],
   continue_lead: ['You will be signed in to {desk} in this browser.', '您将在此浏览器中登录{desk}。'],
-  continue_reason: [
-    'This sign-in was not started in this browser. Only go on if you started it yourself, just now.',
-    '此次登录不是从这个浏览器发起的。仅当您本人刚刚发起时才继续。',
-  ],
-  continue: ['Continue', '继续'],
   continue_over: ['This sign-in is used or has expired', '本次登录已使用或已过期'],
   start_again: ['Please start again.', '请重新开始。'],
-  home: ['Go to sign-in', '前往登录'],
 });

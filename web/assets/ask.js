@@ -7,6 +7,8 @@ import { say } from './words.js';
 
 // The secret is malformed, unknown, used or too old: all the same to the person.
 const OVER = [1002, 1004, 1019];
+const REFUSED = 1003;
+const TURNED_AWAY = ['no_role', 'disabled'];
 let stopClock = () => {};
 
 /** The secret that the address brought, or that a reload left us; an error is told at once, and gives none. */
@@ -42,6 +44,15 @@ export async function send(path, body) {
   lock(false);
   pressed.focus();
   return answer;
+}
+
+/** The network is back: what failed for want of it is tried again. */
+window.addEventListener('online', () => !$('again').hidden && $('again').click());
+
+/** Why somebody may not sign in at all: there is nothing to press again then. */
+export function turnedAway({ code, data }) {
+  const reason = data && data.reason;
+  return code === REFUSED && TURNED_AWAY.includes(reason) ? explain(new URLSearchParams({ error: reason })) : null;
 }
 
 /** Whether a refusal means that there is nothing left to answer. */

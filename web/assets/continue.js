@@ -1,6 +1,6 @@
 // Asks before a sign-in goes on that this browser did not start.
 
-import { ask, end, isOver, send, takeSecret } from './ask.js';
+import { ask, end, isOver, send, takeSecret, turnedAway } from './ask.js';
 import { post } from './deskpass.js';
 import { $, leave, open, tab, tell } from './page.js';
 import { say } from './words.js';
@@ -34,7 +34,11 @@ async function goOn(secret) {
 }
 
 function refused(answer, otherwise) {
-  if (isOver(answer)) over();
+  const away = turnedAway(answer);
+  if (away) {
+    tab.drop('continue');
+    end(away);
+  } else if (isOver(answer)) over();
   else otherwise(answer.message);
 }
 

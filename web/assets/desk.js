@@ -4,14 +4,18 @@ import { ask, me, signOut } from './deskpass.js';
 import { $, fill, h } from './dom.js';
 import './desk-words.js';
 import { risky } from './dialog.js';
+import { dressed } from './dress.js';
+import { Inbox } from './inbox.js';
 import { goLive } from './live.js';
+import { drawNav, tellUnread } from './nav.js';
 import { show } from './page.js';
+import { forget, remember, remembered, whySuspended } from './suspended.js';
 import { viewsOf } from './views.js';
 import { say, sayOr } from './words.js';
 
 const NO_SESSION = 1001;
 const REASONS = ['signed_out', 'kicked', 'disabled', 'expired'];
-const HOMES = { admin: '/itadmin/', agent: '/itagent/', supervisor: '/itagent/' };
+const HOMES = { admin: '/itadmin/', security: '/itadmin/', agent: '/itagent/', supervisor: '/itagent/' };
 
 /**
  * Opens the desk of whoever has this token. `chosen` is false where nobody said which client they want: then it is the one
@@ -25,25 +29,15 @@ export async function openDesk({ token, client, chosen, onEnd, again }) {
     onEnd(whyEnded(answer.data));
     return null;
   }
-  if (answer.code !== 0) return explainTrouble(answer, again);
-  if (!chosen) {
+  const suspended = whySuspended(answer);
+  if (answer.code !== 0 && !suspended) return explainTrouble(answer, again);
+  if (!chosen && !suspended) {
     location.replace(HOMES[answer.data.current_role] || '/h5/');
     return null;
   }
-  const desk = new Desk({ token, client, me: answer.data, onEnd });
+  const desk = new Desk({ token, client, me: suspended ? remembered() : answer.data, suspended, onEnd });
   desk.open();
   return desk;
-}
-
-/** What a desk looks like is only loaded where there is one. */
-function dressed() {
-  if ($('inside')) return null;
-  const link = h('link', { id: 'inside', rel: 'stylesheet', href: new URL('./inside.css', import.meta.url).pathname });
-  const loaded = new Promise((done) => {
-    link.onload = link.onerror = done;
-  });
-  document.head.append(link);
-  return loaded;
 }
 
 function explainTrouble({ message }, again) {
@@ -57,15 +51,18 @@ const whyEnded = (data) => say(data && REASONS.includes(data.reason) ? `ended_${
 
 /** What views work with. */
 class Desk {
-  constructor({ token, client, me: person, onEnd }) {
-    Object.assign(this, { token, client, me: person, onEnd });
+  constructor({ token, client, me: person, suspended, onEnd }) {
+    Object.assign(this, { token, client, me: person, suspended, onEnd });
     this.over = false;
+    this.inbox = new Inbox();
     this.leave = () => {};
     this.listeners = new Set();
-    this.showPlace = () => this.turn();
+    this.mayLeave = null;
+    this.showPlace = () => this.go();
   }
 
   open() {
+    remember(this.me);
     this.place = h('main', { id: 'place', tabindex: '-1' });
     this.nav = h('nav', { id: 'views', 'aria-label': say('views') });
     this.status = h('p', { id: 'said', role: 'status' });
@@ -79,6 +76,7 @@ class Desk {
     document.querySelector('header').append(this.bar);
     document.querySelector('header').after(this.nav, this.status, this.place);
     window.addEventListener('hashchange', this.showPlace);
+    this.inbox.onUnread = (count) => tellUnread(this.nav, count);
     this.follow();
     this.turn();
   }
@@ -88,6 +86,8 @@ class Desk {
     this.over = true;
     this.leave();
     this.live.stop();
+    this.inbox.close();
+    forget();
     window.removeEventListener('hashchange', this.showPlace);
     document.querySelectorAll('dialog').forEach((dialog) => dialog.remove());
     [this.bar, this.nav, this.status, this.place].forEach((part) => part.remove());
@@ -110,9 +110,20 @@ class Desk {
   async ask(method, path, body, code) {
     const answer = await ask(method, path, { body, token: this.token, code });
     if (this.over) return new Promise(() => {});
-    if (answer.code !== NO_SESSION) return answer;
-    this.end(whyEnded(answer.data));
+    if (answer.code === NO_SESSION) this.end(whyEnded(answer.data));
+    else if (whySuspended(answer) && path !== '/api/auth/switch-role') this.suspend(whySuspended(answer));
+    else return answer;
     return new Promise(() => {});
+  }
+
+  /** The active role is not good any more: what is left is to act in another one. */
+  suspend(why) {
+    if (this.suspended === why) return;
+    if (why === 'role_taken_away') this.me.roles = this.me.roles.filter((role) => role !== this.me.current_role);
+    this.me.current_role = null;
+    this.suspended = why;
+    remember(this.me);
+    this.turn();
   }
 
   get(path) {
@@ -153,6 +164,17 @@ class Desk {
     history.replaceState(history.state, '', `#/${this.shown}${text && `?${text}`}`);
   }
 
+  /** Goes where the address says, once the view agrees, which may have something to lose. */
+  async go() {
+    if (this.asking) return;
+    this.asking = true;
+    const may = !this.mayLeave || (await this.mayLeave());
+    this.asking = false;
+    if (this.over) return;
+    if (may) this.turn();
+    else history.replaceState(null, '', `#/${this.shown}`);
+  }
+
   /** Shows the view that the address names. */
   async turn() {
     const views = viewsOf(this);
@@ -160,13 +182,15 @@ class Desk {
     const view = views.find(({ id }) => id === named) || views[0];
     this.leave();
     this.leave = () => {};
+    this.mayLeave = null;
     const title = h('h1', { tabindex: '-1' }, view.title);
+    const inside = this.place.contains(document.activeElement);
     fill(this.place, title);
     this.place.dataset.view = view.id;
     document.title = `${view.title} · deskpass`;
-    this.drawNav(views, view);
-    // Only whoever came from another view is taken along.
-    if (this.shown && this.shown !== view.id) {
+    drawNav(this.nav, views, view, this.inbox.unread);
+    // Only whoever came from another view, or was at something that is drawn anew, is taken along.
+    if (this.shown && (inside || this.shown !== view.id)) {
       title.focus({ preventScroll: true });
       window.scrollTo(0, 0);
     }
@@ -175,41 +199,47 @@ class Desk {
   }
 
   async fillWith(view, title) {
+    const waiting = h('p', { class: 'lead waiting' }, say('reading'));
+    this.place.append(waiting);
     try {
       const { show: fillPlace } = await view.load();
+      waiting.remove();
       if (title.isConnected) this.leave = fillPlace(this, this.place) || (() => {});
     } catch (_) {
+      waiting.remove();
       const again = h('button', { class: 'button small', onclick: () => location.reload() }, say('again'));
       if (title.isConnected) this.place.append(h('p', { class: 'refusal' }, say('not_loaded')), again);
     }
-  }
-
-  drawNav(views, shown) {
-    const link = ({ id, title }) => h('a', { href: `#/${id}`, 'aria-current': id === shown.id ? 'page' : null }, title);
-    fill(this.nav, views.map(link));
-    const current = this.nav.querySelector('[aria-current]');
-    if (current) this.nav.scrollLeft = current.offsetLeft - this.nav.clientWidth / 3;
   }
 
   /** Another role is active, by a press here or anywhere else. */
   actAs(role) {
     if (role === this.me.current_role) return;
     this.me.current_role = role;
+    this.say(say('switched', { role: sayOr(role) }));
+    if (this.suspended) {
+      this.lookAgain();
+      return;
+    }
     this.live.fit(role);
     this.turn();
-    this.say(say('switched', { role: sayOr(role) }));
   }
 
   /** Follows what happens to the session elsewhere. */
   follow() {
     this.live = goLive(this, this.liveState, {
-      frame: (frame) => this.listeners.forEach((listener) => listener(frame)),
-      gap: () => this.listeners.forEach((listener) => listener(null)),
+      frame: (frame) => this.heard(frame),
+      gap: () => this.heard(null),
       role: (role) => this.actAs(role),
       ending: () => this.say(say('ending'), true),
       lost: () => this.lookAgain(),
       over: (reason) => this.end(this.leaving ? say('signed_out') : whyEnded({ reason })),
     });
+  }
+
+  heard(frame) {
+    this.inbox.take(frame);
+    this.listeners.forEach((listener) => listener(frame));
   }
 
   /** The roles may be others by now. */
@@ -220,6 +250,9 @@ class Desk {
       return;
     }
     this.me = answer.data;
+    this.suspended = '';
+    remember(this.me);
+    this.bar.querySelector('#who').textContent = this.name();
     this.live.fit(this.me.current_role);
     this.turn();
   }

@@ -1,5 +1,6 @@
 // Questions in place: what will happen, and a one-time password where that is needed.
 
+import './desk-words.js';
 import { fill, h } from './dom.js';
 import { say } from './words.js';
 
@@ -81,8 +82,18 @@ export function risky(desk, { method, path, body, fields = [], ...asked }) {
   return question({ ...asked, fields: [...fields, codeField()], send, refusal });
 }
 
-/** What is wrong, field by field where the desk says so. */
+/** What is wrong, field by field where the desk says so; a field that is on the page is called by its label. */
 export function problems({ message, data }) {
-  const all = Object.values((data && data.fields) || {}).map(String);
+  const named = ([name, why]) => {
+    const label = document.querySelector(`label[for="field-${CSS.escape(name)}"], [data-field="${CSS.escape(name)}"]`);
+    return label ? say('field_problem', { label: label.textContent, why }) : String(why);
+  };
+  const all = Object.entries((data && data.fields) || {}).map(named);
   return all.length ? all.join(' ') : message;
+}
+
+/** Asks whether to leave although something would be lost; resolves to whether to go. */
+export async function askToLeave(text) {
+  const send = async () => ({ code: 0 });
+  return Boolean(await question({ title: say('leave_title'), text, action: say('leave_anyway'), danger: true, send }));
 }

@@ -28,8 +28,11 @@ export function goLive({ token, client, me }, place, heard) {
     elsewhere = over === 'place';
     tell(elsewhere ? 'live_elsewhere' : '');
     if (over === 'session') heard.over(reason);
+    if (over !== 'role') return;
+    // Whatever role comes next opens another one.
+    socket = '';
     // Should another node not know of the role yet, it does in a moment.
-    if (over === 'role') timer = setTimeout(heard.lost, WORTH_TELLING);
+    timer = setTimeout(heard.lost, WORTH_TELLING);
   };
   const session = ({ content }) => {
     if (!content) return;

@@ -44,6 +44,7 @@ export function show(id) {
   const known = document.body.dataset.view === id;
   document.body.dataset.view = id;
   const title = document.querySelector(`#${id} h1`);
+  if (!title) return;
   document.title = `${title.innerText || title.textContent} · deskpass`;
   // Whoever is there already is left where they are.
   if (!known) title.focus({ preventScroll: true });
@@ -60,6 +61,7 @@ export function explain(fragment) {
   const word = ERRORS.includes(fragment.get('error')) ? fragment.get('error') : 'internal';
   const ref = fragment.get('ref') || '';
   return {
+    word,
     title: say(`error_${word}`),
     text: say(`error_${word}_next`),
     ref: /^[0-9A-Za-z]{1,16}$/.test(ref) ? say('ref', { ref }) : '',

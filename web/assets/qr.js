@@ -5,6 +5,8 @@ import { $, countDown, tell } from './page.js';
 import { say } from './words.js';
 
 let stops = [];
+/** Until when the code is good, by the clock of this browser. */
+let good = 0;
 
 /** Shows a new code for a client and follows it; `signedIn` gets the token. */
 export function showCode(client, signedIn) {
@@ -29,15 +31,20 @@ function heard(news, signedIn) {
     // The desk is needed next: it may come while the phone is looked at.
     import('./desk.js');
   } else {
+    const word = turnedDown(status) ? 'cancelled' : status;
     stopCode();
-    become(status, status === 'failed' ? news.message : say(status));
+    become(status, status === 'failed' ? news.message : say(word));
   }
   if (status === 'confirmed') signedIn(news.token);
 }
 
+/** Over before its time, after somebody had it on their phone: they said no, or may not. */
+const turnedDown = (status) => status === 'expired' && $('welcome').dataset.state === 'scanned' && Date.now() < good;
+
 function showPicture({ qrcode_png_base64, qrcode_url, expires_in }) {
   $('qr').src = `data:image/png;base64,${qrcode_png_base64}`;
   $('qr').alt = say('qr_alt');
+  good = Date.now() + expires_in * 1000;
   stops.push(countDown(expires_in, () => {}));
   offerSimulator(qrcode_url);
 }

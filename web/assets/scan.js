@@ -1,6 +1,6 @@
 // The phone's page: shows which computer asks, and lets the person confirm or cancel. Nothing happens without a press.
 
-import { ask, end, isOver, send, takeSecret } from './ask.js';
+import { ask, end, isOver, send, takeSecret, turnedAway } from './ask.js';
 import { post } from './deskpass.js';
 import { $, known, open, tab, tell } from './page.js';
 import { language, say } from './words.js';
@@ -38,7 +38,11 @@ async function answerWith(verb, confirm, ending) {
 }
 
 function refused(answer, otherwise) {
-  if (isOver(answer)) over();
+  const away = turnedAway(answer);
+  if (away) {
+    tab.drop('confirm');
+    end(away);
+  } else if (isOver(answer)) over();
   else otherwise(answer.message);
 }
 

@@ -34,6 +34,7 @@ async function arrive() {
     history.replaceState(null, '', location.pathname);
     await stay(explain(new URLSearchParams('error=denied')));
   } else if (tab.get('token')) {
+    show('loading');
     await signedIn(tab.get('token'));
   } else {
     welcome();
@@ -51,8 +52,12 @@ async function trade(ticket) {
 
 /** Nobody new was signed in: whoever was before still is, and a link must not make them believe otherwise. */
 async function stay(why) {
-  if (tab.get('token')) await signedIn(tab.get('token'));
-  else welcome(why);
+  if (!tab.get('token')) {
+    welcome(why);
+    return;
+  }
+  show('loading');
+  await signedIn(tab.get('token'));
 }
 
 async function signedIn(token, next = {}) {
@@ -60,15 +65,28 @@ async function signedIn(token, next = {}) {
   tab.drop('went');
   notice(next);
   if (desk) desk.close();
-  const { openDesk } = await import('./desk.js');
+  desk = null;
+  const { openDesk } = await loaded(() => import('./desk.js'));
   const again = () => signedIn(token, next);
   desk = await openDesk({ token, client, chosen: location.pathname !== '/', onEnd: signedOut, again });
   if (desk) stopCode();
 }
 
+/** A part of this page. A browser remembers that it could not be had, so only loading the page again helps then. */
+function loaded(load) {
+  return load().catch(() => {
+    tell('trouble-text', say('not_loaded_page'));
+    $('again').onclick = () => location.reload();
+    show('trouble');
+    return new Promise(() => {});
+  });
+}
+
 function signedOut(why) {
   desk = null;
   tab.drop('token');
+  // Whoever went out must not be taken in again at once.
+  tab.set('went', '1');
   welcome({ text: why });
 }
 
@@ -81,9 +99,11 @@ function welcome(why = {}) {
 
 /** Says in time that there is no use in scanning, and what agents can do instead. */
 async function lookForPlatform(why) {
+  const came = why.word === 'platform_unavailable';
+  document.body.classList.toggle('platform-down', came);
   const { data } = await get('/api/ready');
   const down = Boolean(data && data.dependencies && DOWN.includes(data.dependencies.platform));
-  $('by-password').classList.toggle('button', down);
+  document.body.classList.toggle('platform-down', came || down);
   if (down && !why.text) notice(explain(new URLSearchParams('error=platform_unavailable')));
 }
 
@@ -138,10 +158,12 @@ function whyNot({ code, message, data }) {
 }
 
 async function askPassword() {
-  const { showPassword } = await import('./password.js');
+  $('by-password').disabled = true;
+  const { showPassword } = await loaded(() => import('./password.js'));
   stopCode();
   notice({});
-  showPassword($('password'), { signedIn, back: () => welcome() });
+  await showPassword($('password'), { signedIn, back: () => welcome() });
+  $('by-password').disabled = false;
 }
 
 function dress() {
@@ -154,7 +176,14 @@ function dress() {
     $('welcome-title').focus();
     showCode(client, signedIn);
   };
+  window.addEventListener('online', goOn);
   offerCode();
+}
+
+/** The network is back: what failed for want of it is tried again. */
+function goOn() {
+  if (document.body.dataset.view === 'trouble') $('again').click();
+  else if (document.body.dataset.view === 'welcome' && $('welcome').dataset.state === 'failed') showCode(client, signedIn);
 }
 
 /** Nobody can scan the phone in their hand: there the code is for another phone, and waits to be asked for. */

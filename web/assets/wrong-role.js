@@ -1,4 +1,4 @@
-// Somebody is signed in, and acts in a role that this client is not for.
+// Somebody is signed in, and acts in a role that this client is not for, or that they have not any more.
 
 import { roleButtons } from './account.js';
 import { h } from './dom.js';
@@ -6,8 +6,15 @@ import { learn, say, sayOr } from './words.js';
 
 learn({
   wrong_role: ['You act as {role}, and {desk} is for other roles.', '您当前的身份是{role}，无法使用{desk}。'],
-  switch_here: ['Switch to one of yours:', '请切换身份：'],
+  role_taken_away: ['The role in which you acted has been taken away. You are still signed in.', '您正在使用的角色已被收回，您仍处于登录状态。'],
+  address_not_allowed: [
+    'The role in which you act may not be used from this network. You are still signed in.',
+    '您当前的角色不允许在此网络中使用，您仍处于登录状态。',
+  ],
+  switch_here: ['Go on as:', '切换为：'],
   ask_for_role: ['Ask your administrator for a role that may be here, or go to the', '请联系管理员分配相应角色，或前往'],
+  ask_for_any: ['If none of these is right, sign in again, or ask your administrator.', '如仍无法继续，请重新登录或联系管理员。'],
+  sign_in_again: ['Sign in again', '重新登录'],
   help_desk: ['IT help desk', 'IT 服务台'],
 });
 
@@ -15,9 +22,17 @@ learn({
 export function show(desk, place) {
   const { current_role, roles } = desk.me;
   const others = roles.filter((role) => role !== current_role);
-  place.append(h('section', { class: 'panel' },
-    h('p', {}, say('wrong_role', { role: sayOr(current_role), desk: say(desk.client) })),
+  const what = desk.suspended ? say(desk.suspended) : say('wrong_role', { role: sayOr(current_role), desk: say(desk.client) });
+  place.append(h('section', { class: 'panel', id: 'wrong-role', 'aria-label': say('view_wrong_role') },
+    h('p', {}, what),
     others.length > 0 && [h('p', { id: 'roles-title' }, say('switch_here')), roleButtons(desk)],
-    h('p', { class: 'lead' }, `${say('ask_for_role')} `, h('a', { href: '/h5/' }, say('help_desk')))));
+    desk.suspended ? startAgain(desk) : elsewhere()));
 }
 
+const elsewhere = () => h('p', { class: 'lead' }, `${say('ask_for_role')} `, h('a', { href: '/h5/' }, say('help_desk')));
+
+/** Whoever signs in again gets the highest role that they have now. */
+const startAgain = (desk) => [
+  h('p', { class: 'lead' }, say('ask_for_any')),
+  h('button', { class: 'button small', id: 'sign-in-again', onclick: () => desk.signOut() }, say('sign_in_again')),
+];

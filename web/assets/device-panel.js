@@ -1,0 +1,134 @@
+// What an agent's device for one-time passwords is like, and what can be done with it.
+
+import { setUpDevice } from './device.js';
+import { field, question } from './dialog.js';
+import { fill, h } from './dom.js';
+import { moment, panel } from './listing.js';
+import './password-words.js';
+import { whyNotIn } from './refusals.js';
+import './security-words.js';
+import { say } from './words.js';
+
+const CODE_WRONG = 1008;
+const FEW = 3;
+
+/** The panel; `own.status` is what `otp-status` said. */
+export function devicePanel(desk, own) {
+  const inside = h('div', { class: 'inside', id: 'device' });
+  const element = panel(say('otp_title'), { id: 'one-time-password' }, inside);
+  showStatus(desk, own, inside);
+  return element;
+}
+
+function showStatus(desk, own, inside) {
+  fill(inside, own.status.bound ? bound(desk, own, inside) : missing(desk, own, inside));
+}
+
+/** Reads it anew, and goes on at the top. */
+async function refresh(desk, own, inside) {
+  const { code, data } = await desk.get('/api/auth/otp-status');
+  if (code === 0) own.status = data;
+  showStatus(desk, own, inside);
+  const title = inside.parentNode.querySelector('h2');
+  title.tabIndex = -1;
+  title.focus({ preventScroll: true });
+}
+
+function missing(desk, own, inside) {
+  return [
+    h('p', {}, h('span', { class: 'tag warm' }, say('otp_missing'))),
+    h('p', { class: 'lead' }, say('otp_why')),
+    h('button', { class: 'button small main', id: 'device-set-up', onclick: () => setUp(desk, own, inside) }, say('otp_set_up')),
+  ];
+}
+
+function setUp(desk, own, inside) {
+  setUpDevice(inside, {
+    heading: 'h3',
+    titleId: 'device-title',
+    owner: desk.me.employee_id,
+    post: (path, body) => desk.post(path, body),
+    tell: (text, bad) => desk.say(text, bad),
+    cancel: () => refresh(desk, own, inside),
+    done: () => {
+      desk.say(say('otp_bound_now'));
+      refresh(desk, own, inside);
+    },
+  });
+}
+
+function bound(desk, own, inside) {
+  const { bound_at, last_verified_at, proven, recovery_codes } = own.status;
+  const fact = (name, ...value) => h('div', {}, h('dt', {}, name), h('dd', {}, value));
+  const act = (name, run, danger) =>
+    h('button', { class: `button small${danger ? ' danger' : ''}`, 'data-act': name, onclick: run }, say(`otp_${name}`));
+  return [
+    h(
+      'p',
+      {},
+      h('span', { class: 'tag good' }, say('otp_bound')),
+      !proven && h('span', { class: 'tag warm' }, say('otp_unproven')),
+    ),
+    h(
+      'dl',
+      {},
+      fact(say('otp_since'), moment(bound_at)),
+      fact(say('otp_used'), last_verified_at ? moment(last_verified_at) : say('otp_never')),
+      fact(say('codes_left'), String(recovery_codes)),
+    ),
+    !proven && h('p', { class: 'lead' }, say('otp_prove_why')),
+    recovery_codes < FEW && h('p', { class: 'warning' }, say('codes_few')),
+    h(
+      'div',
+      { class: 'row' },
+      act(proven ? 'try' : 'prove', () => verify(desk, own, inside)),
+      act('unbind', () => unbind(desk, own, inside), true),
+    ),
+  ];
+}
+
+const anyCode = () =>
+  field(
+    say('code_or_recovery'),
+    {
+      name: 'code',
+      required: true,
+      maxlength: '40',
+      autocomplete: 'one-time-code',
+      autocapitalize: 'none',
+      autocorrect: 'off',
+      spellcheck: 'false',
+    },
+    say('code_or_recovery_hint'),
+  );
+
+const refusal = (answer) => (answer.code === CODE_WRONG ? say('code_wrong') : whyNotIn(answer));
+
+async function verify(desk, own, inside) {
+  const answer = await question({
+    title: say('otp_try_title'),
+    text: say('otp_try_text'),
+    fields: [anyCode()],
+    action: say('otp_check'),
+    refusal,
+    send: ({ code }) => desk.post('/api/auth/otp-verify', { code: code.trim() }),
+  });
+  if (!answer) return;
+  desk.say(say('otp_works'));
+  refresh(desk, own, inside);
+}
+
+async function unbind(desk, own, inside) {
+  const answer = await question({
+    title: say('otp_unbind_title'),
+    text: say('otp_unbind_text'),
+    fields: [anyCode()],
+    action: say('otp_unbind'),
+    danger: true,
+    refusal,
+    send: ({ code }) => desk.post('/api/auth/otp-unbind', { code: code.trim() }),
+  });
+  if (!answer) return;
+  desk.say(say('otp_unbound'));
+  refresh(desk, own, inside);
+}

@@ -1,0 +1,41 @@
+// The texts around one-time passwords.
+
+import { learn } from './words.js';
+
+learn({
+  device_scan: ['Set up your authenticator', '绑定身份验证器'],
+  device_how: [
+    'Scan this picture with an authenticator app on your phone, then type the six digits that it shows.',
+    '请用手机上的身份验证器应用扫描下图，然后输入应用显示的六位数字。',
+  ],
+  device_picture: ['QR code for the authenticator app', '身份验证器绑定二维码'],
+  device_type: ['Cannot scan? Type this key into the app:', '无法扫描？请在应用中手动输入此密钥：'],
+  copy_secret: ['Copy the key', '复制密钥'],
+  device_bind: ['Confirm', '确认绑定'],
+  device_cancel: ['Not now', '暂不绑定'],
+  device_again: ['Begin again', '重新开始'],
+  device_there: [
+    'An authenticator is bound already. Remove it first, or use it.',
+    '已绑定身份验证器，请直接使用，或先解除绑定。',
+  ],
+  device_over: ['This took too long. Begin again and scan the new picture.', '操作超时，请重新开始并扫描新的二维码。'],
+  code_wrong_device: [
+    'That code is not right. Check that the clock of your phone sets itself, and try the next code.',
+    '验证码不正确。请确认手机时间为自动设置，然后输入下一个验证码。',
+  ],
+  codes_title: ['Keep these recovery codes', '请保存恢复码'],
+  codes_lead: [
+    'Each stands in for your authenticator once, should you lose your phone. They are shown now and never again.',
+    '手机丢失时，每个恢复码可代替身份验证器使用一次。恢复码仅在此显示一次。',
+  ],
+  codes_label: ['Recovery codes', '恢复码'],
+  codes_paper: [
+    'deskpass recovery codes of {owner}, {day}. Each counts once. Keep them where nobody else looks.',
+    'deskpass 恢复码，{owner}，{day}。每个只能使用一次，请妥善保管。',
+  ],
+  codes_print: ['Print', '打印'],
+  codes_copy: ['Copy', '复制'],
+  codes_save: ['Save as a file', '保存为文件'],
+  codes_seen: ['I have written them down', '我已妥善保存'],
+  codes_done: ['Done', '完成'],
+});

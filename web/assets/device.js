@@ -1,0 +1,86 @@
+// Binding a device for one-time passwords.
+
+import { codeField, problems } from './dialog.js';
+import './device-words.js';
+import { fill, h } from './dom.js';
+import { copy } from './listing.js';
+import { recoveryCodes } from './recovery-codes.js';
+import { say } from './words.js';
+
+const [CODE_WRONG, BOUND, OVER] = [1008, 1010, 1019];
+
+/**
+ * Fills a place with all it takes to bind a device. `post(path, body)` asks the desk, `tell(text, bad)` tells the person,
+ * `owner` is whose device it is, `heading` and `titleId` are for its titles, `cancel()` is called when they think better of
+ * it, and `done(data)` with the desk's answer once the recovery codes were seen.
+ */
+export async function setUpDevice(place, given) {
+  fill(place, titled(given, 'device_scan'), h('p', { class: 'lead', role: 'status' }, say('loading')));
+  const answer = await given.post('/api/auth/otp-setup', {});
+  if (answer.code === 0) showPicture(place, answer.data, given);
+  else showTrouble(place, answer.code === BOUND ? say('device_there') : problems(answer), given);
+}
+
+const titled = ({ heading, titleId }, word) => h(heading, { tabindex: '-1', id: titleId }, say(word));
+
+function showTrouble(place, text, given) {
+  const onclick = () => setUpDevice(place, given);
+  const again = h('button', { class: 'button small', type: 'button', onclick }, say('device_again'));
+  fill(place, titled(given, 'device_scan'), h('p', { class: 'refusal', role: 'alert' }, text),
+    h('div', { class: 'row' }, again, cancelButton(given, ' small')));
+  again.focus();
+}
+
+const cancelButton = ({ cancel }, look) =>
+  h('button', { class: `button${look}`, type: 'button', 'data-act': 'cancel', onclick: cancel }, say('device_cancel'));
+
+function showPicture(place, setup, given) {
+  const title = titled(given, 'device_scan');
+  const refusal = h('p', { class: 'refusal', id: 'device-refusal', role: 'alert', hidden: true });
+  const go = h('button', { class: 'button main', type: 'submit' }, say('device_bind'));
+  const form = h('form', { class: 'steps-form', id: 'device-form', autocomplete: 'off' },
+    codeField({ id: 'device-code' }), refusal, h('div', { class: 'choice' }, cancelButton(given, ''), go));
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    bind({ place, form, go, refusal, given });
+  };
+  fill(place, title, h('p', { class: 'lead' }, say('device_how')), pictureAndKey(setup, given), form);
+  title.focus({ preventScroll: true });
+}
+
+function pictureAndKey({ secret, qrcode_png_base64 }, { tell }) {
+  const address = `data:image/png;base64,${qrcode_png_base64}`;
+  const copyKey = () => copy({ say: tell }, secret);
+  return h('div', { class: 'device' },
+    h('div', { class: 'tile' }, h('img', { src: address, alt: say('device_picture'), width: 200, height: 200 })),
+    h('div', {},
+      h('p', { class: 'hint' }, say('device_type')),
+      h('p', { class: 'secret' }, h('code', { id: 'device-secret' }, inGroups(secret))),
+      h('button', { class: 'button small', type: 'button', 'data-act': 'copy', onclick: copyKey }, say('copy_secret'))));
+}
+
+/** Four at a time, since people type it. */
+const inGroups = (secret) => secret.replace(/(.{4})(?=.)/g, '$1 ');
+
+async function bind({ place, form, go, refusal, given }) {
+  go.disabled = true;
+  refusal.hidden = true;
+  const answer = await given.post('/api/auth/otp-bind', { code: form.elements.code.value.replace(/\s/g, '') });
+  go.disabled = false;
+  if (answer.code === 0) {
+    showCodes(place, answer.data, given);
+  } else if (answer.code === OVER || answer.code === BOUND) {
+    showTrouble(place, say(answer.code === OVER ? 'device_over' : 'device_there'), given);
+  } else {
+    fill(refusal, answer.code === CODE_WRONG ? say('code_wrong_device') : problems(answer));
+    refusal.hidden = false;
+    form.elements.code.select();
+  }
+}
+
+/** Told this once: whoever goes on has said that they have them. */
+function showCodes(place, data, given) {
+  const title = titled(given, 'codes_title');
+  fill(place, title, recoveryCodes(data.recovery_codes, { ...given, done: () => given.done(data) }));
+  title.focus({ preventScroll: true });
+}

@@ -1,0 +1,124 @@
+// One message, by its kind.
+
+import { fill, h } from './dom.js';
+import { moment } from './listing.js';
+import { learn, say, sayOr } from './words.js';
+
+learn({
+  message_writing: ['being written', '正在输入'],
+  message_broken: ['Something of this text was lost on the way.', '这段文字在传输中有缺失。'],
+  message_chosen: ['Marked here only: the help desk’s own client sends it.', '仅在此处标记，由服务台客户端提交。'],
+  message_options: ['Choices', '可选项'],
+  message_open: ['Open', '打开'],
+  message_card: ['Your device', '您的设备'],
+  field_device: ['Device', '设备'],
+  field_model: ['Model', '型号'],
+  field_os: ['System', '系统'],
+  field_step: ['Step', '步骤'],
+  field_status: ['Status', '状态'],
+  field_owner: ['Owner', '使用者'],
+});
+
+const DRAWERS = { typewriter: writing, ai_structured: choices, dynamic_recommend: hint, byod_card: card };
+
+/** Makes the item of a list; it has `redraw()` for when the message changed. */
+export function draw(entry) {
+  const item = h('li', { class: `message ${entry.kind}`, 'data-kind': entry.kind, 'data-id': entry.id || entry.stream });
+  item.redraw = () => fill(item, DRAWERS[entry.kind](entry, item), entry.at && h('small', { class: 'at' }, moment(entry.at)));
+  item.redraw();
+  return item;
+}
+
+// A text brings its own direction, and must not turn the ones around it.
+const text = (words) => words && h('p', { class: 'words', dir: 'auto' }, words);
+
+const pairs = (fields) =>
+  fields.length > 0 &&
+  h(
+    'dl',
+    {},
+    fields.map(([name, value]) => h('div', {}, h('dt', { dir: 'auto' }, nameOf(name)), h('dd', { dir: 'auto' }, value))),
+  );
+
+function nameOf(name) {
+  const known = sayOr(`field_${name}`);
+  return known === `field_${name}` ? name.replaceAll('_', ' ') : known;
+}
+
+const linkTo = ({ label, address }) =>
+  h('a', { href: address, target: '_blank', rel: 'noopener noreferrer', dir: 'auto' }, label || say('message_open'));
+
+function writing({ text: words, done, whole }) {
+  return [
+    h(
+      'p',
+      { class: done ? 'words' : 'words growing', dir: 'auto', 'data-done': String(Boolean(done)) },
+      words,
+      !done && h('span', { class: 'unseen' }, ` (${say('message_writing')})`),
+    ),
+    !whole && h('p', { class: 'hint' }, say('message_broken')),
+  ];
+}
+
+function choices(entry, item) {
+  const button = (choice, at) =>
+    h(
+      'button',
+      {
+        class: 'button small',
+        type: 'button',
+        dir: 'auto',
+        'data-option': at,
+        'aria-pressed': String(entry.chosen === choice),
+        onclick: () => choose(entry, choice, at, item),
+      },
+      choice.label,
+    );
+  return [
+    text(entry.text) || (!entry.options.length && leftovers(entry)),
+    entry.options.length > 0 &&
+      h('div', { class: 'row options', role: 'group', 'aria-label': say('message_options') }, entry.options.map(button)),
+    entry.chosen && h('p', { class: 'hint' }, say('message_chosen')),
+  ];
+}
+
+/** Marks it, and tells whatever else is on this page. */
+function choose(entry, choice, at, item) {
+  entry.chosen = choice;
+  item.redraw();
+  item.querySelector(`[data-option="${at}"]`).focus();
+  const detail = { id: entry.id, option: choice.option, extra_data: entry.extra_data };
+  document.dispatchEvent(new CustomEvent('deskpass:choice', { detail }));
+}
+
+function hint({ title, text: words, links, fields }) {
+  const [link] = links;
+  const named = title || (link && link.label) || words;
+  return [
+    h('p', { class: 'title' }, link ? linkTo({ ...link, label: named }) : h('span', { dir: 'auto' }, named)),
+    named !== words && text(words),
+    !words && pairs(fields),
+  ];
+}
+
+function card({ title, text: words, fields, links }) {
+  return [
+    h('p', { class: 'title', dir: 'auto' }, title || say('message_card')),
+    text(words),
+    pairs(fields),
+    links.length > 0 &&
+      h(
+        'div',
+        { class: 'row' },
+        links.map((link) =>
+          h(
+            'a',
+            { class: 'button small', href: link.address, target: '_blank', rel: 'noopener noreferrer' },
+            (!link.own && link.label) || say('message_open'),
+          ),
+        ),
+      ),
+  ];
+}
+
+const leftovers = ({ fields, links }) => [pairs(fields), links.map(linkTo)];

@@ -1,0 +1,116 @@
+// What the help desk sends, as it comes.
+
+import { fill, h } from './dom.js';
+import { draw } from './message.js';
+import { learn, say } from './words.js';
+
+learn({
+  messages_lead: [
+    'What the help desk sends you appears here as it comes. This page only shows: choices are sent by the help desk’s own client.',
+    '服务台发送的消息会实时显示在这里。本页面仅供查看，选择结果由服务台客户端提交。',
+  ],
+  messages_empty: [
+    'Nothing has come yet. Answers, choices and cards from the help desk will appear here while this page is open.',
+    '暂无消息。本页面打开期间，服务台的回复、选项和卡片会显示在这里。',
+  ],
+  messages_stream: ['Messages', '消息'],
+  recommended: ['Recommended', '推荐内容'],
+  recommended_empty: ['Articles and hints that fit will appear here.', '相关的文章和提示会显示在这里。'],
+  thinking: ['The help desk is writing…', '服务台正在输入…'],
+});
+
+const AT_THE_END = 48;
+const HINTS = 12;
+
+/** Shows what has come so far, and what comes. */
+export function show(desk, place) {
+  const { inbox } = desk;
+  const view = {
+    list: h('ol', { class: 'stream', id: 'stream' }),
+    aside: h('ol', { class: 'hints', id: 'recommended' }),
+    thinking: h(
+      'p',
+      { class: 'thinking', id: 'thinking', hidden: true },
+      h('span', { class: 'dots', 'aria-hidden': 'true' }, h('i'), h('i'), h('i')),
+      say('thinking'),
+    ),
+    empty: h('p', { class: 'lead empty' }, say('messages_empty')),
+    noHints: h('p', { class: 'lead empty' }, say('recommended_empty')),
+    heard: h('p', { class: 'unseen', role: 'status', 'aria-live': 'polite' }),
+    shown: new Map(),
+    dirty: new Set(),
+  };
+  view.scroll = h(
+    'div',
+    { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': say('messages_stream') },
+    view.empty,
+    view.list,
+    view.thinking,
+  );
+  place.append(
+    h('p', { class: 'lead' }, say('messages_lead')),
+    h(
+      'div',
+      { class: 'talk' },
+      h('div', { class: 'panel' }, view.scroll),
+      h('aside', { class: 'panel', 'aria-label': say('recommended') }, h('h2', {}, say('recommended')), view.noHints, view.aside),
+    ),
+    view.heard,
+  );
+  const flush = () => {
+    view.due = 0;
+    refresh(view, inbox);
+  };
+  const stop = inbox.open((entry) => {
+    if (entry) view.dirty.add(entry);
+    announce(view, entry);
+    // A text may grow many times between two looks of the screen.
+    view.due = view.due || requestAnimationFrame(flush);
+  });
+  refresh(view, inbox);
+  view.scroll.scrollTop = view.scroll.scrollHeight;
+  return () => {
+    stop();
+    cancelAnimationFrame(view.due);
+  };
+}
+
+function refresh(view, inbox) {
+  const { scroll } = view;
+  const atTheEnd = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < AT_THE_END;
+  view.shown.forEach((element, entry) => {
+    if (!entry.gone) return;
+    element.remove();
+    view.shown.delete(entry);
+  });
+  inbox.entries.forEach((entry) => {
+    if (!view.shown.has(entry)) add(view, entry);
+    else if (view.dirty.has(entry) || !entry.whole) view.shown.get(entry).redraw();
+  });
+  view.dirty.clear();
+  view.thinking.hidden = !inbox.thinking.size;
+  view.empty.hidden = view.list.children.length > 0 || inbox.thinking.size > 0;
+  view.noHints.hidden = view.aside.children.length > 0;
+  // Whoever reads further up is left there.
+  if (atTheEnd) scroll.scrollTop = scroll.scrollHeight;
+}
+
+function add(view, entry) {
+  const element = draw(entry);
+  view.shown.set(entry, element);
+  if (entry.kind === 'dynamic_recommend') addHint(view, element);
+  else view.list.append(element);
+}
+
+/** The latest first, and no more than anybody reads. */
+function addHint({ aside }, element) {
+  aside.prepend(element);
+  if (aside.children.length > HINTS) aside.lastChild.remove();
+}
+
+/** Each message is read aloud once, when it is whole: a text that grows would never come to an end. */
+function announce(view, entry) {
+  if (!entry || (entry.kind === 'typewriter' && !entry.done)) return;
+  const text = [entry.title, entry.text].filter(Boolean).join('. ');
+  fill(view.heard, text.slice(0, 1000));
+}

@@ -1,0 +1,80 @@
+// What a dry run of allow-lists says: whom they would shut out.
+
+import { h } from './dom.js';
+import { moment, panel } from './listing.js';
+import { learn, say, sayOr } from './words.js';
+
+learn({
+  trial: ['If you saved these lists', '若保存这些名单'],
+  you_stay: [
+    'You can go on: you are at {address}, from where {role} may be active.',
+    '您不受影响：您的地址是 {address}，{role}可在此使用。',
+  ],
+  you_out: [
+    'You would shut yourself out: you are at {address}, from where {role} could not be active any more. '
+      + 'Add your address or its network first.',
+    '保存后您自己将无法继续使用：您的地址是 {address}，{role}不能在此使用。请先加入您的地址或所在网络。',
+  ],
+  add_me: ['Add {address} to the list', '将 {address} 加入名单'],
+  nobody_out: ['Nobody who is signed in is shut out.', '没有已登录人员会受影响。'],
+  out_of: ['{role}: {count} sessions are shut out', '{role}：{count} 个会话将无法继续使用'],
+  out_of_one: ['{role}: 1 session is shut out', '{role}：1 个会话将无法继续使用'],
+  out_hint: ['By where they signed in; whoever has moved since is not where it says.', '按登录时的地址判断；之后更换网络的人员可能不在此处。'],
+  out_more: ['and {count} more', '另有 {count} 个'],
+  seen: ['last seen', '最近活动'],
+  times: ['{count} sessions', '{count} 个会话'],
+  nothing_changed: ['These are the lists as they are. There is nothing to save.', '与现有名单相同，无需保存。'],
+  lists_elsewhere: [
+    'Somebody has changed the lists since you opened this page. Saving would undo that.',
+    '您打开本页后，名单已被他人修改。保存将覆盖其修改。',
+  ],
+  lists_reload: ['Show theirs, and drop mine', '查看最新名单并放弃我的修改'],
+  comma: [', ', '、'],
+});
+
+/**
+ * The outcome of a dry run; `save` is offered where there is something to save that leaves its author in. `elsewhere` says that
+ * the lists are others by now.
+ */
+export function outcome({ you, roles }, { elsewhere, unchanged, reload, save, addMe }) {
+  const out = roles.filter(({ sessions }) => sessions > 0);
+  const blanks = { address: you.ip_address, role: sayOr(you.role) };
+  const button = (id, text, onclick) => h('button', { class: `button small ${id === 'save' ? 'main' : ''}`, id, onclick }, text);
+  const result = panel(say('trial'), { id: 'outcome' },
+    you.shut_out
+      ? [h('p', { class: 'refusal' }, say('you_out', blanks)), button('add-me', say('add_me', blanks), addMe)]
+      : h('p', {}, say('you_stay', blanks)),
+    out.length ? [out.map(ofRole), h('p', { class: 'hint' }, say('out_hint'))] : h('p', {}, say('nobody_out')),
+    elsewhere && [h('p', { class: 'warning' }, say('lists_elsewhere')), button('theirs', say('lists_reload'), reload)],
+    unchanged && h('p', { class: 'lead' }, say('nothing_changed')),
+    !unchanged && !you.shut_out && button('save', say('save_lists'), save));
+  const title = result.querySelector('h2');
+  title.id = 'trial-title';
+  title.tabIndex = -1;
+  return result;
+}
+
+/** Somebody who is signed in several times from the same place is one person. */
+function together(shut_out) {
+  const people = new Map();
+  shut_out.forEach((session) => {
+    const key = JSON.stringify([session.corp_id, session.employee_id, session.ip_address]);
+    const known = people.get(key) || { ...session, count: 0 };
+    const latest = [known.last_seen_at, session.last_seen_at].filter(Boolean).sort().pop();
+    people.set(key, { ...known, last_seen_at: latest, count: known.count + 1 });
+  });
+  return [...people.values()];
+}
+
+function person({ name, employee_id, ip_address, last_seen_at, count }) {
+  const facts = [name && employee_id, ip_address, count > 1 && say('times', { count })].filter(Boolean).join(' · ');
+  return h('li', {}, name || employee_id, h('small', {}, facts, last_seen_at && [` · ${say('seen')} `, moment(last_seen_at)]));
+}
+
+function ofRole({ role, sessions, shut_out }) {
+  const blanks = { role: sayOr(role), count: sessions };
+  return h('section', { 'data-role': role, class: 'shut-out' },
+    h('h3', {}, say(sessions === 1 ? 'out_of_one' : 'out_of', blanks)),
+    h('ul', { class: 'names' }, together(shut_out).map(person)),
+    sessions > shut_out.length && h('p', { class: 'lead' }, say('out_more', { count: sessions - shut_out.length })));
+}

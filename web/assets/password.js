@@ -1,0 +1,134 @@
+// Agents' own way in, for when the platform is out: a password, then a one-time password. Nothing typed here is kept.
+
+import { post } from './deskpass.js';
+import { setUpDevice } from './device.js';
+import { problems } from './dialog.js';
+import { h } from './dom.js';
+import { dressed } from './dress.js';
+import { askForCode, askWho, askWord, other, step, turnTo } from './password-step.js';
+import { whyNotIn } from './refusals.js';
+import { say } from './words.js';
+
+const [NO_SESSION, CODE_WRONG, NOT_GOOD] = [1001, 1008, 1014];
+
+/** Asks for id and password in this section; `signedIn` gets the token, `back` is the way to the other ways in. */
+export async function showPassword(section, { signedIn, back }) {
+  await dressed();
+  askPassword({ section, signedIn, back, id: '' });
+}
+
+function askPassword(way, said = '') {
+  const typed = () => way.section.querySelector('[name=employee_id]').value.trim();
+  step(way, {
+    title: say('password_title'),
+    lead: say('password_lead'),
+    said,
+    fields: [
+      askWho(way.id),
+      askWord(say('password_word'), { name: 'password', id: 'password-word', autocomplete: 'current-password' }),
+    ],
+    action: say('password_next'),
+    send: (values, form) => signIn(way, values, form),
+    others: [
+      other('password-setup', say('password_setup'), () => askSetupCode({ ...way, id: typed() })),
+      other('password-back', say('password_back'), way.back),
+    ],
+  });
+}
+
+async function signIn(way, { employee_id, password }, form) {
+  const id = employee_id.trim();
+  const answer = await post('/api/agents/login', { employee_id: id, password });
+  form.elements.password.value = '';
+  if (answer.code !== 0) {
+    form.elements.password.focus();
+    return whyNotIn(answer);
+  }
+  const half = { ...way, id, token: answer.data.token };
+  if (answer.data.otp === 'bind') bindDevice(half);
+  else askCode(half);
+  return null;
+}
+
+/** Asks as whoever is half-way in; once that has run its time, they begin anew. */
+async function postHalf(way, path, body) {
+  const answer = await post(path, body, way.token);
+  if (answer.code !== NO_SESSION) return answer;
+  askPassword(way, say('password_late'));
+  return new Promise(() => {});
+}
+
+/** Leaves nothing half-way in behind. */
+function giveUp(way) {
+  post('/api/auth/logout', {}, way.token);
+  askPassword(way);
+}
+
+function askCode(way) {
+  const given = { name: 'code', id: 'password-code', autocomplete: 'one-time-code' };
+  step(way, {
+    title: say('code_title'),
+    lead: say('code_lead'),
+    fields: [askForCode(say('code_or_recovery'), given, say('code_or_recovery_hint'))],
+    action: say('sign_in'),
+    send: async ({ code }, form) => {
+      const answer = await postHalf(way, '/api/auth/otp-verify', { code: code.trim() });
+      if (answer.code === 0) return finish(way, answer.data);
+      form.elements.code.select();
+      return answer.code === CODE_WRONG ? say('code_wrong_here') : whyNotIn(answer);
+    },
+    others: [other('password-again', say('password_other'), () => giveUp(way))],
+  });
+}
+
+/** No device yet: one is set up before they are let in. */
+function bindDevice(way) {
+  const place = h('div', { class: 'stub', id: 'bind-device' });
+  setUpDevice(place, {
+    heading: 'h1',
+    titleId: 'password-title',
+    owner: way.id,
+    post: (path, body) => postHalf(way, path, body),
+    tell: (text) => tellBeside(place, text),
+    cancel: () => giveUp(way),
+    done: (data) => finish(way, data),
+  });
+  turnTo(way, place);
+}
+
+function tellBeside(place, text) {
+  const said = place.querySelector('.beside') || h('p', { class: 'beside hint', role: 'status' });
+  place.append(said);
+  said.textContent = text;
+}
+
+function finish(way, { token }) {
+  if (token) way.signedIn(token);
+  else askPassword(way, say('password_late'));
+  return null;
+}
+
+function askSetupCode(way) {
+  const fresh = { name: 'new_password', id: 'password-new', autocomplete: 'new-password' };
+  step(way, {
+    title: say('setup_title'),
+    lead: say('setup_lead'),
+    fields: [
+      askWho(way.id),
+      askForCode(say('setup_code'), { name: 'setup_code', id: 'password-setup-code', autocomplete: 'off' }),
+      askWord(say('password_new'), fresh, say('password_rules')),
+    ],
+    action: say('setup_go'),
+    send: (values) => setUp(way, values),
+    others: [other('password-known', say('setup_known'), () => askPassword(way))],
+  });
+}
+
+async function setUp(way, { employee_id, setup_code, new_password }) {
+  const id = employee_id.trim();
+  const answer = await post('/api/agents/password/setup', { employee_id: id, setup_code: setup_code.trim(), new_password });
+  if (answer.code === NOT_GOOD) return say('password_is', { what: problems(answer) });
+  if (answer.code !== 0) return whyNotIn(answer);
+  askPassword({ ...way, id }, say('setup_done'));
+  return null;
+}
