@@ -32,7 +32,8 @@ mod tests {
 
     #[test]
     fn a_text_has_two_languages_one_place_of_assets_and_a_client() {
-        let page = "<html lang=\"[[en|zh-CN]]\"><link href=\"{{assets}}/a.css\">[[Sign\nin|登录]] [x] | {y} [[|无]]{{client}}";
+        let page =
+            "<html lang=\"[[en|zh-CN]]\"><link href=\"{{assets}}/a.css\">[[Sign\nin|登录]] [x] | {y} [[|无]]{{client}}";
         let of = |language| resolve(page, language, "/assets/1", "h5");
         assert_eq!(of(Language::En), "<html lang=\"en\"><link href=\"/assets/1/a.css\">Sign\nin [x] | {y} h5");
         assert_eq!(of(Language::Zh), "<html lang=\"zh-CN\"><link href=\"/assets/1/a.css\">登录 [x] | {y} 无h5");
