@@ -2,7 +2,7 @@
 
 import { question } from './dialog.js';
 import { h } from './dom.js';
-import { listing, moment, panel } from './listing.js';
+import { deviceName, listing, moment, panel } from './listing.js';
 import './security-words.js';
 import { say, sayOr } from './words.js';
 
@@ -41,7 +41,7 @@ const columns = (desk, ended) => [
   {
     title: say('own_device'),
     cell: ({ device, user_agent, current }) => [
-      h('span', { title: user_agent || null }, device || say('unknown')),
+      h('span', { title: user_agent || null }, deviceName(device)),
       current && [' ', h('span', { class: 'tag good' }, say('own_this_one'))],
     ],
   },
@@ -74,7 +74,7 @@ async function end(desk, { id, current, device, ip_address }, ended) {
     title: say(current ? 'end_this_title' : 'end_title'),
     text: current
       ? say('end_this_text')
-      : say('end_text', { device: device || say('unknown'), address: ip_address || say('unknown') }),
+      : say('end_text', { device: deviceName(device), address: ip_address || say('unknown') }),
     action: say('own_end'),
     danger: true,
     send: () => leaving(desk, current, () => desk.ask('DELETE', `/api/auth/sessions/${id}`)),

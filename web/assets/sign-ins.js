@@ -2,7 +2,7 @@
 
 import { question } from './dialog.js';
 import { fill, h } from './dom.js';
-import { listing, moment, panel } from './listing.js';
+import { deviceName, listing, moment, panel } from './listing.js';
 import './security-words.js';
 import { say, sayOr } from './words.js';
 
@@ -49,7 +49,7 @@ const columns = (notMe) => [
   {
     title: say('own_device'),
     cell: ({ device, user_agent, ip_address }) =>
-      h('span', { title: user_agent || null }, device || say('unknown'), h('small', {}, ip_address || say('unknown'))),
+      h('span', { title: user_agent || null }, deviceName(device), h('small', {}, ip_address || say('unknown'))),
   },
   {
     title: say('own_way'),
