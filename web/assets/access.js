@@ -8,7 +8,7 @@ import { OPERATIONS, SCOPES, legend, picture, reaches, word } from './matrix.js'
 import { language, learn, say, sayOr } from './words.js';
 
 learn({
-  who_can: ['Who can do this?', '谁可以这样做？'],
+  who_can: ['Who can do this?', '谁有此权限？'],
   who_can_lead: ['Choose, or press a field in the picture below.', '请选择，或点按下图中的格子。'],
   what: ['What', '操作'],
   of_what: ['With', '对象'],

@@ -1,5 +1,6 @@
 // The desk of whoever is signed in: a place with views, the session that it stands on, and its end.
 
+import { homeOf } from './clients.js';
 import { ask, me, signOut } from './deskpass.js';
 import { $, h } from './dom.js';
 import './desk-words.js';
@@ -8,14 +9,13 @@ import { dressed } from './dress.js';
 import { Inbox } from './inbox.js';
 import { goLive } from './live.js';
 import { tellUnread } from './nav.js';
-import { show } from './page.js';
+import { show, tab } from './page.js';
 import { Places } from './places.js';
 import { forget, remember, remembered, whySuspended } from './suspended.js';
 import { say, sayOr } from './words.js';
 
 const NO_SESSION = 1001;
 const REASONS = ['signed_out', 'kicked', 'disabled', 'expired'];
-const HOMES = { admin: '/itadmin/', security: '/itadmin/', agent: '/itagent/', supervisor: '/itagent/' };
 
 /**
  * Opens the desk of whoever has this token. `chosen` is false where nobody said which client they want: then it is the one
@@ -23,7 +23,7 @@ const HOMES = { admin: '/itadmin/', security: '/itadmin/', agent: '/itagent/', s
  * and `isStale` says whether somebody has meanwhile. Returns how to close it; nothing, when it did not open.
  */
 export async function openDesk({ token, client, chosen, onEnd, again, isStale }) {
-  await dressed();
+  await dressed(client);
   const answer = await me(token);
   if (isStale()) return null;
   if (answer.code === NO_SESSION) {
@@ -32,8 +32,9 @@ export async function openDesk({ token, client, chosen, onEnd, again, isStale })
   }
   const suspended = whySuspended(answer);
   if (answer.code !== 0 && !suspended) return explainTrouble(answer, again);
-  if (!chosen && !suspended) {
-    location.replace(HOMES[answer.data.current_role] || '/h5/');
+  // Where the browser keeps nothing, another page would have to begin anew.
+  if (!chosen && !suspended && tab.get('token')) {
+    location.replace(homeOf(answer.data.current_role));
     return null;
   }
   const desk = new Desk({ token, client, me: suspended ? remembered() : answer.data, suspended, onEnd });
@@ -103,10 +104,12 @@ class Desk {
   async ask(method, path, body, code) {
     const answer = await ask(method, path, { body, token: this.token, code });
     if (this.over) return new Promise(() => {});
-    if (answer.code === NO_SESSION) this.end(whyEnded(answer.data));
-    else if (whySuspended(answer) && path !== '/api/auth/switch-role') this.suspend(whySuspended(answer));
-    else return answer;
-    return new Promise(() => {});
+    if (answer.code === NO_SESSION) {
+      this.end(whyEnded(answer.data));
+      return new Promise(() => {});
+    }
+    if (whySuspended(answer) && path !== '/api/auth/switch-role') this.suspend(whySuspended(answer));
+    return answer;
   }
 
   /** The active role is not good any more: what is left is to act in another one. */

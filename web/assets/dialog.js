@@ -33,7 +33,10 @@ function asked({ dialog, form, go, cancel, refused, send, refusal }) {
       if (before && before.isConnected) before.focus();
       resolve(answer);
     };
-    const lock = (locked) => [go, cancel].forEach((button) => { button.disabled = locked; });
+    const lock = (locked) => {
+      [go, cancel].forEach((button) => { button.disabled = locked; });
+      dialog.toggleAttribute('data-sending', locked);
+    };
     form.onsubmit = async (event) => {
       event.preventDefault();
       if (go.disabled) return;

@@ -76,7 +76,13 @@ function follow(desk, form, clear, changed) {
 
 async function offerCorporations(desk, place, chosen) {
   const { code, data } = await desk.get('/api/admin/corporations');
-  if (code !== 0 || data.items.length < 2) return;
+  if (code !== 0) return;
+  if (data.items.length < 2) {
+    // What cannot be seen must not narrow the list down.
+    place.value = '';
+    place.form.requestSubmit();
+    return;
+  }
   const option = ({ corp_id, home }) => [
     corp_id === desk.me.corp_id ? '' : corp_id,
     home ? say('home_corporation', { corp: corp_id }) : corp_id,

@@ -6,7 +6,7 @@ import { copy, listing, moment, panel } from './listing.js';
 import { learn, say, sayOr } from './words.js';
 
 learn({
-  keys_made: ['Keys that were made', '已创建的密钥'],
+  keys_made: ['Keys', '密钥列表'],
   keys_lead: [
     'Other services identify themselves with a key. What it opens is limited to its uses; whoever has it can use it.',
     '其他服务使用密钥表明身份。密钥仅能用于所选用途；持有者即可使用，请妥善保管。',
@@ -51,7 +51,6 @@ learn({
   ],
   key_revoked: ['“{name}” is revoked.', '“{name}”已吊销。'],
   no_keys: ['No service has a key yet.', '尚未创建服务密钥。'],
-  acts: ['Actions', '操作'],
 });
 
 const PATH = '/api/admin/service-keys';
@@ -133,7 +132,7 @@ function showOnce(desk, made, { name, key }) {
   };
   fill(made, h('section', { class: 'panel', id: 'made-key', 'aria-label': say('key_made') },
     title, h('p', { class: 'warning' }, say('key_once', { name })),
-    h('p', {}, h('code', { id: 'key', class: 'shown-key' }, key)),
+    h('p', {}, h('code', { id: 'key', class: 'told-once' }, key)),
     h('div', { class: 'row' },
       h('button', { class: 'button small main', id: 'copy-key', onclick: () => copy(desk, key) }, say('copy')),
       h('button', { class: 'button small', id: 'key-kept', onclick: kept }, say('key_kept')))));

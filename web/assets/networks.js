@@ -25,7 +25,6 @@ learn({
     'Changes the lists of: {roles}. They count at once, also for whoever is signed in.',
     '将更改以下角色的名单：{roles}。立即生效，对已登录人员同样有效。',
   ],
-  space: [' ', ''],
   save_shuts_out: ['Sessions that are shut out where they are: {count}.', '将有 {count} 个会话无法继续使用。'],
 });
 

@@ -71,6 +71,8 @@ export class Places {
     this.leave();
     this.leave = () => {};
     this.held = null;
+    // A question of a view that is gone; but what is being done has to be told.
+    document.querySelectorAll('dialog:not([data-sending])').forEach((dialog) => dialog.remove());
     const title = h('h1', { tabindex: '-1' }, view.title);
     const inside = this.main.contains(document.activeElement);
     fill(this.main, title);

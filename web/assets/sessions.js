@@ -3,6 +3,7 @@
 import { question } from './dialog.js';
 import { h } from './dom.js';
 import { deviceName, listing, moment, panel } from './listing.js';
+import { wordFor } from './login-words.js';
 import './security-words.js';
 import { say, sayOr } from './words.js';
 
@@ -48,7 +49,7 @@ const columns = (desk, ended) => [
   { title: say('own_address'), cell: ({ ip_address }) => ip_address || say('unknown') },
   {
     title: say('own_way'),
-    cell: ({ login_method, current_role }) => h('span', {}, sayOr(`way_${login_method}`), h('small', {}, sayOr(current_role))),
+    cell: ({ login_method, current_role }) => h('span', {}, wordFor('method', login_method), h('small', {}, sayOr(current_role))),
   },
   { title: say('own_since'), cell: ({ created_at }) => moment(created_at) },
   { title: say('own_last_seen'), cell: ({ last_seen_at }) => moment(last_seen_at) },

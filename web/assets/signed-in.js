@@ -1,14 +1,15 @@
 // Who is signed in, and where.
 
-import { inWords } from './admin-words.js';
+import './admin-words.js';
 import { h } from './dom.js';
 import { anyChoice, filters, typed } from './filters.js';
 import { deviceName, listing, moment, panel } from './listing.js';
+import { wordFor } from './login-words.js';
 import { called, endAll, mayChange, named, ROLES } from './person.js';
 import { learn, say, sayOr } from './words.js';
 
 learn({
-  sessions_title: ['Newest first', '最新在前'],
+  sessions_title: ['Sessions, the newest first', '会话（最新在前）'],
   began: ['Signed in', '登录时间'],
   seen_at: ['last seen', '最近活动'],
   this_session: ['this session', '当前会话'],
@@ -51,7 +52,7 @@ function columns(desk, reload) {
     { title: say('active_role'), cell: ({ current_role, current }) => h('div', {},
       h('span', { class: 'tag' }, sayOr(current_role)), current && h('span', { class: 'tag good' }, say('this_session'))) },
     { title: say('how'), cell: ({ login_method, login_source }) => h('div', {},
-      inWords('method', login_method), h('small', {}, inWords('source', login_source))) },
+      wordFor('method', login_method), h('small', {}, wordFor('source', login_source))) },
     { title: say('began'), class: 'when', cell: ({ created_at, last_seen_at }) => h('div', {},
       moment(created_at), h('small', {}, `${say('seen_at')} `, moment(last_seen_at))) },
   ];
