@@ -47,6 +47,7 @@ mod openapi;
 mod otp_nodes;
 mod outages;
 mod pages;
+mod pages_admin;
 mod pages_rules;
 mod pages_served;
 mod pages_wire;
