@@ -35,6 +35,7 @@ export function show(desk, place) {
   place.append(body);
   const load = async () => {
     const answer = await desk.get('/api/admin/matrix');
+    if (!body.isConnected) return;
     if (answer.code !== 0) fill(body, refused(answer, load));
     else draw(desk, body, answer.data.items);
   };

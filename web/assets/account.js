@@ -19,7 +19,11 @@ learn({
   latest_lead: ['Was one of these not you? Tell us under “Security”.', '如有并非您本人的登录，请在“安全”中告诉我们。'],
 });
 
-const CLIENTS = [['h5', '/h5/'], ['itagent', '/itagent/'], ['itadmin', '/itadmin/']];
+const CLIENTS = [
+  ['h5', '/h5/'],
+  ['itagent', '/itagent/'],
+  ['itadmin', '/itadmin/'],
+];
 const FOR = { itagent: ['agent', 'supervisor', 'admin'], itadmin: ['admin', 'supervisor', 'security'] };
 const FEW = 3;
 
@@ -27,15 +31,34 @@ const FEW = 3;
 export function show(desk, place) {
   const { name, employee_id, department, roles, login_source } = desk.me;
   const shown = name || employee_id;
-  const pass = h('section', { class: 'pass', id: 'account', 'aria-labelledby': 'name' },
-    h('div', { class: 'stub person' },
+  const pass = h(
+    'section',
+    { class: 'pass', id: 'account', 'aria-labelledby': 'name' },
+    h(
+      'div',
+      { class: 'stub person' },
       h('div', { class: 'monogram', 'aria-hidden': 'true' }, Array.from(shown)[0] || ''),
-      h('div', {}, h('h2', { id: 'name' }, shown), h('p', { id: 'department' }, [department, employee_id].filter(Boolean).join(' · ')))),
-    h('div', { class: 'face' },
-      h('div', {}, h('h3', { id: 'roles-title' }, roles.length ? say('roles') : say('no_roles')), roleButtons(desk),
-        roles.length > 1 && h('p', { class: 'hint' }, say('roles_switch'))),
+      h(
+        'div',
+        {},
+        h('h2', { id: 'name' }, shown),
+        h('p', { id: 'department' }, [department, employee_id].filter(Boolean).join(' · ')),
+      ),
+    ),
+    h(
+      'div',
+      { class: 'face' },
+      h(
+        'div',
+        {},
+        h('h3', { id: 'roles-title' }, roles.length ? say('roles') : say('no_roles')),
+        roleButtons(desk),
+        roles.length > 1 && h('p', { class: 'hint' }, say('roles_switch')),
+      ),
       h('dl', {}, h('div', {}, h('dt', {}, say('signed_in_to')), h('dd', {}, sayOr(`source_${login_source}`)))),
-      otherClients(desk)));
+      otherClients(desk),
+    ),
+  );
   const side = h('div', { class: 'side' });
   place.append(h('div', { class: 'passes' }, pass, side));
   showLatest(desk, side);
@@ -45,42 +68,60 @@ export function show(desk, place) {
 export function roleButtons(desk) {
   const { roles, current_role } = desk.me;
   const button = (role) =>
-    h('li', {}, h('button', {
-      'data-role': role,
-      'aria-pressed': String(role === current_role),
-      onclick: () => role !== desk.me.current_role && switchTo(desk, role),
-    }, sayOr(role)));
+    h(
+      'li',
+      {},
+      h(
+        'button',
+        {
+          'data-role': role,
+          'aria-pressed': String(role === current_role),
+          onclick: () => role !== desk.me.current_role && switchTo(desk, role),
+        },
+        sayOr(role),
+      ),
+    );
   return h('ul', { class: 'roles', id: 'roles', 'aria-labelledby': 'roles-title' }, roles.map(button));
 }
 
 async function switchTo(desk, role) {
   const answer = await desk.post('/api/auth/switch-role', { role });
-  if (answer.code !== 0) {
-    desk.say(answer.message, true);
-    return;
-  }
-  desk.actAs(answer.data.current_role);
-  // What was pressed has been drawn anew.
-  const again = document.querySelector(`[data-role="${CSS.escape(role)}"]`);
-  if (again) again.focus();
+  if (answer.code === 0) desk.actAs(answer.data.current_role);
+  else desk.say(answer.message, true);
 }
 
 /** Ways to the other clients that are open to the roles somebody has. */
 function otherClients(desk) {
   const may = ([client]) => client !== desk.client && (!FOR[client] || desk.me.roles.some((role) => FOR[client].includes(role)));
   const open = CLIENTS.filter(may);
-  return open.length > 0 && h('p', { class: 'elsewhere' }, `${say('go_to')} `,
-    open.map(([client, path], at) => [at > 0 && ' · ', h('a', { href: path }, say(`source_${client}`))]));
+  return (
+    open.length > 0 &&
+    h(
+      'p',
+      { class: 'elsewhere' },
+      `${say('go_to')} `,
+      open.map(([client, path], at) => [at > 0 && ' · ', h('a', { href: path }, say(`source_${client}`))]),
+    )
+  );
 }
 
 /** Only where there is something to tell: the whole of it is another view. */
 async function showLatest(desk, side) {
   const { code, data } = await desk.get('/api/auth/sign-ins');
   if (code !== 0 || !data.items.length || !side.isConnected) return;
-  const item = (one) => h('li', {},
-    h('div', {}, moment(one.at), h('small', {}, [one.device, one.ip_address].filter(Boolean).join(' · '))),
-    one.current ? h('span', { class: 'tag good' }, say('own_this_one')) : outcome(one));
-  side.append(panel(say('latest'), { id: 'latest', lead: say('latest_lead') },
-    h('ol', { class: 'latest' }, data.items.slice(0, FEW).map(item)),
-    h('p', {}, h('a', { href: '#/security' }, say('latest_all')))));
+  const item = (one) =>
+    h(
+      'li',
+      {},
+      h('div', {}, moment(one.at), h('small', {}, [one.device, one.ip_address].filter(Boolean).join(' · '))),
+      one.current ? h('span', { class: 'tag good' }, say('own_this_one')) : outcome(one),
+    );
+  side.append(
+    panel(
+      say('latest'),
+      { id: 'latest', lead: say('latest_lead') },
+      h('ol', { class: 'latest' }, data.items.slice(0, FEW).map(item)),
+      h('p', {}, h('a', { href: '#/security' }, say('latest_all'))),
+    ),
+  );
 }

@@ -38,7 +38,10 @@ export function fieldsOf(content) {
 export function optionsOf(content) {
   const given = isObject(content) && Array.isArray(content.options) ? content.options : [];
   return given
-    .map((option) => ({ label: isObject(option) ? textOf(option, 'label', 'text', 'title') : plain(option, FIELD_LENGTH), option }))
+    .map((option) => ({
+      label: isObject(option) ? textOf(option, 'label', 'text', 'title') : plain(option, FIELD_LENGTH),
+      option,
+    }))
     .filter(({ label }) => label)
     .slice(0, OPTIONS);
 }

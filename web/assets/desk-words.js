@@ -44,6 +44,6 @@ learn({
     '此操作需要一次性密码，而您尚未绑定身份验证器。请先在“安全”中绑定，再回到这里。',
   ],
   set_up_device: ['Set one up', '前往绑定'],
-  now: ['just now', '刚刚'],
+  browser_on: ['{browser} on {system}', '{system} 上的 {browser}'],
   unknown: ['unknown', '未知'],
 });

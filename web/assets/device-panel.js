@@ -44,9 +44,12 @@ function missing(desk, own, inside) {
 
 function setUp(desk, own, inside) {
   setUpDevice(inside, {
-    heading: 'h3', titleId: 'device-title', owner: desk.me.employee_id,
+    heading: 'h3',
+    titleId: 'device-title',
+    owner: desk.me.employee_id,
     post: (path, body) => desk.post(path, body),
     tell: (text, bad) => desk.say(text, bad),
+    hold: (text, isHeld) => desk.places.hold(text, isHeld),
     cancel: () => refresh(desk, own, inside),
     done: () => {
       desk.say(say('otp_bound_now'));
@@ -61,28 +64,54 @@ function bound(desk, own, inside) {
   const act = (name, run, danger) =>
     h('button', { class: `button small${danger ? ' danger' : ''}`, 'data-act': name, onclick: run }, say(`otp_${name}`));
   return [
-    h('p', {}, h('span', { class: 'tag good' }, say('otp_bound')), !proven && h('span', { class: 'tag warm' }, say('otp_unproven'))),
-    h('dl', {},
+    h(
+      'p',
+      {},
+      h('span', { class: 'tag good' }, say('otp_bound')),
+      !proven && h('span', { class: 'tag warm' }, say('otp_unproven')),
+    ),
+    h(
+      'dl',
+      {},
       fact(say('otp_since'), moment(bound_at)),
       fact(say('otp_used'), last_verified_at ? moment(last_verified_at) : say('otp_never')),
-      fact(say('codes_left'), String(recovery_codes))),
+      fact(say('codes_left'), String(recovery_codes)),
+    ),
     !proven && h('p', { class: 'lead' }, say('otp_prove_why')),
     recovery_codes < FEW && h('p', { class: 'warning' }, say('codes_few')),
-    h('div', { class: 'row' },
+    h(
+      'div',
+      { class: 'row' },
       act(proven ? 'try' : 'prove', () => verify(desk, own, inside)),
-      act('unbind', () => unbind(desk, own, inside), true)),
+      act('unbind', () => unbind(desk, own, inside), true),
+    ),
   ];
 }
 
-const anyCode = () => field(say('code_or_recovery'), {
-  name: 'code', required: true, maxlength: '40', autocomplete: 'one-time-code', autocapitalize: 'none', autocorrect: 'off', spellcheck: 'false',
-}, say('code_or_recovery_hint'));
+const anyCode = () =>
+  field(
+    say('code_or_recovery'),
+    {
+      name: 'code',
+      required: true,
+      maxlength: '40',
+      autocomplete: 'one-time-code',
+      autocapitalize: 'none',
+      autocorrect: 'off',
+      spellcheck: 'false',
+    },
+    say('code_or_recovery_hint'),
+  );
 
 const refusal = (answer) => (answer.code === CODE_WRONG ? say('code_wrong') : whyNotIn(answer));
 
 async function verify(desk, own, inside) {
   const answer = await question({
-    title: say('otp_try_title'), text: say('otp_try_text'), fields: [anyCode()], action: say('otp_check'), refusal,
+    title: say('otp_try_title'),
+    text: say('otp_try_text'),
+    fields: [anyCode()],
+    action: say('otp_check'),
+    refusal,
     send: ({ code }) => desk.post('/api/auth/otp-verify', { code: code.trim() }),
   });
   if (!answer) return;
@@ -92,7 +121,12 @@ async function verify(desk, own, inside) {
 
 async function unbind(desk, own, inside) {
   const answer = await question({
-    title: say('otp_unbind_title'), text: say('otp_unbind_text'), fields: [anyCode()], action: say('otp_unbind'), danger: true, refusal,
+    title: say('otp_unbind_title'),
+    text: say('otp_unbind_text'),
+    fields: [anyCode()],
+    action: say('otp_unbind'),
+    danger: true,
+    refusal,
     send: ({ code }) => desk.post('/api/auth/otp-unbind', { code: code.trim() }),
   });
   if (!answer) return;

@@ -14,7 +14,10 @@ learn({
   device_bind: ['Confirm', '确认绑定'],
   device_cancel: ['Not now', '暂不绑定'],
   device_again: ['Begin again', '重新开始'],
-  device_there: ['An authenticator is bound already. Remove it first, or use it.', '已绑定身份验证器，请直接使用，或先解除绑定。'],
+  device_there: [
+    'An authenticator is bound already. Remove it first, or use it.',
+    '已绑定身份验证器，请直接使用，或先解除绑定。',
+  ],
   device_over: ['This took too long. Begin again and scan the new picture.', '操作超时，请重新开始并扫描新的二维码。'],
   code_wrong_device: [
     'That code is not right. Check that the clock of your phone sets itself, and try the next code.',
@@ -26,10 +29,14 @@ learn({
     '手机丢失时，每个恢复码可代替身份验证器使用一次。恢复码仅在此显示一次。',
   ],
   codes_label: ['Recovery codes', '恢复码'],
-  codes_paper: ['deskpass recovery codes of {owner}, {day}. Each counts once. Keep them where nobody else looks.', 'deskpass 恢复码，{owner}，{day}。每个只能使用一次，请妥善保管。'],
+  codes_paper: [
+    'deskpass recovery codes of {owner}, {day}. Each counts once. Keep them where nobody else looks.',
+    'deskpass 恢复码，{owner}，{day}。每个只能使用一次，请妥善保管。',
+  ],
   codes_print: ['Print', '打印'],
   codes_copy: ['Copy', '复制'],
   codes_save: ['Save as a file', '保存为文件'],
   codes_seen: ['I have written them down', '我已妥善保存'],
   codes_done: ['Done', '完成'],
+  codes_unkept: ['Your recovery codes are still shown. They cannot be shown again once you leave.', '恢复码仍在显示中，离开后将无法再次查看。'],
 });

@@ -1,17 +1,18 @@
-// A device for one-time passwords: setting it up, and the codes that stand in for it.
+// Binding a device for one-time passwords.
 
 import { codeField, problems } from './dialog.js';
 import './device-words.js';
 import { fill, h } from './dom.js';
 import { copy } from './listing.js';
-import { language, say } from './words.js';
+import { recoveryCodes } from './recovery-codes.js';
+import { say } from './words.js';
 
 const [CODE_WRONG, BOUND, OVER] = [1008, 1010, 1019];
 
 /**
  * Fills a place with all it takes to bind a device. `post(path, body)` asks the desk, `tell(text, bad)` tells the person,
- * `owner` is whose device it is, `heading` and `titleId` are for its titles, `cancel()` is called when they think better of it, and
- * `done(data)` with the desk's answer once the recovery codes were seen.
+ * `hold(text, isHeld)` has people asked before they go elsewhere, `owner` is whose device it is, `heading` and `titleId` are for its titles, `cancel()` is called when they think better of
+ * it, and `done(data)` with the desk's answer once the recovery codes were seen.
  */
 export async function setUpDevice(place, given) {
   fill(place, titled(given, 'device_scan'), h('p', { class: 'lead', role: 'status' }, say('loading')));
@@ -23,15 +24,17 @@ export async function setUpDevice(place, given) {
 const titled = ({ heading, titleId }, word) => h(heading, { tabindex: '-1', id: titleId }, say(word));
 
 function showTrouble(place, text, given) {
-  const again = h('button', { class: 'button small', type: 'button', onclick: () => setUpDevice(place, given) }, say('device_again'));
-  fill(place, titled(given, 'device_scan'), h('p', { class: 'refusal', role: 'alert' }, text), h('div', { class: 'row' }, again, cancelButton(given, ' small')));
+  const onclick = () => setUpDevice(place, given);
+  const again = h('button', { class: 'button small', type: 'button', onclick }, say('device_again'));
+  fill(place, titled(given, 'device_scan'), h('p', { class: 'refusal', role: 'alert' }, text),
+    h('div', { class: 'row' }, again, cancelButton(given, ' small')));
   again.focus();
 }
 
 const cancelButton = ({ cancel }, look) =>
   h('button', { class: `button${look}`, type: 'button', 'data-act': 'cancel', onclick: cancel }, say('device_cancel'));
 
-function showPicture(place, { secret, qrcode_png_base64 }, given) {
+function showPicture(place, setup, given) {
   const title = titled(given, 'device_scan');
   const refusal = h('p', { class: 'refusal', id: 'device-refusal', role: 'alert', hidden: true });
   const go = h('button', { class: 'button main', type: 'submit' }, say('device_bind'));
@@ -41,17 +44,19 @@ function showPicture(place, { secret, qrcode_png_base64 }, given) {
     event.preventDefault();
     bind({ place, form, go, refusal, given });
   };
-  fill(place,
-    title,
-    h('p', { class: 'lead' }, say('device_how')),
-    h('div', { class: 'device' },
-      h('div', { class: 'tile' }, h('img', { src: `data:image/png;base64,${qrcode_png_base64}`, alt: say('device_picture'), width: 200, height: 200 })),
-      h('div', {},
-        h('p', { class: 'hint' }, say('device_type')),
-        h('p', { class: 'secret' }, h('code', { id: 'device-secret' }, inGroups(secret))),
-        h('button', { class: 'button small', type: 'button', 'data-act': 'copy', onclick: () => copy({ say: given.tell }, secret) }, say('copy_secret')))),
-    form);
+  fill(place, title, h('p', { class: 'lead' }, say('device_how')), pictureAndKey(setup, given), form);
   title.focus({ preventScroll: true });
+}
+
+function pictureAndKey({ secret, qrcode_png_base64 }, { tell }) {
+  const address = `data:image/png;base64,${qrcode_png_base64}`;
+  const copyKey = () => copy({ say: tell }, secret);
+  return h('div', { class: 'device' },
+    h('div', { class: 'tile' }, h('img', { src: address, alt: say('device_picture'), width: 200, height: 200 })),
+    h('div', {},
+      h('p', { class: 'hint' }, say('device_type')),
+      h('p', { class: 'secret' }, h('code', { id: 'device-secret' }, inGroups(secret))),
+      h('button', { class: 'button small', type: 'button', 'data-act': 'copy', onclick: copyKey }, say('copy_secret'))));
 }
 
 /** Four at a time, since people type it. */
@@ -75,40 +80,8 @@ async function bind({ place, form, go, refusal, given }) {
 
 /** Told this once: whoever goes on has said that they have them. */
 function showCodes(place, data, given) {
-  const codes = data.recovery_codes;
   const title = titled(given, 'codes_title');
-  const seen = h('input', { type: 'checkbox', id: 'codes-seen' });
-  const on = h('button', { class: 'button main', id: 'codes-done', type: 'button', disabled: true, onclick: () => given.done(data) }, say('codes_done'));
-  seen.onchange = () => {
-    on.disabled = !seen.checked;
-  };
-  const act = (name, run) => h('button', { class: 'button small', type: 'button', 'data-act': name, onclick: run }, say(`codes_${name}`));
-  const text = codesAsText(codes, given.owner);
-  fill(place,
-    title,
-    h('p', { class: 'lead' }, say('codes_lead')),
-    h('section', { class: 'recovery', 'aria-label': say('codes_label') },
-      h('p', { class: 'on-paper' }, say('codes_paper', { owner: given.owner, day: new Date().toLocaleDateString(language) })),
-      h('ol', { id: 'recovery-codes' }, codes.map((code) => h('li', {}, h('code', {}, code))))),
-    h('div', { class: 'row' }, act('print', printCodes), act('copy', () => copy({ say: given.tell }, codes.join('\n'))),
-      act('save', () => save('deskpass-recovery-codes.txt', text))),
-    h('label', { class: 'check' }, seen, say('codes_seen')),
-    on);
+  if (given.hold) given.hold(say('codes_unkept'), () => title.isConnected);
+  fill(place, title, recoveryCodes(data.recovery_codes, { ...given, done: () => given.done(data) }));
   title.focus({ preventScroll: true });
-}
-
-const codesAsText = (codes, owner) =>
-  [say('codes_paper', { owner, day: new Date().toLocaleDateString(language) }), '', ...codes, ''].join('\r\n');
-
-/** On paper there are the codes and nothing else. */
-function printCodes() {
-  document.body.classList.add('printing-codes');
-  window.addEventListener('afterprint', () => document.body.classList.remove('printing-codes'), { once: true });
-  window.print();
-}
-
-function save(name, text) {
-  const address = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
-  h('a', { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 1000);
 }

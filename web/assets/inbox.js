@@ -27,12 +27,21 @@ export class Inbox {
     if (!frame) this.gap();
     else if (frame.msg_type === 'ai_thinking') this.think(conversationOf(frame));
     else if (frame.msg_type === 'typewriter') this.write(frame);
-    else if (Object.prototype.hasOwnProperty.call(READERS, frame.msg_type)) this.add(frame, READERS[frame.msg_type](frame.content));
+    else if (Object.prototype.hasOwnProperty.call(READERS, frame.msg_type))
+      this.add(frame, READERS[frame.msg_type](frame.content));
   }
 
   add(frame, read) {
     const { content, extra_data, id } = frame;
-    const common = { kind: frame.msg_type, id, at: frame.ts, content, extra_data, fields: fieldsOf(content), links: linksOf(content) };
+    const common = {
+      kind: frame.msg_type,
+      id,
+      at: frame.ts,
+      content,
+      extra_data,
+      fields: fieldsOf(content),
+      links: linksOf(content),
+    };
     const entry = { ...common, ...read };
     if (entry.kind !== 'dynamic_recommend') this.answered(conversationOf(frame));
     if (hasSomething(entry)) this.keep(entry);
@@ -63,16 +72,21 @@ export class Inbox {
   /** Something may be missing: texts under way say so, and go on after that. */
   gap() {
     this.typewriter.forget();
-    this.entries.filter(({ stream, done }) => stream && !done).forEach((entry) => {
-      entry.whole = false;
-      entry.before = `${entry.text} […] `;
-    });
+    this.entries
+      .filter(({ stream, done }) => stream && !done)
+      .forEach((entry) => {
+        entry.whole = false;
+        entry.before = `${entry.text} […] `;
+      });
     this.changed(null);
   }
 
   think(conversation) {
     clearTimeout(this.thinking.get(conversation));
-    this.thinking.set(conversation, setTimeout(() => this.answered(conversation), PATIENCE));
+    this.thinking.set(
+      conversation,
+      setTimeout(() => this.answered(conversation), PATIENCE),
+    );
     this.changed(null);
   }
 

@@ -1,6 +1,6 @@
 // Keys with which other services identify themselves.
 
-import { askToLeave, field } from './dialog.js';
+import { field } from './dialog.js';
 import { fill, h } from './dom.js';
 import { copy, listing, moment, panel } from './listing.js';
 import { learn, say, sayOr } from './words.js';
@@ -69,10 +69,7 @@ export function show(desk, place) {
     columns: columns((key) => revoke(desk, key, { list, add })),
   });
   place.append(made, panel(say('keys_made'), { id: 'keys', aside: add, lead: say('keys_lead') }, list));
-  const warn = (event) => made.children.length && event.preventDefault();
-  window.addEventListener('beforeunload', warn);
-  desk.mayLeave = () => !made.children.length || askToLeave(say('key_unkept'));
-  return () => window.removeEventListener('beforeunload', warn);
+  desk.places.hold(say('key_unkept'), () => made.children.length > 0);
 }
 
 const two = (first, second) => h('div', {}, first, second && h('small', {}, second));

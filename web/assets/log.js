@@ -54,7 +54,10 @@ export function show(desk, place) {
   const load = (after) => desk.get(`/api/admin/login-log?${asked(form, after)}`);
   const list = listing({
     label: say('view_log'), columns: columns(), load, empty: say('nothing_logged'), id: ({ id }) => id,
-    detail: { label: say('details'), of: ({ event, employee_id }) => `${inWords('event', event)} ${employee_id || ''}`, content: details },
+    detail: {
+      label: say('details'), content: details,
+      of: ({ event, employee_id }) => `${inWords('event', event)} ${employee_id || ''}`,
+    },
   });
   const files = exporter(desk, () => `/api/admin/login-log?${asked(form)}`);
   const again = h('button', { class: 'button small', 'data-act': 'reload', onclick: () => list.reload(true) }, say('refresh'));

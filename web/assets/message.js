@@ -32,8 +32,13 @@ export function draw(entry) {
 // A text brings its own direction, and must not turn the ones around it.
 const text = (words) => words && h('p', { class: 'words', dir: 'auto' }, words);
 
-const pairs = (fields) => fields.length > 0 && h('dl', {}, fields.map(([name, value]) =>
-  h('div', {}, h('dt', { dir: 'auto' }, nameOf(name)), h('dd', { dir: 'auto' }, value))));
+const pairs = (fields) =>
+  fields.length > 0 &&
+  h(
+    'dl',
+    {},
+    fields.map(([name, value]) => h('div', {}, h('dt', { dir: 'auto' }, nameOf(name)), h('dd', { dir: 'auto' }, value))),
+  );
 
 function nameOf(name) {
   const known = sayOr(`field_${name}`);
@@ -45,20 +50,34 @@ const linkTo = ({ label, address }) =>
 
 function writing({ text: words, done, whole }) {
   return [
-    h('p', { class: done ? 'words' : 'words growing', dir: 'auto', 'data-done': String(Boolean(done)) },
-      words, !done && h('span', { class: 'unseen' }, ` (${say('message_writing')})`)),
+    h(
+      'p',
+      { class: done ? 'words' : 'words growing', dir: 'auto', 'data-done': String(Boolean(done)) },
+      words,
+      !done && h('span', { class: 'unseen' }, ` (${say('message_writing')})`),
+    ),
     !whole && h('p', { class: 'hint' }, say('message_broken')),
   ];
 }
 
 function choices(entry, item) {
-  const button = (choice, at) => h('button', {
-    class: 'button small', type: 'button', dir: 'auto', 'data-option': at, 'aria-pressed': String(entry.chosen === choice),
-    onclick: () => choose(entry, choice, at, item),
-  }, choice.label);
+  const button = (choice, at) =>
+    h(
+      'button',
+      {
+        class: 'button small',
+        type: 'button',
+        dir: 'auto',
+        'data-option': at,
+        'aria-pressed': String(entry.chosen === choice),
+        onclick: () => choose(entry, choice, at, item),
+      },
+      choice.label,
+    );
   return [
     text(entry.text) || (!entry.options.length && leftovers(entry)),
-    entry.options.length > 0 && h('div', { class: 'row options', role: 'group', 'aria-label': say('message_options') }, entry.options.map(button)),
+    entry.options.length > 0 &&
+      h('div', { class: 'row options', role: 'group', 'aria-label': say('message_options') }, entry.options.map(button)),
     entry.chosen && h('p', { class: 'hint' }, say('message_chosen')),
   ];
 }
@@ -87,8 +106,18 @@ function card({ title, text: words, fields, links }) {
     h('p', { class: 'title', dir: 'auto' }, title || say('message_card')),
     text(words),
     pairs(fields),
-    links.length > 0 && h('div', { class: 'row' }, links.map((link) =>
-      h('a', { class: 'button small', href: link.address, target: '_blank', rel: 'noopener noreferrer' }, (!link.own && link.label) || say('message_open')))),
+    links.length > 0 &&
+      h(
+        'div',
+        { class: 'row' },
+        links.map((link) =>
+          h(
+            'a',
+            { class: 'button small', href: link.address, target: '_blank', rel: 'noopener noreferrer' },
+            (!link.own && link.label) || say('message_open'),
+          ),
+        ),
+      ),
   ];
 }
 

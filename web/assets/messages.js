@@ -28,20 +28,35 @@ export function show(desk, place) {
   const view = {
     list: h('ol', { class: 'stream', id: 'stream' }),
     aside: h('ol', { class: 'hints', id: 'recommended' }),
-    thinking: h('p', { class: 'thinking', id: 'thinking', hidden: true }, h('span', { class: 'dots', 'aria-hidden': 'true' }, h('i'), h('i'), h('i')), say('thinking')),
+    thinking: h(
+      'p',
+      { class: 'thinking', id: 'thinking', hidden: true },
+      h('span', { class: 'dots', 'aria-hidden': 'true' }, h('i'), h('i'), h('i')),
+      say('thinking'),
+    ),
     empty: h('p', { class: 'lead empty' }, say('messages_empty')),
     noHints: h('p', { class: 'lead empty' }, say('recommended_empty')),
     heard: h('p', { class: 'unseen', role: 'status', 'aria-live': 'polite' }),
     shown: new Map(),
     dirty: new Set(),
   };
-  view.scroll = h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': say('messages_stream') }, view.empty, view.list, view.thinking);
+  view.scroll = h(
+    'div',
+    { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': say('messages_stream') },
+    view.empty,
+    view.list,
+    view.thinking,
+  );
   place.append(
     h('p', { class: 'lead' }, say('messages_lead')),
-    h('div', { class: 'talk' },
+    h(
+      'div',
+      { class: 'talk' },
       h('div', { class: 'panel' }, view.scroll),
-      h('aside', { class: 'panel', 'aria-label': say('recommended') }, h('h2', {}, say('recommended')), view.noHints, view.aside)),
-    view.heard);
+      h('aside', { class: 'panel', 'aria-label': say('recommended') }, h('h2', {}, say('recommended')), view.noHints, view.aside),
+    ),
+    view.heard,
+  );
   const flush = () => {
     view.due = 0;
     refresh(view, inbox);

@@ -12,24 +12,50 @@ const [NOT_GOOD, OLD_NEEDED, OLD_WRONG] = [1014, 1015, 1016];
 
 /** The panel; `own.status` tells whether there is one, and `own.changed()` is called when sessions ended with the old one. */
 export function passwordPanel(desk, own) {
-  const element = panel(say('password_word'), { id: 'own-password', lead: say(own.status.has_password ? 'password_why' : 'password_first') });
+  const element = panel(say('password_word'), {
+    id: 'own-password',
+    lead: say(own.status.has_password ? 'password_why' : 'password_first'),
+  });
   element.append(form(desk, own, element));
   return element;
 }
 
 function form(desk, own, element) {
   const has = own.status.has_password;
-  const old = refusable(field(say('password_old'), {
-    name: 'old_password', id: 'old-password', type: 'password', required: true, maxlength: '128', autocomplete: 'current-password',
-  }));
-  const fresh = refusable(field(say('password_new'), {
-    name: 'new_password', id: 'new-password', type: 'password', required: true, maxlength: '128', autocomplete: 'new-password',
-  }, say('password_rules')));
+  const old = refusable(
+    field(say('password_old'), {
+      name: 'old_password',
+      id: 'old-password',
+      type: 'password',
+      required: true,
+      maxlength: '128',
+      autocomplete: 'current-password',
+    }),
+  );
+  const fresh = refusable(
+    field(
+      say('password_new'),
+      {
+        name: 'new_password',
+        id: 'new-password',
+        type: 'password',
+        required: true,
+        maxlength: '128',
+        autocomplete: 'new-password',
+      },
+      say('password_rules'),
+    ),
+  );
   const go = h('button', { class: 'button small main', type: 'submit' }, say(has ? 'password_change' : 'password_set'));
-  const made = h('form', { id: 'own-password-form', class: 'steps-form' },
+  const made = h(
+    'form',
+    { id: 'own-password-form', class: 'steps-form' },
     // For password managers, which want to know whose it is.
     h('input', { name: 'username', autocomplete: 'username', value: desk.me.employee_id, hidden: true }),
-    has && old.element, fresh.element, go);
+    has && old.element,
+    fresh.element,
+    go,
+  );
   made.onsubmit = async (event) => {
     event.preventDefault();
     go.disabled = true;

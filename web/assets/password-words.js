@@ -15,10 +15,16 @@ learn({
   code_title: ['One-time password', '一次性密码'],
   code_lead: ['Open your authenticator app and type the code that it shows.', '请打开身份验证器应用，输入当前显示的验证码。'],
   code_or_recovery: ['Code, or one of your recovery codes', '验证码或恢复码'],
-  code_or_recovery_hint: ['Six digits from the app, or a recovery code such as abcd-efgh-ijkl-mnop.', '应用中的六位数字，或形如 abcd-efgh-ijkl-mnop 的恢复码。'],
+  code_or_recovery_hint: [
+    'Six digits from the app, or a recovery code such as abcd-efgh-ijkl-mnop.',
+    '应用中的六位数字，或形如 abcd-efgh-ijkl-mnop 的恢复码。',
+  ],
   code_wrong_here: ['That code is wrong or was used already. Wait for the next one.', '验证码错误或已被使用，请等待下一个。'],
   setup_title: ['Set a password', '设置密码'],
-  setup_lead: ['With the code that your administrator gave you. It counts once, for 24 hours.', '请使用管理员提供的设置码，24 小时内有效，仅可使用一次。'],
+  setup_lead: [
+    'With the code that your administrator gave you. It counts once, for 24 hours.',
+    '请使用管理员提供的设置码，24 小时内有效，仅可使用一次。',
+  ],
   setup_code: ['Setup code', '设置码'],
   setup_go: ['Set the password', '设置密码'],
   setup_known: ['I have a password', '我已有密码'],

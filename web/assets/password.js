@@ -2,11 +2,10 @@
 
 import { post } from './deskpass.js';
 import { setUpDevice } from './device.js';
-import { field, problems } from './dialog.js';
-import { fill, h } from './dom.js';
+import { problems } from './dialog.js';
+import { h } from './dom.js';
 import { dressed } from './dress.js';
-import { show } from './page.js';
-import './password-words.js';
+import { askForCode, askWho, askWord, other, step, turnTo } from './password-step.js';
 import { whyNotIn } from './refusals.js';
 import { say } from './words.js';
 
@@ -18,63 +17,30 @@ export async function showPassword(section, { signedIn, back }) {
   askPassword({ section, signedIn, back, id: '' });
 }
 
-/** One step: a title, what is asked, what to do, and ways elsewhere. */
-function step(way, { title, lead, said, fields = [], action, send, others = [] }) {
-  const refusal = h('p', { class: 'refusal', id: 'password-refusal', role: 'alert', hidden: true });
-  const go = h('button', { class: 'button main', type: 'submit', id: 'password-go' }, action);
-  const form = h('form', { class: 'stub', id: 'password-form' },
-    heading(title), said && h('p', { class: 'warning', role: 'status' }, said), lead && h('p', { class: 'lead' }, lead), fields, refusal, go, others);
-  form.onsubmit = async (event) => {
-    event.preventDefault();
-    go.disabled = true;
-    refusal.hidden = true;
-    const why = await send(Object.fromEntries(new FormData(form)), form);
-    go.disabled = false;
-    if (!why || !form.isConnected) return;
-    fill(refusal, why);
-    refusal.hidden = false;
-  };
-  turnTo(way, form);
-  const empty = [...form.querySelectorAll('input')].find((input) => !input.value);
-  if (empty) empty.focus();
-}
-
-const heading = (text) => h('h1', { id: 'password-title', tabindex: '-1' }, text);
-
-function turnTo({ section }, content) {
-  fill(section, content);
-  show('password');
-  section.querySelector('h1').focus({ preventScroll: true });
-}
-
-const other = (id, text, run) => h('button', { class: 'plain centre', id, type: 'button', onclick: run }, text);
-
-const who = (id) => field(say('password_id'), {
-  name: 'employee_id', id: 'password-id', value: id, required: true, maxlength: '64', autocomplete: 'username', autocapitalize: 'none', autocorrect: 'off', spellcheck: 'false',
-});
-
 function askPassword(way, said = '') {
+  const typed = () => way.section.querySelector('[name=employee_id]').value.trim();
   step(way, {
-    title: say('password_title'), lead: say('password_lead'), said,
-    fields: [who(way.id), field(say('password_word'), {
-      name: 'password', id: 'password-word', type: 'password', required: true, maxlength: '128', autocomplete: 'current-password',
-    })],
+    title: say('password_title'),
+    lead: say('password_lead'),
+    said,
+    fields: [
+      askWho(way.id),
+      askWord(say('password_word'), { name: 'password', id: 'password-word', autocomplete: 'current-password' }),
+    ],
     action: say('password_next'),
     send: (values, form) => signIn(way, values, form),
     others: [
-      other('password-setup', say('password_setup'), () => askSetupCode({ ...way, id: typedId(way) })),
+      other('password-setup', say('password_setup'), () => askSetupCode({ ...way, id: typed() })),
       other('password-back', say('password_back'), way.back),
     ],
   });
 }
 
-const typedId = ({ section }) => section.querySelector('[name=employee_id]').value.trim();
-
 async function signIn(way, { employee_id, password }, form) {
   const id = employee_id.trim();
   const answer = await post('/api/agents/login', { employee_id: id, password });
+  form.elements.password.value = '';
   if (answer.code !== 0) {
-    form.elements.password.value = '';
     form.elements.password.focus();
     return whyNotIn(answer);
   }
@@ -99,11 +65,11 @@ function giveUp(way) {
 }
 
 function askCode(way) {
+  const given = { name: 'code', id: 'password-code', autocomplete: 'one-time-code' };
   step(way, {
-    title: say('code_title'), lead: say('code_lead'),
-    fields: [field(say('code_or_recovery'), {
-      name: 'code', id: 'password-code', required: true, maxlength: '40', autocomplete: 'one-time-code', autocapitalize: 'none', autocorrect: 'off', spellcheck: 'false',
-    }, say('code_or_recovery_hint'))],
+    title: say('code_title'),
+    lead: say('code_lead'),
+    fields: [askForCode(say('code_or_recovery'), given, say('code_or_recovery_hint'))],
     action: say('sign_in'),
     send: async ({ code }, form) => {
       const answer = await postHalf(way, '/api/auth/otp-verify', { code: code.trim() });
@@ -119,7 +85,9 @@ function askCode(way) {
 function bindDevice(way) {
   const place = h('div', { class: 'stub', id: 'bind-device' });
   setUpDevice(place, {
-    heading: 'h1', titleId: 'password-title', owner: way.id,
+    heading: 'h1',
+    titleId: 'password-title',
+    owner: way.id,
     post: (path, body) => postHalf(way, path, body),
     tell: (text) => tellBeside(place, text),
     cancel: () => giveUp(way),
@@ -141,16 +109,14 @@ function finish(way, { token }) {
 }
 
 function askSetupCode(way) {
+  const fresh = { name: 'new_password', id: 'password-new', autocomplete: 'new-password' };
   step(way, {
-    title: say('setup_title'), lead: say('setup_lead'),
+    title: say('setup_title'),
+    lead: say('setup_lead'),
     fields: [
-      who(way.id),
-      field(say('setup_code'), {
-        name: 'setup_code', id: 'password-setup-code', required: true, maxlength: '40', autocomplete: 'off', autocapitalize: 'none', autocorrect: 'off', spellcheck: 'false',
-      }),
-      field(say('password_new'), {
-        name: 'new_password', id: 'password-new', type: 'password', required: true, maxlength: '128', autocomplete: 'new-password',
-      }, say('password_rules')),
+      askWho(way.id),
+      askForCode(say('setup_code'), { name: 'setup_code', id: 'password-setup-code', autocomplete: 'off' }),
+      askWord(say('password_new'), fresh, say('password_rules')),
     ],
     action: say('setup_go'),
     send: (values) => setUp(way, values),

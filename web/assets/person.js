@@ -7,7 +7,7 @@ import { learn, say, sayOr } from './words.js';
 learn({
   roles_title: ['Roles of {name}', '{name} 的角色'],
   roles_text: [
-    'Exactly the marked roles are theirs from then on, also where they are signed in. Whoever acts in a role that is taken away has to switch.',
+    'Exactly the marked roles are theirs, at once and wherever they are signed in. Who acts in one that is taken away has to switch.',
     '保存后仅保留勾选的角色，对已登录的会话立即生效；正在使用被取消角色的人需要切换身份。',
   ],
   roles_legend: ['They may act as', '可用身份'],
@@ -55,13 +55,13 @@ export function aboutPerson(view, { corp_id, employee_id }, desk) {
   return `#/${view}?${asked}`;
 }
 
-const path = ({ corp_id, employee_id }) => `/api/admin/employees/${encodeURIComponent(corp_id)}/${encodeURIComponent(employee_id)}`;
+const path = ({ corp_id, employee_id }) => `/api/admin/employees/${[corp_id, employee_id].map(encodeURIComponent).join('/')}`;
 
 /** Asks which roles somebody is to have; whether that was changed. */
 export async function changeRoles(desk, person) {
   const { corp_id, employee_id, roles } = person;
-  const check = (role) =>
-    h('label', { class: 'check' }, h('input', { type: 'checkbox', name: `role_${role}`, checked: roles.includes(role) }), sayOr(role));
+  const box = (role) => h('input', { type: 'checkbox', name: `role_${role}`, checked: roles.includes(role) });
+  const check = (role) => h('label', { class: 'check' }, box(role), sayOr(role));
   const answer = await desk.risky({
     method: 'PUT',
     path: '/api/admin/roles/user-roles',
@@ -95,7 +95,8 @@ export async function endAll(desk, person) {
   const own = person.corp_id === desk.me.corp_id && person.employee_id === desk.me.employee_id;
   const answer = await desk.risky({
     method: 'DELETE', path: `${path(person)}/sessions`,
-    title: say('end_everywhere_title', { name }), text: say(own ? 'end_all_own' : 'end_everywhere_text'), action: say('end_all'), danger: true,
+    title: say('end_everywhere_title', { name }), text: say(own ? 'end_all_own' : 'end_everywhere_text'),
+    action: say('end_all'), danger: true,
   });
   if (answer) desk.say(say('ended_all', { name, n: answer.data.ended }));
   return Boolean(answer);

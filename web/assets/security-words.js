@@ -20,7 +20,10 @@ learn({
   end_this_title: ['End the session you are in?', '结束当前登录？'],
   end_this_text: ['You are signed out here, and have to sign in again.', '您将在此处退出登录，需要重新登录。'],
   end_others_title: ['End all your other sessions?', '结束所有其他登录？'],
-  end_others_text: ['Wherever else you are signed in, you are signed out at once. You stay signed in here.', '您在其他设备上的登录将立即退出，此处不受影响。'],
+  end_others_text: [
+    'Wherever else you are signed in, you are signed out at once. You stay signed in here.',
+    '您在其他设备上的登录将立即退出，此处不受影响。',
+  ],
   end_all_title: ['Sign out everywhere?', '在所有设备上退出登录？'],
   end_all_text: ['All your sessions end at once, this one too.', '您的所有登录将立即结束，包括当前登录。'],
   ended_one: ['That session has ended.', '该登录已结束。'],
@@ -28,7 +31,10 @@ learn({
   ended_none: ['There was no other session.', '没有其他登录。'],
   signed_out_everywhere: ['You are signed out everywhere.', '您已在所有设备上退出登录。'],
   own_sign_ins: ['Recent sign-ins', '最近的登录'],
-  sign_ins_lead: ['The last 90 days. Is something here that was not you? Tell us.', '最近 90 天的记录。如有并非您本人的登录，请告诉我们。'],
+  sign_ins_lead: [
+    'The last 90 days. Is something here that was not you? Tell us.',
+    '最近 90 天的记录。如有并非您本人的登录，请告诉我们。',
+  ],
   own_when: ['When', '时间'],
   own_what: ['What', '结果'],
   came_in: ['Signed in', '登录成功'],
@@ -36,7 +42,10 @@ learn({
   reported: ['Reported', '已上报'],
   not_me: ['That was not me', '不是我本人'],
   not_me_title: ['That was not you?', '不是您本人登录？'],
-  not_me_text: ['The sign-in of {time} from {address} is reported to your administrators.', '将向管理员上报 {time} 来自 {address} 的登录。'],
+  not_me_text: [
+    'The sign-in of {time} from {address} is reported to your administrators.',
+    '将向管理员上报 {time} 来自 {address} 的登录。',
+  ],
   not_me_text_ends: [
     'The session that began at {time} from {address} is ended at once, and your administrators are told.',
     '{time} 来自 {address} 的登录将立即结束，并通知管理员。',
@@ -88,7 +97,10 @@ learn({
   otp_used: ['Last used', '最近使用'],
   otp_never: ['never', '从未'],
   codes_left: ['Recovery codes left', '剩余恢复码'],
-  codes_few: ['Few recovery codes are left. Remove the authenticator and set it up again to get ten new ones.', '恢复码所剩不多。解除绑定后重新绑定即可获得十个新的恢复码。'],
+  codes_few: [
+    'Few recovery codes are left. Remove the authenticator and set it up again to get ten new ones.',
+    '恢复码所剩不多。解除绑定后重新绑定即可获得十个新的恢复码。',
+  ],
   otp_prove_why: [
     'It was set up without WeCom. Show a code of it while you are signed in through WeCom, and it counts for everything.',
     '该验证器绑定时未经企业微信确认。请在通过企业微信登录后验证一次，即可用于全部操作。',
@@ -97,14 +109,26 @@ learn({
   otp_prove: ['Confirm it', '立即确认'],
   otp_check: ['Check', '验证'],
   otp_try_title: ['Does your authenticator work?', '验证身份验证器'],
-  otp_try_text: ['Type the code that it shows now. A recovery code would be used up.', '请输入当前显示的验证码。使用恢复码会将其消耗。'],
+  otp_try_text: [
+    'Type the code that it shows now. A recovery code would be used up.',
+    '请输入当前显示的验证码。使用恢复码会将其消耗。',
+  ],
   otp_works: ['That is right: your authenticator works.', '验证成功，身份验证器工作正常。'],
   otp_unbind: ['Remove', '解除绑定'],
   otp_unbind_title: ['Remove the authenticator?', '解除身份验证器绑定？'],
-  otp_unbind_text: ['Its recovery codes go with it. Until you set up another, you cannot confirm high-risk operations.', '恢复码将一并失效。在重新绑定之前，您无法确认高风险操作。'],
+  otp_unbind_text: [
+    'Its recovery codes go with it. Until you set up another, you cannot confirm high-risk operations.',
+    '恢复码将一并失效。在重新绑定之前，您无法确认高风险操作。',
+  ],
   otp_unbound: ['The authenticator is removed.', '身份验证器已解除绑定。'],
-  password_first: ['You have none yet. With one you get in when WeCom is down.', '您尚未设置密码。设置后，可在企业微信不可用时登录。'],
-  password_why: ['For signing in when WeCom is down. Changing it ends your other sessions.', '用于企业微信不可用时登录。修改密码会结束您的其他登录。'],
+  password_first: [
+    'You have none yet. With one you get in when WeCom is down.',
+    '您尚未设置密码。设置后，可在企业微信不可用时登录。',
+  ],
+  password_why: [
+    'For signing in when WeCom is down. Changing it ends your other sessions.',
+    '用于企业微信不可用时登录。修改密码会结束您的其他登录。',
+  ],
   password_old: ['Current password', '当前密码'],
   password_old_wrong: ['That is not your current password.', '当前密码不正确。'],
   password_set: ['Set the password', '设置密码'],

@@ -11,8 +11,8 @@ const inWeCom = /wxwork/i.test(navigator.userAgent);
 const onPhone = matchMedia('(pointer: coarse) and (max-width: 759px)').matches && !inWeCom;
 const REFUSED = 1003;
 const DOWN = ['unreachable', 'suspended', 'refused'];
-/** The desk behind this page, once somebody is in. */
-let desk = null;
+/** The desk behind this page, once somebody is in; and how often it was asked for, since the last time counts. */
+let [desk, turns] = [null, 0];
 
 /** Looks at what the address brought and goes on from there. */
 async function arrive() {
@@ -61,14 +61,21 @@ async function stay(why) {
 }
 
 async function signedIn(token, next = {}) {
+  const mine = (turns += 1);
   tab.set('token', token);
   tab.drop('went');
   notice(next);
   if (desk) desk.close();
   desk = null;
   const { openDesk } = await loaded(() => import('./desk.js'));
-  const again = () => signedIn(token, next);
-  desk = await openDesk({ token, client, chosen: location.pathname !== '/', onEnd: signedOut, again });
+  const again = () => {
+    show('loading');
+    signedIn(token, next);
+  };
+  const isStale = () => mine !== turns;
+  const opened = await openDesk({ token, client, chosen: location.pathname !== '/', onEnd: signedOut, again, isStale });
+  if (isStale()) return;
+  desk = opened;
   if (desk) stopCode();
 }
 

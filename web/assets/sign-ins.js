@@ -2,7 +2,7 @@
 
 import { question } from './dialog.js';
 import { fill, h } from './dom.js';
-import { listing, moment, panel } from './listing.js';
+import { deviceName, listing, moment, panel } from './listing.js';
 import './security-words.js';
 import { say, sayOr } from './words.js';
 
@@ -11,7 +11,12 @@ const AT_ONCE = 5;
 /** The panel of one's own sign-ins; it has `reload()`. `own.status` is an agent's, once it is known. */
 export function signInsPanel(desk, own) {
   const told = h('div', { class: 'warning', id: 'disowned', tabindex: '-1', hidden: true });
-  const list = listing({ label: say('own_sign_ins'), columns: columns((item) => disown(desk, own, item, told)), load: aFew(desk) });
+  const list = listing({
+    label: say('own_sign_ins'),
+    columns: columns((item) => disown(desk, own, item, told)),
+    id: ({ id }) => id,
+    load: aFew(desk),
+  });
   const element = panel(say('own_sign_ins'), { id: 'sign-ins', lead: say('sign_ins_lead') }, told, list);
   element.reload = list.reload;
   return element;
@@ -41,15 +46,34 @@ export const outcome = ({ signed_in, reason }) =>
 const columns = (notMe) => [
   { title: say('own_when'), cell: ({ at }) => moment(at) },
   { title: say('own_what'), cell: outcome },
-  { title: say('own_device'), cell: ({ device, user_agent, ip_address }) =>
-    h('span', { title: user_agent || null }, device || say('unknown'), h('small', {}, ip_address || say('unknown'))) },
-  { title: say('own_way'), cell: ({ login_method, login_source }) =>
-    h('span', {}, login_method ? sayOr(`way_${login_method}`) : '–', login_source && h('small', { class: 'source' }, sayOr(`at_${login_source}`))) },
-  { hidden: say('own_action'), class: 'acts', cell: (item) => {
-    if (item.current) return h('span', { class: 'tag good' }, say('own_this_one'));
-    if (item.disowned_at) return h('span', { class: 'tag warm', 'data-id': item.id }, say('reported'));
-    return h('button', { class: 'button small', 'data-act': 'not-me', 'data-id': item.id, onclick: () => notMe(item) }, say('not_me'));
-  } },
+  {
+    title: say('own_device'),
+    cell: ({ device, user_agent, ip_address }) =>
+      h('span', { title: user_agent || null }, deviceName(device), h('small', {}, ip_address || say('unknown'))),
+  },
+  {
+    title: say('own_way'),
+    cell: ({ login_method, login_source }) =>
+      h(
+        'span',
+        {},
+        login_method ? sayOr(`way_${login_method}`) : '–',
+        login_source && h('small', { class: 'source' }, sayOr(`at_${login_source}`)),
+      ),
+  },
+  {
+    hidden: say('own_action'),
+    class: 'acts',
+    cell: (item) => {
+      if (item.current) return h('span', { class: 'tag good' }, say('own_this_one'));
+      if (item.disowned_at) return h('span', { class: 'tag warm', 'data-id': item.id }, say('reported'));
+      return h(
+        'button',
+        { class: 'button small', 'data-act': 'not-me', 'data-id': item.id, onclick: () => notMe(item) },
+        say('not_me'),
+      );
+    },
+  },
 ];
 
 async function disown(desk, own, { id, at, session_id, ip_address }, told) {
@@ -57,16 +81,27 @@ async function disown(desk, own, { id, at, session_id, ip_address }, told) {
   const answer = await question({
     title: say('not_me_title'),
     text: say(session_id ? 'not_me_text_ends' : 'not_me_text', { time, address: ip_address || say('unknown') }),
-    action: say('not_me_go'), danger: true,
+    action: say('not_me_go'),
+    danger: true,
     send: () => desk.post(`/api/auth/sign-ins/${id}/not-me`),
   });
   if (!answer) return;
   const password = own.status && own.status.has_password;
-  fill(told,
+  fill(
+    told,
     h('p', {}, say(answer.data.ended ? 'not_me_done_ended' : 'not_me_done')),
-    h('p', {}, password
-      ? h('button', { class: 'plain inline', type: 'button', onclick: () => document.getElementById('old-password').focus() }, say('not_me_password'))
-      : say('not_me_platform')));
+    h(
+      'p',
+      {},
+      password
+        ? h(
+            'button',
+            { class: 'plain inline', type: 'button', onclick: () => document.getElementById('old-password').focus() },
+            say('not_me_password'),
+          )
+        : say('not_me_platform'),
+    ),
+  );
   told.hidden = false;
   told.focus();
   own.changed();

@@ -27,7 +27,11 @@ const ALL = ['overview', 'people', 'agents', 'signed_in', 'log', 'access', 'netw
 
 /** The views of a client for the active role, the first one first. */
 export const viewsOf = ({ client, me, suspended }) =>
-  (suspended ? ['wrong_role', 'security'] : idsOf(client, me.current_role)).map((id) => ({ id, title: say(`view_${id}`), load: MODULES[id] }));
+  (suspended ? ['wrong_role', 'security'] : idsOf(client, me.current_role)).map((id) => ({
+    id,
+    title: say(`view_${id}`),
+    load: MODULES[id],
+  }));
 
 function idsOf(client, role) {
   if (client === 'itadmin') {
