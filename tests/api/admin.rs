@@ -8,6 +8,7 @@ mod matrix;
 mod people;
 mod service_keys;
 mod sessions;
+mod statistics;
 
 use crate::harness::{PASSWORD, request};
 

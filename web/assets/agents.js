@@ -8,10 +8,10 @@ import { called, named, ROLES } from './person.js';
 import { learn, say, sayOr } from './words.js';
 
 learn({
-  agents_title: ['Who answers employees', '为员工提供服务的坐席'],
+  agents_title: ['Who answers employees', '坐席列表'],
   agents_lead: [
-    'Agents can sign in with a password and a one-time password while WeCom is down. Administrators need the one-time password for what is high-risk.',
-    '企业微信不可用时，坐席可使用密码和一次性密码登录；管理员执行高风险操作时需要一次性密码。',
+    'With a password and an authenticator, agents can sign in while WeCom is down, and administrators can change things here.',
+    '设置密码并绑定身份验证器后，坐席可在企业微信不可用时登录，管理员可执行此处的更改。',
   ],
   add_agent: ['Add an agent', '添加坐席'],
   add_title: ['Make somebody an agent', '添加坐席'],
@@ -20,7 +20,7 @@ learn({
     '将为其建立密码和身份验证器记录。此角色仅在其没有其他角色时生效。',
   ],
   added_agent: ['Added: they are in the list.', '已添加到坐席列表。'],
-  record_role: ['Role without any other', '无其他角色时的身份'],
+  record_role: ['Role if they have no other', '默认角色'],
   state: ['State', '状态'],
   state_ready: ['ready', '正常'],
   state_disabled: ['disabled', '已停用'],
@@ -37,14 +37,14 @@ learn({
   reset_otp: ['Reset the device', '重置设备'],
   reset_otp_title: ['Unbind the device of {name}?', '解绑 {name} 的身份验证器？'],
   reset_otp_text: [
-    'Their authenticator and recovery codes count no more. They bind another one when they next sign in. Make sure that it is really they who ask.',
-    '其身份验证器和恢复码将失效，下次登录时需重新绑定。请先核实确为其本人申请。',
+    'Their authenticator and recovery codes count no more. Make sure that it is really they who ask.',
+    '其身份验证器和恢复码将失效，之后可重新绑定。请先核实确为其本人申请。',
   ],
   reset_otp_done: ['{name} can bind another device.', '{name} 可以绑定新的设备。'],
   reset_password: ['Reset the password', '重置密码'],
   reset_password_title: ['Take the password of {name} away?', '重置 {name} 的密码？'],
   reset_password_text: [
-    'Sessions that began with it end. You get a setup code, shown once, with which they set another password. Make sure that it is really they who ask.',
+    'Sessions that began with it end. You get a code, shown once, to set another one with. Make sure that it is they who ask.',
     '使用该密码登录的会话会结束。您将得到一个仅显示一次的设置码，供其设置新密码。请先核实确为其本人申请。',
   ],
   setup_code_for: ['Setup code for {name}', '{name} 的设置码'],
@@ -54,6 +54,7 @@ learn({
   ],
   no_agents: ['There are no agents yet.', '暂无坐席。'],
   handed_over: ['I have handed it over', '我已转交'],
+  code_unkept: ['The setup code is still shown. It cannot be shown again once you leave.', '设置码仍在显示中，离开后将无法再次查看。'],
 });
 
 /** Shows agents. */
@@ -67,6 +68,7 @@ export function show(desk, place) {
   const add = h('button', {
     class: 'button small main', id: 'add-agent', onclick: async () => (await addAgent(desk)) && list.reload(),
   }, say('add_agent'));
+  desk.places.hold(say('code_unkept'), () => !once.hidden);
   place.append(once, panel(say('agents_title'), { id: 'agents', aside: add, lead: say('agents_lead') }, list));
 }
 
@@ -137,18 +139,21 @@ function tellOnce(desk, agent, once, { setup_code, expires_at, ended_sessions })
   }, say('handed_over'));
   const code = h('code', { class: 'told-once', id: 'setup-code', tabindex: '-1' }, setup_code);
   const take = h('button', { class: 'button small main', onclick: () => copy(desk, setup_code) }, say('copy'));
-  fill(once, panel(title, {}, code, h('p', { class: 'lead' }, text[0], moment(expires_at), text[1]), h('div', { class: 'row' }, take, done)));
+  const lead = h('p', { class: 'lead' }, text[0], moment(expires_at), text[1]);
+  fill(once, panel(title, {}, code, lead, h('div', { class: 'row' }, take, done)));
   once.hidden = false;
   code.focus();
 }
 
 async function addAgent(desk) {
-  const roles = h('select', { name: 'role' }, ROLES.map((role) => h('option', { value: role, selected: role === 'agent' }, sayOr(role))));
+  const option = (role) => h('option', { value: role, selected: role === 'agent' }, sayOr(role));
+  const roles = h('select', { name: 'role' }, ROLES.map(option));
+  const id = { name: 'employee_id', required: true, maxlength: '64', autocapitalize: 'none', spellcheck: 'false' };
   const answer = await desk.risky({
     method: 'POST', path: '/api/admin/agents', body: ({ employee_id, role }) => ({ employee_id: employee_id.trim(), role }),
     title: say('add_title'), text: say('add_text'), action: say('add_agent'),
     fields: [
-      field(say('employee_id'), { name: 'employee_id', required: true, maxlength: '64', autocapitalize: 'none', spellcheck: 'false' }),
+      field(say('employee_id'), id),
       field(say('record_role'), { name: 'role' }, '', roles),
     ],
   });

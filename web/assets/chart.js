@@ -17,7 +17,8 @@ learn({
 
 /** The steps of a sign-in by QR code, the first one first. */
 export const STEPS = ['qr_shown', 'qr_scanned', 'qr_confirmed', 'qr_collected'];
-const FIGURES = [...STEPS, 'sign_ins', 'refused'];
+/** All that is counted. */
+export const FIGURES = [...STEPS, 'sign_ins', 'refused'];
 
 const [HEIGHT, TOP, LEFT, RIGHT, BOTTOM] = [200, 8, 40, 14, 26];
 const LABEL_WIDTH = 46;
@@ -33,9 +34,7 @@ function scale(most) {
 /** A number as people write it. */
 export const number = (value) => value.toLocaleString(language);
 
-/**
- * A chart of `buckets`, each `{label, title, values}`; `draw(buckets)` shows others, `stop()` lets go of the page.
- */
+/** An empty chart: `draw(buckets)` fills it, each of them `{label, title, values}`; `stop()` lets go of the page. */
 export function chart() {
   const place = h('div', { class: 'chart', tabindex: '0', role: 'group', 'aria-label': say('chart_label') });
   const told = h('p', { class: 'lead reading', role: 'status', id: 'chart-reading' });
@@ -48,27 +47,31 @@ export function chart() {
     fill(told, inWords(now.buckets[now.at]));
     place.querySelectorAll('.bucket').forEach((bucket, here) => bucket.classList.toggle('picked', here === now.at));
   };
-  place.onkeydown = (event) => {
-    const by = { ArrowLeft: now.at - 1, ArrowRight: now.at + 1, Home: 0, End: now.buckets.length - 1 }[event.key];
-    if (by === undefined) return;
-    event.preventDefault();
-    pick(by);
-  };
+  place.onkeydown = (event) => walk(event, now, pick);
   const draw = (buckets) => {
     now.at = buckets.length === now.buckets.length ? now.at : latest(buckets);
     now.buckets = buckets;
     redraw();
     pick(now.at);
-    fill(rows, buckets.filter(({ values }) => FIGURES.some((name) => values[name])).reverse().map(tableRow));
+    fill(rows, buckets.filter(happened).reverse().map(tableRow));
   };
   const watch = new ResizeObserver(redraw);
   watch.observe(place);
   return { element: h('div', {}, place, told, table), draw, stop: () => watch.disconnect() };
 }
 
+function walk(event, { at, buckets }, pick) {
+  const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: buckets.length - 1 }[event.key];
+  if (to === undefined || !buckets.length) return;
+  event.preventDefault();
+  pick(to);
+}
+
+const happened = ({ values }) => FIGURES.some((name) => values[name]);
+
 /** The last one in which something happened. */
 function latest(buckets) {
-  const at = buckets.findLastIndex(({ values }) => FIGURES.some((name) => values[name]));
+  const at = buckets.findLastIndex(happened);
   return at < 0 ? buckets.length - 1 : at;
 }
 
@@ -87,10 +90,15 @@ function picture({ buckets, at }, width, pick) {
     const x = LEFT + each * here;
     // Counted back from the last one, which always has its label.
     const shown = (buckets.length - 1 - here) % stride === 0;
-    return svg('g', { class: here === at ? 'bucket picked' : 'bucket', onpointerenter: () => pick(here), onclick: () => pick(here) },
+    const part = (name, step) => {
+      const from = y(values[name]);
+      const height = TOP + high - from;
+      return svg('rect', { class: `step-${step}`, x: x + (each - bar) / 2, y: from, width: bar, height, rx: 2 });
+    };
+    const picked = () => pick(here);
+    return svg('g', { class: here === at ? 'bucket picked' : 'bucket', onpointerenter: picked, onclick: picked },
       svg('rect', { class: 'band', x, y: TOP, width: each, height: high + 2 }),
-      STEPS.map((name, step) => values[name] > 0 &&
-        svg('rect', { class: `step-${step}`, x: x + (each - bar) / 2, y: y(values[name]), width: bar, height: TOP + high - y(values[name]), rx: 2 })),
+      STEPS.map((name, step) => values[name] > 0 && part(name, step)),
       shown && svg('text', { x: x + each / 2, y: HEIGHT - 7, 'text-anchor': 'middle' }, label));
   };
   return svg('svg', { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, 'aria-hidden': 'true' },
@@ -101,9 +109,11 @@ function picture({ buckets, at }, width, pick) {
     buckets.map(bucket));
 }
 
-const tableOf = (rows) =>
-  h('div', { class: 'wide-table', tabindex: '0', role: 'region', 'aria-label': say('chart_table') },
-    h('table', {}, h('thead', {}, h('tr', {}, [say('chart_when'), ...FIGURES.map((name) => say(name))].map((title) => h('th', { scope: 'col' }, title)))), rows));
+function tableOf(rows) {
+  const heads = ['chart_when', ...FIGURES].map((title) => h('th', { scope: 'col' }, say(title)));
+  return h('div', { class: 'wide-table', tabindex: '0', role: 'region', 'aria-label': say('chart_table') },
+    h('table', {}, h('thead', {}, h('tr', {}, heads)), rows));
+}
 
 const tableRow = ({ title, values }) =>
   h('tr', {}, h('th', { scope: 'row' }, title), FIGURES.map((name) => h('td', {}, number(values[name]))));

@@ -1,5 +1,5 @@
-// Saves what a list fits as a file. The token goes in a header, so the browser cannot fetch it by itself: it is read here, and handed
-// over when it is whole.
+// Saves as a file what the filters fit. The token goes in a header, so the browser cannot fetch it by itself: it is read here,
+// and handed over when it is whole.
 
 import { headersOf } from './api.js';
 import { problems } from './dialog.js';
@@ -28,7 +28,9 @@ const HANDFUL = 4 << 20;
 export function exporter(desk, path) {
   const run = { giveUp: null };
   const line = h('p', { class: 'lead', role: 'status', id: 'export-state' });
-  const stop = h('button', { class: 'button small', 'data-act': 'stop-export', hidden: true, onclick: () => run.giveUp.abort() }, say('cancel'));
+  const stop = h('button', {
+    class: 'button small', 'data-act': 'stop-export', hidden: true, onclick: () => run.giveUp.abort(),
+  }, say('cancel'));
   const buttons = Object.keys(KINDS).map((kind) =>
     h('button', { class: 'button small', 'data-act': `export-${kind}`, onclick: () => start(kind) }, say(`export_${kind}`)));
   const start = async (kind) => {

@@ -34,7 +34,7 @@ export function holders(desk) {
 }
 
 function holdersOf(desk, role) {
-  const count = h('span', { class: 'count' });
+  const count = h('span', { class: 'how-many' });
   const names = h('ul', { class: 'names' });
   const foot = h('div', { class: 'foot' });
   const more = async (after) => {

@@ -9,8 +9,8 @@ const UNREACHED = -1;
 /**
  * A table that fills itself. `columns` are `{title, cell(item), class?}`; `load(after)` resolves to an answer of the desk with
  * `items` and perhaps `next`. On a narrow screen each row is a card, and every cell says what it is.
- * `id(item)` names a row, so that it is found again after `reload()`; `detail` is `{label, of(item), content(item)}`, what a press
- * shows below a row; `told(data)` hears each page that came.
+ * `id(item)` names a row, so that it is found again after `reload()`; `detail` is `{label, of(item), content(item)}`, what a
+ * press shows below a row; `told(data)` hears each page that came.
  * Returns the element, which has `reload()`.
  */
 export function listing(given) {
@@ -25,9 +25,10 @@ class Listing {
     Object.assign(this, { columns, load, empty, id, detail, told, at: 0, pages: 0, open: new Set() });
     if (detail) this.columns = [...columns, { hidden: detail.label, class: 'acts', cell: (item) => this.opener(item) }];
     this.body = h('tbody', { role: 'rowgroup' });
-    const head = h('tr', { role: 'row' }, this.columns.map((column) =>
-      h('th', { role: 'columnheader', scope: 'col', class: column.class }, column.title || h('span', { class: 'unseen' }, column.hidden))));
-    this.table = h('table', { role: 'table', 'aria-label': label, hidden: true }, h('thead', { role: 'rowgroup' }, head), this.body);
+    const title = (column) => column.title || h('span', { class: 'unseen' }, column.hidden);
+    const head = h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, this.columns.map((column) =>
+      h('th', { role: 'columnheader', scope: 'col', class: column.class }, title(column)))));
+    this.table = h('table', { role: 'table', 'aria-label': label, hidden: true }, head, this.body);
     this.foot = h('div', { class: 'foot', 'aria-live': 'polite' });
     this.element = h('div', { class: 'listing', tabindex: '-1' }, this.table, this.foot);
   }
@@ -48,7 +49,7 @@ class Listing {
       // Somebody asked for something else meanwhile, or looks elsewhere.
       if (mine !== this.at || !this.element.isConnected) return;
       if (answer.code !== 0) {
-        this.fail(answer, () => this.more(after, wanted));
+        fill(this.foot, refused(answer, () => this.more(after, wanted)));
         return;
       }
       this.told(answer.data);
@@ -59,20 +60,14 @@ class Listing {
     this.show(found, after, next);
   }
 
-  fail(answer, again) {
-    const mine = this.at;
-    fill(this.foot, refused(answer, again));
-    const back = () => mine === this.at && this.element.isConnected && again();
-    if (answer.code === UNREACHED) window.addEventListener('online', back, { once: true });
-  }
-
   show(found, after, next) {
     const kept = after ? null : this.focused();
     const rows = found.flatMap((item) => this.rows(item));
     if (after) this.body.append(...rows);
     else fill(this.body, rows);
     this.table.hidden = !this.body.children.length;
-    if (next) fill(this.foot, h('button', { class: 'button small', 'data-act': 'more', onclick: () => this.more(next) }, say('more')));
+    const more = () => h('button', { class: 'button small', 'data-act': 'more', onclick: () => this.more(next) }, say('more'));
+    if (next) fill(this.foot, more());
     else fill(this.foot, this.table.hidden && h('p', { class: 'lead empty' }, this.empty));
     // The press that brought them goes on at the first of them.
     if (after && rows.length) rows[0].querySelector('a, button')?.focus();
@@ -95,7 +90,8 @@ class Listing {
     const { label, of } = this.detail;
     const id = this.id(item);
     const button = h('button', {
-      class: 'plain opener', 'data-act': 'open', 'aria-expanded': String(this.open.has(id)), 'aria-label': `${label}: ${of(item)}`,
+      class: 'plain opener', 'data-act': 'open',
+      'aria-expanded': String(this.open.has(id)), 'aria-label': `${label}: ${of(item)}`,
       onclick: () => {
         const row = button.closest('tr');
         if (this.open.delete(id)) row.nextElementSibling.remove();
@@ -113,21 +109,32 @@ class Listing {
   focused() {
     const on = document.activeElement;
     const row = on && on.closest('tr');
-    return row && this.body.contains(row) ? { id: row.dataset.id, act: on.dataset.act, at: [...this.body.children].indexOf(row) } : null;
+    if (!row || !this.body.contains(row)) return null;
+    return { id: row.dataset.id, act: on.dataset.act, at: [...this.body.children].indexOf(row) };
   }
 
   refocus({ id, act, at }) {
     const rows = [...this.body.children];
     const same = rows.filter((row) => row.dataset.id === id);
-    const within = (some, css) => some.map((row) => row.querySelector(css)).find(Boolean);
-    const place = within(same, `[data-act="${act}"]`) || within([...same].reverse(), 'button, a') || within(rows.slice(at), 'button, a');
-    (place || within(rows, 'button, a') || this.element).focus();
+    const within = (some, css = 'button, a') => some.map((row) => row.querySelector(css)).find(Boolean);
+    const sameRow = within(same, `[data-act="${act}"]`) || within(same.reverse());
+    (sameRow || within(rows.slice(at)) || within(rows.reverse()) || this.element).focus();
   }
 }
 
-/** Why something could not be read, and a way to try again. */
-export const refused = (answer, again) =>
-  [h('p', { class: 'refusal', role: 'alert' }, problems(answer)), h('button', { class: 'button small', onclick: again }, say('again'))];
+/** Why something could not be read, and a way to try again, which is gone by itself once the network is back. */
+export function refused(answer, again) {
+  const button = h('button', { class: 'button small', onclick: again }, say('again'));
+  const back = () => button.isConnected && again();
+  if (answer.code === UNREACHED) window.addEventListener('online', back, { once: true });
+  return [h('p', { class: 'refusal', role: 'alert' }, problems(answer)), button];
+}
+
+/** A device as the desk calls it, in the words of the page. */
+export function deviceName(device) {
+  const [browser, system] = (device || '').split(' on ');
+  return system ? say('browser_on', { browser, system }) : browser || say('unknown');
+}
 
 /** A moment as people write it, with its day unless that is today. */
 export function moment(iso) {

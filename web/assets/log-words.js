@@ -14,9 +14,10 @@ export const EVENTS = [
 
 /** Why somebody can have been refused. */
 export const REASONS = [
-  'unknown_employee', 'disabled', 'no_role', 'role_not_held', 'role_taken_away', 'address_not_allowed', 'denied', 'cancelled', 'invalid_code',
-  'not_a_member', 'somebody_else', 'over', 'not_an_agent', 'password_wrong', 'no_password', 'password_off', 'platform_works', 'otp_wrong',
-  'setup_over', 'too_many_failures', 'locked', 'old_password_wrong', 'not_proven', 'setup_code', 'role_needed', 'last_admin', 'would_shut_you_out',
+  'unknown_employee', 'disabled', 'no_role', 'role_not_held', 'role_taken_away', 'address_not_allowed', 'denied', 'cancelled',
+  'invalid_code', 'not_a_member', 'somebody_else', 'over', 'not_an_agent', 'password_wrong', 'no_password', 'password_off',
+  'platform_works', 'otp_wrong', 'setup_over', 'too_many_failures', 'locked', 'old_password_wrong', 'not_proven', 'setup_code',
+  'role_needed', 'last_admin', 'would_shut_you_out',
 ];
 
 /** The ways to sign in. */
@@ -54,31 +55,4 @@ learn({
   event_ip_rules_changed: ['Allow-lists changed', '修改网络白名单'],
   event_service_key_created: ['Service key created', '创建服务密钥'],
   event_service_key_revoked: ['Service key revoked', '吊销服务密钥'],
-  reason_unknown_employee: ['unknown employee', '员工不存在'],
-  reason_disabled: ['account disabled', '账号已停用'],
-  reason_no_role: ['has no role', '没有角色'],
-  reason_role_not_held: ['does not hold the role', '没有该角色'],
-  reason_role_taken_away: ['the role was taken away', '角色已被收回'],
-  reason_address_not_allowed: ['network not on the allow-list', '网络不在白名单内'],
-  reason_denied: ['did not agree in WeCom', '在企业微信中未同意'],
-  reason_cancelled: ['cancelled on the phone', '在手机上取消'],
-  reason_invalid_code: ['WeCom’s code used or too old', '企业微信授权码已使用或过期'],
-  reason_not_a_member: ['not of our company', '非本企业成员'],
-  reason_somebody_else: ['the code was another person’s', '授权码属于他人'],
-  reason_over: ['decided already, or too late', '已处理或已超时'],
-  reason_not_an_agent: ['not an agent', '不是坐席'],
-  reason_password_wrong: ['wrong password', '密码错误'],
-  reason_no_password: ['has no password yet', '尚未设置密码'],
-  reason_password_off: ['passwords are switched off', '密码登录已关闭'],
-  reason_platform_works: ['WeCom works, so no password', '企业微信正常，不能用密码'],
-  reason_otp_wrong: ['wrong or used code', '验证码错误或已使用'],
-  reason_setup_over: ['the setup had run out', '绑定已超时'],
-  reason_too_many_failures: ['too many wrong guesses', '错误次数过多'],
-  reason_locked: ['locked', '已锁定'],
-  reason_old_password_wrong: ['wrong old password', '旧密码错误'],
-  reason_not_proven: ['not signed in through WeCom', '未通过企业微信登录'],
-  reason_setup_code: ['wrong or old setup code', '设置码错误或已过期'],
-  reason_role_needed: ['the role does not allow it', '当前身份无权限'],
-  reason_last_admin: ['the last administrator', '最后一名管理员'],
-  reason_would_shut_you_out: ['would have shut themself out', '会将自己拒之门外'],
 });

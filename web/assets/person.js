@@ -7,7 +7,7 @@ import { learn, say, sayOr } from './words.js';
 learn({
   roles_title: ['Roles of {name}', '{name} 的角色'],
   roles_text: [
-    'Exactly the marked roles are theirs from then on, also where they are signed in. Whoever acts in a role that is taken away has to switch.',
+    'Exactly the marked roles are theirs, at once and wherever they are signed in. Who acts in one that is taken away has to switch.',
     '保存后仅保留勾选的角色，对已登录的会话立即生效；正在使用被取消角色的人需要切换身份。',
   ],
   roles_legend: ['They may act as', '可用身份'],
@@ -35,12 +35,12 @@ learn({
 /** The roles there are. */
 export const ROLES = ['admin', 'supervisor', 'agent', 'security', 'user'];
 
-/** What to call somebody. */
-export const called = ({ name, employee_id }) => name || employee_id;
+/** What to call somebody where it matters who it is: names are not unique, and must not turn the words around them. */
+export const called = ({ name, employee_id }) => (name ? `\u2068${name}\u2069 (${employee_id})` : employee_id);
 
 /** A name with the identifier below it. */
-export const named = (person) =>
-  h('div', {}, h('strong', {}, called(person)), person.name && h('small', {}, person.employee_id));
+export const named = ({ name, employee_id }) =>
+  h('div', {}, h('strong', { dir: 'auto' }, name || employee_id), name && h('small', {}, employee_id));
 
 /** Roles as tags. */
 export const roleTags = (roles) => roles.map((role) => h('span', { class: 'tag' }, sayOr(role)));
@@ -55,13 +55,13 @@ export function aboutPerson(view, { corp_id, employee_id }, desk) {
   return `#/${view}?${asked}`;
 }
 
-const path = ({ corp_id, employee_id }) => `/api/admin/employees/${encodeURIComponent(corp_id)}/${encodeURIComponent(employee_id)}`;
+const path = ({ corp_id, employee_id }) => `/api/admin/employees/${[corp_id, employee_id].map(encodeURIComponent).join('/')}`;
 
 /** Asks which roles somebody is to have; whether that was changed. */
 export async function changeRoles(desk, person) {
   const { corp_id, employee_id, roles } = person;
-  const check = (role) =>
-    h('label', { class: 'check' }, h('input', { type: 'checkbox', name: `role_${role}`, checked: roles.includes(role) }), sayOr(role));
+  const box = (role) => h('input', { type: 'checkbox', name: `role_${role}`, checked: roles.includes(role) });
+  const check = (role) => h('label', { class: 'check' }, box(role), sayOr(role));
   const answer = await desk.risky({
     method: 'PUT',
     path: '/api/admin/roles/user-roles',
@@ -72,7 +72,7 @@ export async function changeRoles(desk, person) {
     action: say('roles_save'),
   });
   if (!answer) return false;
-  const held = answer.data.roles.map(sayOr).join(say('list_comma')) || say('no_role');
+  const held = answer.data.roles.map(sayOr).join(say('comma')) || say('no_role');
   desk.say(say('roles_saved', { name: called(person), roles: held }));
   return true;
 }
@@ -95,7 +95,8 @@ export async function endAll(desk, person) {
   const own = person.corp_id === desk.me.corp_id && person.employee_id === desk.me.employee_id;
   const answer = await desk.risky({
     method: 'DELETE', path: `${path(person)}/sessions`,
-    title: say('end_everywhere_title', { name }), text: say(own ? 'end_all_own' : 'end_everywhere_text'), action: say('end_all'), danger: true,
+    title: say('end_everywhere_title', { name }), text: say(own ? 'end_all_own' : 'end_everywhere_text'),
+    action: say('end_all'), danger: true,
   });
   if (answer) desk.say(say('ended_all', { name, n: answer.data.ended }));
   return Boolean(answer);

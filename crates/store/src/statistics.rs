@@ -106,7 +106,9 @@ impl Store {
         let written = self.database.write(move |tx| times.iter().try_for_each(|(key, times)| add(tx, *key, *times)));
         written.await.inspect_err(|_| {
             let mut waiting = self.statistics.waiting();
-            taken.iter().for_each(|(key, times)| *waiting.entry(*key).or_default() += times);
+            for (key, times) in &taken {
+                *waiting.entry(*key).or_default() += times;
+            }
         })
     }
 

@@ -1,0 +1,136 @@
+//! The administration in a real browser, at a desk whose clock the test owns.
+
+mod agents;
+mod export;
+mod log;
+mod overview;
+mod people;
+mod readers;
+mod sessions;
+mod words;
+
+use deskpass_core::Clock;
+use serde_json::{Value, json};
+
+use crate::harness::{Browser, Device, Driver, Options, TestDesk};
+
+/// Somebody who reads Chinese, with a phone.
+const CHINESE_PHONE: Options<'_> = Options { phone: true, language: "zh-CN", dark: true, user_agent: None };
+
+/// How many rows a list shows.
+const ROWS: &str = "document.querySelectorAll('.listing tbody tr:not(.below)').length";
+
+/// A desk with an administrator who has a device.
+struct Office {
+    desk: TestDesk,
+    driver: Driver,
+    device: Device,
+}
+
+impl Office {
+    async fn open() -> Self {
+        let desk = TestDesk::start().await;
+        let device = desk.equipped("admin01").await;
+        Self { desk, driver: Driver::start(), device }
+    }
+
+    /// The administrator's browser, at a view.
+    async fn admin(&self, options: Options<'_>, view: &str) -> Browser {
+        self.somebody(options, ["admin01", "admin"], view).await
+    }
+
+    /// The browser of somebody who acts in one of their roles, at a view.
+    async fn somebody(&self, options: Options<'_>, who: [&str; 2], view: &str) -> Browser {
+        let browser = self.driver.browser(options).await;
+        keep_time(&browser, &self.desk.clock).await;
+        let token = self.token(who).await;
+        arrive(&browser, &self.desk.address, &token, view).await;
+        browser
+    }
+
+    /// A session in one of somebody's roles.
+    async fn token(&self, [employee, role]: [&str; 2]) -> String {
+        let mut client = self.desk.client().await;
+        let token = client.sign_in(employee).await;
+        if client.me(&token).await.data()["current_role"] != role {
+            client.switch(&token, role).await.data();
+        }
+        token
+    }
+
+    /// Answers the question in place with the next code, which is a good one.
+    async fn confirm(&self, browser: &Browser) {
+        answer(browser, &self.device.next_code()).await;
+        browser.wait_until("!document.querySelector('dialog')").await;
+    }
+}
+
+/// The page's clock goes as the desk's does: what is today to one is today to the other.
+async fn keep_time(browser: &Browser, clock: &Clock) {
+    let now = clock.now().millis();
+    let source = format!(
+        "{{ const Real = Date; const ahead = {now} - Real.now();
+            window.Date = class extends Real {{
+                constructor(...given) {{ given.length ? super(...given) : super(Real.now() + ahead); }}
+                static now() {{ return Real.now() + ahead; }}
+            }}; }}"
+    );
+    browser.cdp("Page.addScriptToEvaluateOnNewDocument", json!({ "source": source })).await;
+}
+
+/// Opens a view with the token of a session.
+async fn arrive(browser: &Browser, address: &str, token: &str, view: &str) {
+    browser.goto(&format!("http://{address}/healthz")).await;
+    browser.script("sessionStorage.setItem('deskpass.token', arguments[0])", &[json!(token)]).await;
+    browser.goto(&format!("http://{address}/itadmin/#/{view}")).await;
+    browser.wait_for("#place .panel").await;
+}
+
+/// Answers the question in place with a code.
+async fn answer(browser: &Browser, code: &str) {
+    browser.wait_for("dialog [name=code]").await;
+    browser.script("document.querySelector('dialog [name=code]').value = ''", &[]).await;
+    browser.type_into("dialog [name=code]", code).await;
+    browser.click("dialog [type=submit]").await;
+}
+
+/// Waits until the question in place is refused with these words.
+async fn refused(browser: &Browser, words: &str) {
+    let words = Value::from(words);
+    browser
+        .wait_until(&format!("document.querySelector('dialog .refusal:not([hidden])')?.textContent.includes({words})"))
+        .await;
+}
+
+/// Waits until the desk says something with these words.
+async fn said(browser: &Browser, words: &str) {
+    browser.wait_until(&format!("document.querySelector('#said').textContent.includes({})", Value::from(words))).await;
+}
+
+/// Waits until a list has this many rows.
+async fn rows(browser: &Browser, count: usize) {
+    browser.wait_until(&format!("{ROWS} === {count} && !document.querySelector('.foot .lead:not(.empty)')")).await;
+}
+
+/// Writes into a filter, in the place of what is there.
+async fn filter(browser: &Browser, name: &str, text: &str) {
+    browser.script(&format!("document.querySelector('#filter-{name}').value = ''"), &[]).await;
+    browser.type_into(&format!("#filter-{name}"), text).await;
+}
+
+/// Chooses in a filter.
+async fn choose(browser: &Browser, name: &str, value: &str) {
+    let chosen = "const select = document.querySelector('#filter-' + arguments[0]); select.value = arguments[1];
+        select.dispatchEvent(new Event('change', { bubbles: true }));";
+    browser.script(chosen, &[json!(name), json!(value)]).await;
+}
+
+/// Nobody has to scroll sideways, everybody can use it, and the content policy had nothing to say.
+async fn well_made(browser: &Browser, what: &str) {
+    let wider = "return document.documentElement.scrollWidth > document.documentElement.clientWidth";
+    assert_eq!(browser.script(wider, &[]).await, false, "{what} is wider than the screen");
+    browser.assert_accessible(what).await;
+    for line in browser.console().await {
+        assert!(!line.contains("Content Security Policy") && !line.contains("TrustedHTML"), "{what}: {line}");
+    }
+}

@@ -1,0 +1,142 @@
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{CHINESE_PHONE, Office, well_made};
+use crate::harness::{Client, Key, Options, picture, request};
+
+const HOUR: i64 = 3_600_000;
+
+impl Office {
+    /// A month of sign-ins, fewer at night and at the end of a week.
+    fn a_month(&self) {
+        let now = self.desk.clock.now().millis() / HOUR;
+        for hour in now - 30 * 24..=now {
+            let shown = match ((hour / 24 + 4) % 7, hour % 24) {
+                (0 | 6, 8..=18) => 4 + hour % 3,
+                (0 | 6, _) => 0,
+                (_, at @ 8..=10) => 58 - (at - 9).abs() * 14 + hour % 7,
+                (_, 11..=18) => 24 + (hour * 5) % 13,
+                (_, 7 | 19..=21) => 6 + hour % 4,
+                _ => 0,
+            };
+            let (scanned, confirmed) = (shown - shown / 8, shown - shown / 8 - shown / 15);
+            let collected = confirmed - i64::from(shown > 40);
+            self.counted(hour, [shown, scanned, confirmed, collected, confirmed + shown / 5, shown / 19]);
+        }
+    }
+
+    fn counted(&self, hour: i64, times: [i64; 6]) {
+        let steps = ["qr_shown", "qr_scanned", "qr_confirmed", "qr_collected", "sign_in", "refused"];
+        for (step, times) in steps.into_iter().zip(times) {
+            let row = format!("({}, '{step}', {times})", hour * HOUR);
+            let sql =
+                "INSERT INTO sign_in_count VALUES {row} ON CONFLICT (hour, step) DO UPDATE SET times = excluded.times";
+            self.desk.query(&sql.replace("{row}", &row));
+        }
+    }
+}
+
+/// A whole sign-in by QR code.
+async fn signs_in(client: &mut Client, who: &str) -> String {
+    let code = client.qrcode().await;
+    let confirm = client.scan_as(&code, who).await;
+    client.decide("confirm", &confirm).await.data();
+    client.scan_status(code["ticket"].as_str().unwrap()).await["token"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sign_ins_are_counted_before_ones_eyes() {
+    let office = Office::open().await;
+    let mut client = office.desk.client().await;
+    // Every desk begins on the hour; an hour that has just begun has nothing in it.
+    office.desk.clock.wind(Duration::from_mins(20));
+    signs_in(&mut client, "user01").await;
+    client.qrcode().await;
+    let browser = office.admin(Options::default(), "overview").await;
+    browser.wait_for("[data-step=qr_shown]").await;
+    let figure = "return [...document.querySelectorAll('.funnel li')].map((step) => step.innerText.replace(/\\s+/g, ' ')).join('; ')";
+    let told = browser.script(figure, &[]).await;
+    assert_eq!(
+        told,
+        "Code shown 2; Scanned 1 50% of codes shown; Confirmed 1 50% of codes shown; Browser signed in 1 50% of codes shown"
+    );
+    well_made(&browser, "the overview").await;
+    // With the keyboard, and as a table.
+    browser.script("document.querySelector('.chart').focus()", &[]).await;
+    let before = browser.text("#chart-reading").await;
+    browser.press(Key::Left).await;
+    assert_ne!(browser.text("#chart-reading").await, before);
+    browser.press(Key::End).await;
+    assert_eq!(browser.text("#chart-reading").await, before);
+    browser.click("#chart-table summary").await;
+    let row = browser.script(
+        "return [...document.querySelectorAll('#chart-table tbody tr td')].map((cell) => cell.innerText).join(' ')",
+        &[],
+    );
+    assert_eq!(row.await, "2 1 1 1 5 0");
+    browser.click("[data-range='30d']").await;
+    browser.wait_until("document.querySelectorAll('.chart .bucket').length === 30").await;
+    well_made(&browser, "a month").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_overview_says_what_is_ill_and_what_to_do() {
+    let office = Office::open().await;
+    let mut client = office.desk.client().await;
+    let browser = office.admin(CHINESE_PHONE, "overview").await;
+    browser.wait_for("[data-part=platform][data-state]").await;
+    client.fault(&json!({ "api": "auth/getuserinfo", "errcode": 60020 })).await;
+    let code = client.qrcode().await;
+    client.scan(&code, "user01").await;
+    browser.reload().await;
+    browser.wait_for("[data-part=platform][data-state=refused]").await;
+    assert!(browser.text("[data-part=platform]").await.contains("deskpass doctor"));
+    well_made(&browser, "a platform that refuses").await;
+    browser.offline(true).await;
+    // What cannot be asked is told, and looked at again with the network.
+    browser.script("document.dispatchEvent(new Event('visibilitychange'))", &[]).await;
+    browser.wait_for("#health .refusal").await;
+    browser.click("[data-range='7d']").await;
+    browser.wait_for("#sign-ins .refusal").await;
+    client.send(&request("DELETE", "/sim/faults", &[], b"")).await;
+    signs_in(&mut client, "user01").await;
+    browser.offline(false).await;
+    browser.wait_for("[data-part=platform][data-state=ok]").await;
+    browser.wait_until("document.querySelectorAll('.chart .bucket').length === 7").await;
+}
+
+/// What somebody reports is the first thing an administrator sees, and leads to what happened to that person.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reported_sign_in_comes_before_everything_else() {
+    let office = Office::open().await;
+    office.desk.clock.wind(Duration::from_mins(8 * 60 + 20));
+    office.a_month();
+    let mut client = office.desk.client().await;
+    let [_, token] = [signs_in(&mut client, "user01").await, signs_in(&mut client, "user01").await];
+    let sign_ins = client.get_as(&token, "/api/auth/sign-ins").await.data();
+    let other = sign_ins["items"][1]["id"].as_str().unwrap().to_owned();
+    for (name, options) in [
+        ("administration", Options::default()),
+        ("administration-phone", Options { phone: true, ..Options::default() }),
+    ] {
+        let browser = office.admin(options, "overview").await;
+        if options.phone {
+            browser.wait_for(".funnel li").await;
+            browser.script("document.querySelector('#sign-ins').scrollIntoView()", &[]).await;
+        } else {
+            browser.set_size(1280, 900).await;
+        }
+        browser.wait_for(".funnel li").await;
+        assert_eq!(browser.script("return document.querySelector('#reported')", &[]).await, json!(null));
+        picture(&browser, name).await;
+    }
+    client.post_as(&token, &format!("/api/auth/sign-ins/{other}/not-me"), &json!({})).await.data();
+    let browser = office.admin(CHINESE_PHONE, "overview").await;
+    browser.wait_for("#place > h1 + #reported li").await;
+    well_made(&browser, "a reported sign-in").await;
+    browser.click("#reported a").await;
+    browser.wait_for("#place[data-view=log] tbody .tag").await;
+    assert!(browser.text("tbody").await.contains("非本人登录"));
+    assert_eq!(browser.script("return document.querySelector('#filter-employee_id').value", &[]).await, "user01");
+}

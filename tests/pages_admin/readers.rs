@@ -1,0 +1,51 @@
+use super::{CHINESE_PHONE, Office, answer, rows, well_made};
+use crate::harness::{Driver, Options, TestDesk};
+
+/// Whoever may read sees no button that would be refused.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_supervisor_and_a_security_officer_only_read() {
+    let office = Office::open().await;
+    for (employee, role, seen) in [("supervisor01", "supervisor", 2), ("security01", "security", 6)] {
+        let browser = office.somebody(Options::default(), [employee, role], "people").await;
+        rows(&browser, seen).await;
+        let views =
+            browser.script("return [...document.querySelectorAll('#views a')].map((a) => a.hash).join(' ')", &[]).await;
+        assert_eq!(views, "#/people #/signed_in #/log #/access #/account #/security");
+        browser.click("[data-act=open]").await;
+        let acts = "return document.querySelectorAll('.below button').length + ' ' + document.querySelectorAll('.below a').length";
+        assert_eq!(browser.script(acts, &[]).await, "0 2");
+        well_made(&browser, employee).await;
+        browser.click("a[href='#/signed_in']").await;
+        browser.wait_for("#place[data-view=signed_in] tbody tr").await;
+        assert_eq!(browser.script("return document.querySelectorAll('td.acts').length", &[]).await, 0);
+        // A link into what is not theirs leads to what is.
+        browser.script("location.hash = '#/agents'", &[]).await;
+        browser.wait_for("#place[data-view=people] .panel").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_employee_is_told_that_another_role_is_needed() {
+    let office = Office::open().await;
+    let browser = office.somebody(CHINESE_PHONE, ["supervisor01", "user"], "people").await;
+    browser.wait_for("#place[data-view=wrong_role]").await;
+    well_made(&browser, "another role is needed").await;
+    browser.click("[data-role=supervisor]").await;
+    browser.wait_for("#place[data-view=people] tbody tr").await;
+}
+
+/// Without a device the question says where to get one, and leads there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_device_one_is_led_to_setting_one_up() {
+    let desk = TestDesk::start().await;
+    let driver = Driver::start();
+    let browser = driver.browser(Options::default()).await;
+    let token = desk.client().await.sign_in("admin01").await;
+    super::arrive(&browser, &desk.address, &token, "people?q=user01").await;
+    browser.click("[data-act=open]").await;
+    browser.click(".below [data-act=disable]").await;
+    answer(&browser, "123456").await;
+    super::refused(&browser, "you have no authenticator yet").await;
+    browser.click("dialog .refusal a").await;
+    browser.wait_until("location.hash === '#/security' && !document.querySelector('dialog')").await;
+}

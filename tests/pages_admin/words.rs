@@ -1,0 +1,46 @@
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use deskpass_core::LoginMethod;
+use deskpass_store::Event;
+
+fn assets() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/assets")
+}
+
+#[test]
+fn the_log_has_words_for_everything_that_can_happen() {
+    let words = std::fs::read_to_string(assets().join("log-words.js")).unwrap();
+    let more = std::fs::read_to_string(assets().join("admin-words.js")).unwrap();
+    for event in Event::WORDS {
+        assert!(words.contains(&format!("\n  event_{event}: [")) && words.contains(&format!("'{event}',")), "{event}");
+    }
+    for method in LoginMethod::NAMES {
+        assert!(more.contains(&format!("\n  method_{method}: [")), "{method}");
+    }
+}
+
+/// All views learn their words into one book: two that mean different things by a word would speak for each other.
+#[test]
+fn no_two_modules_mean_different_things_by_a_word() {
+    let mut known: BTreeMap<String, (String, String)> = BTreeMap::new();
+    for asset in std::fs::read_dir(assets()).unwrap() {
+        let path = asset.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        // Its words are its own.
+        if !name.ends_with(".js") || name == "api.js" {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        for line in text.lines().filter_map(|line| line.strip_prefix("  ")) {
+            let Some((key, meaning)) = line.split_once(": ['").filter(|(key, _)| !key.contains([' ', '(', '['])) else {
+                continue;
+            };
+            let earlier = known.insert(key.to_owned(), (name.clone(), meaning.to_owned()));
+            let Some((other, before)) = earlier else { continue };
+            // A page for phones alone has a book of its own.
+            let apart = [&name, &other].iter().any(|name| name.starts_with("ask") || name.starts_with("docs"));
+            assert!(apart || before == meaning, "{key} in {other} and in {name}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The administrators' pages about rules: who may do what and from where, which services and which outsiders come in.
+
+mod access;
+mod keys;
+mod links;
+mod networks;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Browser, Device, Driver, Options, TestDesk};
+
+fn chinese_phone() -> Options<'static> {
+    Options { phone: true, language: "zh-CN", ..Options::default() }
+}
+
+/// Somebody at their desk.
+struct Office {
+    desk: TestDesk,
+    token: String,
+    browser: Browser,
+    _driver: Driver,
+}
+
+impl Office {
+    /// An administrator with a device.
+    async fn open(options: Options<'_>) -> (Self, Device) {
+        let desk = TestDesk::start().await;
+        let (token, device) = desk.administrator().await;
+        (Self::of(desk, token, options).await, device)
+    }
+
+    /// Somebody without a device, in one of their roles.
+    async fn of_person(employee: &str, role: &str) -> Self {
+        let desk = TestDesk::start().await;
+        let mut client = desk.client().await;
+        let token = client.sign_in(employee).await;
+        client.switch(&token, role).await.data();
+        Self::of(desk, token, Options::default()).await
+    }
+
+    async fn of(desk: TestDesk, token: String, options: Options<'_>) -> Self {
+        let driver = Driver::start();
+        let browser = driver.browser(options).await;
+        browser.goto(&format!("http://{}/version", desk.address)).await;
+        browser.script("sessionStorage.setItem('deskpass.token', arguments[0])", &[json!(token)]).await;
+        Self { desk, token, browser, _driver: driver }
+    }
+
+    /// Opens a view of the administration, and waits for what it shows.
+    async fn view(&self, name: &str, shown: &str) {
+        self.browser.goto(&format!("http://{}/itadmin/#/{name}", self.desk.address)).await;
+        self.browser.wait_for(shown).await;
+    }
+
+    /// Answers the question that is asked with a code.
+    async fn confirm(&self, code: &str) {
+        self.browser.wait_for("dialog #field-code").await;
+        self.browser.script("document.querySelector('#field-code').value = ''", &[]).await;
+        self.browser.type_into("#field-code", code).await;
+        self.browser.click("dialog [type=submit]").await;
+    }
+
+    /// Waits until the question that is asked says what is wrong.
+    async fn refused(&self, why: &str) {
+        self.until_text("dialog .refusal", why).await;
+    }
+
+    /// Waits until the desk says something to everybody.
+    async fn said(&self, text: &str) {
+        self.until_text("#said", text).await;
+        self.browser.wait_until("!document.querySelector('dialog')").await;
+    }
+
+    async fn until_text(&self, css: &str, text: &str) {
+        let (css, text) = (Value::from(css), Value::from(text));
+        self.browser.wait_until(&format!("document.querySelector({css})?.textContent.includes({text})")).await;
+    }
+
+    /// Writes something else into a field, as a person does.
+    async fn rewrite(&self, css: &str, text: &str) {
+        let empty =
+            "const it = document.querySelector(arguments[0]); it.value = ''; it.dispatchEvent(new Event('input'))";
+        self.browser.script(empty, &[json!(css)]).await;
+        self.browser.type_into(css, text).await;
+    }
+
+    /// Whether something can be seen.
+    async fn shows(&self, css: &str) -> bool {
+        let look = "return Boolean(document.querySelector(arguments[0])?.getClientRects().length)";
+        self.browser.script(look, &[json!(css)]).await == json!(true)
+    }
+
+    /// What the desk answers to whoever sits here.
+    async fn get(&self, path: &str) -> Value {
+        self.desk.client().await.get_as(&self.token, path).await.data()
+    }
+
+    /// Nothing is wider than the screen, everybody can use it, and nothing was kept from running.
+    async fn is_sound(&self, what: &str) {
+        let wide = self.browser.script("return document.documentElement.scrollWidth - innerWidth", &[]).await;
+        assert!(wide.as_i64().unwrap() <= 0, "{what} is {wide} too wide");
+        self.browser.assert_accessible(what).await;
+        for line in self.browser.console().await {
+            // A refusal is an answer; the browser writes it down all the same.
+            assert!(line.contains("the server responded with a status of 4"), "{what}: {line}");
+        }
+    }
+}
