@@ -48,6 +48,7 @@ mod otp_nodes;
 mod outages;
 mod pages;
 mod pages_admin;
+mod pages_kept;
 mod pages_rules;
 mod pages_served;
 mod pages_wire;

@@ -67,7 +67,8 @@ async fn a_page_says_what_it_is_for_before_any_script_has_come() {
         let browser = driver.browser(Options { language, ..Options::default() }).await;
         browser.block(&["*.js"]).await;
         browser.goto(&format!("http://{}/", service.address)).await;
-        browser.first_paint().await;
+        // It fades in, by style alone.
+        browser.wait_until("getComputedStyle(document.querySelector('#entrance')).opacity === '1'").await;
         assert_eq!(browser.text("#welcome-title").await, title);
         assert!(browser.text(".steps").await.contains(step));
         assert_eq!(browser.text("#here").await, here);

@@ -8,7 +8,7 @@ import { OPERATIONS, SCOPES, legend, picture, reaches, word } from './matrix.js'
 import { language, learn, say, sayOr } from './words.js';
 
 learn({
-  who_can: ['Who can do this?', '谁可以这样做？'],
+  who_can: ['Who can do this?', '谁有此权限？'],
   who_can_lead: ['Choose, or press a field in the picture below.', '请选择，或点按下图中的格子。'],
   what: ['What', '操作'],
   of_what: ['With', '对象'],
@@ -35,6 +35,7 @@ export function show(desk, place) {
   place.append(body);
   const load = async () => {
     const answer = await desk.get('/api/admin/matrix');
+    if (!body.isConnected) return;
     if (answer.code !== 0) fill(body, refused(answer, load));
     else draw(desk, body, answer.data.items);
   };

@@ -1,7 +1,9 @@
 // Who somebody is, and as what they act.
 
+import { CLIENTS, isFor, pathOf } from './clients.js';
 import { h } from './dom.js';
 import { moment, panel } from './listing.js';
+import { wordFor } from './login-words.js';
 import { outcome } from './sign-ins.js';
 import { learn, say, sayOr } from './words.js';
 
@@ -10,21 +12,12 @@ learn({
   roles_switch: ['Press another role to switch to it.', '点击其他身份即可切换。'],
   no_roles: ['You have no role at present. Ask your administrator for one.', '您目前没有角色，请联系管理员分配。'],
   signed_in_to: ['Came in through', '登录入口'],
-  source_h5: ['IT help desk', 'IT 服务台'],
-  source_itagent: ['Agent workspace', '坐席工作台'],
-  source_itadmin: ['Administration', '管理后台'],
   go_to: ['Go to', '前往'],
   latest: ['Your latest sign-ins', '您最近的登录'],
   latest_all: ['All sign-ins and sessions', '查看全部登录和设备'],
   latest_lead: ['Was one of these not you? Tell us under “Security”.', '如有并非您本人的登录，请在“安全”中告诉我们。'],
 });
 
-const CLIENTS = [
-  ['h5', '/h5/'],
-  ['itagent', '/itagent/'],
-  ['itadmin', '/itadmin/'],
-];
-const FOR = { itagent: ['agent', 'supervisor', 'admin'], itadmin: ['admin', 'supervisor', 'security'] };
 const FEW = 3;
 
 /** Shows the pass, and beside it what happened in its name lately. */
@@ -55,7 +48,7 @@ export function show(desk, place) {
         roleButtons(desk),
         roles.length > 1 && h('p', { class: 'hint' }, say('roles_switch')),
       ),
-      h('dl', {}, h('div', {}, h('dt', {}, say('signed_in_to')), h('dd', {}, sayOr(`source_${login_source}`)))),
+      h('dl', {}, h('div', {}, h('dt', {}, say('signed_in_to')), h('dd', {}, wordFor('source', login_source)))),
       otherClients(desk),
     ),
   );
@@ -65,8 +58,8 @@ export function show(desk, place) {
 }
 
 /** The roles somebody has, the active one pressed; another one is one press away. */
-export function roleButtons(desk) {
-  const { roles, current_role } = desk.me;
+export function roleButtons(desk, roles = desk.me.roles) {
+  const { current_role } = desk.me;
   const button = (role) =>
     h(
       'li',
@@ -92,7 +85,7 @@ async function switchTo(desk, role) {
 
 /** Ways to the other clients that are open to the roles somebody has. */
 function otherClients(desk) {
-  const may = ([client]) => client !== desk.client && (!FOR[client] || desk.me.roles.some((role) => FOR[client].includes(role)));
+  const may = (client) => client !== desk.client && desk.me.roles.some((role) => isFor(client, role));
   const open = CLIENTS.filter(may);
   return (
     open.length > 0 &&
@@ -100,7 +93,7 @@ function otherClients(desk) {
       'p',
       { class: 'elsewhere' },
       `${say('go_to')} `,
-      open.map(([client, path], at) => [at > 0 && ' · ', h('a', { href: path }, say(`source_${client}`))]),
+      open.map((client, at) => [at > 0 && ' · ', h('a', { href: pathOf(client) }, say(`source_${client}`))]),
     )
   );
 }

@@ -8,7 +8,7 @@ import { called, named, ROLES } from './person.js';
 import { learn, say, sayOr } from './words.js';
 
 learn({
-  agents_title: ['Who answers employees', '为员工提供服务的坐席'],
+  agents_title: ['Who answers employees', '坐席列表'],
   agents_lead: [
     'With a password and an authenticator, agents can sign in while WeCom is down, and administrators can change things here.',
     '设置密码并绑定身份验证器后，坐席可在企业微信不可用时登录，管理员可执行此处的更改。',
@@ -20,7 +20,7 @@ learn({
     '将为其建立密码和身份验证器记录。此角色仅在其没有其他角色时生效。',
   ],
   added_agent: ['Added: they are in the list.', '已添加到坐席列表。'],
-  record_role: ['Role without any other', '无其他角色时的身份'],
+  record_role: ['Role if they have no other', '默认角色'],
   state: ['State', '状态'],
   state_ready: ['ready', '正常'],
   state_disabled: ['disabled', '已停用'],
@@ -54,6 +54,7 @@ learn({
   ],
   no_agents: ['There are no agents yet.', '暂无坐席。'],
   handed_over: ['I have handed it over', '我已转交'],
+  code_unkept: ['The setup code is still shown. It cannot be shown again once you leave.', '设置码仍在显示中，离开后将无法再次查看。'],
 });
 
 /** Shows agents. */
@@ -67,6 +68,7 @@ export function show(desk, place) {
   const add = h('button', {
     class: 'button small main', id: 'add-agent', onclick: async () => (await addAgent(desk)) && list.reload(),
   }, say('add_agent'));
+  desk.places.hold(say('code_unkept'), () => !once.hidden);
   place.append(once, panel(say('agents_title'), { id: 'agents', aside: add, lead: say('agents_lead') }, list));
 }
 

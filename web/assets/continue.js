@@ -18,6 +18,8 @@ function question(secret, { name, employee_id, expires_in }) {
   $('go-on').onclick = () => goOn(secret);
   $('cancel').onclick = () => {
     tab.drop('continue');
+    // Inside WeCom the page would go to the platform by itself, and they have just said no.
+    tab.set('went', '1');
     location.replace('/');
   };
   ask(say('continue_title', { name: name || employee_id }), expires_in, over);

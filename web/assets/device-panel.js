@@ -49,6 +49,7 @@ function setUp(desk, own, inside) {
     owner: desk.me.employee_id,
     post: (path, body) => desk.post(path, body),
     tell: (text, bad) => desk.say(text, bad),
+    hold: (text, isHeld) => desk.places.hold(text, isHeld),
     cancel: () => refresh(desk, own, inside),
     done: () => {
       desk.say(say('otp_bound_now'));

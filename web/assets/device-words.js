@@ -38,4 +38,5 @@ learn({
   codes_save: ['Save as a file', '保存为文件'],
   codes_seen: ['I have written them down', '我已妥善保存'],
   codes_done: ['Done', '完成'],
+  codes_unkept: ['Your recovery codes are still shown. They cannot be shown again once you leave.', '恢复码仍在显示中，离开后将无法再次查看。'],
 });

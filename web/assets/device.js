@@ -11,7 +11,7 @@ const [CODE_WRONG, BOUND, OVER] = [1008, 1010, 1019];
 
 /**
  * Fills a place with all it takes to bind a device. `post(path, body)` asks the desk, `tell(text, bad)` tells the person,
- * `owner` is whose device it is, `heading` and `titleId` are for its titles, `cancel()` is called when they think better of
+ * `hold(text, isHeld)` has people asked before they go elsewhere, `owner` is whose device it is, `heading` and `titleId` are for its titles, `cancel()` is called when they think better of
  * it, and `done(data)` with the desk's answer once the recovery codes were seen.
  */
 export async function setUpDevice(place, given) {
@@ -81,6 +81,7 @@ async function bind({ place, form, go, refusal, given }) {
 /** Told this once: whoever goes on has said that they have them. */
 function showCodes(place, data, given) {
   const title = titled(given, 'codes_title');
+  if (given.hold) given.hold(say('codes_unkept'), () => title.isConnected);
   fill(place, title, recoveryCodes(data.recovery_codes, { ...given, done: () => given.done(data) }));
   title.focus({ preventScroll: true });
 }

@@ -11,41 +11,55 @@ const [CODE_NEEDED, CODE_WRONG, NO_DEVICE] = [1007, 1008, 1009];
  * question stays and tells it. `fields` are elements to be filled in, with names. Resolves to the answer, or to null.
  */
 export function question({ title, text, fields = [], action, danger = false, send, refusal = (answer) => answer.message }) {
+  const refused = h('p', { class: 'refusal', role: 'alert', hidden: true });
+  const go = h('button', { class: `button ${danger ? 'danger' : 'main'}`, type: 'submit' }, action);
+  const cancel = h('button', { class: 'button', type: 'button' }, say('cancel'));
+  const form = h('form', { method: 'dialog', autocomplete: 'off' },
+    h('h2', { id: 'question-title' }, title),
+    text && h('p', { class: 'lead', id: 'question-text' }, text),
+    fields, refused,
+    h('div', { class: 'choice' }, cancel, go));
+  const dialog = h('dialog', { 'aria-labelledby': 'question-title', 'aria-describedby': text ? 'question-text' : null }, form);
+  return asked({ dialog, form, go, cancel, refused, send, refusal });
+}
+
+/** Shows a question until it is answered. What is on its way cannot be taken back, so until then nobody can look away. */
+function asked({ dialog, form, go, cancel, refused, send, refusal }) {
   return new Promise((resolve) => {
     const before = document.activeElement;
-    const refused = h('p', { class: 'refusal', role: 'alert', hidden: true });
-    const go = h('button', { class: `button ${danger ? 'danger' : 'main'}`, type: 'submit' }, action);
-    const cancel = h('button', { class: 'button', type: 'button', onclick: () => close(null) }, say('cancel'));
-    const form = h('form', { method: 'dialog', novalidate: false, autocomplete: 'off' },
-      h('h2', { id: 'question-title' }, title),
-      text && h('p', { class: 'lead' }, text),
-      fields, refused,
-      h('div', { class: 'choice' }, cancel, go));
-    const dialog = h('dialog', { 'aria-labelledby': 'question-title' }, form);
     const close = (answer) => {
+      dialog.onclose = null;
       dialog.remove();
       if (before && before.isConnected) before.focus();
       resolve(answer);
     };
+    const lock = (locked) => {
+      [go, cancel].forEach((button) => { button.disabled = locked; });
+      dialog.toggleAttribute('data-sending', locked);
+    };
     form.onsubmit = async (event) => {
       event.preventDefault();
-      go.disabled = true;
+      if (go.disabled) return;
+      lock(true);
       refused.hidden = true;
       const answer = await send(Object.fromEntries(new FormData(form)));
-      go.disabled = false;
-      if (answer.code === 0) close(answer);
-      else {
-        fill(refused, refusal(answer, close));
-        refused.hidden = false;
-        const code = form.elements.code;
-        if (code) code.select();
+      lock(false);
+      if (answer.code === 0) {
+        close(answer);
+        return;
       }
+      // Browsers close a dialog at a second Escape, whatever the page says.
+      if (!dialog.open) dialog.showModal();
+      fill(refused, refusal(answer, close));
+      refused.hidden = false;
+      if (form.elements.code) form.elements.code.select();
     };
-    dialog.oncancel = () => close(null);
+    cancel.onclick = () => close(null);
+    dialog.oncancel = (event) => go.disabled && event.preventDefault();
+    dialog.onclose = () => go.disabled || close(null);
     document.body.append(dialog);
     dialog.showModal();
-    const [first] = form.querySelectorAll('input, select, textarea');
-    (first || cancel).focus();
+    (form.querySelector('input, select, textarea') || cancel).focus();
   });
 }
 

@@ -2,10 +2,13 @@
 
 import { $, h } from './dom.js';
 
-/** Resolves once the style of the inside is there, or cannot be had. */
-export function dressed() {
-  if ($('inside')) return null;
-  const link = h('link', { id: 'inside', rel: 'stylesheet', href: new URL('./inside.css', import.meta.url).pathname });
+/** Resolves once the styles of the inside are there, or cannot be had; the administration has one more. */
+export const dressed = (client) => Promise.all(['inside', ...(client === 'itadmin' ? ['admin'] : [])].map(wear));
+
+function wear(name) {
+  if ($(`style-${name}`)) return null;
+  const href = new URL(`./${name}.css`, import.meta.url).pathname;
+  const link = h('link', { id: `style-${name}`, rel: 'stylesheet', href });
   const loaded = new Promise((done) => {
     link.onload = link.onerror = done;
   });

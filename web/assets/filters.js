@@ -22,7 +22,7 @@ const PAUSE = 300;
  * Returns the element, which has `asked()`, what is chosen as a query.
  */
 export function filters(desk, { fields, more = [], corporations = false, changed }) {
-  const given = desk.query();
+  const given = desk.places.query();
   const clear = h('button', { class: 'button small', type: 'button', 'data-act': 'clear', hidden: true }, say('clear'));
   const corp = corporations && h('input', { type: 'hidden', name: 'corp_id' });
   const seldom = more.length > 0 && h('details', { class: 'seldom' },
@@ -51,13 +51,17 @@ function follow(desk, form, clear, changed) {
     clear.hidden = !asked;
     if (asked === last || !form.isConnected) return;
     last = asked;
-    desk.note(asked);
+    desk.places.note(asked);
     changed();
   };
-  form.oninput = () => {
+  form.oninput = (event) => {
     clearTimeout(timer);
-    timer = setTimeout(look, PAUSE);
+    // Half a word of Chinese is nobody's name yet.
+    if (!event.isComposing) timer = setTimeout(look, PAUSE);
   };
+  form.addEventListener('compositionend', () => {
+    timer = setTimeout(look, PAUSE);
+  });
   form.onchange = look;
   form.onsubmit = (event) => {
     event.preventDefault();
@@ -72,7 +76,13 @@ function follow(desk, form, clear, changed) {
 
 async function offerCorporations(desk, place, chosen) {
   const { code, data } = await desk.get('/api/admin/corporations');
-  if (code !== 0 || data.items.length < 2) return;
+  if (code !== 0) return;
+  if (data.items.length < 2) {
+    // What cannot be seen must not narrow the list down.
+    place.value = '';
+    place.form.requestSubmit();
+    return;
+  }
   const option = ({ corp_id, home }) => [
     corp_id === desk.me.corp_id ? '' : corp_id,
     home ? say('home_corporation', { corp: corp_id }) : corp_id,

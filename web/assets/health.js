@@ -2,6 +2,7 @@
 
 import { fill, h } from './dom.js';
 import { panel } from './listing.js';
+import { watching } from './watching.js';
 import { language, learn, say, sayOr } from './words.js';
 
 learn({
@@ -14,7 +15,7 @@ learn({
     'Nobody can sign in, and nobody’s session can be looked up. Run `deskpass doctor` on the server.',
     '无法登录，也无法校验会话。请在服务器上运行 `deskpass doctor`。',
   ],
-  health_shared: ['Sign-ins under way', '登录中转'],
+  health_shared: ['Sign-ins under way', '临时数据'],
   health_shared_ok: ['Working', '正常'],
   health_shared_ok_means: ['QR codes and limits are kept here for all nodes.', '二维码和频率限制在此由各节点共享。'],
   health_shared_unavailable: ['Cannot be reached', '无法访问'],
@@ -63,7 +64,6 @@ export function healthPanel(desk) {
   const aside = h('p', { class: 'lead small' }, version, ' ', checked);
   const element = panel(say('health'), { id: 'health', aside }, place);
   const look = async () => {
-    if (document.visibilityState !== 'visible') return;
     const answer = await desk.get('/api/ready');
     const told = JSON.stringify(answer.data || answer.message);
     // What is read aloud is only what has changed.
@@ -72,16 +72,7 @@ export function healthPanel(desk) {
     fill(checked, say('health_checked', { time: new Date().toLocaleTimeString(language) }));
   };
   desk.get('/api/version').then(({ code, data }) => code === 0 && fill(version, `${data.name} ${data.version} ·`));
-  look();
-  const timer = setInterval(look, EVERY);
-  document.addEventListener('visibilitychange', look);
-  window.addEventListener('online', look);
-  const stop = () => {
-    clearInterval(timer);
-    document.removeEventListener('visibilitychange', look);
-    window.removeEventListener('online', look);
-  };
-  return { element, stop };
+  return { element, stop: watching(EVERY, look) };
 }
 
 const drawn = ({ data, message }) =>

@@ -1,12 +1,12 @@
 // Keys with which other services identify themselves.
 
-import { askToLeave, field } from './dialog.js';
+import { field } from './dialog.js';
 import { fill, h } from './dom.js';
 import { copy, listing, moment, panel } from './listing.js';
 import { learn, say, sayOr } from './words.js';
 
 learn({
-  keys_made: ['Keys that were made', '已创建的密钥'],
+  keys_made: ['Keys', '密钥列表'],
   keys_lead: [
     'Other services identify themselves with a key. What it opens is limited to its uses; whoever has it can use it.',
     '其他服务使用密钥表明身份。密钥仅能用于所选用途；持有者即可使用，请妥善保管。',
@@ -51,7 +51,6 @@ learn({
   ],
   key_revoked: ['“{name}” is revoked.', '“{name}”已吊销。'],
   no_keys: ['No service has a key yet.', '尚未创建服务密钥。'],
-  acts: ['Actions', '操作'],
 });
 
 const PATH = '/api/admin/service-keys';
@@ -69,10 +68,7 @@ export function show(desk, place) {
     columns: columns((key) => revoke(desk, key, { list, add })),
   });
   place.append(made, panel(say('keys_made'), { id: 'keys', aside: add, lead: say('keys_lead') }, list));
-  const warn = (event) => made.children.length && event.preventDefault();
-  window.addEventListener('beforeunload', warn);
-  desk.mayLeave = () => !made.children.length || askToLeave(say('key_unkept'));
-  return () => window.removeEventListener('beforeunload', warn);
+  desk.places.hold(say('key_unkept'), () => made.children.length > 0);
 }
 
 const two = (first, second) => h('div', {}, first, second && h('small', {}, second));
@@ -136,7 +132,7 @@ function showOnce(desk, made, { name, key }) {
   };
   fill(made, h('section', { class: 'panel', id: 'made-key', 'aria-label': say('key_made') },
     title, h('p', { class: 'warning' }, say('key_once', { name })),
-    h('p', {}, h('code', { id: 'key', class: 'shown-key' }, key)),
+    h('p', {}, h('code', { id: 'key', class: 'told-once' }, key)),
     h('div', { class: 'row' },
       h('button', { class: 'button small main', id: 'copy-key', onclick: () => copy(desk, key) }, say('copy')),
       h('button', { class: 'button small', id: 'key-kept', onclick: kept }, say('key_kept')))));

@@ -32,7 +32,6 @@ learn({
   link_made: ['{user} may now sign in as {employee}.', '{user} 现在可以以 {employee} 的身份登录。'],
   link_removed: ['The link of {user} is removed.', '{user} 的关联已移除。'],
   no_links: ['Nobody of a connected company is linked to an employee here.', '尚无互联企业成员与本企业员工关联。'],
-  acts: ['Actions', '操作'],
 });
 
 const PATH = '/api/admin/links';

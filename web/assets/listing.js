@@ -49,7 +49,7 @@ class Listing {
       // Somebody asked for something else meanwhile, or looks elsewhere.
       if (mine !== this.at || !this.element.isConnected) return;
       if (answer.code !== 0) {
-        this.fail(answer, () => this.more(after, wanted));
+        fill(this.foot, refused(answer, () => this.more(after, wanted)));
         return;
       }
       this.told(answer.data);
@@ -58,13 +58,6 @@ class Listing {
     } while (next && (pages < wanted || !found.length));
     this.pages = after ? this.pages + pages : pages;
     this.show(found, after, next);
-  }
-
-  fail(answer, again) {
-    const mine = this.at;
-    fill(this.foot, refused(answer, again));
-    const back = () => mine === this.at && this.element.isConnected && again();
-    if (answer.code === UNREACHED) window.addEventListener('online', back, { once: true });
   }
 
   show(found, after, next) {
@@ -129,11 +122,19 @@ class Listing {
   }
 }
 
-/** Why something could not be read, and a way to try again. */
-export const refused = (answer, again) => [
-  h('p', { class: 'refusal', role: 'alert' }, problems(answer)),
-  h('button', { class: 'button small', onclick: again }, say('again')),
-];
+/** Why something could not be read, and a way to try again, which is gone by itself once the network is back. */
+export function refused(answer, again) {
+  const button = h('button', { class: 'button small', onclick: again }, say('again'));
+  const back = () => button.isConnected && again();
+  if (answer.code === UNREACHED) window.addEventListener('online', back, { once: true });
+  return [h('p', { class: 'refusal', role: 'alert' }, problems(answer)), button];
+}
+
+/** A device as the desk calls it, in the words of the page. */
+export function deviceName(device) {
+  const [browser, system] = (device || '').split(' on ');
+  return system ? say('browser_on', { browser, system }) : browser || say('unknown');
+}
 
 /** A moment as people write it, with its day unless that is today. */
 export function moment(iso) {

@@ -1,15 +1,16 @@
 // What happened: every sign-in, refusal and change.
 
-import { inWords } from './admin-words.js';
+import './admin-words.js';
 import { h } from './dom.js';
 import { exporter } from './export.js';
 import { anyChoice, filters, typed } from './filters.js';
 import { listing, moment, panel } from './listing.js';
+import { wordFor } from './login-words.js';
 import { EVENTS, METHODS, REASONS } from './log-words.js';
 import { language, learn, say, sayOr } from './words.js';
 
 learn({
-  log_title: ['Newest first', '最新在前'],
+  log_title: ['Entries, the newest first', '日志（最新在前）'],
   event: ['What', '事件'],
   reason: ['Reason', '原因'],
   method: ['Way of signing in', '登录方式'],
@@ -56,7 +57,7 @@ export function show(desk, place) {
     label: say('view_log'), columns: columns(), load, empty: say('nothing_logged'), id: ({ id }) => id,
     detail: {
       label: say('details'), content: details,
-      of: ({ event, employee_id }) => `${inWords('event', event)} ${employee_id || ''}`,
+      of: ({ event, employee_id }) => `${wordFor('event', event)} ${employee_id || ''}`,
     },
   });
   const files = exporter(desk, () => `/api/admin/login-log?${asked(form)}`);
@@ -83,13 +84,13 @@ const named = ({ employee_id, corp_id }) => [employee_id, corp_id].filter(Boolea
 const columns = () => [
   { title: say('when'), class: 'when', cell: ({ at }) => moment(at) },
   { title: say('event'), cell: (row) => h('div', {},
-    h('span', { class: isBad(row) ? 'tag bad' : 'tag' }, inWords('event', row.event)),
-    row.reason && h('small', {}, inWords('reason', row.reason))) },
+    h('span', { class: isBad(row) ? 'tag bad' : 'tag' }, wordFor('event', row.event)),
+    row.reason && h('small', {}, wordFor('reason', row.reason))) },
   { title: say('who'), cell: ({ employee_id, actor }) => h('div', {},
     employee_id ? h('strong', {}, employee_id) : say('nobody_known'),
     actor && h('small', {}, say('by', { actor: actor.employee_id }))) },
   { title: say('where'), cell: ({ ip_address, login_method }) => h('div', {},
-    ip_address || '–', login_method && h('small', {}, inWords('method', login_method))) },
+    ip_address || '–', login_method && h('small', {}, wordFor('method', login_method))) },
 ];
 
 /** Everything that a row has, in words where there are some. */
@@ -100,7 +101,7 @@ function details(row) {
     ['in_words', detail],
     ['acted_by', actor && named(actor)],
     ['active_role', current_role && sayOr(current_role)],
-    ['source', inWords('source', login_source)],
+    ['source', wordFor('source', login_source)],
     ['peer', peer_address !== ip_address && peer_address],
     ['browser', user_agent],
     ['company', corp_id],

@@ -6,7 +6,7 @@ import { learn, say, sayOr } from './words.js';
 learn({
   matrix: ['Access matrix', '权限矩阵'],
   role: ['Role', '角色'],
-  resource_conversation: ['conversations', '会话'],
+  resource_conversation: ['conversations', '对话'],
   resource_approval: ['approvals', '审批'],
   resource_knowledge: ['knowledge', '知识库'],
   resource_account: ['accounts', '账号'],

@@ -11,12 +11,12 @@ learn({
   message_options: ['Choices', '可选项'],
   message_open: ['Open', '打开'],
   message_card: ['Your device', '您的设备'],
-  field_device: ['Device', '设备'],
-  field_model: ['Model', '型号'],
-  field_os: ['System', '系统'],
-  field_step: ['Step', '步骤'],
-  field_status: ['Status', '状态'],
-  field_owner: ['Owner', '使用者'],
+  card_device: ['Device', '设备'],
+  card_model: ['Model', '型号'],
+  card_os: ['System', '系统'],
+  card_step: ['Step', '步骤'],
+  card_status: ['Status', '状态'],
+  card_owner: ['Owner', '使用者'],
 });
 
 const DRAWERS = { typewriter: writing, ai_structured: choices, dynamic_recommend: hint, byod_card: card };
@@ -41,8 +41,8 @@ const pairs = (fields) =>
   );
 
 function nameOf(name) {
-  const known = sayOr(`field_${name}`);
-  return known === `field_${name}` ? name.replaceAll('_', ' ') : known;
+  const known = sayOr(`card_${name}`);
+  return known === `card_${name}` ? name.replaceAll('_', ' ') : known;
 }
 
 const linkTo = ({ label, address }) =>

@@ -29,7 +29,6 @@ learn({
     '您打开本页后，名单已被他人修改。保存将覆盖其修改。',
   ],
   lists_reload: ['Show theirs, and drop mine', '查看最新名单并放弃我的修改'],
-  comma: [', ', '、'],
 });
 
 /**

@@ -1,6 +1,5 @@
 // From where each role may be active: lists of networks, tried before they count.
 
-import { askToLeave } from './dialog.js';
 import { $, fill, h } from './dom.js';
 import { panel, refused } from './listing.js';
 import { learn, say, sayOr } from './words.js';
@@ -26,8 +25,7 @@ learn({
     'Changes the lists of: {roles}. They count at once, also for whoever is signed in.',
     '将更改以下角色的名单：{roles}。立即生效，对已登录人员同样有效。',
   ],
-  space: [' ', ''],
-  save_shuts_out: ['{count} sessions are shut out where they are.', '将有 {count} 个会话无法继续使用。'],
+  save_shuts_out: ['Sessions that are shut out where they are: {count}.', '将有 {count} 个会话无法继续使用。'],
 });
 
 const PATH = '/api/admin/ip-rules';
@@ -37,15 +35,13 @@ export function show(desk, place) {
   const body = h('div', { class: 'stack' }, h('p', { class: 'lead' }, say('reading')));
   place.append(body);
   const view = { desk, body, editors: [], saved: {} };
-  const warn = (event) => dirty(view) && event.preventDefault();
-  window.addEventListener('beforeunload', warn);
-  desk.mayLeave = () => !dirty(view) || askToLeave(say('lists_unsaved'));
+  desk.places.hold(say('lists_unsaved'), () => dirty(view));
   load(view);
-  return () => window.removeEventListener('beforeunload', warn);
 }
 
 async function load(view) {
   const answer = await view.desk.get(PATH);
+  if (!view.body.isConnected) return;
   if (answer.code !== 0) fill(view.body, refused(answer, () => load(view)));
   else draw(view, answer.data);
 }

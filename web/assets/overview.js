@@ -5,15 +5,18 @@ import { fill, h, svg } from './dom.js';
 import { healthPanel } from './health.js';
 import { moment, panel, refused } from './listing.js';
 import { aboutPerson } from './person.js';
+import { watching } from './watching.js';
 import { language, learn, say } from './words.js';
 
 learn({
   reported_title: ['Somebody reported a sign-in that was not theirs', '有人报告了非本人登录'],
+  reported_row: ['Signed in {time} from {address}', '{time} 从 {address} 登录'],
   reported_lead: [
-    'The session has ended. See what else happened to these people, end their other sessions, reset a password that was used.',
-    '相关会话已结束。请查看这些人员的日志，结束其他会话；如使用了密码，请重置密码。',
+    'If a session began with it, that has ended. See what else happened to these people, end their sessions, reset a password that was used.',
+    '如由此产生会话，该会话已结束。请查看这些人员的日志，结束其会话；如使用了密码，请重置密码。',
   ],
   see_log: ['See the log', '查看日志'],
+  see_reports: ['All reports', '全部报告'],
   sign_ins_title: ['Sign-ins', '登录情况'],
   funnel_lead: ['How far sign-ins by QR code came', '扫码登录各步骤的完成情况'],
   of_shown: ['{percent} of codes shown', '占展示数的 {percent}'],
@@ -29,70 +32,90 @@ learn({
 const HOUR = 3600000;
 const MINUTE = 60000;
 const REPORTED_FOR = 30 * 24 * HOUR;
+const REPORTS = 5;
 const RANGES = ['24h', '7d', '30d'];
 
 /** Shows it. */
 export function show(desk, place) {
   const health = healthPanel(desk);
   const counts = signInsPanel(desk);
-  place.append(health.element, counts.element);
-  tellReported(desk, health.element);
+  const reported = h('div', { hidden: true });
+  place.append(reported, health.element, counts.element);
+  const stop = watching(MINUTE, () => tellReported(desk, reported));
   return () => {
+    stop();
     health.stop();
     counts.stop();
   };
 }
 
 /** What people reported lately comes before everything else. */
-async function tellReported(desk, before) {
+async function tellReported(desk, place) {
   const from = new Date(Date.now() - REPORTED_FOR).toISOString();
-  const asked = new URLSearchParams({ event: 'sign_in_disowned', page_size: 5, from });
+  const asked = new URLSearchParams({ event: 'sign_in_disowned', page_size: 50, from });
   const { code, data } = await desk.get(`/api/admin/login-log?${asked}`);
-  if (code !== 0 || !data.items.length || !before.isConnected) return;
+  const newest = code === 0 && data.items.length > 0 && data.items[0].id;
+  // What is shown is not drawn anew under somebody's finger.
+  if (!newest || newest === place.dataset.newest) return;
+  place.dataset.newest = newest;
   const row = (entry) => h('li', {},
-    h('div', {}, h('strong', {}, entry.employee_id), ' ', moment(entry.at), entry.detail && h('small', {}, entry.detail)),
+    h('div', {}, h('strong', {}, entry.employee_id), ' ', moment(entry.at), h('small', {}, whichSignIn(entry.detail))),
     h('a', { class: 'link', href: aboutPerson('log', entry, desk) }, say('see_log')));
-  const rows = h('ul', { class: 'reports' }, data.items.map(row));
-  const alert = panel(say('reported_title'), { id: 'reported', lead: say('reported_lead') }, rows);
+  const rows = h('ul', { class: 'reports' }, latestOfEach(data.items).slice(0, REPORTS).map(row));
+  const all = h('a', { class: 'link', href: '#/log?event=sign_in_disowned' }, say('see_reports'));
+  const alert = panel(say('reported_title'), { id: 'reported', lead: say('reported_lead'), aside: all }, rows);
   alert.classList.add('alert');
   alert.querySelector('h2').prepend(h('span', { class: 'mark-bad', 'aria-hidden': 'true' }, '!'));
-  before.before(alert);
+  fill(place, alert).hidden = false;
+}
+
+/** One line for each person: somebody who reports much must not hide the others. */
+const latestOfEach = (items) =>
+  items.filter((one, at) => items.findIndex(({ corp_id, employee_id }) => corp_id === one.corp_id && employee_id === one.employee_id) === at);
+
+/** The desk tells it for the log, in English and in universal time. */
+function whichSignIn(detail) {
+  const [, at, address] = /^sign-in of (\S+) from (\S+)/.exec(detail) || [];
+  return at ? say('reported_row', { time: moment(at).textContent, address }) : detail;
 }
 
 function signInsPanel(desk) {
   const [funnel, trend, line] = [h('div', { id: 'funnel' }), chart(), h('div')];
   const part = (title, content) => h('div', {}, h('h3', {}, say(title)), content);
   const body = h('div', { class: 'counts' }, part('funnel_lead', funnel), part('over_time', trend.element));
-  const run = { range: RANGES[0], at: 0 };
+  const run = { range: RANGES[0], at: 0, ahead: 0 };
   const draw = (buckets) => {
     fill(funnel, funnelOf(buckets));
     trend.draw(buckets);
   };
-  const look = () => document.visibilityState === 'visible' && readCounts(desk, run, { line, body, draw, look });
+  const look = () => readCounts(desk, run, { line, body, draw, look });
   const choose = rangeButtons((range) => {
     run.range = range;
     look();
   });
-  const timer = setInterval(look, MINUTE);
-  window.addEventListener('online', look);
-  queueMicrotask(look);
+  const unwatch = watching(MINUTE, look);
   const stop = () => {
-    clearInterval(timer);
-    window.removeEventListener('online', look);
+    unwatch();
     trend.stop();
   };
   return { element: panel(say('sign_ins_title'), { id: 'sign-ins', aside: choose }, line, body), stop };
 }
 
+/** Unless it is asked for more, the desk tells of a week. */
+const since = ({ range, ahead }) =>
+  (range === '30d' ? `?from=${new Date(Date.now() + ahead - 30 * 24 * HOUR).toISOString()}` : '');
+
 async function readCounts(desk, run, { line, body, draw, look }) {
   const mine = (run.at += 1);
-  const buckets = bucketsOf(run.range, new Date());
-  const answer = await desk.get(`/api/admin/statistics?from=${buckets[0].from.toISOString()}`);
+  const answer = await desk.get(`/api/admin/statistics${since(run)}`);
   // Another time was chosen meanwhile, or another view.
   if (mine !== run.at || !body.isConnected) return;
   body.hidden = answer.code !== 0;
   fill(line, answer.code !== 0 && refused(answer, look));
   if (answer.code !== 0) return;
+  // The desk's clock counts: the one of this computer may be anywhere.
+  run.ahead = Date.parse(answer.data.to) - Date.now();
+  const buckets = bucketsOf(run.range, new Date(Date.now() + run.ahead));
   count(buckets, answer.data.items);
   draw(buckets);
 }

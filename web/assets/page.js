@@ -1,18 +1,18 @@
 // What all pages share: one view at a time, secrets that leave the address bar at once, plain words for errors.
 
+import { CLIENTS } from './clients.js';
 import { $ } from './dom.js';
 import { say } from './words.js';
 
 export { $ };
 
 const ERRORS = ['denied', 'invalid_code', 'not_a_member', 'no_role', 'disabled', 'platform_unavailable', 'internal'];
-const CLIENTS = ['h5', 'itagent', 'itadmin'];
 
 /** A client by its word; what is not known is the help desk itself. */
 export const known = (client) => (CLIENTS.includes(client) ? client : 'h5');
 
-/** Starts a page, unless somebody else's page is around it: then a press here might be meant for something else. */
-export function open(run) {
+/** Starts a page, and again when the browser brings it back as it was (`restored`), unless somebody else's page is around it: then a press here might be meant for something else. */
+export function open(run, restored = run) {
   if (window.top !== window.self) {
     document.body.textContent = say('framed');
     return;
@@ -23,8 +23,8 @@ export function open(run) {
   window.addEventListener('offline', tellNetwork);
   run();
   window.addEventListener('hashchange', run);
-  // Back from the platform: the page may be as it was left, with its connections gone.
-  window.addEventListener('pageshow', (event) => event.persisted && run());
+  // Back from elsewhere: the page may be as it was left, with its connections gone.
+  window.addEventListener('pageshow', (event) => event.persisted && restored());
 }
 
 /** The desk writes its pages, so it must know: for a year, on all of them. */

@@ -14,7 +14,12 @@ const [NO_SESSION, CODE_WRONG, NOT_GOOD] = [1001, 1008, 1014];
 /** Asks for id and password in this section; `signedIn` gets the token, `back` is the way to the other ways in. */
 export async function showPassword(section, { signedIn, back }) {
   await dressed();
-  askPassword({ section, signedIn, back, id: '' });
+  // Codes that were shown here must not be found by whoever comes next.
+  const cleared = (go) => (...given) => {
+    fill(section);
+    return go(...given);
+  };
+  askPassword({ section, signedIn: cleared(signedIn), back: cleared(back), id: '' });
 }
 
 function askPassword(way, said = '') {

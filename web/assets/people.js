@@ -12,7 +12,7 @@ learn({
   search: ['Name or employee ID', '姓名或员工编号'],
   search_hint: ['Beginning of a name or ID', '姓名或编号的开头'],
   department: ['Department', '部门'],
-  sort: ['Order', '排序'],
+  sort: ['Order (unless searching)', '排序（搜索时无效）'],
   sort_employee_id: ['By employee ID', '按员工编号'],
   sort_name: ['By name', '按姓名'],
   sort_last_login: ['Latest sign-in first', '最近登录优先'],
@@ -47,7 +47,7 @@ export function show(desk, place) {
     ],
     changed: () => list.reload(true),
   });
-  const load = (after) => desk.get(`/api/admin/employees?${asked(form, after)}`);
+  const load = (after) => desk.get(`/api/admin/employees?${queryOf(form, after)}`);
   const list = listing({
     label: say('view_people'), columns: columns(), load, empty: say('nobody'), id,
     detail: {
@@ -62,11 +62,9 @@ export function show(desk, place) {
 const id = ({ corp_id, employee_id }) => `${corp_id}/${employee_id}`;
 
 /** Whoever searches, or chooses a role, gets an order of its own. */
-function asked(form, after) {
+function queryOf(form, after) {
   const query = form.asked();
-  const ordered = query.has('q') || query.has('role');
-  form.elements.sort.disabled = ordered;
-  if (ordered) query.delete('sort');
+  if (query.has('q') || query.has('role')) query.delete('sort');
   if (after) query.set('after', after);
   return query;
 }

@@ -35,12 +35,12 @@ learn({
 /** The roles there are. */
 export const ROLES = ['admin', 'supervisor', 'agent', 'security', 'user'];
 
-/** What to call somebody. */
-export const called = ({ name, employee_id }) => name || employee_id;
+/** What to call somebody where it matters who it is: names are not unique, and must not turn the words around them. */
+export const called = ({ name, employee_id }) => (name ? `\u2068${name}\u2069 (${employee_id})` : employee_id);
 
 /** A name with the identifier below it. */
-export const named = (person) =>
-  h('div', {}, h('strong', {}, called(person)), person.name && h('small', {}, person.employee_id));
+export const named = ({ name, employee_id }) =>
+  h('div', {}, h('strong', { dir: 'auto' }, name || employee_id), name && h('small', {}, employee_id));
 
 /** Roles as tags. */
 export const roleTags = (roles) => roles.map((role) => h('span', { class: 'tag' }, sayOr(role)));
@@ -72,7 +72,7 @@ export async function changeRoles(desk, person) {
     action: say('roles_save'),
   });
   if (!answer) return false;
-  const held = answer.data.roles.map(sayOr).join(say('list_comma')) || say('no_role');
+  const held = answer.data.roles.map(sayOr).join(say('comma')) || say('no_role');
   desk.say(say('roles_saved', { name: called(person), roles: held }));
   return true;
 }

@@ -37,7 +37,7 @@ learn({
     'Too many wrong attempts. Try again after {time}; signing in with WeCom still works.',
     '错误次数过多，请在 {time} 之后再试；仍可使用企业微信登录。',
   ],
-  why_too_often: ['That was too often. Try again in {seconds} seconds.', '操作过于频繁，请 {seconds} 秒后再试。'],
+  why_too_often: ['That was too often. Seconds to wait: {seconds}.', '操作过于频繁，请 {seconds} 秒后再试。'],
 });
 
 /** In words, with what to do next. */

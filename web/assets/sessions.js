@@ -2,7 +2,8 @@
 
 import { question } from './dialog.js';
 import { h } from './dom.js';
-import { listing, moment, panel } from './listing.js';
+import { deviceName, listing, moment, panel } from './listing.js';
+import { wordFor } from './login-words.js';
 import './security-words.js';
 import { say, sayOr } from './words.js';
 
@@ -41,14 +42,14 @@ const columns = (desk, ended) => [
   {
     title: say('own_device'),
     cell: ({ device, user_agent, current }) => [
-      h('span', { title: user_agent || null }, device || say('unknown')),
+      h('span', { title: user_agent || null }, deviceName(device)),
       current && [' ', h('span', { class: 'tag good' }, say('own_this_one'))],
     ],
   },
   { title: say('own_address'), cell: ({ ip_address }) => ip_address || say('unknown') },
   {
     title: say('own_way'),
-    cell: ({ login_method, current_role }) => h('span', {}, sayOr(`way_${login_method}`), h('small', {}, sayOr(current_role))),
+    cell: ({ login_method, current_role }) => h('span', {}, wordFor('method', login_method), h('small', {}, sayOr(current_role))),
   },
   { title: say('own_since'), cell: ({ created_at }) => moment(created_at) },
   { title: say('own_last_seen'), cell: ({ last_seen_at }) => moment(last_seen_at) },
@@ -74,7 +75,7 @@ async function end(desk, { id, current, device, ip_address }, ended) {
     title: say(current ? 'end_this_title' : 'end_title'),
     text: current
       ? say('end_this_text')
-      : say('end_text', { device: device || say('unknown'), address: ip_address || say('unknown') }),
+      : say('end_text', { device: deviceName(device), address: ip_address || say('unknown') }),
     action: say('own_end'),
     danger: true,
     send: () => leaving(desk, current, () => desk.ask('DELETE', `/api/auth/sessions/${id}`)),

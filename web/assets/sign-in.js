@@ -11,15 +11,15 @@ const inWeCom = /wxwork/i.test(navigator.userAgent);
 const onPhone = matchMedia('(pointer: coarse) and (max-width: 759px)').matches && !inWeCom;
 const REFUSED = 1003;
 const DOWN = ['unreachable', 'suspended', 'refused'];
-/** The desk behind this page, once somebody is in. */
-let desk = null;
+/** The desk behind this page, once somebody is in; and how often it was asked for, since the last time counts. */
+let [desk, turns] = [null, 0];
 
 /** Looks at what the address brought and goes on from there. */
 async function arrive() {
-  // A view of the desk: that is for the desk to open.
-  if (desk && location.hash.startsWith('#/')) return;
   const query = new URLSearchParams(location.search);
   const fragment = takeFragment();
+  // Whoever is in stays in, wherever an address leads: only a ticket that is good brings somebody else.
+  if (desk && !query.has('code') && !fragment.has('ticket')) return;
   if (query.has('code') && query.has('state')) {
     const pass = new URLSearchParams({ code: query.get('code'), state: query.get('state') });
     location.replace(`/api/auth/oauth2/callback?${pass}`);
@@ -52,6 +52,7 @@ async function trade(ticket) {
 
 /** Nobody new was signed in: whoever was before still is, and a link must not make them believe otherwise. */
 async function stay(why) {
+  if (desk) return;
   if (!tab.get('token')) {
     welcome(why);
     return;
@@ -60,15 +61,32 @@ async function stay(why) {
   await signedIn(tab.get('token'));
 }
 
+/** What a browser kept of this page as it was: nothing of it stays if somebody has signed out since. */
+function restored() {
+  if (desk && tab.get('token') !== desk.token) {
+    desk.close();
+    desk = null;
+  }
+  arrive();
+}
+
 async function signedIn(token, next = {}) {
+  const mine = (turns += 1);
+  if (tab.get('token') !== token) tab.drop('me');
   tab.set('token', token);
   tab.drop('went');
   notice(next);
   if (desk) desk.close();
   desk = null;
   const { openDesk } = await loaded(() => import('./desk.js'));
-  const again = () => signedIn(token, next);
-  desk = await openDesk({ token, client, chosen: location.pathname !== '/', onEnd: signedOut, again });
+  const again = () => {
+    show('loading');
+    signedIn(token, next);
+  };
+  const isStale = () => mine !== turns;
+  const opened = await openDesk({ token, client, chosen: location.pathname !== '/', onEnd: signedOut, again, isStale });
+  if (isStale()) return;
+  desk = opened;
   if (desk) stopCode();
 }
 
@@ -85,6 +103,7 @@ function loaded(load) {
 function signedOut(why) {
   desk = null;
   tab.drop('token');
+  tab.drop('me');
   // Whoever went out must not be taken in again at once.
   tab.set('went', '1');
   welcome({ text: why });
@@ -194,4 +213,4 @@ function offerCode() {
 }
 
 dress();
-open(arrive);
+open(arrive, restored);

@@ -2,9 +2,10 @@
 
 import { question } from './dialog.js';
 import { fill, h } from './dom.js';
-import { listing, moment, panel } from './listing.js';
+import { deviceName, listing, moment, panel } from './listing.js';
+import { wordFor } from './login-words.js';
 import './security-words.js';
-import { say, sayOr } from './words.js';
+import { say } from './words.js';
 
 const AT_ONCE = 5;
 
@@ -41,7 +42,7 @@ function aFew(desk) {
 export const outcome = ({ signed_in, reason }) =>
   signed_in
     ? h('span', { class: 'tag' }, say('came_in'))
-    : h('span', {}, h('span', { class: 'tag bad' }, say('turned_away')), h('small', {}, sayOr(`away_${reason}`)));
+    : h('span', {}, h('span', { class: 'tag bad' }, say('turned_away')), h('small', {}, wordFor('reason', reason)));
 
 const columns = (notMe) => [
   { title: say('own_when'), cell: ({ at }) => moment(at) },
@@ -49,7 +50,7 @@ const columns = (notMe) => [
   {
     title: say('own_device'),
     cell: ({ device, user_agent, ip_address }) =>
-      h('span', { title: user_agent || null }, device || say('unknown'), h('small', {}, ip_address || say('unknown'))),
+      h('span', { title: user_agent || null }, deviceName(device), h('small', {}, ip_address || say('unknown'))),
   },
   {
     title: say('own_way'),
@@ -57,8 +58,8 @@ const columns = (notMe) => [
       h(
         'span',
         {},
-        login_method ? sayOr(`way_${login_method}`) : '–',
-        login_source && h('small', { class: 'source' }, sayOr(`at_${login_source}`)),
+        login_method ? wordFor('method', login_method) : '–',
+        login_source && h('small', { class: 'source' }, wordFor('source', login_source)),
       ),
   },
   {
@@ -89,7 +90,7 @@ async function disown(desk, own, { id, at, session_id, ip_address }, told) {
   const password = own.status && own.status.has_password;
   fill(
     told,
-    h('p', {}, say(answer.data.ended ? 'not_me_done_ended' : 'not_me_done')),
+    h('p', {}, [answer.data.ended > 0 && 'not_me_ended', answer.data.told > 0 ? 'not_me_told' : 'not_me_logged'].filter(Boolean).map(say).join(say('space'))),
     h(
       'p',
       {},

@@ -1,18 +1,18 @@
 // Who is signed in, and where.
 
-import { inWords } from './admin-words.js';
+import './admin-words.js';
 import { h } from './dom.js';
 import { anyChoice, filters, typed } from './filters.js';
-import { listing, moment, panel } from './listing.js';
+import { deviceName, listing, moment, panel } from './listing.js';
+import { wordFor } from './login-words.js';
 import { called, endAll, mayChange, named, ROLES } from './person.js';
 import { learn, say, sayOr } from './words.js';
 
 learn({
-  sessions_title: ['Newest first', '最新在前'],
+  sessions_title: ['Sessions, the newest first', '会话（最新在前）'],
   began: ['Signed in', '登录时间'],
   seen_at: ['last seen', '最近活动'],
   this_session: ['this session', '当前会话'],
-  unknown_device: ['Unknown device', '未知设备'],
   end_one: ['End', '结束'],
   end_one_title: ['End this session of {name}?', '结束 {name} 的这个会话？'],
   end_one_text: ['{device}: signed out at once. They can sign in again.', '{device}：会立即退出登录，之后可以重新登录。'],
@@ -48,11 +48,11 @@ function columns(desk, reload) {
   const all = [
     { title: say('person'), cell: named },
     { title: say('device'), cell: ({ device, ip_address }) => h('div', {},
-      device || say('unknown_device'), ip_address && h('small', {}, ip_address)) },
+      deviceName(device), ip_address && h('small', {}, ip_address)) },
     { title: say('active_role'), cell: ({ current_role, current }) => h('div', {},
       h('span', { class: 'tag' }, sayOr(current_role)), current && h('span', { class: 'tag good' }, say('this_session'))) },
     { title: say('how'), cell: ({ login_method, login_source }) => h('div', {},
-      inWords('method', login_method), h('small', {}, inWords('source', login_source))) },
+      wordFor('method', login_method), h('small', {}, wordFor('source', login_source))) },
     { title: say('began'), class: 'when', cell: ({ created_at, last_seen_at }) => h('div', {},
       moment(created_at), h('small', {}, `${say('seen_at')} `, moment(last_seen_at))) },
   ];
@@ -75,7 +75,7 @@ async function endOne(desk, session) {
   const name = called(session);
   const answer = await desk.risky({
     method: 'DELETE', path: `/api/admin/sessions/${encodeURIComponent(session.id)}`,
-    title: say('end_one_title', { name }), text: say('end_one_text', { device: session.device || say('unknown_device') }),
+    title: say('end_one_title', { name }), text: say('end_one_text', { device: deviceName(session.device) }),
     action: say('end_one'), danger: true,
   });
   if (answer) desk.say(say('ended_session', { name }));

@@ -1,6 +1,7 @@
 // Which views there are, for which client and role. Each is a module with `show(desk, place)`, loaded when it is looked at;
 // it fills the place below its title, and may return what to do when another view takes its place.
 
+import { isFor } from './clients.js';
 import { say } from './words.js';
 
 const MODULES = {
@@ -19,11 +20,11 @@ const MODULES = {
   wrong_role: () => import('./wrong-role.js'),
 };
 
-const READERS = ['supervisor', 'security'];
-const AGENTS = ['agent', 'supervisor', 'admin'];
 const OWN = ['account', 'security'];
 const READING = ['people', 'signed_in', 'log', 'access'];
 const ALL = ['overview', 'people', 'agents', 'signed_in', 'log', 'access', 'networks', 'keys', 'links'];
+/** What each role sees of the administration. */
+const SEEN = { admin: ALL, security: ['overview', ...READING], supervisor: READING };
 
 /** The views of a client for the active role, the first one first. */
 export const viewsOf = ({ client, me, suspended }) =>
@@ -34,10 +35,6 @@ export const viewsOf = ({ client, me, suspended }) =>
   }));
 
 function idsOf(client, role) {
-  if (client === 'itadmin') {
-    if (role === 'admin') return [...ALL, ...OWN];
-    return READERS.includes(role) ? [...READING, ...OWN] : ['wrong_role', ...OWN];
-  }
-  if (client === 'itagent' && !AGENTS.includes(role)) return ['wrong_role', ...OWN];
-  return ['account', 'messages', 'security'];
+  if (!isFor(client, role)) return ['wrong_role', ...OWN];
+  return client === 'itadmin' ? [...SEEN[role], ...OWN] : ['account', 'messages', 'security'];
 }

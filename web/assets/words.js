@@ -18,7 +18,6 @@ const WORDS = {
   expired: ['This code has expired', '二维码已过期'],
   left: ['{time} left', '剩余 {time}'],
   offline: ['You are offline. This page goes on by itself when the network is back.', '网络已断开，恢复后本页面会自动继续。'],
-  going: ['Going to WeCom…', '正在前往企业微信…'],
   ticket_gone: ['This sign-in has expired. Please start again.', '本次登录已过期，请重新开始。'],
   bind_refused: [
     'That did not work. Check the ID, or ask the IT help desk to approve you.',

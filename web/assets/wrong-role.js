@@ -25,7 +25,7 @@ export function show(desk, place) {
   const what = desk.suspended ? say(desk.suspended) : say('wrong_role', { role: sayOr(current_role), desk: say(desk.client) });
   place.append(h('section', { class: 'panel', id: 'wrong-role', 'aria-label': say('view_wrong_role') },
     h('p', {}, what),
-    others.length > 0 && [h('p', { id: 'roles-title' }, say('switch_here')), roleButtons(desk)],
+    others.length > 0 && [h('p', { id: 'roles-title' }, say('switch_here')), roleButtons(desk, others)],
     desk.suspended ? startAgain(desk) : elsewhere()));
 }
 

@@ -1,0 +1,48 @@
+// How people sign in, to what, and why not: words of the desk that many views say.
+
+import { learn, sayOr } from './words.js';
+
+learn({
+  source_h5: ['IT help desk', 'IT 服务台'],
+  source_itagent: ['Agent workspace', '坐席工作台'],
+  source_itadmin: ['Administration', '管理后台'],
+  method_qrcode: ['QR code', '扫码'],
+  method_oauth2: ['WeCom', '企业微信'],
+  method_bind: ['Binding', '绑定'],
+  method_password: ['Password', '密码'],
+  method_dev: ['Development', '开发模式'],
+  reason_unknown_employee: ['unknown employee', '员工不存在'],
+  reason_disabled: ['account disabled', '账号已停用'],
+  reason_no_role: ['has no role', '没有角色'],
+  reason_role_not_held: ['does not hold the role', '没有该角色'],
+  reason_role_taken_away: ['the role was taken away', '角色已被收回'],
+  reason_address_not_allowed: ['network not on the allow-list', '网络不在白名单内'],
+  reason_denied: ['did not agree in WeCom', '在企业微信中未同意'],
+  reason_cancelled: ['cancelled on the phone', '在手机上取消'],
+  reason_invalid_code: ['WeCom’s code used or too old', '企业微信授权码已使用或过期'],
+  reason_not_a_member: ['not of our company', '非本企业成员'],
+  reason_somebody_else: ['the code was another person’s', '授权码属于他人'],
+  reason_over: ['decided already, or too late', '已处理或已超时'],
+  reason_not_an_agent: ['not an agent', '不是坐席'],
+  reason_password_wrong: ['wrong password', '密码错误'],
+  reason_no_password: ['has no password yet', '尚未设置密码'],
+  reason_password_off: ['passwords are switched off', '密码登录已关闭'],
+  reason_platform_works: ['WeCom works, so no password', '企业微信正常，不能用密码'],
+  reason_otp_wrong: ['wrong or used code', '验证码错误或已使用'],
+  reason_setup_over: ['the setup had run out', '绑定已超时'],
+  reason_too_many_failures: ['too many wrong guesses', '错误次数过多'],
+  reason_locked: ['locked', '已锁定'],
+  reason_old_password_wrong: ['wrong old password', '旧密码错误'],
+  reason_not_proven: ['not signed in through WeCom', '未通过企业微信登录'],
+  reason_setup_code: ['wrong or old setup code', '设置码错误或已过期'],
+  reason_role_needed: ['the role does not allow it', '当前身份无权限'],
+  reason_last_admin: ['the last administrator', '最后一名管理员'],
+  reason_would_shut_you_out: ['would have shut themself out', '会将自己拒之门外'],
+});
+
+/** A word of the desk as people say it; one that is newer than this page, as it is. */
+export function wordFor(kind, word) {
+  const key = `${kind}_${word}`;
+  const text = sayOr(key);
+  return text === key ? String(word || '') : text;
+}

@@ -1,0 +1,109 @@
+// The views of a desk: which one is shown, how one goes to another, and what would be lost by that.
+
+import { askToLeave } from './dialog.js';
+import { fill, h } from './dom.js';
+import { drawNav } from './nav.js';
+import { viewsOf } from './views.js';
+import { say } from './words.js';
+
+/** The place of a desk's views, with the way to each. */
+export class Places {
+  constructor(desk) {
+    this.desk = desk;
+    this.main = h('main', { id: 'place', tabindex: '-1' });
+    this.nav = h('nav', { id: 'views', 'aria-label': say('views') });
+    this.leave = () => {};
+    this.held = null;
+    this.onHash = () => this.go();
+    this.onUnload = (event) => this.isHeld() && event.preventDefault();
+  }
+
+  open() {
+    window.addEventListener('hashchange', this.onHash);
+    window.addEventListener('beforeunload', this.onUnload);
+    this.turn();
+  }
+
+  close() {
+    this.leave();
+    window.removeEventListener('hashchange', this.onHash);
+    window.removeEventListener('beforeunload', this.onUnload);
+    [this.nav, this.main].forEach((part) => part.remove());
+    if (location.hash.startsWith('#/')) history.replaceState(null, '', location.pathname);
+  }
+
+  /** What the address asks of the view. */
+  query() {
+    return new URLSearchParams(location.hash.split('?')[1] || '');
+  }
+
+  /** Writes into the address what the view shows, so that it can be kept and sent on; nothing is loaded by that. */
+  note(asked) {
+    const text = String(asked);
+    history.replaceState(history.state, '', `#/${this.shown}${text && `?${text}`}`);
+  }
+
+  /** Has people asked, in these words, before they leave the view, for as long as `isHeld()` says that something is lost by it. */
+  hold(text, isHeld) {
+    this.held = { text, isHeld };
+  }
+
+  isHeld() {
+    return Boolean(this.held && this.held.isHeld());
+  }
+
+  /** Goes where the address says, and draws what is there anew; but not over what somebody would lose. */
+  async go() {
+    if (this.asking) return;
+    this.asking = true;
+    const may = !this.isHeld() || (await askToLeave(this.held.text));
+    this.asking = false;
+    if (this.desk.over) return;
+    if (may) this.turn();
+    else history.replaceState(null, '', `#/${this.shown}`);
+  }
+
+  /** Shows the view that the address names. */
+  async turn() {
+    const views = viewsOf(this.desk);
+    const named = location.hash.slice(2).split('?')[0];
+    const view = views.find(({ id }) => id === named) || views[0];
+    this.leave();
+    this.leave = () => {};
+    this.held = null;
+    // A question of a view that is gone; but what is being done has to be told.
+    document.querySelectorAll('dialog:not([data-sending])').forEach((dialog) => dialog.remove());
+    const title = h('h1', { tabindex: '-1' }, view.title);
+    const inside = this.main.contains(document.activeElement);
+    fill(this.main, title);
+    this.main.dataset.view = view.id;
+    document.title = `${view.title} · deskpass`;
+    drawNav(this.nav, views, view, this.desk.inbox.unread);
+    // Only whoever came from another view, or was at something that is drawn anew, is taken along.
+    if (this.shown && (inside || this.shown !== view.id)) {
+      title.focus({ preventScroll: true });
+      window.scrollTo(0, 0);
+    }
+    this.shown = view.id;
+    await this.fillWith(view, title);
+  }
+
+  async fillWith(view, title) {
+    const waiting = h('p', { class: 'lead waiting' }, say('reading'));
+    this.main.append(waiting);
+    const module = await view.load().catch(() => null);
+    waiting.remove();
+    // Somebody has gone on meanwhile.
+    if (!title.isConnected) return;
+    if (module) this.leave = module.show(this.desk, this.main) || (() => {});
+    else this.main.append(...notLoaded());
+  }
+}
+
+/** A browser remembers that it could not load a module, so only loading the page again helps. */
+function notLoaded() {
+  const again = () => location.reload();
+  const button = h('button', { class: 'button small', onclick: again }, say('again'));
+  window.addEventListener('online', () => button.isConnected && again(), { once: true });
+  return [h('p', { class: 'refusal', role: 'alert' }, say('not_loaded')), button];
+}
