@@ -70,7 +70,7 @@ async fn the_matrix_can_be_read_on_a_phone_and_asked_for_again() {
     browser.block(&[]).await;
     browser.click("#place .refusal + button").await;
     browser.wait_for(".holders li").await;
-    assert_eq!(browser.text("#answer").await, "管理员、坐席、主管和安全员可以查看本部门的会话。");
+    assert_eq!(browser.text("#answer").await, "管理员、坐席、主管和安全员可以查看本部门的对话。");
     let tile = browser.script("return document.querySelector('.grant').getBoundingClientRect().toJSON()", &[]).await;
     assert!(tile["width"].as_f64().unwrap() >= 44.0 && tile["height"].as_f64().unwrap() >= 44.0, "{tile}");
     browser.console().await;
