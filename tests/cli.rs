@@ -100,6 +100,9 @@ fn mistakes_are_named_and_mended() {
         (&["role", "grant", "user01", "boss"], "the roles are admin, agent, user, supervisor, security"),
         (&["employee", "add", "a b"], "EMPLOYEE must be 1 to 64 characters"),
         (&["employee", "add", "x", "--corp", "a/b"], "--corp must be 1 to 64 characters"),
+        (&["employee", "add", "x", "--name", "a\u{202e}b"], "--name must be 1 to 128 characters that can be seen"),
+        (&["employee", "add", "x", "--name", ""], "--name must be 1 to 128 characters that can be seen"),
+        (&["employee", "add", "x", "--department", "IT\u{200b}"], "--department must be 0 to 128 characters"),
         (&["employee", "add", "x", "--role", "Admin"], "there is no role Admin"),
         (&["employee", "disable", "nobody"], "there is no employee nobody"),
     ] {

@@ -76,6 +76,32 @@ async fn whoever_keeps_a_page_asks_again_and_knows_by_what_it_differs() {
     }
 }
 
+/// Whoever opens a page of ours in a window has no hold on it, and whoever is elsewhere brings scripts through a proxy of theirs.
+#[tokio::test]
+async fn pages_of_other_origins_reach_neither_ours_nor_what_they_need() {
+    let desk = TestDesk::start().await;
+    let mut client = desk.client().await;
+    let alone = Some("same-origin");
+    let reach = |answer: &Response| {
+        let of = |name| answer.header(name).map(str::to_owned);
+        (of("cross-origin-opener-policy"), of("cross-origin-resource-policy"))
+    };
+    for page in PAGES {
+        let answer = client.get(page, &[]).await;
+        assert_eq!(reach(&answer), (alone.map(str::to_owned), alone.map(str::to_owned)), "{page}");
+    }
+    let answer = client.get("/scan/", &[]).await;
+    let again = client.get("/scan/", &[("if-none-match", answer.header("etag").unwrap())]).await;
+    assert_eq!((again.status, reach(&again)), (304, reach(&answer)));
+    for path in ["/assets/deskpass.js", &stylesheet(&mut client).await] {
+        assert_eq!(reach(&client.get(path, &[]).await), (None, alone.map(str::to_owned)), "{path}");
+    }
+    // A redirect is on the way of a tab that others may have opened.
+    for path in ["/itadmin", "/api/auth/oauth2/callback"] {
+        assert_eq!(reach(&client.get(path, &[]).await), (None, None), "{path}");
+    }
+}
+
 #[tokio::test]
 async fn every_form_of_a_page_is_known_by_a_tag_of_its_own() {
     let desk = TestDesk::start().await;

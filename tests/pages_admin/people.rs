@@ -77,10 +77,10 @@ async fn roles_are_changed_with_a_fresh_code_alone() {
     browser.click(".below [data-act=end-all]").await;
     answer(&browser, &code).await;
     refused(&browser, "wrong or was used already").await;
-    assert!(client.is_valid(&token).await);
+    assert!(office.desk.client().await.is_valid(&token).await);
     office.confirm(&browser).await;
     said(&browser, "Ended sessions of Uma User: 1.").await;
-    assert!(!client.is_valid(&token).await);
+    assert!(!office.desk.client().await.is_valid(&token).await);
 
     filter(&browser, "q", "admin01").await;
     browser.click(r#"tr[data-id="wwdeskpass/admin01"] [data-act=open]"#).await;
@@ -96,8 +96,7 @@ async fn roles_are_changed_with_a_fresh_code_alone() {
 async fn somebody_is_shut_out_and_let_in_again_from_a_phone() {
     let office = Office::open().await;
     office.crowd().await;
-    let mut client = office.desk.client().await;
-    let token = client.sign_in("user01").await;
+    let token = office.token(["user01", "user"]).await;
     let browser = office.admin(CHINESE_PHONE, "people?q=user01").await;
     rows(&browser, 1).await;
     assert_eq!(browser.text(".tally").await, "共 1 人");
@@ -109,11 +108,11 @@ async fn somebody_is_shut_out_and_let_in_again_from_a_phone() {
     office.confirm(&browser).await;
     said(&browser, "Uma User 已停用").await;
     browser.wait_until(&format!("document.querySelector('{USER}').textContent.includes('已停用')")).await;
-    assert!(!client.is_valid(&token).await);
+    assert!(!office.desk.client().await.is_valid(&token).await);
     browser.click(".below [data-act=enable]").await;
     office.confirm(&browser).await;
     browser.wait_until(&format!("!document.querySelector('{USER}').textContent.includes('已停用')")).await;
-    client.sign_in("user01").await;
+    office.token(["user01", "user"]).await;
     // From somebody to what happened to them.
     browser.click(".below a[href^='#/log']").await;
     browser.wait_for("#place[data-view=log] .tag").await;

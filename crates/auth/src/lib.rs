@@ -22,6 +22,7 @@ mod qr;
 mod reason;
 mod session;
 mod socket;
+mod statistics;
 
 use std::sync::Arc;
 

@@ -24,6 +24,7 @@ mod spare;
 mod term;
 mod ticket;
 mod totp;
+mod unseen;
 
 pub use allow::AllowLists;
 pub use clock::{Clock, Timestamp};
@@ -50,3 +51,4 @@ pub use spare::SpareCode;
 pub use term::{beginning_with, terms};
 pub use ticket::{Asked, Claim, OutOfStep, REPEATS, Shown, SignIn, Stage};
 pub use totp::{OneTimeCode, Seed, Step};
+pub use unseen::is_unseen;

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{ClientAddress, Role};
+use crate::{ClientAddress, Role, is_unseen};
 
 /// The way a session came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -110,7 +110,7 @@ impl<'de> Deserialize<'de> for LoginSource {
     }
 }
 
-/// What a client calls itself: a stranger's words, so cut short and freed of control characters.
+/// What a client calls itself: a stranger's words, so cut short and freed of what cannot be seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserAgent(String);
 
@@ -121,7 +121,7 @@ impl UserAgent {
     /// Keeps what can be shown of a header's bytes.
     #[must_use]
     pub fn from_header(bytes: &[u8]) -> Self {
-        let mut text: String = String::from_utf8_lossy(bytes).chars().filter(|c| !c.is_control()).collect();
+        let mut text: String = String::from_utf8_lossy(bytes).chars().filter(|c| !is_unseen(*c)).collect();
         text.truncate(text.floor_char_boundary(Self::MAX));
         Self(text)
     }

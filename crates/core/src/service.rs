@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use crate::is_unseen;
+
 /// One thing that a service key opens. The set is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -125,7 +127,7 @@ impl KeyName {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let fits = (1..=Self::LONGEST).contains(&text.chars().count()) && text.trim() == text;
-        (fits && !text.chars().any(is_unseen)).then(|| Self(text.to_owned()))
+        (fits && !text.chars().any(is_odd)).then(|| Self(text.to_owned()))
     }
 
     /// The name.
@@ -135,12 +137,9 @@ impl KeyName {
     }
 }
 
-/// Whether a character moves others, or hides itself: one line of a list could then look like another.
-fn is_unseen(character: char) -> bool {
-    character.is_control()
-        || (character.is_whitespace() && character != ' ')
-        || matches!(character, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
-        || matches!(character, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+/// Whether a list could not do with it: it is not seen, or is a blank of another width.
+fn is_odd(character: char) -> bool {
+    is_unseen(character) || (character.is_whitespace() && character != ' ')
 }
 
 #[cfg(test)]

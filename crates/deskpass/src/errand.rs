@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use deskpass_auth::{Auth, Error, Refusal};
-use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Person, Role, Roles, Timestamp};
+use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Person, Role, Roles, Timestamp, is_unseen};
 use deskpass_store::{Link, Listed};
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,9 @@ pub(crate) use agents::{AgentErrand, Deed};
 pub(crate) use explain::{Question, Wish, purpose};
 pub(crate) use keys::KeyErrand;
 pub(crate) use rules::RuleErrand;
+
+/// How long a name may be, in characters.
+const LONGEST_NAME: usize = 128;
 
 /// An errand.
 #[derive(Debug, Deserialize, Serialize)]
@@ -184,10 +187,16 @@ fn outsider(auth: &Auth, identity: &str) -> Result<EmployeeKey, String> {
 async fn add(auth: &Auth, who: &Who, name: Option<&str>, department: &str, roles: &[String]) -> Told {
     let parse = |name: &String| Role::from_name(name).ok_or_else(|| no_such_role(name));
     let roles = roles.iter().map(parse).collect::<Result<Roles, _>>()?;
+    let name = name.unwrap_or(&who.employee);
+    for (option, text, least) in [("--name", name, 1), ("--department", department, 0)] {
+        if !(least..=LONGEST_NAME).contains(&text.chars().count()) || text.chars().any(is_unseen) {
+            return Err(format!("{option} must be {least} to {LONGEST_NAME} characters that can be seen"));
+        }
+    }
     let person = Person {
         key: who.key(auth)?,
         employee_id: who.employee.clone(),
-        name: name.unwrap_or(&who.employee).to_owned(),
+        name: name.to_owned(),
         department: department.to_owned(),
         avatar: String::new(),
         roles,
@@ -213,7 +222,7 @@ async fn list(auth: &Auth) -> Told {
 fn line(Listed { person, .. }: &Listed) -> String {
     let state = if person.disabled { "disabled" } else { "enabled" };
     let (corp, roles) = (person.key.corp(), names(person.roles));
-    format!("{corp:<20} {:<20} {:<20} {state:<10} {roles}", person.employee_id, person.name)
+    format!("{corp:<20} {:<20} {:<20} {state:<10} {roles}", person.employee_id, table::plain(&person.name))
 }
 
 fn names(roles: Roles) -> String {

@@ -4,6 +4,11 @@ CREATE TABLE disowned (
     at       BIGINT NOT NULL
 );
 
+CREATE INDEX disowned_by_time ON disowned (at);
+
+-- What of one kind somebody is on record with: however many others a stranger can cause, they are not looked at.
+CREATE INDEX login_log_of_employee_by_event ON login_log (corp_id, employee_key, event, id);
+
 -- How many sign-ins came how far, by the hour in which they did.
 CREATE TABLE sign_in_count (
     hour   BIGINT NOT NULL,

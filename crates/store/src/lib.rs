@@ -58,7 +58,7 @@ pub use shared::{
     Arrived, Ask, Bus, Changes, Code, Counted, Counting, Flow, Held, Lease, Letter, Limits, Mail, Perishable,
     PlatformToken, Pointer, Posted, Reader, Redis, RedisExam, Round, Shared, Shelf, Start, Unfit, examine_redis,
 };
-pub use sign_ins::{Disowning, SignIn};
+pub use sign_ins::{Consequences, Disowning, Most, SignIn};
 pub use statistics::{Hour, Step};
 pub use tls::BadAuthority;
 

@@ -16,7 +16,7 @@ use crate::{Store, StoreError};
 pub use chain::ChainKey;
 pub use event::Event;
 pub use page::{LogFilter, LogPage, LogRow, read_log};
-pub(crate) use page::{edge, find, walk};
+pub(crate) use page::{find, walk};
 pub use receipt::{BadReceipt, Receipt};
 pub use verify::{Fault, LogVerdict, VerifyError, What, verify_log};
 

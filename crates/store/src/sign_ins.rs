@@ -7,7 +7,7 @@ use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
 use crate::agents::About;
 use crate::database::{Row, Sql, Tx, Value, at_one_moment};
-use crate::login_log::{edge, find, walk};
+use crate::login_log::{find, walk};
 use crate::sessions::{Ended, end_one};
 use crate::{Event, LogEntry, LogFilter, LogRow, Notice, Store, StoreError, Subject, directory};
 
@@ -20,6 +20,15 @@ pub struct SignIn {
     pub session: Option<Digest>,
     /// When its owner said that it was somebody else.
     pub disowned_at: Option<Timestamp>,
+}
+
+/// How many of somebody's sign-ins are listed at most.
+#[derive(Clone, Copy, Debug)]
+pub struct Most {
+    /// Sign-ins.
+    pub sign_ins: usize,
+    /// Refused ones. They have a number of their own: anybody can cause them, and must not hide the others.
+    pub refused: usize,
 }
 
 /// A sign-in of which its owner says that it was somebody else.
@@ -39,15 +48,25 @@ pub struct Disowning {
     pub entry: LogEntry,
 }
 
+/// What came of it that a sign-in was disowned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Consequences {
+    /// How many sessions ended.
+    pub ended: usize,
+    /// For how many administrators a notice was left.
+    pub told: usize,
+}
+
 /// How many of one person's sign-ins administrators are told of in so much time: whoever signs in and disowns it, again and
-/// again, must not flood them. The log has all of them.
+/// again, must not flood them. They are told of every session that ended with it, though, and the log has all of it.
 const TOLD: (i64, Duration) = (10, Duration::from_hours(1));
 
 /// How many sessions that began in the same stretch of time are looked at.
 const LOOKED_AT: usize = 1_000;
 
 impl Store {
-    /// Somebody's sign-ins and refused ones from a moment on, the newest first, at most `limit`.
+    /// Somebody's sign-ins and refused ones from a moment on, the newest first. Where there are too many sign-ins, those that are
+    /// over make room for those whose session lives.
     ///
     /// # Errors
     /// When the store fails.
@@ -56,18 +75,17 @@ impl Store {
         key: EmployeeKey,
         from: Timestamp,
         now: Timestamp,
-        limit: usize,
+        most: Most,
     ) -> Result<Vec<SignIn>, StoreError> {
-        let (corp, employee) = (key.corp().to_owned(), Some(key.id().to_owned()));
-        let filter = LogFilter { corp, employee, from: Some(from), sign_ins_only: true, ..LogFilter::default() };
         let list = move |sql: &Sql<'_>| {
-            let rows = walk(sql, &filter, None, limit)?.rows;
-            let Some((newest, oldest)) = rows.first().zip(rows.last()) else { return Ok(Vec::new()) };
-            let (alive, disowned) = (alive(sql, &key, (oldest.at, newest.at), now)?, disowned(sql, &rows)?);
-            let sign_in = |row: LogRow| SignIn {
-                session: alive.iter().find(|session| session.began_with(&row)).map(|session| session.digest),
-                disowned_at: disowned.get(&row.id).copied(),
-                row,
+            let own = Own { sql, key: &key, from };
+            let mut rows = own.sign_ins(now, most.sign_ins)?;
+            rows.extend(own.rows(Event::SignInRefused, None, most.refused)?.into_iter().map(|row| (row, None)));
+            rows.sort_unstable_by(|(one, _), (other, _)| other.id.cmp(&one.id));
+            let disowned = disowned(sql, rows.iter().map(|(row, _)| &*row.id))?;
+            let sign_in = |(row, session): (LogRow, _)| {
+                let disowned_at = disowned.get(&row.id).copied();
+                SignIn { row, session, disowned_at }
             };
             Ok(rows.into_iter().map(sign_in).collect())
         };
@@ -84,16 +102,16 @@ impl Store {
     }
 
     /// Writes down that a sign-in was somebody else's, ends the session that began with it, and leaves a notice for the
-    /// administrators; returns how many sessions ended. `None`, and nothing happened, when that was said before.
+    /// administrators. `None`, and nothing happened, when that was said before.
     ///
     /// # Errors
     /// When the store fails; then no session may be taken for ended.
-    pub async fn disown(&self, disowning: Disowning) -> Result<Option<usize>, StoreError> {
+    pub async fn disown(&self, disowning: Disowning) -> Result<Option<Consequences>, StoreError> {
         self.database.write(move |tx| disown(tx, &disowning)).await
     }
 }
 
-fn disown(tx: &mut Tx<'_>, disowning: &Disowning) -> Result<Option<usize>, StoreError> {
+fn disown(tx: &mut Tx<'_>, disowning: &Disowning) -> Result<Option<Consequences>, StoreError> {
     let Disowning { sign_in, deny_until, entry, .. } = disowning;
     // Of many who say it at once, the first writes the row, and the others wait for it and then find it. A row of the log
     // that has gone for its age meanwhile is not written about.
@@ -108,25 +126,29 @@ fn disown(tx: &mut Tx<'_>, disowning: &Disowning) -> Result<Option<usize>, Store
             ended += end_one(tx, &sign_in.about, session.digest, why, entry.at)?;
         }
     }
-    for notice in disowning.notices(tx)? {
+    let notices = if ended > 0 || !disowning.is_often(tx)? { disowning.notices(tx)? } else { Vec::new() };
+    for notice in &notices {
         notice.write(tx)?;
     }
     entry.clone().saying(format!("{ended} session(s) ended")).write(tx)?;
-    Ok(Some(ended))
+    Ok(Some(Consequences { ended, told: notices.len() }))
 }
 
 impl Disowning {
-    /// What the administrators are to be told; nothing, when there was much of it lately.
+    /// Whether there was much of it lately. Refused ones do not count where it is about a sign-in: a stranger can cause them.
+    fn is_often(&self, tx: &Tx<'_>) -> Result<bool, StoreError> {
+        let Self { sign_in, entry, .. } = self;
+        let (most, lately) = TOLD;
+        let text = "SELECT COUNT(*) FROM disowned d JOIN login_log l ON l.id = d.sign_in
+            WHERE d.at > $1 AND d.sign_in <> $2 AND l.corp_id = $3 AND l.employee_key = $4 AND l.event IN ($5, $6)";
+        let (since, about) = (entry.at - lately, &sign_in.about);
+        let values = args![since, &*sign_in.id, about.corp(), about.id(), Event::SignIn.name(), &*sign_in.event];
+        Ok(tx.first(text, &values, |row| row.int(0))?.unwrap_or(0) >= most)
+    }
+
+    /// What the administrators are to be told.
     fn notices(&self, tx: &Tx<'_>) -> Result<Vec<Notice>, StoreError> {
         let Self { sign_in, who, home, notices, entry, .. } = self;
-        let (most, lately) = TOLD;
-        let text = "SELECT COUNT(*) FROM login_log WHERE (corp_id, event, id) >= ($1, $2, $3)
-            AND (corp_id, event) <= ($1, $2) AND employee_key = $4";
-        let since = edge(entry.at - lately);
-        let values = args![sign_in.about.corp(), Event::SignInDisowned.name(), &*since, sign_in.about.id()];
-        if tx.first(text, &values, |row| row.int(0))?.unwrap_or(0) >= most {
-            return Ok(Vec::new());
-        }
         let told = directory::administrators(tx, home, &sign_in.about, notices.len())?;
         let about = About { who: who.clone(), at: sign_in.at };
         let notice = |(employee, id): (EmployeeKey, &String)| Notice {
@@ -139,6 +161,57 @@ impl Disowning {
             tries: 0,
         };
         Ok(told.into_iter().zip(notices).map(notice).collect())
+    }
+}
+
+/// What somebody is on record with from a moment on.
+struct Own<'a> {
+    sql: &'a Sql<'a>,
+    key: &'a EmployeeKey,
+    from: Timestamp,
+}
+
+impl Own<'_> {
+    /// The newest rows of one kind; of one moment alone, where there is one. No others are looked at.
+    fn rows(&self, event: Event, moment: Option<Timestamp>, most: usize) -> Result<Vec<LogRow>, StoreError> {
+        let filter = LogFilter {
+            corp: self.key.corp().to_owned(),
+            employee: Some(self.key.id().to_owned()),
+            event: Some(event),
+            from: moment.or(Some(self.from)),
+            to: moment.map(|moment| moment + Duration::from_millis(1)),
+            ..LogFilter::default()
+        };
+        Ok(walk(self.sql, &filter, None, most)?.rows)
+    }
+
+    /// The newest sign-ins, and those before whose session is one of the newest that live.
+    fn sign_ins(&self, now: Timestamp, most: usize) -> Result<Vec<(LogRow, Option<Digest>)>, StoreError> {
+        let mut rows = self.rows(Event::SignIn, None, most)?;
+        let Some((newest, oldest)) = rows.first().zip(rows.last()).map(|(first, last)| (first.at, last.at)) else {
+            return Ok(Vec::new());
+        };
+        let alive = alive(self.sql, self.key, (self.from, newest), now)?;
+        for session in alive.iter().take(most).filter(|session| session.created_at <= oldest) {
+            let mut begun = self.rows(Event::SignIn, Some(session.created_at), most)?;
+            begun.retain(|row| session.began_with(row) && rows.iter().all(|known| known.id != row.id));
+            rows.extend(begun);
+        }
+        let session = |row: &LogRow| alive.iter().find(|session| session.began_with(row)).map(|session| session.digest);
+        let sign_in = |row: LogRow| {
+            let session = session(&row);
+            (row, session)
+        };
+        let mut sign_ins: Vec<_> = rows.into_iter().map(sign_in).collect();
+        let mut spare = sign_ins.len().saturating_sub(most);
+        // The oldest go first.
+        sign_ins.reverse();
+        sign_ins.retain(|(_, session)| {
+            let goes = spare > 0 && session.is_none();
+            spare -= usize::from(goes);
+            !goes
+        });
+        Ok(sign_ins)
     }
 }
 
@@ -182,9 +255,12 @@ fn alive(
 }
 
 /// Which of these rows were disowned, and when.
-fn disowned(sql: &Sql<'_>, rows: &[LogRow]) -> Result<HashMap<String, Timestamp>, StoreError> {
-    let places: Vec<_> = (1..=rows.len()).map(|place| format!("${place}")).collect();
+fn disowned<'a>(sql: &Sql<'_>, rows: impl Iterator<Item = &'a str>) -> Result<HashMap<String, Timestamp>, StoreError> {
+    let values: Vec<_> = rows.map(Value::from).collect();
+    if values.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let places: Vec<_> = (1..=values.len()).map(|place| format!("${place}")).collect();
     let text = format!("SELECT sign_in, at FROM disowned WHERE sign_in IN ({})", places.join(", "));
-    let values: Vec<_> = rows.iter().map(|row| Value::from(&*row.id)).collect();
     Ok(sql.rows(&text, &values, |row| Ok((row.text(0)?, row.moment(1)?)))?.into_iter().collect())
 }

@@ -11,7 +11,7 @@ const LONGEST: usize = 256;
 pub(crate) struct Remark(String);
 
 impl Remark {
-    /// Takes the words without control characters, and without any of the secrets that the call carried, in case they are
+    /// Takes the words without characters that cannot be seen, and without any of the secrets that the call carried, in case they are
     /// echoed.
     pub(crate) fn new<'a>(errmsg: &str, secrets: impl Iterator<Item = &'a str>) -> Self {
         // Shorter ones would blot out ordinary words.

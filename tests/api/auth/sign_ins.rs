@@ -108,7 +108,7 @@ on_every_store! {
         let sign_ins = own(&mut client, &token).await;
         assert_eq!((&sign_ins[0]["current"], &sign_ins[1]["session_id"]), (&json!(true), &json!(null)));
         let old = sign_ins[1]["id"].as_str().unwrap();
-        assert_eq!(not_me(&mut client, &token, old).await.data(), json!({ "success": true, "ended": 0 }));
+        assert_eq!(not_me(&mut client, &token, old).await.data(), json!({ "success": true, "ended": 0, "told": 1 }));
     }
 
     async fn it_is_ones_own_and_of_ones_own_corporation(desk) {
@@ -162,7 +162,7 @@ on_every_store! {
         let mut sockets = [desk.socket("employee", &other).await, desk.socket("employee", &token).await];
         let mut gone = desk.socket("employee", &thief).await;
         let id = own(&mut client, &token).await[2]["id"].as_str().unwrap().to_owned();
-        assert_eq!(not_me(&mut client, &token, &id).await.data(), json!({ "success": true, "ended": 1 }));
+        assert_eq!(not_me(&mut client, &token, &id).await.data(), json!({ "success": true, "ended": 1, "told": 2 }));
         gone.ends_soon(4401, "signed_out").await;
         assert_eq!(client.me(&thief).await.refused(401, 1001).reason(), "signed_out");
         for socket in &mut sockets {
@@ -177,7 +177,7 @@ on_every_store! {
         assert_eq!(told(&desk, &mut client).await, (1, vec!["admin01".to_owned(), "supervisor01".to_owned()]));
         for message in inbox(&mut client).await {
             let text = message["text"]["content"].as_str().unwrap();
-            for words in ["user01 says that the sign-in of 2027-01-15T08:00:00Z from 203.0.113.9 was not theirs", "user01 表示 2027-01-15T08:00:00Z 来自 203.0.113.9 的登录并非本人操作", "reset the password"] {
+            for words in ["user01 says that the sign-in of 2027-01-15T08:00:00Z from 203.0.113.9 was not theirs", "If a session began with it, it has ended.", "user01 表示 2027-01-15T08:00:00Z 来自 203.0.113.9 的登录并非本人操作。如由此产生会话，该会话已结束。", "reset the password"] {
                 assert!(text.contains(words), "no {words:?} in {text:?}");
             }
         }
@@ -191,7 +191,7 @@ on_every_store! {
         assert_eq!(not_me(&mut client, &token, &id).await.data()["ended"], 1);
         let before = told(&desk, &mut client).await;
         desk.clock.wind(SECOND);
-        assert_eq!(not_me(&mut client, &token, &id).await.data(), json!({ "success": true, "ended": 0 }));
+        assert_eq!(not_me(&mut client, &token, &id).await.data(), json!({ "success": true, "ended": 0, "told": 0 }));
         assert_eq!((before, told(&desk, &mut client).await), ((1, vec!["admin01".to_owned()]), (1, vec!["admin01".to_owned()])));
         assert_eq!(own(&mut client, &token).await[1]["disowned_at"], "2027-01-15T08:00:01Z");
     }
@@ -219,7 +219,7 @@ on_every_store! {
         let other = client.sign_in("admin01").await;
         let token = sign_in(&desk, &mut client, "admin01").await;
         let id = ids(&mut client, &token).await.remove(0);
-        assert_eq!(not_me(&mut client, &token, &id).await.data(), json!({ "success": true, "ended": 1 }));
+        assert_eq!(not_me(&mut client, &token, &id).await.data(), json!({ "success": true, "ended": 1, "told": 0 }));
         assert_eq!(not_me(&mut client, &token, &id).await.refused(401, 1001).reason(), "signed_out");
         assert!(client.is_valid(&other).await);
         assert_eq!(told(&desk, &mut client).await, (1, vec![]));
@@ -254,27 +254,106 @@ on_every_store! {
         assert!(text.contains("wwpartner/user01 says"), "{text}");
     }
 
+    /// Anybody can be turned away as somebody else. Nobody hides sign-ins so.
+    async fn refused_ones_hide_no_sign_in(desk) {
+        let mut client = desk.client().await;
+        for _ in 0..5 {
+            sign_in(&desk, &mut client, "user01").await;
+            let gone = sign_in(&desk, &mut client, "user01").await;
+            client.post_as(&gone, "/api/auth/logout", &json!({})).await.data();
+        }
+        let token = sign_in(&desk, &mut client, "user01").await;
+        let before = ids(&mut client, &token).await;
+        for _ in 0..200 {
+            desk.clock.wind(SECOND);
+            client.post("/api/dev/login", &[], &json!({ "employee_id": "user01", "role": "admin" })).await.refused(403, 1003);
+        }
+        let sign_ins = own(&mut client, &token).await;
+        let (refused, there): (Vec<_>, Vec<_>) = sign_ins.iter().partition(|sign_in| sign_in["signed_in"] == false);
+        assert_eq!(there.iter().map(|sign_in| sign_in["id"].as_str().unwrap()).collect::<Vec<_>>(), before);
+        let moments: Vec<_> = refused.iter().map(|sign_in| sign_in["at"].as_str().unwrap()).collect();
+        assert_eq!((moments.len(), moments[0], moments[9]), (10, "2027-01-15T08:03:31Z", "2027-01-15T08:03:22Z"));
+        desk.clock.wind(SECOND);
+        let last = sign_in(&desk, &mut client, "user01").await;
+        let moments: Vec<_> = own(&mut client, &last).await.iter().map(|sign_in| sign_in["at"].as_str().unwrap().to_owned()).collect();
+        assert!(moments.len() == 22 && moments.is_sorted_by(|one, next| one > next), "{moments:?}");
+    }
+
+    /// Whoever is signed in as somebody else does not get out of sight by signing in and out.
+    async fn a_session_that_lives_is_listed_however_many_came_since(desk) {
+        let mut client = desk.client().await;
+        let first = client.sign_in("user01").await;
+        let token = sign_in(&desk, &mut client, "user01").await;
+        for _ in 0..60 {
+            let gone = sign_in(&desk, &mut client, "user01").await;
+            client.post_as(&gone, "/api/auth/logout", &json!({})).await.data();
+        }
+        let sign_ins = own(&mut client, &token).await;
+        let moments: Vec<_> = sign_ins.iter().map(|sign_in| sign_in["at"].as_str().unwrap()).collect();
+        assert_eq!((moments.len(), moments[47], moments[48], moments[49]), (50, "2027-01-15T08:00:14Z", "2027-01-15T08:00:01Z", "2027-01-15T08:00:00Z"));
+        assert!(moments.is_sorted_by(|one, next| one > next));
+        assert_eq!((&sign_ins[48]["current"], &sign_ins[49]["session_id"]), (&json!(true), &session_of(&mut client, &first).await));
+        let id = sign_ins[49]["id"].as_str().unwrap();
+        assert_eq!(not_me(&mut client, &token, id).await.data()["ended"], 1);
+        assert_eq!(own(&mut client, &token).await[48]["at"], "2027-01-15T08:00:13Z", "it is over, and one of the others is shown again");
+    }
+
     /// Whoever signs in and disowns it, over and over, fills the log and nobody's phone.
     async fn administrators_are_told_ten_times_an_hour_of_one_person(desk) {
         let mut client = desk.client().await;
         let token = client.sign_in("user01").await;
         let disown = async |client: &mut Client| {
-            sign_in(&desk, client, "user01").await;
+            let gone = sign_in(&desk, client, "user01").await;
+            client.post_as(&gone, "/api/auth/logout", &json!({})).await.data();
             let id = ids(client, &token).await.remove(0);
-            assert_eq!(not_me(client, &token, &id).await.data()["ended"], 1);
+            not_me(client, &token, &id).await.data()["told"].as_u64().unwrap()
         };
-        for _ in 0..12 {
-            disown(&mut client).await;
+        for number in 0..12 {
+            assert_eq!(disown(&mut client).await, u64::from(number < 10), "{number}");
         }
         let (rows, to) = told(&desk, &mut client).await;
         assert_eq!((rows, to.len()), (12, 10));
         let agent = sign_in(&desk, &mut client, "agent01").await;
-        let id = ids(&mut client, &agent).await.remove(0);
-        not_me(&mut client, &agent, &id).await.data();
-        assert_eq!(told(&desk, &mut client).await.1.len(), 11, "of somebody else they are");
+        desk.clock.wind(SECOND);
+        client.post("/api/dev/login", &[], &json!({ "employee_id": "agent01", "role": "admin" })).await.refused(403, 1003);
+        for id in ids(&mut client, &agent).await {
+            assert_eq!(not_me(&mut client, &agent, &id).await.data()["told"], 1, "of somebody else they are");
+        }
         desk.clock.wind(Duration::from_hours(1));
-        disown(&mut client).await;
+        assert_eq!(disown(&mut client).await, 1);
+    }
+
+    /// They are cheap for a stranger to cause. What somebody does about them keeps nobody from hearing of a thief.
+    async fn refused_ones_that_were_disowned_silence_nothing(desk) {
+        let mut client = desk.client().await;
+        let thief = client.sign_in("user01").await;
+        let token = sign_in(&desk, &mut client, "user01").await;
+        let over = sign_in(&desk, &mut client, "user01").await;
+        client.post_as(&over, "/api/auth/logout", &json!({})).await.data();
+        let real = ids(&mut client, &token).await;
+        for number in 0..12 {
+            desk.clock.wind(SECOND);
+            client.post("/api/dev/login", &[], &json!({ "employee_id": "user01", "role": "admin" })).await.refused(403, 1003);
+            let refused = ids(&mut client, &token).await.remove(0);
+            let answer = json!({ "success": true, "ended": 0, "told": i32::from(number < 10) });
+            assert_eq!(not_me(&mut client, &token, &refused).await.data(), answer, "{number}");
+        }
+        for (id, ended) in [(&real[0], 0), (&real[2], 1)] {
+            let answer = json!({ "success": true, "ended": ended, "told": 1 });
+            assert_eq!(not_me(&mut client, &token, id).await.data(), answer);
+        }
+        assert!(!client.is_valid(&thief).await);
         assert_eq!(told(&desk, &mut client).await.1.len(), 12);
+    }
+
+    async fn a_session_that_ends_so_is_told_of_however_often(desk) {
+        let mut client = desk.client().await;
+        let token = client.sign_in("user01").await;
+        for _ in 0..12 {
+            sign_in(&desk, &mut client, "user01").await;
+            let id = ids(&mut client, &token).await.remove(0);
+            assert_eq!(not_me(&mut client, &token, &id).await.data(), json!({ "success": true, "ended": 1, "told": 1 }));
+        }
     }
 
     async fn it_takes_no_role(desk) {

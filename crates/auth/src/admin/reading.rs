@@ -72,9 +72,7 @@ impl Auth {
         let LogWanted { employee, event, reason, method, ip_address, from, to } = wanted.clone();
         let employee = employee.map(|id| self.canonical(reach, &id));
         let ip_address = ip_address.map(|address| address.to_string());
-        let sign_ins_only = false;
-        let filter =
-            LogFilter { corp, department, employee, event, ip_address, reason, method, from, to, sign_ins_only };
+        let filter = LogFilter { corp, department, employee, event, ip_address, reason, method, from, to };
         Ok(self.store.log_page(filter, before, limit).await?)
     }
 

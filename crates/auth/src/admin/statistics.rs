@@ -1,16 +1,11 @@
-//! How far sign-ins came.
+//! How far sign-ins came, as it is read.
 
 use deskpass_core::Timestamp;
-use deskpass_store::{Hour, Step};
+use deskpass_store::Hour;
 
 use crate::{Auth, Error};
 
 impl Auth {
-    /// Counts a step of a sign-in.
-    pub(crate) fn count(&self, step: Step) {
-        self.store.count(step, self.clock.now());
-    }
-
     /// The hours between two moments in which something happened, the oldest first.
     ///
     /// # Errors

@@ -3,19 +3,20 @@
 use std::time::Duration;
 
 use deskpass_core::Visitor;
-use deskpass_store::{Disowning, Event, LogEntry, LogRow, SignIn};
+use deskpass_store::{Consequences, Disowning, Event, LogEntry, LogRow, Most, SignIn};
 
 use crate::{Auth, Error, Holder, Refusal};
 
 /// How many are shown at most.
-const SHOWN: usize = 50;
+const SHOWN: Most = Most { sign_ins: 50, refused: 10 };
 /// How far back.
 const SHOWN_FOR: Duration = Duration::from_hours(90 * 24);
 /// How many administrators are told at most.
 const TOLD: usize = 20;
 
 impl Auth {
-    /// Somebody's sign-ins and refused ones of the last 90 days, the newest first, at most 50.
+    /// Somebody's sign-ins of the last 90 days, at most 50, and refused ones, at most 10, the newest first. Sign-ins whose session
+    /// lives are among them, however many there were since.
     ///
     /// # Errors
     /// When the store fails.
@@ -25,11 +26,11 @@ impl Auth {
     }
 
     /// Takes somebody's word that one of their sign-ins was somebody else's: the session that began with it ends, and
-    /// administrators are told; returns how many sessions ended. Said again, nothing happens.
+    /// administrators are told. Said again, nothing happens.
     ///
     /// # Errors
     /// When they have no such sign-in, or the store fails.
-    pub async fn disown(&self, holder: &Holder, id: String, visitor: &Visitor) -> Result<usize, Error> {
+    pub async fn disown(&self, holder: &Holder, id: String, visitor: &Visitor) -> Result<Consequences, Error> {
         let (session, now) = (holder.session(), self.clock.now());
         // What the log says never changes, so it can be read ahead.
         let sign_in = self.store.sign_in(&session.employee, id).await?.ok_or(Refusal::NoSuchSignIn)?;
@@ -42,10 +43,11 @@ impl Auth {
             deny_until: self.deny_until(now),
             sign_in,
         };
-        let Some(ended) = self.store.disown(disowning).await? else { return Ok(0) };
+        let Some(done) = self.store.disown(disowning).await? else { return Ok(Consequences::default()) };
         self.noticed.notify_one();
-        tracing::info!(employee = ?session.employee, ended, "somebody says that a sign-in was not theirs");
-        Ok(ended)
+        let Consequences { ended, told } = done;
+        tracing::info!(employee = ?session.employee, ended, told, "somebody says that a sign-in was not theirs");
+        Ok(done)
     }
 
     /// How somebody is called in what administrators of the home corporation are told.

@@ -1,5 +1,7 @@
 //! Tables on a terminal.
 
+use deskpass_core::is_unseen;
+
 /// Rows below each other, their cells two blanks apart.
 pub(super) fn table<const N: usize>(rows: &[[String; N]]) -> String {
     let rows: Vec<_> = rows.iter().map(|row| row.each_ref().map(|cell| plain(cell))).collect();
@@ -15,9 +17,9 @@ pub(super) fn table<const N: usize>(rows: &[[String; N]]) -> String {
     rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A text without what moves a terminal's cursor or colours it: names are others' words.
+/// A text without what moves a terminal's cursor, colours it or turns the line around: names are others' words.
 pub(super) fn plain(text: &str) -> String {
-    text.chars().map(|character| if character.is_control() { '\u{fffd}' } else { character }).collect()
+    text.chars().map(|character| if is_unseen(character) { '\u{fffd}' } else { character }).collect()
 }
 
 /// How many columns of a terminal a text takes: Chinese characters take two.
@@ -41,5 +43,6 @@ mod tests {
     fn a_name_does_not_move_the_cursor() {
         let told = table(&[["a\u{1b}[2Jb\nc".to_owned(), "d".to_owned()]]);
         assert_eq!(told, "a\u{fffd}[2Jb\u{fffd}c  d");
+        assert_eq!(table(&[["a\u{202e}b".to_owned()]]), "a\u{fffd}b");
     }
 }

@@ -31,6 +31,9 @@ const ASK_AGAIN: HeaderValue = HeaderValue::from_static("no-cache");
 /// An address with the version in it never means anything else.
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
+/// Whoever opened a page, and whatever it opens, has no hold on it; and nobody else's page makes use of what is here.
+const OURS_ALONE: HeaderValue = HeaderValue::from_static("same-origin");
+
 /// The cookie by which somebody has chosen a language.
 const CHOSEN: &str = "deskpass_language";
 
@@ -47,6 +50,7 @@ pub(super) async fn page(uri: Uri, Reads(preferred): Reads, headers: HeaderMap) 
     let head = response.headers_mut();
     head.insert(CONTENT_LANGUAGE, HeaderValue::from_static(language.of(["en", "zh-CN"])));
     head.insert(VARY, HeaderValue::from_static("Accept-Language, Accept-Encoding, Cookie"));
+    head.insert("cross-origin-opener-policy", OURS_ALONE);
     Ok(response)
 }
 
@@ -75,6 +79,7 @@ fn hand_out(file: &File, asked: &HeaderMap, keep: HeaderValue) -> Response {
     head.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
     head.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     head.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    head.insert("cross-origin-resource-policy", OURS_ALONE);
     if gzip.is_some() {
         head.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }

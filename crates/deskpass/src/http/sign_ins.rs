@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use deskpass_core::{Digest, LoginMethod, LoginSource};
-use deskpass_store::{Event, SignIn};
+use deskpass_store::{Consequences, Event, SignIn};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -87,6 +87,8 @@ impl Ask for NamedSignIn {
 pub(super) struct Disowned {
     success: bool,
     ended: usize,
+    /// How many administrators are told.
+    told: usize,
 }
 
 /// Takes the caller's word that a sign-in was somebody else's.
@@ -96,6 +98,6 @@ pub(super) async fn not_me(
     Path(NamedSignIn(id)): Path<NamedSignIn>,
     Guest(visitor): Guest,
 ) -> Result<Reply<Disowned>, Failure> {
-    let ended = desk.auth.disown(&holder, id, &visitor).await?;
-    Ok(Reply(Disowned { success: true, ended }))
+    let Consequences { ended, told } = desk.auth.disown(&holder, id, &visitor).await?;
+    Ok(Reply(Disowned { success: true, ended, told }))
 }

@@ -59,12 +59,12 @@ fn disowned(notice: &Notice) -> [String; 2] {
     let from = &notice.address;
     [
         format!(
-            "{english} says that the sign-in of {at} from {from} was not theirs. A session that began with it has ended. \
+            "{english} says that the sign-in of {at} from {from} was not theirs. If a session began with it, it has ended. \
              Look at their rows in the login log and end their other sessions; if it was by password, reset the password."
         ),
         format!(
-            "{chinese} 表示 {at} 来自 {from} 的登录并非本人操作，由此开始的会话已结束。\
-             请查看其登录日志并结束其他会话；如为密码登录，请重置其密码。"
+            "{chinese} 表示 {at} 来自 {from} 的登录并非本人操作。如由此产生会话，该会话已结束。\
+             请在登录日志中查看该员工的记录，并结束其其他会话；如系密码登录，请重置其密码。"
         ),
     ]
 }

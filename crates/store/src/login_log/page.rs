@@ -75,8 +75,6 @@ pub struct LogFilter {
     pub from: Option<Timestamp>,
     /// Before this moment.
     pub to: Option<Timestamp>,
-    /// Sign-ins and refused ones, and nothing else.
-    pub sign_ins_only: bool,
 }
 
 /// A page of the log.
@@ -91,6 +89,7 @@ pub struct LogPage {
 /// The index that a page is read along.
 #[derive(Clone, Copy, Debug)]
 enum Way {
+    EmployeeEvent,
     Employee,
     Address,
     Event,
@@ -98,32 +97,35 @@ enum Way {
 }
 
 impl Way {
-    const ALL: [Self; 4] = [Self::Employee, Self::Address, Self::Event, Self::Corp];
+    const ALL: [Self; 5] = [Self::EmployeeEvent, Self::Employee, Self::Address, Self::Event, Self::Corp];
 
-    /// The one with the fewest entries to look at.
-    fn of(filter: &LogFilter) -> (Self, Option<&str>) {
+    /// The one with the fewest entries to look at, and the values to look along.
+    fn of(filter: &LogFilter) -> (Self, Vec<&str>) {
         match (&filter.employee, &filter.ip_address, filter.event) {
-            (Some(employee), _, _) => (Self::Employee, Some(employee)),
-            (None, Some(address), _) => (Self::Address, Some(address)),
-            (None, None, Some(event)) => (Self::Event, Some(event.name())),
-            (None, None, None) => (Self::Corp, None),
+            (Some(employee), _, Some(event)) => (Self::EmployeeEvent, vec![employee, event.name()]),
+            (Some(employee), _, None) => (Self::Employee, vec![employee]),
+            (None, Some(address), _) => (Self::Address, vec![address]),
+            (None, None, Some(event)) => (Self::Event, vec![event.name()]),
+            (None, None, None) => (Self::Corp, Vec::new()),
         }
     }
 
-    const fn column(self) -> Option<&'static str> {
+    const fn columns(self) -> &'static [&'static str] {
         match self {
-            Self::Employee => Some("employee_key"),
-            Self::Address => Some("ip_address"),
-            Self::Event => Some("event"),
-            Self::Corp => None,
+            Self::EmployeeEvent => &["employee_key", "event"],
+            Self::Employee => &["employee_key"],
+            Self::Address => &["ip_address"],
+            Self::Event => &["event"],
+            Self::Corp => &[],
         }
     }
 
     /// The statement for the next `step` entries. All columns of the index are compared and ordered by: then no other index will
     /// do, whatever a database believes about how often a value occurs.
     fn text(self, step: usize, department: bool) -> String {
-        let columns: Vec<_> = ["corp_id"].into_iter().chain(self.column()).chain(["id"]).collect();
-        let (own, asked) = (columns.join(", "), if columns.len() == 3 { "$1, $4" } else { "$1" });
+        let columns = [&["corp_id"], self.columns(), &["id"]].concat();
+        let (own, asked) = (columns.join(", "), ["$1", "$1, $4", "$1, $4, $5"]);
+        let asked = asked.get(self.columns().len()).unwrap_or(&"$1");
         let department = if department { DEPARTMENT } else { "NULL" };
         format!(
             "{COLUMNS}, {department} FROM login_log l
@@ -196,14 +198,14 @@ pub(crate) fn walk(
     before: Option<String>,
     limit: usize,
 ) -> Result<LogPage, StoreError> {
-    let (way, value) = Way::of(filter);
+    let (way, along) = Way::of(filter);
     let (from, to) = (filter.from.map_or_else(String::new, edge), filter.to.map_or_else(|| END.to_owned(), edge));
     let mut before = before.into_iter().chain([to]).min().unwrap_or_default();
     let (mut page, mut looked) = (LogPage::default(), 0);
     while looked < LOOK {
         let [few, many] = STEPS;
         let step = if looked == 0 && limit < few { few } else { many };
-        let values = values(&filter.corp, &before, &from, value);
+        let values = values(&filter.corp, &before, &from, &along);
         let entries = sql.rows(&way.text(step, filter.department.is_some()), &values, |row| entry(row, filter))?;
         looked += entries.len();
         let ended = entries.len() < step;
@@ -223,9 +225,9 @@ pub(crate) fn walk(
     Ok(page)
 }
 
-/// What the statements take; the value that they look along comes last, where there is one.
-fn values<'a>(corp: &'a str, before: &'a str, from: &'a str, value: Option<&'a str>) -> Vec<Value<'a>> {
-    [corp, before, from].into_iter().chain(value).map(Value::from).collect()
+/// What the statements take; the values that they look along come last.
+fn values<'a>(corp: &'a str, before: &'a str, from: &'a str, along: &[&'a str]) -> Vec<Value<'a>> {
+    [corp, before, from].into_iter().chain(along.iter().copied()).map(Value::from).collect()
 }
 
 /// The identifier of an entry, and its row when it fits.
@@ -263,7 +265,6 @@ impl LogFilter {
             && self.ip_address.as_ref().is_none_or(|address| row.ip_address == *address)
             && (self.reason.is_none() || row.reason == self.reason)
             && self.method.is_none_or(|method| row.method == method.name())
-            && (!self.sign_ins_only || row.is_sign_in())
     }
 }
 
@@ -271,7 +272,7 @@ impl LogFilter {
 const END: &str = "g";
 
 /// What comes before the identifiers of everything from a moment on.
-pub(crate) fn edge(moment: Timestamp) -> String {
+pub(super) fn edge(moment: Timestamp) -> String {
     // As many digits as identifiers have, so that texts are in the order of numbers.
     format!("{:012x}", moment.millis().clamp(0, 0xffff_ffff_ffff))
 }
@@ -284,7 +285,7 @@ fn plans(sql: &Sql<'_>) -> Result<Vec<(String, String)>, StoreError> {
     let mut plans = Vec::new();
     for (way, department) in Way::ALL.into_iter().flat_map(|way| [(way, false), (way, true)]) {
         let text = format!("{explain} {}", way.text(STEPS[1], department));
-        let values = values("ww", END, "", way.column());
+        let values = values("ww", END, "", way.columns());
         plans.push((format!("log along {way:?}"), sql.rows(&text, &values, |row| row.text(column))?.join("\n")));
     }
     Ok(plans)

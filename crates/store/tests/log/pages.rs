@@ -97,6 +97,7 @@ on_every_store! {
             (LogFilter { department: Some("IT".into()), ..of("ww") }, expected(&whole)),
             (LogFilter { department: Some("HR".into()), event: Some(Event::Logout), ..of("ww") }, expected(&|n| n % 2 == 1 && n % 3 == 0)),
             (LogFilter { event: Some(Event::Logout), ..of("ww") }, expected(&|n| n % 3 == 0)),
+            (LogFilter { employee: Some("user01".into()), event: Some(Event::Logout), ..of("ww") }, expected(&|n| whole(n) && n % 3 == 0)),
             (LogFilter { ip_address: Some("192.0.2.4".into()), ..of("ww") }, expected(&|n| n % 6 == 4)),
             (LogFilter { reason: Some("disabled".into()), ..of("ww") }, expected(&|n| n % 4 == 0)),
             (LogFilter { method: Some(LoginMethod::Password), ..of("ww") }, expected(&|n| n % 5 == 0)),
@@ -161,9 +162,15 @@ on_every_store! {
 }
 
 async fn check_plans(desk: &Desk, when: &str) {
-    let indexes = ["login_log_of_employee", "login_log_by_address", "login_log_by_event", "login_log_of_corp"];
+    let indexes = [
+        "login_log_of_employee_by_event",
+        "login_log_of_employee ",
+        "login_log_by_address",
+        "login_log_by_event",
+        "login_log_of_corp",
+    ];
     let plans = desk.store().log_page_plans().await.unwrap();
-    assert_eq!(plans.len(), 8);
+    assert_eq!(plans.len(), 10);
     for ((name, plan), index) in plans.iter().zip(indexes.iter().flat_map(|index| [index, index])) {
         assert!(plan.contains(index), "{when}, {name}: {plan}");
         let sorts = ["TEMP B-TREE", "Sort", "Bitmap", "Seq Scan on login_log", "SCAN"];

@@ -1,0 +1,116 @@
+//! What agents prove themselves with: a device, and a password for when the platform is out.
+
+use serde_json::json;
+
+use super::{at_the_desk, is_good, nothing_was_blocked, people, told};
+use crate::harness::{Browser, Device, Driver, Options, PASSWORD, TestDesk, picture};
+
+/// The device that was set up with the key on the page.
+async fn device(browser: &Browser, desk: &TestDesk) -> Device {
+    browser.wait_for("#device-secret").await;
+    let secret = browser.text("#device-secret").await.replace(' ', "");
+    Device::scan(&json!({ "secret": secret }), &desk.clock)
+}
+
+async fn recovery_codes(browser: &Browser) -> Vec<String> {
+    browser.wait_for("#recovery-codes").await;
+    browser.text("#recovery-codes").await.lines().map(str::to_owned).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_sets_up_a_device_tries_it_and_removes_it() {
+    let desk = TestDesk::start().await;
+    let driver = Driver::start();
+    for options in people() {
+        let (browser, _) = at_the_desk(&driver, &desk, options, "agent01", "/itagent/#/security").await;
+        browser.allow_clipboard().await;
+        browser.click("#device-set-up").await;
+        let device = device(&browser, &desk).await;
+        is_good(&browser, "setting it up").await;
+        if options.phone {
+            picture(&browser, "agent-phone").await;
+        } else {
+            picture(&browser, "agent").await;
+        }
+        browser.type_into("#device-code", &device.wrong_code()).await;
+        browser.click("#device-form [type=submit]").await;
+        browser.wait_for("#device-refusal").await;
+        browser.script("document.querySelector('#device-code').value = ''", &[]).await;
+        browser.type_into("#device-code", &device.code()).await;
+        browser.click("#device-form [type=submit]").await;
+        let codes = recovery_codes(&browser).await;
+        assert_eq!(codes.len(), 10);
+        is_good(&browser, "recovery codes").await;
+        browser.click("[data-act=copy]").await;
+        browser.wait_until("document.querySelector('#said').textContent !== ''").await;
+        assert_eq!(browser.clipboard().await, codes.join("\n"));
+        browser.script("window.print = () => { window.printed = document.body.className; }", &[]).await;
+        browser.click("[data-act=print]").await;
+        assert_eq!(browser.script("return window.printed", &[]).await, "printing-codes");
+        browser.click("#codes-seen").await;
+        browser.click("#codes-done").await;
+        browser.wait_for("[data-act=unbind]").await;
+        is_good(&browser, "bound").await;
+
+        browser.click("#device .row button").await;
+        browser.type_into("dialog [name=code]", &device.next_code()).await;
+        browser.click("dialog [type=submit]").await;
+        browser.wait_until("!document.querySelector('dialog')").await;
+        assert!(browser.text("#said").await.contains(told(&options, "works", "正常")));
+        browser.click("[data-act=unbind]").await;
+        browser.type_into("dialog [name=code]", &device.wrong_code()).await;
+        browser.click("dialog [type=submit]").await;
+        browser.wait_for("dialog .refusal").await;
+        is_good(&browser, "a wrong code").await;
+        browser.script("document.querySelector('dialog [name=code]').value = ''", &[]).await;
+        browser.type_into("dialog [name=code]", &codes[0]).await;
+        browser.click("dialog [type=submit]").await;
+        browser.wait_for("#device-set-up").await;
+        nothing_was_blocked(&browser).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_sets_and_changes_a_password() {
+    let desk = TestDesk::start().await;
+    let driver = Driver::start();
+    let (browser, _) = at_the_desk(&driver, &desk, Options::default(), "agent01", "/itagent/#/security").await;
+    let other = desk.client().await.sign_in("agent01").await;
+    for (password, why) in [("short", "at least 12"), ("agent01 agent01 x", "your id")] {
+        browser.script("document.querySelector('#new-password').value = ''", &[]).await;
+        browser.type_into("#new-password", password).await;
+        browser.click("#own-password-form [type=submit]").await;
+        browser
+            .wait_until(&format!("document.querySelector('#new-password-refusal').innerText.includes('{why}')"))
+            .await;
+    }
+    is_good(&browser, "a password that is not good").await;
+    browser.script("document.querySelector('#new-password').value = ''", &[]).await;
+    browser.type_into("#new-password", PASSWORD).await;
+    browser.click("#own-password-form [type=submit]").await;
+    browser.wait_for("#old-password").await;
+    desk.client().await.me(&other).await.refused(401, 1001);
+    // There is one: the old one is needed.
+    browser.type_into("#old-password", "not that one, sorry").await;
+    browser.type_into("#new-password", "another four horses").await;
+    browser.click("#own-password-form [type=submit]").await;
+    browser.wait_for("#old-password-refusal").await;
+    is_good(&browser, "the old password is wrong").await;
+    browser.script("document.querySelector('#old-password').value = ''", &[]).await;
+    browser.type_into("#old-password", PASSWORD).await;
+    browser.click("#own-password-form [type=submit]").await;
+    browser.wait_until("document.querySelector('#old-password').value === ''").await;
+    let half = desk.client().await.agent_login("agent01", "another four horses").await.data();
+    assert_eq!(half["half_authenticated"], true);
+}
+
+/// Whoever is no agent is not bothered with any of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_employee_has_neither() {
+    let desk = TestDesk::start().await;
+    let driver = Driver::start();
+    let (browser, _) = at_the_desk(&driver, &desk, Options::default(), "user01", "/h5/#/security").await;
+    browser.wait_for("#sessions [data-act=end]").await;
+    browser.wait_for("#sign-ins tbody tr").await;
+    assert_eq!(browser.script("return document.querySelector('#own-password, #device')", &[]).await, json!(null));
+}

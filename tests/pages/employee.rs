@@ -1,0 +1,183 @@
+//! What everybody sees of themself: who they are, where they are signed in, and how they were.
+
+use serde_json::json;
+
+use super::{at_the_desk, hand_over, is_good, kept, nothing_was_blocked, people, told};
+use crate::harness::{Client, Driver, Key, Options, TestDesk, Viewport, picture};
+
+const WINDOWS: &str =
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36";
+
+/// Signs somebody in with another browser; returns the token.
+async fn with_another_browser(client: &mut Client, who: &str) -> String {
+    let answer = client.post("/api/dev/login", &[("user-agent", WINDOWS)], &json!({ "employee_id": who })).await;
+    answer.data()["token"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn somebody_switches_roles_by_a_press_and_every_page_knows() {
+    let desk = TestDesk::start().await;
+    let driver = Driver::start();
+    for options in people() {
+        let (browser, token) = at_the_desk(&driver, &desk, options, "agent01", "/itagent/").await;
+        browser.wait_for("#live[data-state=live]").await;
+        assert_eq!(browser.text("#name").await, "Arno Agent");
+        is_good(&browser, "my account").await;
+        browser.click("[data-role=user]").await;
+        browser.wait_for("#wrong-role").await;
+        assert!(browser.text("#said").await.contains(told(&options, "Employee", "员工")));
+        is_good(&browser, "a role that is not for here").await;
+        assert_eq!(desk.client().await.me(&token).await.data()["current_role"], "user");
+        // Another client of theirs switches back.
+        desk.client().await.switch(&token, "agent").await.data();
+        browser.wait_for("#account").await;
+        assert_eq!(browser.script("return document.querySelector('[data-role=agent]').ariaPressed", &[]).await, "true");
+        nothing_was_blocked(&browser).await;
+    }
+}
+
+/// The role somebody acts in is taken away while they are at it: they go on in another, also after a reload.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_loses_the_role_they_act_in_is_offered_the_others() {
+    let desk = TestDesk::start().await;
+    let driver = Driver::start();
+    for options in people() {
+        let (browser, token) = at_the_desk(&driver, &desk, options, "agent01", "/h5/").await;
+        browser.wait_for("#live[data-state=live]").await;
+        desk.auth().operator().revoke(desk.key("agent01"), "agent").await.unwrap();
+        browser.wait_for("#wrong-role").await;
+        is_good(&browser, "role taken away").await;
+        browser.reload().await;
+        browser.wait_for("#wrong-role [data-role=user]").await;
+        assert!(browser.text("#wrong-role").await.contains(told(&options, "taken away", "已被收回")));
+        browser.click("[data-role=user]").await;
+        browser.wait_for("#account").await;
+        browser.wait_for("#live[data-state=live]").await;
+        assert_eq!(desk.client().await.me(&token).await.data()["current_role"], "user");
+        desk.auth().operator().grant(desk.key("agent01"), "agent").await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn somebody_sees_where_they_are_signed_in_and_ends_it() {
+    let desk = TestDesk::start().await;
+    let driver = Driver::start();
+    let mut client = desk.client().await;
+    for options in people() {
+        let other = with_another_browser(&mut client, "user01").await;
+        let third = client.sign_in("user01").await;
+        let (browser, token) = at_the_desk(&driver, &desk, options, "user01", "/h5/#/security").await;
+        browser.wait_for("#sessions [data-act=end]").await;
+        let listed = browser.text("#sessions").await;
+        assert!(listed.contains("Chrome on Windows") && listed.contains("127.0.0.1"), "{listed}");
+        let end = "[...document.querySelectorAll('#sessions tbody tr')].find((row) => row.innerText.includes('Chrome on Windows'))
+            .querySelector('[data-act=end]').click()";
+        browser.script(end, &[]).await;
+        browser.wait_for("dialog .danger").await;
+        is_good(&browser, "ending one").await;
+        browser.click("dialog .danger").await;
+        browser.wait_until("!document.querySelector('#sessions').innerText.includes('Chrome on Windows')").await;
+        client.me(&other).await.refused(401, 1001);
+        assert!(client.is_valid(&third).await);
+        assert_ne!(browser.active().await, "body", "the button is gone, and the focus is somewhere");
+        browser.click("#sessions [data-act=end_others]").await;
+        browser.click("dialog .danger").await;
+        browser.wait_until("document.querySelectorAll('#sessions [data-act=end]').length === 1").await;
+        client.me(&third).await.refused(401, 1001);
+        assert!(client.is_valid(&token).await);
+        // The last one is this one.
+        browser.click("#sessions [data-act=end]").await;
+        browser.click("dialog .danger").await;
+        browser.wait_for("#welcome").await;
+        assert_eq!(browser.text("#notice-text").await, told(&options, "You are signed out.", "您已退出登录。"));
+        client.me(&token).await.refused(401, 1001);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn somebody_signs_out_everywhere_at_once() {
+    let desk = TestDesk::start().await;
+    let driver = Driver::start();
+    let mut client = desk.client().await;
+    let other = client.sign_in("user01").await;
+    let (browser, token) = at_the_desk(&driver, &desk, Options::default(), "user01", "/h5/#/security").await;
+    browser.click("#sessions [data-act=end_all]").await;
+    browser.click("dialog .danger").await;
+    browser.wait_for("#welcome").await;
+    for token in [other, token] {
+        client.me(&token).await.refused(401, 1001);
+    }
+}
+
+/// A sign-in that was somebody else: it ends, and administrators are told.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sign_in_that_was_not_them_is_ended_and_told() {
+    let desk = TestDesk::start().await;
+    let driver = Driver::start();
+    let mut client = desk.client().await;
+    for options in people() {
+        desk.clock.wind(std::time::Duration::from_mins(7));
+        let stolen = with_another_browser(&mut client, "user01").await;
+        desk.clock.wind(std::time::Duration::from_mins(12));
+        let (browser, _) = at_the_desk(&driver, &desk, options, "user01", "/h5/").await;
+        browser.wait_for("#latest").await;
+        is_good(&browser, "the latest sign-ins").await;
+        browser.click("#latest a").await;
+        browser.wait_for("#sign-ins [data-act=not-me]").await;
+        browser.wait_for("#sessions [data-act=end]").await;
+        is_good(&browser, "security").await;
+        if !options.phone {
+            picture(&browser, "employee").await;
+        }
+        browser.click("#sign-ins [data-act=not-me]").await;
+        browser.wait_for("dialog .danger").await;
+        is_good(&browser, "not me").await;
+        browser.click("dialog .danger").await;
+        browser.wait_for("#disowned").await;
+        assert!(browser.text("#disowned").await.contains(told(&options, "has ended", "已结束")));
+        assert_eq!(browser.active().await, "#disowned");
+        browser.wait_for("#sign-ins .tag.warm").await;
+        is_good(&browser, "told").await;
+        client.me(&stolen).await.refused(401, 1001);
+    }
+    let told = desk.query("SELECT event FROM login_log WHERE event = 'sign_in_disowned'");
+    assert_eq!(told.len(), 2);
+}
+
+/// Signing out, and all on the way to it, without a mouse.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn somebody_signs_out_with_the_keyboard_alone() {
+    let desk = TestDesk::start().await;
+    let driver = Driver::start();
+    let (browser, token) = at_the_desk(&driver, &desk, Options::default(), "user01", "/h5/").await;
+    browser.wait_for("#account").await;
+    let mut passed = Vec::new();
+    while passed.last().is_none_or(|on| on != "#sign-out") {
+        browser.press(Key::Tab).await;
+        passed.push(browser.active().await);
+        assert!(passed.len() < 12, "{passed:?}");
+    }
+    browser.press(Key::Enter).await;
+    browser.wait_for("#welcome[data-state=waiting]").await;
+    assert_ne!(browser.active().await, "body");
+    desk.client().await.me(&token).await.refused(401, 1001);
+}
+
+/// Nothing that opens anything is kept where others might look, whichever view somebody went to.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_is_in_no_address_and_does_not_outlive_the_tab() {
+    let desk = TestDesk::start().await;
+    let driver = Driver::start();
+    let token = desk.client().await.sign_in("user01").await;
+    let browser = driver.browser(Options::on(Viewport::Phone)).await;
+    hand_over(&browser, &desk.address, &token, "/h5/").await;
+    browser.wait_for("#account").await;
+    for view in ["messages", "security", "account"] {
+        browser.click(&format!("#views a[href='#/{view}']")).await;
+        browser.wait_for(&format!("#place[data-view={view}]")).await;
+        let kept = kept(&browser).await;
+        assert!(!kept.as_str().unwrap().contains(&token), "{view}: {kept}");
+    }
+    let links = "return [...document.querySelectorAll('[href], [src]')].map((it) => it.href || it.src).join(' ')";
+    assert!(!browser.script(links, &[]).await.as_str().unwrap().contains(&token));
+}
