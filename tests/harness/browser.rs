@@ -74,7 +74,9 @@ impl Browser {
     /// Waits until an element can be seen.
     pub(crate) async fn wait_for(&self, css: &str) {
         let css = Value::from(css);
-        self.wait_until(&format!("document.querySelector({css})?.getClientRects().length > 0")).await;
+        // What has not faded in yet cannot be seen either.
+        let seen = format!("document.querySelector({css})?.checkVisibility({{ opacityProperty: true }})");
+        self.wait_until(&seen).await;
     }
 
     /// Waits until an expression in the page becomes true.

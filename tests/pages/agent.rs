@@ -76,6 +76,7 @@ async fn an_agent_sets_and_changes_a_password() {
     let driver = Driver::start();
     let (browser, _) = at_the_desk(&driver, &desk, Options::default(), "agent01", "/itagent/#/security").await;
     let other = desk.client().await.sign_in("agent01").await;
+    browser.wait_for("#new-password").await;
     for (password, why) in [("short", "at least 12"), ("agent01 agent01 x", "your id")] {
         browser.script("document.querySelector('#new-password').value = ''", &[]).await;
         browser.type_into("#new-password", password).await;

@@ -88,7 +88,8 @@ async fn hostile_messages_do_nothing() {
     for options in people() {
         let (browser, _) = at_the_desk(&driver, &desk, options, "user01", "/h5/#/messages").await;
         browser.wait_for("#live[data-state=live]").await;
-        assert!(browser.text("#stream").await.is_empty());
+        browser.wait_for("#stream").await;
+        assert_eq!(browser.text("#stream").await, "");
         is_good(&browser, "nothing yet").await;
         for content in &hostile {
             for kind in ["ai_structured", "byod_card", "dynamic_recommend"] {

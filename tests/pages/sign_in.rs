@@ -184,5 +184,6 @@ async fn the_language_can_be_chosen() {
     browser.wait_for("#welcome[data-state=waiting]").await;
     assert_eq!(browser.text("#state").await, "等待手机扫码");
     browser.goto(&format!("http://{}/itadmin/", desk.address)).await;
+    browser.wait_for("#welcome-title").await;
     assert_eq!(browser.text("#welcome-title").await, "登录管理后台");
 }

@@ -11,6 +11,7 @@ learn({
   password_setup: ['I have a setup code from the administrator', '我有管理员提供的设置码'],
   password_back: ['Sign in another way', '使用其他方式登录'],
   password_other: ['Begin again', '重新开始'],
+  password_unreached: ['The desk cannot be reached. Check your connection and try again.', '无法连接服务台，请检查网络后重试。'],
   password_late: ['That took too long, or was ended. Please begin again.', '操作超时或已被终止，请重新开始。'],
   code_title: ['One-time password', '一次性密码'],
   code_lead: ['Open your authenticator app and type the code that it shows.', '请打开身份验证器应用，输入当前显示的验证码。'],

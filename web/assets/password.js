@@ -3,13 +3,13 @@
 import { post } from './deskpass.js';
 import { setUpDevice } from './device.js';
 import { problems } from './dialog.js';
-import { h } from './dom.js';
+import { fill, h } from './dom.js';
 import { dressed } from './dress.js';
 import { askForCode, askWho, askWord, other, step, turnTo } from './password-step.js';
 import { whyNotIn } from './refusals.js';
 import { say } from './words.js';
 
-const [NO_SESSION, CODE_WRONG, NOT_GOOD] = [1001, 1008, 1014];
+const [UNREACHED, NO_SESSION, CODE_WRONG, NOT_GOOD] = [-1, 1001, 1008, 1014];
 
 /** Asks for id and password in this section; `signedIn` gets the token, `back` is the way to the other ways in. */
 export async function showPassword(section, { signedIn, back }) {
@@ -47,7 +47,7 @@ async function signIn(way, { employee_id, password }, form) {
   form.elements.password.value = '';
   if (answer.code !== 0) {
     form.elements.password.focus();
-    return whyNotIn(answer);
+    return answer.code === UNREACHED ? say('password_unreached') : whyNotIn(answer);
   }
   const half = { ...way, id, token: answer.data.token };
   if (answer.data.otp === 'bind') bindDevice(half);
