@@ -138,9 +138,9 @@ async fn a_reported_sign_in_comes_before_everything_else() {
     let path = format!("/api/auth/sign-ins/{other}/not-me");
     office.desk.client().await.post_as(&token, &path, &json!({})).await.data();
     let browser = office.admin(CHINESE_PHONE, "overview").await;
-    browser.wait_for("#place > h1 + #reported li").await;
+    browser.wait_for("#place > h1 + div > #reported li").await;
     well_made(&browser, "a reported sign-in").await;
-    browser.click("#reported a").await;
+    browser.click("#reported li a").await;
     browser.wait_for("#place[data-view=log] tbody .tag").await;
     assert!(browser.text("tbody").await.contains("非本人登录"));
     assert_eq!(browser.script("return document.querySelector('#filter-employee_id').value", &[]).await, "user01");
