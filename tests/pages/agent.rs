@@ -30,6 +30,7 @@ async fn an_agent_sets_up_a_device_tries_it_and_removes_it() {
         if options.phone {
             picture(&browser, "agent-phone").await;
         } else {
+            browser.set_size(1280, 960).await;
             picture(&browser, "agent").await;
         }
         browser.type_into("#device-code", &device.wrong_code()).await;

@@ -7,10 +7,11 @@ use crate::harness::{Client, Driver, Key, Options, TestDesk, Viewport, picture};
 
 const WINDOWS: &str =
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36";
+const MAC: &str = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Safari/605.1.15";
 
-/// Signs somebody in with another browser; returns the token.
-async fn with_another_browser(client: &mut Client, who: &str) -> String {
-    let answer = client.post("/api/dev/login", &[("user-agent", WINDOWS)], &json!({ "employee_id": who })).await;
+/// Signs somebody in with a browser that calls itself so; returns the token.
+async fn sign_in_with(client: &mut Client, browser: &str, who: &str) -> String {
+    let answer = client.post("/api/dev/login", &[("user-agent", browser)], &json!({ "employee_id": who })).await;
     answer.data()["token"].as_str().unwrap().to_owned()
 }
 
@@ -65,7 +66,7 @@ async fn somebody_sees_where_they_are_signed_in_and_ends_it() {
     let driver = Driver::start();
     let mut client = desk.client().await;
     for options in people() {
-        let other = with_another_browser(&mut client, "user01").await;
+        let other = sign_in_with(&mut client, WINDOWS, "user01").await;
         let third = client.sign_in("user01").await;
         let (browser, token) = at_the_desk(&driver, &desk, options, "user01", "/h5/#/security").await;
         browser.wait_for("#sessions [data-act=end]").await;
@@ -119,9 +120,11 @@ async fn a_sign_in_that_was_not_them_is_ended_and_told() {
     let mut client = desk.client().await;
     for options in people() {
         desk.clock.wind(std::time::Duration::from_mins(7));
-        let stolen = with_another_browser(&mut client, "user01").await;
+        let stolen = sign_in_with(&mut client, WINDOWS, "user01").await;
         desk.clock.wind(std::time::Duration::from_mins(12));
-        let (browser, _) = at_the_desk(&driver, &desk, options, "user01", "/h5/").await;
+        let token = sign_in_with(&mut client, MAC, "user01").await;
+        let browser = driver.browser(options).await;
+        hand_over(&browser, &desk.address, &token, "/h5/").await;
         browser.wait_for("#latest").await;
         is_good(&browser, "the latest sign-ins").await;
         browser.click("#latest a").await;
@@ -129,6 +132,7 @@ async fn a_sign_in_that_was_not_them_is_ended_and_told() {
         browser.wait_for("#sessions [data-act=end]").await;
         is_good(&browser, "security").await;
         if !options.phone {
+            browser.set_size(1280, 960).await;
             picture(&browser, "employee").await;
         }
         browser.click("#sign-ins [data-act=not-me]").await;

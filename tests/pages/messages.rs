@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{at_the_desk, is_good, nothing_was_blocked, people};
+use super::{at_the_desk, is_good, nothing_was_blocked, people, told};
 use crate::harness::{Client, Driver, Options, TestDesk, full_picture};
 
 async fn send(client: &mut Client, key: &str, kind: &str, content: Value) {
@@ -16,43 +16,68 @@ async fn messages_of_every_kind_are_shown_as_they_come() {
     let (key, _) = desk.service_key("messages").await;
     let mut client = desk.client().await;
     let driver = Driver::start();
-    for (at, options) in people().into_iter().enumerate() {
+    for options in people() {
         let (browser, _) = at_the_desk(&driver, &desk, options, "user01", "/h5/").await;
         browser.wait_for("#live[data-state=live]").await;
         // Not looked at yet, and not lost.
-        let asked =
-            json!({ "text": "Which device is it about?", "options": ["Laptop", { "label": "Phone", "value": 7 }] });
-        send(&mut client, &key, "ai_structured", asked).await;
+        let laptop = told(&options, "Laptop", "笔记本电脑");
+        let phone = json!({ "label": told(&options, "Phone", "手机"), "value": 7 });
+        let text = told(&options, "Which device is it about?", "请问是哪台设备？");
+        send(&mut client, &key, "ai_structured", json!({ "text": text, "options": [laptop, phone] })).await;
         browser.wait_for("#views .count").await;
         browser.click("#views a[href='#/messages']").await;
         browser.wait_for("[data-kind=ai_structured] [data-option='1']").await;
-        browser
-            .script("document.addEventListener('deskpass:choice', ({ detail }) => { window.chosen = detail; })", &[])
-            .await;
+        let hear = "document.addEventListener('deskpass:choice', ({ detail }) => { window.chosen = detail; })";
+        browser.script(hear, &[]).await;
         browser.click("[data-option='1']").await;
         assert_eq!(browser.script("return window.chosen.option.value", &[]).await, 7);
-        assert_eq!(
-            browser.script("return document.querySelector('[data-option=\"1\"]').ariaPressed", &[]).await,
-            "true"
-        );
+        browser.wait_for("[data-option='1'][aria-pressed=true]").await;
 
-        send(&mut client, &key, "ai_thinking", json!({ "conversation_id": "c-17" })).await;
-        browser.wait_for("#thinking").await;
-        is_good(&browser, "thinking").await;
-        let piece = |seq: u32, text: &str, done: bool| json!({ "stream_id": format!("s-{at}"), "seq": seq, "text": text, "done": done });
-        send(&mut client, &key, "typewriter", piece(0, "Open the settings, ", false)).await;
-        browser.wait_until("document.querySelector('#thinking').hidden").await;
-        send(&mut client, &key, "typewriter", piece(1, "then the network", false)).await;
-        browser.wait_until("document.querySelector('.growing')?.innerText.includes('then the network')").await;
-        let heard = browser.script("return document.querySelector('#place > .unseen').textContent", &[]).await;
-        assert!(!heard.as_str().unwrap().contains("Open the settings"), "a text that grows is not read aloud: {heard}");
-        let card = json!({ "device": "Pixel 8", "step": "confirm", "buttons": [{ "label": "Enrol", "url": "/byod" }] });
+        let enrol = json!({ "label": told(&options, "Enrol", "开始绑定"), "url": "/byod" });
+        let card = json!({ "device": "Pixel 8", "step": "confirm", "buttons": [enrol] });
         send(&mut client, &key, "byod_card", card).await;
-        send(&mut client, &key, "dynamic_recommend", json!({ "title": "Reset your VPN", "url": "/kb/42" })).await;
+        let hint = json!({ "title": told(&options, "Reset your VPN", "重置 VPN 连接"), "url": "/kb/42" });
+        send(&mut client, &key, "dynamic_recommend", hint).await;
         browser.wait_for("#recommended a").await;
         browser.wait_for("[data-kind=byod_card] a").await;
         assert!(browser.text("[data-kind=byod_card]").await.contains("Pixel 8"));
         is_good(&browser, "messages").await;
+        nothing_was_blocked(&browser).await;
+    }
+}
+
+/// A text that is being written grows, and is read aloud when it is whole: not piece by piece.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_text_grows_as_it_is_written() {
+    let desk = TestDesk::start().await;
+    let (key, _) = desk.service_key("messages").await;
+    let mut client = desk.client().await;
+    let driver = Driver::start();
+    for options in people() {
+        let (browser, _) = at_the_desk(&driver, &desk, options, "user01", "/h5/#/messages").await;
+        browser.wait_for("#live[data-state=live]").await;
+        browser.wait_for("#stream").await;
+        let begun = told(&options, "Open the settings, ", "打开“设置”，");
+        let going_on = told(&options, "then the network", "然后选择网络");
+        let stream = options.language;
+        let piece = |seq, text, done| json!({ "stream_id": stream, "seq": seq, "text": text, "done": done });
+        send(&mut client, &key, "ai_thinking", json!({ "conversation_id": "c-17" })).await;
+        browser.wait_for("#thinking").await;
+        is_good(&browser, "thinking").await;
+        send(&mut client, &key, "typewriter", piece(0, begun, false)).await;
+        browser.wait_until("document.querySelector('#thinking').hidden").await;
+        send(&mut client, &key, "typewriter", piece(1, going_on, false)).await;
+        let grown = format!("document.querySelector('.growing')?.innerText.includes('{going_on}')");
+        browser.wait_until(&grown).await;
+        let aloud = "document.querySelector('#place > .unseen').textContent";
+        assert_eq!(browser.script(&format!("return {aloud}"), &[]).await, "");
+        let answers = [told(&options, "Yes", "已解决"), told(&options, "Not yet", "还没有")];
+        let asked = json!({ "text": told(&options, "Did that help?", "问题解决了吗？"), "options": answers });
+        send(&mut client, &key, "ai_structured", asked).await;
+        let hint = json!({ "title": told(&options, "Reset your VPN", "重置 VPN 连接"), "url": "/kb/42" });
+        send(&mut client, &key, "dynamic_recommend", hint).await;
+        browser.wait_for("#recommended a").await;
+        is_good(&browser, "being written").await;
         if options.phone {
             full_picture(&browser, "employee-phone").await;
         } else {
@@ -60,11 +85,8 @@ async fn messages_of_every_kind_are_shown_as_they_come() {
         }
         send(&mut client, &key, "typewriter", piece(2, ".", true)).await;
         browser.wait_for("[data-done=true]").await;
-        assert_eq!(browser.text("[data-done=true]").await, "Open the settings, then the network.");
-        browser
-            .wait_until("document.querySelector('#place > .unseen').textContent.includes('Open the settings')")
-            .await;
-        nothing_was_blocked(&browser).await;
+        assert_eq!(browser.text("[data-done=true]").await, format!("{begun}{going_on}."));
+        browser.wait_until(&format!("{aloud}.includes('{begun}{going_on}')")).await;
     }
 }
 
