@@ -232,9 +232,9 @@ async fn the_page_shows_what_happens_to_the_session_elsewhere() {
     browser.wait_for("#live[data-state=live]").await;
     assert_eq!(browser.text("#live").await, "Live");
     // The first is on the agents' socket, which it has to leave, and the second on the employees'.
-    for role in ["user", "agent"] {
+    for (role, shown) in [("user", "#wrong-role"), ("agent", "[data-role=agent][aria-pressed=true]")] {
         client.switch(&token, role).await.data();
-        browser.wait_for(&format!("[data-role={role}][aria-pressed=true]")).await;
+        browser.wait_for(shown).await;
         browser.wait_for("#live[data-state=live]").await;
     }
     client.logout(&token).await.data();

@@ -47,7 +47,7 @@ async fn an_agent_who_guessed_too_often_is_unlocked() {
     well_made(&browser, "agents on a phone").await;
     browser.click(".below [data-act=unlock]").await;
     office.confirm(&browser).await;
-    said(&browser, "Arno Agent 可以重新尝试").await;
+    said(&browser, "(agent01) 可以重新尝试").await;
     browser.wait_until(&format!("!document.querySelector('{AGENT}').textContent.includes('锁定')")).await;
     assert_eq!(browser.script("return document.querySelector('.below [data-act=unlock]')", &[]).await, json!(null));
     office.desk.client().await.half("agent01").await;

@@ -71,7 +71,7 @@ async fn the_log_is_read_on_a_phone_in_chinese() {
     let browser = office.admin(CHINESE_PHONE, "log?event=sign_in_refused&method=dev").await;
     rows(&browser, 1).await;
     let told = browser.text("tbody").await;
-    assert!(told.contains("登录被拒绝") && told.contains("没有角色") && told.contains("开发登录"), "{told}");
+    assert!(told.contains("登录被拒绝") && told.contains("没有角色") && told.contains("开发模式"), "{told}");
     browser.click("[data-act=open]").await;
     well_made(&browser, "the log on a phone").await;
     // What is seldom chosen is shown when the address chooses it.

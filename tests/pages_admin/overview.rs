@@ -120,27 +120,24 @@ async fn a_reported_sign_in_comes_before_everything_else() {
     let [_, token] = [signs_in(&mut client, "user01").await, signs_in(&mut client, "user01").await];
     let sign_ins = client.get_as(&token, "/api/auth/sign-ins").await.data();
     let other = sign_ins["items"][1]["id"].as_str().unwrap().to_owned();
-    for (name, options) in [
-        ("administration", Options::default()),
-        ("administration-phone", Options { phone: true, ..Options::default() }),
-    ] {
+    for options in [Options::default(), Options { phone: true, ..Options::default() }] {
         let browser = office.admin(options, "overview").await;
-        if options.phone {
-            browser.wait_for(".funnel li").await;
-            browser.script("document.querySelector('#sign-ins').scrollIntoView()", &[]).await;
-        } else {
-            browser.set_size(1280, 920).await;
-        }
         browser.wait_for(".funnel li").await;
         assert_eq!(browser.script("return document.querySelector('#reported')", &[]).await, json!(null));
-        picture(&browser, name).await;
+        if options.phone {
+            browser.script("document.querySelector('#sign-ins').scrollIntoView()", &[]).await;
+            picture(&browser, "administration-phone").await;
+        } else {
+            browser.set_size(1280, 920).await;
+            picture(&browser, "administration").await;
+        }
     }
     let path = format!("/api/auth/sign-ins/{other}/not-me");
     office.desk.client().await.post_as(&token, &path, &json!({})).await.data();
     let browser = office.admin(CHINESE_PHONE, "overview").await;
-    browser.wait_for("#place > h1 + #reported li").await;
+    browser.wait_for("#place > h1 + div > #reported li").await;
     well_made(&browser, "a reported sign-in").await;
-    browser.click("#reported a").await;
+    browser.click("#reported li a").await;
     browser.wait_for("#place[data-view=log] tbody .tag").await;
     assert!(browser.text("tbody").await.contains("非本人登录"));
     assert_eq!(browser.script("return document.querySelector('#filter-employee_id').value", &[]).await, "user01");

@@ -25,7 +25,7 @@ async fn sessions_are_seen_and_ended() {
     rows(&browser, 2).await;
     browser.click("tbody [data-act=end]").await;
     office.confirm(&browser).await;
-    said(&browser, "That session of Uma User has ended.").await;
+    said(&browser, "(user01) has ended.").await;
     rows(&browser, 1).await;
     // Its row is gone, and the focus is on what took its place.
     assert_eq!(browser.script("return document.activeElement.closest('tr') !== null", &[]).await, true);
@@ -52,9 +52,9 @@ async fn all_sessions_of_somebody_end_from_a_phone_ones_own_too() {
     rows(&browser, 2).await;
     well_made(&browser, "sessions on a phone").await;
     browser.click("tbody [data-act=end-all]").await;
-    assert!(browser.text("dialog").await.contains("结束 Arno Agent 的所有会话？"));
+    assert!(browser.text("dialog").await.contains("(agent01) 的所有会话？"));
     office.confirm(&browser).await;
-    said(&browser, "已结束 Arno Agent 的 2 个会话。").await;
+    said(&browser, "(agent01) 的 2 个会话。").await;
     rows(&browser, 0).await;
     assert!(browser.text(".empty").await.contains("没有符合条件"));
     for token in &tokens {

@@ -4,7 +4,7 @@ use deskpass_core::Role;
 use serde_json::json;
 
 use super::{Office, chinese_phone};
-use crate::harness::{Options, picture};
+use crate::harness::{Options, full_picture};
 
 const TILES: &str = "return [...document.querySelectorAll('.matrix tbody tr')].map((row) => ({
     role: row.dataset.role,
@@ -42,7 +42,7 @@ async fn the_picture_is_the_matrix_and_says_who_can_do_a_thing() {
     // Who they are, and more of them when asked for.
     assert_eq!(browser.text("[data-role=agent] .how-many").await, "9 people");
     assert_eq!(browser.script(NAMES, &[]).await.as_array().unwrap().len(), 6);
-    picture(browser, "access").await;
+    full_picture(browser, "access").await;
     browser.click(".holders [data-role=agent] [data-act=more]").await;
     browser.wait_until("document.querySelectorAll('.holders [data-role=agent] li').length === 9").await;
     let seventh = browser.script("return document.activeElement.dataset.id", &[]).await;
@@ -75,7 +75,7 @@ async fn the_matrix_can_be_read_on_a_phone_and_asked_for_again() {
     assert!(tile["width"].as_f64().unwrap() >= 44.0 && tile["height"].as_f64().unwrap() >= 44.0, "{tile}");
     browser.console().await;
     office.is_sound("access on a phone").await;
-    picture(browser, "access-phone").await;
+    full_picture(browser, "access-phone").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

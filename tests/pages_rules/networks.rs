@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Office, chinese_phone};
-use crate::harness::{Options, picture};
+use crate::harness::{Options, full_picture};
 
 const PATH: &str = "/api/admin/ip-rules";
 
@@ -35,7 +35,7 @@ async fn lists_are_tried_before_they_are_saved() {
     assert!(told.contains("You would shut yourself out: you are at 127.0.0.1"), "{told}");
     assert!(told.contains("Agent: 1 session is shut out") && told.contains("Arno Agent"), "{told}");
     assert!(!office.shows("#save").await);
-    picture(browser, "networks").await;
+    full_picture(browser, "networks").await;
     office.is_sound("shutting oneself out").await;
     browser.click("#add-me").await;
     assert!(!office.shows("#outcome").await, "that was about other lists");

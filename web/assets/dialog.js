@@ -55,7 +55,7 @@ function asked({ dialog, form, go, cancel, refused, send, refusal }) {
       if (form.elements.code) form.elements.code.select();
     };
     cancel.onclick = () => close(null);
-    dialog.oncancel = (event) => go.disabled && event.preventDefault();
+    dialog.addEventListener('cancel', (event) => go.disabled && event.preventDefault());
     dialog.onclose = () => go.disabled || close(null);
     document.body.append(dialog);
     dialog.showModal();

@@ -99,7 +99,8 @@ async function attempt(view) {
     save: () => save(view, lists, tried.data),
     addMe: () => view.editors.find(({ role }) => role === tried.data.you.role).add(tried.data.you.ip_address),
   }));
-  $('trial-title').focus();
+  $('trial-title').focus({ preventScroll: true });
+  $('outcome').scrollIntoView({ block: 'nearest' });
 }
 
 /** Tells what is wrong at the lines where it is; what is about no list is told below. */
