@@ -129,7 +129,7 @@ async fn live(data: &Path) -> Lived {
     assert!(cookies(&client.come_back(&back, "").await).contains("dpb_"));
     for arguments in [
         &["employee", "disable", "security01"][..],
-        &["employee", "add", "zhangsan", "--name", "张三 | O'Neil \\ \t", "--role", "user"],
+        &["employee", "add", "zhangsan", "--name", "张三 | O'Neil \\", "--role", "user"],
         &["link", "approve", "wwpartner/partner01", "user01"],
     ] {
         let output = binary().args(arguments).args(["--dev", "--data"]).arg(data).output().unwrap();
@@ -161,7 +161,8 @@ async fn everything_is_carried_over_and_whoever_was_signed_in_still_is() {
         directory.path(),
         "INSERT INTO ip_rule VALUES (1, '127.0.0.0/8');
          INSERT INTO service_key VALUES ('k', 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', 'gateway', 'introspect', 1, NULL, NULL, 2, NULL);
-         INSERT INTO disowned VALUES ('01a2', 1)",
+         INSERT INTO disowned VALUES ('01a2', 1);
+         UPDATE employee SET name = name || char(9, 10) WHERE employee_key = 'zhangsan'",
     );
     let place = Servers::shared().place();
     let (success, text) = copy(directory.path(), &["--from", "sqlite:data", "--to", &place.store], &[]);
