@@ -162,7 +162,7 @@ async fn everything_is_carried_over_and_whoever_was_signed_in_still_is() {
         "INSERT INTO ip_rule VALUES (1, '127.0.0.0/8');
          INSERT INTO service_key VALUES ('k', 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', 'gateway', 'introspect', 1, NULL, NULL, 2, NULL);
          INSERT INTO disowned VALUES ('01a2', 1);
-         UPDATE employee SET name = name || char(9, 10) WHERE employee_key = 'zhangsan'",
+         UPDATE employee SET name = name || char(9) WHERE employee_key = 'zhangsan'",
     );
     let place = Servers::shared().place();
     let (success, text) = copy(directory.path(), &["--from", "sqlite:data", "--to", &place.store], &[]);
