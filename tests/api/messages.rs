@@ -5,7 +5,6 @@ mod typewriter;
 
 use std::time::Duration;
 
-use deskpass_core::{EmployeeKey, Person, Role, Roles};
 use serde_json::{Value, json};
 
 use crate::harness::{Client, Response, TestDesk, TestSocket, request};
@@ -22,21 +21,6 @@ async fn raw(client: &mut Client, key: &str, body: &str) -> Response {
 
 fn card(to: &Value, content: &Value) -> Value {
     json!({ "to": to, "msg_type": "byod_card", "content": content })
-}
-
-async fn enter_abroad(desk: &TestDesk, client: &mut Client, roles: Roles) -> String {
-    let person = Person {
-        key: EmployeeKey::from_parts("wwpartner", "user01"),
-        employee_id: "user01".to_owned(),
-        name: "Namesake".to_owned(),
-        department: String::new(),
-        avatar: String::new(),
-        roles,
-        disabled: false,
-    };
-    desk.auth().operator().add_employee(person).await.unwrap();
-    let body = json!({ "employee_id": "user01", "corp_id": "wwpartner" });
-    client.post("/api/dev/login", &[], &body).await.data()["token"].as_str().unwrap().to_owned()
 }
 
 /// Asserts what each of some sockets gets next, and that it is all.
@@ -148,7 +132,7 @@ on_every_store! {
         let (key, _) = desk.service_key("messages").await;
         let mut client = desk.client().await;
         let home = client.sign_in("user01").await;
-        let abroad = enter_abroad(&desk, &mut client, Roles::NONE.with(Role::User)).await;
+        let abroad = desk.sign_in_abroad().await;
         let mut sockets = [desk.socket("employee", &home).await, desk.socket("employee", &abroad).await];
         for (content, (to, delivered)) in [
             (json!({ "employee_id": "user01" }), 1),

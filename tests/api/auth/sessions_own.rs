@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use deskpass_core::{EmployeeKey, Person, Role, Roles};
-
 use crate::harness::{Client, Response, TestDesk, request, settings};
 
 const CHROME: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/126.0.0.0 Safari/537.36";
@@ -34,21 +32,6 @@ async fn logout_all(client: &mut Client, token: &str) -> Response {
 
 async fn logout_elsewhere(client: &mut Client, token: &str) -> Response {
     client.post_as(token, "/api/auth/logout-all", &json!({ "except_current": true })).await
-}
-
-async fn sign_in_abroad(desk: &TestDesk, client: &mut Client) -> String {
-    let person = Person {
-        key: EmployeeKey::from_parts("wwpartner", "user01"),
-        employee_id: "user01".to_owned(),
-        name: "Namesake".to_owned(),
-        department: String::new(),
-        avatar: String::new(),
-        roles: Roles::NONE.with(Role::User),
-        disabled: false,
-    };
-    desk.auth().operator().add_employee(person).await.unwrap();
-    let body = json!({ "employee_id": "user01", "corp_id": "wwpartner" });
-    client.post("/api/dev/login", &[], &body).await.data()["token"].as_str().unwrap().to_owned()
 }
 
 on_every_store! {
@@ -115,7 +98,7 @@ on_every_store! {
         let expired = id_of(&mut client, &old).await;
         desk.clock.wind(Duration::from_hours(8));
         let (token, other) = (client.sign_in("user01").await, client.sign_in("user01").await);
-        let (stranger, abroad) = (client.sign_in("agent01").await, sign_in_abroad(&desk, &mut client).await);
+        let (stranger, abroad) = (client.sign_in("agent01").await, desk.sign_in_abroad().await);
         let ended = id_of(&mut client, &other).await;
         end(&mut client, &token, &ended).await.data();
         let unknown = "A".repeat(43);
@@ -140,7 +123,7 @@ on_every_store! {
     async fn all_are_ended_with_this_one(desk) {
         let mut client = desk.client().await;
         let (token, other, stranger) = (client.sign_in("user01").await, client.sign_in("user01").await, client.sign_in("agent01").await);
-        let abroad = sign_in_abroad(&desk, &mut client).await;
+        let abroad = desk.sign_in_abroad().await;
         let answer = logout_all(&mut client, &token).await.data();
         assert_eq!(answer, json!({ "success": true, "ended": 2, "message": "signed out everywhere" }));
         for token in [&token, &other] {

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use deskpass_core::{EmployeeKey, Person, Role, Roles};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -30,21 +29,6 @@ async fn not_me(client: &mut Client, token: &str, id: &str) -> Response {
 async fn sign_in(desk: &TestDesk, client: &mut Client, employee: &str) -> String {
     desk.clock.wind(SECOND);
     client.sign_in(employee).await
-}
-
-async fn sign_in_abroad(desk: &TestDesk, client: &mut Client) -> String {
-    let person = Person {
-        key: EmployeeKey::from_parts("wwpartner", "user01"),
-        employee_id: "user01".to_owned(),
-        name: "Namesake".to_owned(),
-        department: String::new(),
-        avatar: String::new(),
-        roles: Roles::NONE.with(Role::User),
-        disabled: false,
-    };
-    desk.auth().operator().add_employee(person).await.unwrap();
-    let body = json!({ "employee_id": "user01", "corp_id": "wwpartner" });
-    client.post("/api/dev/login", &[], &body).await.data()["token"].as_str().unwrap().to_owned()
 }
 
 /// The id of the session that a token belongs to.
@@ -113,7 +97,7 @@ on_every_store! {
 
     async fn it_is_ones_own_and_of_ones_own_corporation(desk) {
         let mut client = desk.client().await;
-        let (token, abroad) = (client.sign_in("user01").await, sign_in_abroad(&desk, &mut client).await);
+        let (token, abroad) = (client.sign_in("user01").await, desk.sign_in_abroad().await);
         let stranger = client.sign_in("agent01").await;
         let (own, foreign) = (ids(&mut client, &token).await, [ids(&mut client, &abroad).await, ids(&mut client, &stranger).await].concat());
         assert_eq!((own.len(), foreign.len()), (1, 2));
@@ -244,7 +228,7 @@ on_every_store! {
 
     async fn somebody_of_a_connected_corporation_is_named_with_it(desk) {
         let mut client = desk.client().await;
-        let token = sign_in_abroad(&desk, &mut client).await;
+        let token = desk.sign_in_abroad().await;
         let home = client.sign_in("user01").await;
         let id = ids(&mut client, &token).await.remove(0);
         assert_eq!(not_me(&mut client, &token, &id).await.data()["ended"], 1);
