@@ -4,6 +4,7 @@
 import { headersOf } from './api.js';
 import { problems } from './dialog.js';
 import { fill, h } from './dom.js';
+import { saveFile } from './save-file.js';
 import { language, learn, say } from './words.js';
 
 learn({
@@ -64,7 +65,7 @@ async function save(desk, { path, kind, signal, going }) {
     // Whoever signed out meanwhile takes nothing along.
     if (desk.over) return '';
     const file = nameOf(response) || `login-log.${kind}`;
-    handOver(new Blob([blob], { type: KINDS[kind] }), file);
+    saveFile(new Blob([blob], { type: KINDS[kind] }), file);
     return say('export_done', { file, size: bytes(size) });
   } catch (_) {
     return signal.aborted ? say('export_stopped') : say('export_broken', { size: bytes(size) });
@@ -93,16 +94,6 @@ async function refused(desk, response) {
 }
 
 const nameOf = (response) => /filename="([\w.-]+)"/.exec(response.headers.get('Content-Disposition') || '')?.[1];
-
-function handOver(blob, file) {
-  const url = URL.createObjectURL(blob);
-  const link = h('a', { href: url, download: file, hidden: true });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  // The browser has begun to read it by then.
-  setTimeout(() => URL.revokeObjectURL(url), 60000);
-}
 
 function bytes(size) {
   const [unit, by] = size < 1000 ? ['byte', 1] : size < 1e6 ? ['kilobyte', 1e3] : ['megabyte', 1e6];

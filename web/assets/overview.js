@@ -11,6 +11,7 @@ import { language, learn, say } from './words.js';
 learn({
   reported_title: ['Somebody reported a sign-in that was not theirs', '有人报告了非本人登录'],
   reported_row: ['Signed in {time} from {address}', '{time} 从 {address} 登录'],
+  reported_refused: ['Refused {time}, from {address}', '{time} 来自 {address} 的登录被拒绝'],
   reported_lead: [
     'If a session began with it, that has ended. See what else happened to these people, end their sessions, reset a password that was used.',
     '如由此产生会话，该会话已结束。请查看这些人员的日志，结束其会话；如使用了密码，请重置密码。',
@@ -75,8 +76,8 @@ const latestOfEach = (items) =>
 
 /** The desk tells it for the log, in English and in universal time. */
 function whichSignIn(detail) {
-  const [, at, address] = /^sign-in of (\S+) from (\S+)/.exec(detail) || [];
-  return at ? say('reported_row', { time: moment(at).textContent, address }) : detail;
+  const [, refused, at, address] = /^(refused )?sign-in of (\S+) from (\S+)/.exec(detail) || [];
+  return at ? say(refused ? 'reported_refused' : 'reported_row', { time: moment(at).textContent, address }) : detail;
 }
 
 function signInsPanel(desk) {

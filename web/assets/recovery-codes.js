@@ -3,6 +3,7 @@
 import './device-words.js';
 import { h } from './dom.js';
 import { copy } from './listing.js';
+import { saveFile } from './save-file.js';
 import { language, say } from './words.js';
 
 /** What to show; `tell(text, bad)` tells the person, and `done()` is called once they said that they have them. */
@@ -17,7 +18,7 @@ export function recoveryCodes(codes, { owner, tell, done }) {
     h('div', { class: 'row' },
       act('print', printCodes),
       act('copy', () => copy({ say: tell }, codes.join('\n'))),
-      act('save', () => save('deskpass-recovery-codes.txt', text))),
+      act('save', () => saveFile(new Blob([text], { type: 'text/plain' }), 'deskpass-recovery-codes.txt'))),
     confirmed(done),
   ];
 }
@@ -40,10 +41,4 @@ function printCodes() {
   document.body.classList.add('printing-codes');
   window.addEventListener('afterprint', () => document.body.classList.remove('printing-codes'), { once: true });
   window.print();
-}
-
-function save(name, text) {
-  const address = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
-  h('a', { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 1000);
 }

@@ -83,6 +83,7 @@ pub(super) const ASSETS: &[(&str, &[u8])] = assets! {
     "qr.js",
     "recovery-codes.js",
     "refusals.js",
+    "save-file.js",
     "scan.js",
     "security-words.js",
     "security.js",
