@@ -103,6 +103,7 @@ fn mistakes_are_named_and_mended() {
         (&["employee", "add", "x", "--name", "a\u{202e}b"], "--name must be 1 to 128 characters that can be seen"),
         (&["employee", "add", "x", "--name", ""], "--name must be 1 to 128 characters that can be seen"),
         (&["employee", "add", "x", "--department", "IT\u{200b}"], "--department must be 0 to 128 characters"),
+        (&["employee", "add", "x", "--department-id", "name:IT"], "--department-id must be the number"),
         (&["employee", "add", "x", "--role", "Admin"], "there is no role Admin"),
         (&["employee", "disable", "nobody"], "there is no employee nobody"),
     ] {

@@ -33,8 +33,9 @@ async fn stage(cast: &Cast) -> TestDesk {
             let key = EmployeeKey::from_parts(corp, id);
             if desk.auth().store.person(&key).await.unwrap().is_none() {
                 let (employee_id, name) = (id.to_owned(), format!("{mark} {id}"));
-                let (department, avatar, disabled) = (mark.to_owned(), String::new(), false);
-                let person = Person { key, employee_id, name, department, avatar, roles, disabled };
+                let (department, department_id) = (mark.to_owned(), mark.to_owned());
+                let (avatar, disabled) = (String::new(), false);
+                let person = Person { key, employee_id, name, department, department_id, avatar, roles, disabled };
                 desk.auth().operator().add_employee(person).await.unwrap();
             } else {
                 desk.auth().operator().set_roles(key, roles).await.unwrap();
@@ -62,7 +63,7 @@ fn belongings(desk: &TestDesk, corp: &str) -> Vec<String> {
         desk.query(&format!("SELECT {columns} FROM {table} WHERE {whose} = '{corp}' ORDER BY {columns}"))
     };
     [
-        of("employee_key, name, department, disabled_at", "employee", "corp_id"),
+        of("employee_key, name, department, department_id, disabled_at", "employee", "corp_id"),
         of("employee_key, role_id", "user_role", "corp_id"),
         of("employee_key, role_id, disabled_at, password_hash, otp_secret", "agent", "corp_id"),
         of("digest, employee_key, role_id", "session", "corp_id"),

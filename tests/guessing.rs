@@ -82,8 +82,10 @@ async fn comes_in_through_the_platform(client: &mut Client, who: &str) {
 async fn add_partner(desk: &TestDesk, employee: &str) -> EmployeeKey {
     let key = EmployeeKey::from_parts("wwpartner", employee);
     let (employee_id, name) = (employee.to_owned(), employee.to_owned());
-    let (department, avatar, roles) = (String::new(), String::new(), Roles::NONE.with(Role::Agent));
-    let person = Person { key: key.clone(), employee_id, name, department, avatar, roles, disabled: false };
+    let (department, department_id, avatar, roles) =
+        (String::new(), String::new(), String::new(), Roles::NONE.with(Role::Agent));
+    let person =
+        Person { key: key.clone(), employee_id, name, department, department_id, avatar, roles, disabled: false };
     desk.auth().operator().add_employee(person).await.unwrap();
     desk.auth().operator().add_agent(key.clone(), "agent").await.unwrap();
     key

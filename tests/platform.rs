@@ -140,7 +140,7 @@ on_every_store! {
     async fn what_the_platform_does_not_tell_keeps_nobody_out(desk) {
         let mut client = desk.client().await;
         let page = format!("http://{}/h5/", desk.address);
-        for fault in [json!({ "api": "user/get", "drop": true }), json!({ "api": "user/get", "body": "<html>" }), json!({ "api": "user/get", "errcode": 60011 }), json!({ "api": "department/get", "http_status": 500, "body": "" })] {
+        for fault in [json!({ "api": "user/get", "drop": true }), json!({ "api": "user/get", "body": "<html>" }), json!({ "api": "user/get", "errcode": 48002 }), json!({ "api": "department/get", "http_status": 500, "body": "" })] {
             client.fault(&fault).await;
             assert!(land(&mut client, &page).await.contains("#ticket="), "{fault}");
         }

@@ -49,6 +49,20 @@ impl Place {
         keys.into_iter().map(|key| (key.clone(), value(&key))).collect()
     }
 
+    /// What lies under these names in Redis: of one shelf, such as `code`.
+    pub(crate) fn shelf(&self, name: &str) -> Vec<(String, Vec<u8>)> {
+        let shelf = format!(":{name}:");
+        self.records().into_iter().filter(|(key, _)| key.contains(&shelf)).collect()
+    }
+
+    /// Makes records in Redis what they were, for a minute.
+    pub(crate) fn put_back(&self, records: &[(String, Vec<u8>)]) {
+        let mut redis = redis::Client::open(&*self.shared).unwrap().get_connection().unwrap();
+        for (key, value) in records {
+            redis::cmd("SET").arg(key).arg(value).arg("PX").arg(60_000).query::<()>(&mut redis).unwrap();
+        }
+    }
+
     /// Host and port of PostgreSQL.
     pub(crate) fn postgres_address(&self) -> String {
         let url = Url::parse(&self.store).unwrap();

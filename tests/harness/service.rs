@@ -67,6 +67,7 @@ impl TestDesk {
             employee_id: "boss".into(),
             name: "Boss".into(),
             department: String::new(),
+            department_id: String::new(),
             avatar: String::new(),
             roles: Roles::NONE.with(Role::Admin),
             disabled: false,

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Identified, Person};
+use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Identified, Person, is_entered_department};
 use deskpass_store::Link;
 use deskpass_wecom::errcode::{Actor, meaning};
-use deskpass_wecom::{Error as PlatformError, Garbled, Identity, Profile, Standing, Unreachable};
+use deskpass_wecom::{Department, Error as PlatformError, Garbled, Identity, Profile, Standing, Unreachable};
 use tokio::time::timeout;
 
 use crate::{Auth, Error, Refusal};
@@ -40,9 +40,8 @@ impl Auth {
                 None => {}
             }
         }
-        let Profile { name, department, avatar, .. } = self.profile(identity).await?;
-        let employee_id = id.as_str().to_owned();
-        Ok(Arrival::Known(Identified { key, employee_id, through: None, name, department, avatar }))
+        let profile = self.profile(identity).await?;
+        Ok(Arrival::Known(told(key, id.as_str().to_owned(), profile)))
     }
 
     pub(crate) fn named(&self, identity: &Identity) -> Result<(EmployeeKey, EmployeeId), Error> {
@@ -61,23 +60,27 @@ impl Auth {
     async fn as_target(&self, target: EmployeeKey, identity: EmployeeKey) -> Result<Arrival, Error> {
         let person = self.store.person(&target).await?.ok_or(Refusal::UnknownEmployee)?;
         let (employee_id, name) = (person.employee_id.clone(), Some(person.name.clone()));
-        let (through, department, avatar) = (Some(identity), None, None);
-        Ok(Arrival::Known(Identified { key: target, employee_id, through, name, department, avatar }))
+        let known = Identified { name, through: Some(identity), ..told(target, employee_id, None) };
+        Ok(Arrival::Known(known))
     }
 
-    /// What the platform tells of somebody. That it does not is no reason to turn them away; that they have left is.
-    async fn profile(&self, identity: &Identity) -> Result<Profile, Error> {
+    /// What the platform tells of somebody, if it does. That it does not is no reason to turn them away; that they have left is.
+    async fn profile(&self, identity: &Identity) -> Result<Option<Profile>, Error> {
         let told = timeout(PATIENCE, self.platform.profile(identity)).await;
         let told = told.unwrap_or(Err(PlatformError::Unreachable(Unreachable::TimedOut)));
         let told = told.inspect_err(|error| tracing::info!(%error, "the platform tells neither name nor department"));
-        let nothing = Profile { name: None, department: None, avatar: None, standing: Standing::Unknown };
-        let profile = told.unwrap_or(nothing);
+        let profile = match told {
+            Ok(profile) => profile,
+            // Where they are now is not for this application to see, and where they were is over.
+            Err(error) if is_out_of_sight(identity, &error) => Profile::empty(Department::None),
+            Err(_) => return Ok(None),
+        };
         match profile.standing {
             Standing::Disabled | Standing::Left => {
                 tracing::info!(?identity, "the platform says that somebody has left or is disabled");
                 Err(Refusal::Disabled.into())
             }
-            Standing::Active | Standing::NotActivated | Standing::Unknown => Ok(profile),
+            Standing::Active | Standing::NotActivated | Standing::Unknown => Ok(Some(profile)),
         }
     }
 
@@ -88,17 +91,54 @@ impl Auth {
             // What is known of them is ours already.
             return Ok(());
         }
-        let known = self.store.person(&who.key).await?;
-        if known.is_some_and(|person| person.disabled || is_up_to_date(&person, who)) {
-            return Ok(());
+        let (mut who, known) = (who.clone(), self.store.person(&who.key).await?);
+        if let Some(person) = known {
+            reconcile_department(&person, &mut who);
+            if person.disabled || is_up_to_date(&person, &who) {
+                return Ok(());
+            }
         }
-        Ok(self.store.welcome(who.clone(), self.clock.now()).await?)
+        Ok(self.store.welcome(who, self.clock.now()).await?)
+    }
+}
+
+/// Somebody, with what the platform told of them. An empty text says that there is none, and takes away what was known.
+fn told(key: EmployeeKey, employee_id: String, profile: Option<Profile>) -> Identified {
+    let mut who =
+        Identified { key, employee_id, through: None, name: None, department: None, department_id: None, avatar: None };
+    let Some(Profile { name, department, avatar, .. }) = profile else { return who };
+    (who.name, who.avatar) = (name, Some(avatar.unwrap_or_default()));
+    (who.department_id, who.department) = match department {
+        Department::Untold => (None, None),
+        Department::None => (Some(String::new()), Some(String::new())),
+        Department::Known { id, name } => (Some(id), name),
+    };
+    who
+}
+
+/// Whether a member of the main corporation is not, or no longer, in the application's visible range.
+fn is_out_of_sight(identity: &Identity, error: &PlatformError) -> bool {
+    matches!(identity, Identity::Member { .. }) && matches!(error.errcode(), Some(60011 | 60111))
+}
+
+/// Fits what is told of a department to what is known: that the platform shows none does not take away what an operator
+/// entered, and the name of the former department is not that of the new one.
+fn reconcile_department(person: &Person, who: &mut Identified) {
+    let by_operator = is_entered_department(&person.department_id);
+    match who.department_id.as_deref() {
+        Some("") if by_operator => (who.department_id, who.department) = (None, None),
+        Some(id) if who.department.is_none() => {
+            let moved = !by_operator && !person.department_id.is_empty() && person.department_id != id;
+            who.department = moved.then(String::new);
+        }
+        _ => {}
     }
 }
 
 fn is_up_to_date(person: &Person, who: &Identified) -> bool {
     let same = |told: &Option<String>, known: &str| told.as_deref().is_none_or(|told| told == known);
-    same(&who.name, &person.name) && same(&who.department, &person.department) && same(&who.avatar, &person.avatar)
+    let department = same(&who.department, &person.department) && same(&who.department_id, &person.department_id);
+    department && same(&who.name, &person.name) && same(&who.avatar, &person.avatar)
 }
 
 /// A code that is no good is the person's to mend, by starting again; everything else is not theirs.

@@ -15,10 +15,11 @@ use tokio::time::timeout;
 
 use crate::arrival::Arrival;
 use crate::log::Attempt;
+use crate::once::SingleUse;
 use crate::{Answer, Auth, Callback, Error, Internal, Refusal};
 
 /// How long the same code from the same browser gets the same answer.
-const LIFETIME: Duration = Duration::from_mins(1);
+pub(crate) const LIFETIME: Duration = Duration::from_mins(1);
 /// How long whoever comes second waits for the first: a browser has its answer within five seconds.
 const PATIENCE: Duration = Duration::from_millis(4_500);
 /// Longer than an exchange takes: whoever has been at it for so long has died.
@@ -127,7 +128,14 @@ impl Auth {
 
     async fn exchange(&self, code: Digest, callback: &Callback, known: Option<Identity>) -> Result<Answer, Error> {
         let (who, outcome) = match self.admissible(code, callback, known).await {
-            Ok(identity) => self.receive(callback, &identity).await,
+            Ok(identity) => {
+                let (who, outcome) = self.receive(callback, &identity).await;
+                if let Err(Error::Internal(_)) = &outcome {
+                    // That may pass: the browser may come again.
+                    self.undo_use(SingleUse::Code, &code).await;
+                }
+                (who, outcome)
+            }
             Err(error) => (None, Err(error)),
         };
         let outcome = self.recorded(attempt(callback, who.as_ref()), outcome).await;
@@ -141,12 +149,16 @@ impl Auth {
         {
             return Err(Refusal::Over.into());
         }
-        if let Some(identity) = known {
-            return Ok(identity);
-        }
-        let identity = self.identify(&callback.code).await?;
-        note(&self.shared.codes, code, self.clock.now(), &identity).await;
-        Ok(identity)
+        let identity = if let Some(identity) = known {
+            identity
+        } else {
+            let identity = self.identify(&callback.code).await?;
+            note(&self.shared.codes, code, self.clock.now(), &identity).await;
+            identity
+        };
+        // The platform says so once, but the record that says so here may have been put back.
+        let unused = self.use_once(SingleUse::Code, &code).await?;
+        if unused { Ok(identity) } else { Err(Refusal::InvalidCode.into()) }
     }
 
     /// Who comes, and what becomes of them.

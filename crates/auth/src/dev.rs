@@ -7,14 +7,14 @@ use crate::log::Attempt;
 use crate::mint::{Admission, Proven};
 use crate::{Auth, Error, SignedIn};
 
-/// The people of a fresh development store: identifier, name, department, roles.
-pub const DEV_USERS: [(&str, &str, &str, &[Role]); 6] = [
-    ("admin01", "Ada Admin", "IT", &[Role::Admin, Role::Agent, Role::User]),
-    ("agent01", "Arno Agent", "IT Service Desk", &[Role::Agent, Role::User]),
-    ("user01", "Uma User", "Sales", &[Role::User]),
-    ("supervisor01", "Sven Supervisor", "IT Service Desk", &[Role::Supervisor, Role::User]),
-    ("security01", "Selma Security", "Security", &[Role::Security, Role::User]),
-    ("norole01", "Nora Norole", "Finance", &[]),
+/// The people of a fresh development store: identifier, name, department with its id on the simulated platform, roles.
+pub const DEV_USERS: [(&str, &str, (&str, &str), &[Role]); 6] = [
+    ("admin01", "Ada Admin", ("IT", "2"), &[Role::Admin, Role::Agent, Role::User]),
+    ("agent01", "Arno Agent", ("IT Service Desk", "3"), &[Role::Agent, Role::User]),
+    ("user01", "Uma User", ("Sales", "4"), &[Role::User]),
+    ("supervisor01", "Sven Supervisor", ("IT Service Desk", "3"), &[Role::Supervisor, Role::User]),
+    ("security01", "Selma Security", ("Security", "5"), &[Role::Security, Role::User]),
+    ("norole01", "Nora Norole", ("Finance", "6"), &[]),
 ];
 
 /// Those of them who are agents, and the role they act in when none is assigned.
@@ -27,12 +27,13 @@ impl Auth {
     /// # Errors
     /// When the store fails.
     pub async fn seed_dev_users(&self) -> Result<(), Error> {
-        for (id, name, department, roles) in DEV_USERS {
+        for (id, name, (department, department_id), roles) in DEV_USERS {
             let person = Person {
                 key: EmployeeKey::from_parts(self.policy.home.as_str(), id),
                 employee_id: id.to_owned(),
                 name: name.to_owned(),
                 department: department.to_owned(),
+                department_id: department_id.to_owned(),
                 avatar: String::new(),
                 roles: roles.iter().copied().collect::<Roles>(),
                 disabled: false,

@@ -14,6 +14,7 @@ mod log;
 mod mint;
 mod notice;
 mod oauth;
+mod once;
 mod otp;
 mod password;
 mod permission;

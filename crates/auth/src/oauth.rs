@@ -11,14 +11,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::log::Attempt;
 use crate::mint::{Admission, Proven};
+use crate::once::SingleUse;
 use crate::{Auth, BindPolicy, Error, Refusal};
 
 /// How long a browser may be away at the platform.
-const FLOW: Duration = Duration::from_mins(10);
+pub(crate) const FLOW: Duration = Duration::from_mins(10);
 /// How long the page may take to trade its ticket.
 const TICKET: Duration = Duration::from_mins(1);
 /// How long somebody may think about whether to continue.
-const PENDING: Duration = Duration::from_mins(3);
+pub(crate) const PENDING: Duration = Duration::from_mins(3);
 /// How long a proof of who somebody is counts.
 pub const PROOF_LIFETIME: Duration = Duration::from_mins(5);
 
@@ -111,12 +112,15 @@ impl Auth {
         if let Some(flow) = flow
             && let Some(journey) = self.mark(&flow, true).await?
         {
-            let answer = self.hand_over(&who, Some(journey), Some(flow), visitor).await;
-            if let Err(Error::Internal(_)) = &answer {
+            let entered = self.hand_over(&who, Some(journey), Some(flow), visitor);
+            let answer = self.once(SingleUse::Flow, &flow, entered).await.transpose();
+            if let Some(Err(Error::Internal(_))) = &answer {
                 // That may pass: the browser may come again. Where this cannot be noted either, it sets out anew.
                 drop(self.mark(&flow, false).await);
             }
-            return answer;
+            if let Some(answer) = answer {
+                return answer;
+            }
         }
         let (now, pending) = (self.clock.now(), Secret::generate(&self.entropy)?);
         self.shared.pending.put(pending.digest(), Held { who, until: now + PENDING }, now).await?;
@@ -187,7 +191,9 @@ impl Auth {
     pub async fn proceed(&self, pending: &str, bound_to: Option<Digest>, visitor: &Visitor) -> Result<Answer, Error> {
         let pending = Secret::<Pending>::parse(pending).map_err(|_| Refusal::Over)?;
         let held = self.shared.pending.take(&pending.digest(), self.clock.now()).await?.ok_or(Refusal::Over)?;
-        let answer = self.hand_over(&held.who, None, bound_to, visitor).await;
+        let entered = self.hand_over(&held.who, None, bound_to, visitor);
+        let answer = self.once(SingleUse::Pending, &pending.digest(), entered).await;
+        let answer = answer.and_then(|answer| answer.ok_or_else(|| Refusal::Over.into()));
         let attempt = Attempt::to_sign_in(Some(&held.who.key), LoginMethod::Oauth2, visitor);
         let answer = self.recorded(attempt, answer).await;
         if let Err(Error::Internal(_)) = &answer {

@@ -149,8 +149,10 @@ pub struct Person {
     pub employee_id: String,
     /// Display name.
     pub name: String,
-    /// Department's name, or empty.
+    /// Department's name for display, or empty. Two departments may have the same one.
     pub department: String,
+    /// Department's id, which is compared; empty where it is not known.
+    pub department_id: String,
     /// Address of a picture, or empty.
     pub avatar: String,
     /// The roles held.
@@ -170,9 +172,12 @@ pub struct Identified {
     pub through: Option<EmployeeKey>,
     /// Display name, when the platform told it.
     pub name: Option<String>,
-    /// Department's name, when the platform told it.
+    /// Department's name, when the platform told it; empty when it told that there is none to see.
     pub department: Option<String>,
-    /// Address of a picture, when the platform told it.
+    /// Department's id, likewise. Records of nodes of the version before have none.
+    #[serde(default)]
+    pub department_id: Option<String>,
+    /// Address of a picture, likewise.
     pub avatar: Option<String>,
 }
 

@@ -6,6 +6,7 @@
 mod allow;
 mod base32;
 mod clock;
+mod department;
 mod employee;
 mod entropy;
 mod guesses;
@@ -28,6 +29,7 @@ mod unseen;
 
 pub use allow::AllowLists;
 pub use clock::{Clock, Timestamp};
+pub use department::{entered_department_id, is_entered_department, is_platform_department};
 pub use employee::{CorpId, EmployeeId, EmployeeKey, Identified, InvalidId, Person};
 pub use entropy::{Entropy, NoEntropy};
 pub use guesses::{Guesses, Shut};

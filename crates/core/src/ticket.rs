@@ -210,8 +210,15 @@ mod tests {
 
     fn claim(phone: u8) -> Claim {
         let key = EmployeeKey::from_parts("ww", "a");
-        let who =
-            Identified { key, employee_id: "a".into(), through: None, name: None, department: None, avatar: None };
+        let who = Identified {
+            key,
+            employee_id: "a".into(),
+            through: None,
+            name: None,
+            department: None,
+            department_id: None,
+            avatar: None,
+        };
         Claim { confirm: digest(phone), who, phone: visitor() }
     }
 

@@ -16,7 +16,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use deskpass_auth::{Auth, Error, Refusal};
-use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Person, Role, Roles, Timestamp, is_unseen};
+use deskpass_core::{
+    CorpId, EmployeeId, EmployeeKey, Person, Role, Roles, Timestamp, entered_department_id, is_platform_department,
+    is_unseen,
+};
 use deskpass_store::{Link, Listed};
 use serde::{Deserialize, Serialize};
 
@@ -33,16 +36,28 @@ const LONGEST_NAME: usize = 128;
 /// An errand.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) enum Errand {
-    Add { who: Who, name: Option<String>, department: String, roles: Vec<String> },
+    Add {
+        who: Who,
+        name: Option<String>,
+        department: String,
+        #[serde(default)]
+        department_id: Option<String>,
+        roles: Vec<String>,
+    },
     List,
     Disable(Who),
     Enable(Who),
     Grant(Who, String),
     Revoke(Who, String),
     Agent(AgentErrand),
-    ApproveLink { identity: String, target: Who },
+    ApproveLink {
+        identity: String,
+        target: Who,
+    },
     Links,
-    RemoveLink { identity: String },
+    RemoveLink {
+        identity: String,
+    },
     ServiceKey(KeyErrand),
     IpRule(RuleErrand),
     Explain(Question),
@@ -80,7 +95,9 @@ impl Errand {
     pub(crate) async fn run(&self, desk: &Desk) -> Told {
         let auth = &desk.auth;
         match self {
-            Self::Add { who, name, department, roles } => add(auth, who, name.as_deref(), department, roles).await,
+            Self::Add { who, name, department, department_id, roles } => {
+                add(auth, who, name.as_deref(), (department, department_id.as_deref()), roles).await
+            }
             Self::List => list(auth).await,
             Self::Disable(who) => {
                 let ended = auth.operator().disable(who.key(auth)?).await.map_err(|error| who.explain(&error))?;
@@ -184,7 +201,13 @@ fn outsider(auth: &Auth, identity: &str) -> Result<EmployeeKey, String> {
     Ok(auth.key(Some(&corp), &user))
 }
 
-async fn add(auth: &Auth, who: &Who, name: Option<&str>, department: &str, roles: &[String]) -> Told {
+async fn add(
+    auth: &Auth,
+    who: &Who,
+    name: Option<&str>,
+    (department, department_id): (&str, Option<&str>),
+    roles: &[String],
+) -> Told {
     let parse = |name: &String| Role::from_name(name).ok_or_else(|| no_such_role(name));
     let roles = roles.iter().map(parse).collect::<Result<Roles, _>>()?;
     let name = name.unwrap_or(&who.employee);
@@ -193,11 +216,15 @@ async fn add(auth: &Auth, who: &Who, name: Option<&str>, department: &str, roles
             return Err(format!("{option} must be {least} to {LONGEST_NAME} characters that can be seen"));
         }
     }
+    if department_id.is_some_and(|id| !is_platform_department(id)) {
+        return Err("--department-id must be the number that the platform gave the department, such as 7".to_owned());
+    }
     let person = Person {
         key: who.key(auth)?,
         employee_id: who.employee.clone(),
         name: name.to_owned(),
         department: department.to_owned(),
+        department_id: department_id.map_or_else(|| entered_department_id(department), str::to_owned),
         avatar: String::new(),
         roles,
         disabled: false,

@@ -48,6 +48,7 @@ pub(crate) struct Metrics {
     turned_away: Counter,
     sockets: Gauge,
     said: Counter,
+    dropped: Counter,
     parted: [(u16, Counter); CLOSES.len()],
     /// By the row of the route table, where it has a limit.
     limited: Vec<Option<Counter>>,
@@ -91,8 +92,8 @@ impl Metrics {
         let rows = table.iter().map(|route| figures(route.method.as_str(), route.path));
         let routes = rows.chain([figures("other", "other")]).collect();
         let cached_sessions = recorder.register_gauge(&Key::from_name("deskpass_cached_sessions"), &metadata);
-        let turned_away = Key::from_name("deskpass_connections_turned_away_total");
-        let turned_away = recorder.register_counter(&turned_away, &metadata);
+        let counter = |name: &'static str| recorder.register_counter(&Key::from_name(name), &metadata);
+        let turned_away = counter("deskpass_connections_turned_away_total");
         let under_way = recorder.register_gauge(&Key::from_name("deskpass_sign_ins_under_way"), &metadata);
         let platform = recorder.register_gauge(&Key::from_name("deskpass_platform_ok"), &metadata);
         let shared = recorder.register_gauge(&Key::from_name("deskpass_shared_ok"), &metadata);
@@ -103,7 +104,8 @@ impl Metrics {
             (word, recorder.register_counter(&key, &metadata))
         });
         let sockets = recorder.register_gauge(&Key::from_name("deskpass_sockets"), &metadata);
-        let said = recorder.register_counter(&Key::from_name("deskpass_socket_messages_total"), &metadata);
+        let said = counter("deskpass_socket_messages_total");
+        let dropped = counter("deskpass_messages_dropped_total");
         let parted = CLOSES.map(|code| {
             let labels = vec![Label::new("code", code.to_string())];
             let key = Key::from_parts("deskpass_sockets_closed_total", labels);
@@ -125,6 +127,7 @@ impl Metrics {
             turned_away,
             sockets,
             said,
+            dropped,
             parted,
             limited,
             refused,
@@ -184,6 +187,7 @@ impl Metrics {
         gauge(&self.platform, usize::from(matches!(desk.auth.platform.circuit(), Circuit::Closed | Circuit::Untried)));
         gauge(&self.shared, usize::from(desk.auth.shared.is_up()));
         gauge(&self.in_step, usize::from(desk.auth.store.is_in_step()));
+        self.dropped.absolute(desk.auth.shared.mail.dropped());
         self.handle.render()
     }
 

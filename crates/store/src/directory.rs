@@ -18,7 +18,7 @@ use crate::sessions::{self, Ended, PATIENCE, Which};
 use crate::{LogEntry, Member, Store, StoreError, rulebook};
 
 pub(crate) use people::is_among_few;
-pub use people::{At, Order, PeopleFilter, PeoplePage, Sought};
+pub use people::{At, InDepartment, Order, PeopleFilter, PeoplePage, Sought};
 pub(crate) use query::Query;
 pub use roles::Changed;
 
@@ -56,7 +56,7 @@ pub struct Listed {
 }
 
 const COLUMNS: &str = "SELECT e.corp_id, e.employee_key, e.employee_id, e.name, e.department, e.avatar, e.disabled_at,
-    r.role_id, e.last_login_at, e.last_login_ip
+    r.role_id, e.last_login_at, e.last_login_ip, e.department_id
     FROM employee e LEFT JOIN user_role r ON r.corp_id = e.corp_id AND r.employee_key = e.employee_key";
 
 impl Store {
@@ -127,8 +127,9 @@ impl Store {
             .write(move |tx| {
                 let NewEmployee { person, at, entry } = &new;
                 let added = tx.execute(
-                    "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at)
-                     VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
+                    "INSERT INTO employee
+                     (corp_id, employee_key, employee_id, name, department, avatar, created_at, department_id)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
                     &args![
                         person.key.corp(),
                         person.key.id(),
@@ -136,7 +137,8 @@ impl Store {
                         &*person.name,
                         &*person.department,
                         &*person.avatar,
-                        *at
+                        *at,
+                        &*person.department_id
                     ],
                 )?;
                 if added == 0 {
@@ -162,7 +164,8 @@ impl Store {
             .write(move |tx| {
                 let (corp, id) = (who.key.corp(), who.key.id());
                 let (name, department) = (who.name.as_deref(), who.department.as_deref());
-                let values = args![corp, id, &*who.employee_id, name, department, who.avatar.as_deref(), at];
+                let (department_id, avatar) = (who.department_id.as_deref(), who.avatar.as_deref());
+                let values = args![corp, id, &*who.employee_id, name, department, avatar, at, department_id];
                 tx.execute(WELCOME, &values)?;
                 terms::keep_up(tx, &who.key)?;
                 tx.touch(Change::Person(who.key.clone()));
@@ -263,11 +266,13 @@ impl Store {
     }
 }
 
-/// What the platform does not tell stays as it was.
-const WELCOME: &str = "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at)
-    VALUES ($1, $2, $3, COALESCE($4, $3), COALESCE($5, ''), COALESCE($6, ''), $7)
+/// What the platform does not tell stays as it was; that there is none is told by an empty text.
+const WELCOME: &str = "INSERT INTO employee
+    (corp_id, employee_key, employee_id, name, department, avatar, created_at, department_id)
+    VALUES ($1, $2, $3, COALESCE($4, $3), COALESCE($5, ''), COALESCE($6, ''), $7, COALESCE($8, ''))
     ON CONFLICT (corp_id, employee_key) DO UPDATE SET name = COALESCE($4, employee.name),
-    department = COALESCE($5, employee.department), avatar = COALESCE($6, employee.avatar)";
+    department = COALESCE($5, employee.department), avatar = COALESCE($6, employee.avatar),
+    department_id = COALESCE($8, employee.department_id)";
 const GRANT: &str = "INSERT INTO user_role (corp_id, employee_key, role_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
 const REVOKE: &str = "DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
 
@@ -307,6 +312,7 @@ fn listed(row: &Row<'_>) -> Result<Listed, StoreError> {
             employee_id: row.text(2)?,
             name: row.text(3)?,
             department: row.text(4)?,
+            department_id: row.text(10)?,
             avatar: row.text(5)?,
             disabled: !row.is_null(6)?,
             roles: role,

@@ -12,6 +12,7 @@ mod error;
 mod ip_rules;
 mod links;
 mod login_log;
+mod once;
 mod plans;
 mod rulebook;
 mod seal;
@@ -43,7 +44,7 @@ pub use database::{
     BesideError, Copied, CopyError, Location, Mode, OpenError, Postgres, PostgresExam, Progress, copy,
     examine_postgres, newest_version,
 };
-pub use directory::{At, Changed, Listed, NewEmployee, Order, PeopleFilter, PeoplePage, ShutOut, Sought};
+pub use directory::{At, Changed, InDepartment, Listed, NewEmployee, Order, PeopleFilter, PeoplePage, ShutOut, Sought};
 pub use error::{Cause, Remedy, StoreError};
 pub use links::Link;
 pub use login_log::{

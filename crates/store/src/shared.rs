@@ -103,6 +103,12 @@ impl<Progress> Shared<Progress> {
         self.server.as_deref().is_none_or(Server::is_up)
     }
 
+    /// Whether records are kept where others than this process may put them back.
+    #[must_use]
+    pub fn is_outside(&self) -> bool {
+        self.server.is_some()
+    }
+
     /// What carries word between the nodes, where there may be several.
     #[must_use]
     pub fn bus(&self) -> Option<&Bus> {

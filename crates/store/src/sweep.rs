@@ -4,7 +4,7 @@ use deskpass_core::{Digest, Timestamp};
 
 use crate::cache::Change;
 use crate::database::sweep_journal;
-use crate::{Store, StoreError, agents, links, statistics};
+use crate::{Store, StoreError, agents, links, once, statistics};
 
 impl Store {
     /// Whether it is on this node to sweep, until `until`: one of all nodes does it for all.
@@ -40,7 +40,7 @@ impl Store {
                     "DELETE FROM denied_token WHERE digest IN (SELECT digest FROM denied_token WHERE until <= $1 LIMIT $2)",
                     &args![now, batch],
                 )?;
-                let gone = expired.len() + forgiven + links::sweep(tx, now, batch)?;
+                let gone = expired.len() + forgiven + links::sweep(tx, now, batch)? + once::sweep(tx, now, batch)?;
                 let gone = gone + agents::sweep(tx, now, ended, batch)? + statistics::sweep(tx, now, batch)?;
                 for digest in expired.into_iter().flatten() {
                     tx.touch(Change::Swept(digest));

@@ -58,6 +58,8 @@ pub(crate) const DEPARTMENTS: &[Department] = &[
     Department { id: 4, name: "Sales", parent: 1 },
     Department { id: 5, name: "Security", parent: 1 },
     Department { id: 6, name: "Finance", parent: 1 },
+    // Two departments may have the same name.
+    Department { id: 7, name: "IT Service Desk", parent: 6 },
 ];
 
 impl Somebody {

@@ -42,6 +42,11 @@ impl Answer {
         whole(self.0.get(name)?.as_array()?.first()?)
     }
 
+    /// The texts of a list, where it is one.
+    pub(crate) fn texts(&self, name: &str) -> Option<Vec<&str>> {
+        self.0.get(name)?.as_array()?.iter().map(Value::as_str).collect()
+    }
+
     /// An object inside this one.
     pub(crate) fn take(mut self, name: &str) -> Option<Self> {
         match self.0.remove(name)? {

@@ -30,7 +30,7 @@ pub use client::{Application, Wecom};
 pub use error::{Error, Garbled, Unreachable};
 pub use identity::Identity;
 pub use link::Lang;
-pub use profile::{Profile, Standing};
+pub use profile::{Department, Profile, Standing};
 pub use settings::{Hosts, Patience, Settings, SettingsError};
 pub use url::Url;
 pub use vault::{CLAIM, Kept, Pending, Vault};

@@ -1,5 +1,6 @@
 //! What the platform says of a person.
 
+use deskpass_core::is_platform_department;
 use serde_json::json;
 use tokio::time::Instant;
 use url::Url;
@@ -20,12 +21,28 @@ const LONGEST_ADDRESS: usize = 512;
 pub struct Profile {
     /// Display name.
     pub name: Option<String>,
-    /// Name of the main department.
-    pub department: Option<String>,
+    /// The main department.
+    pub department: Department,
     /// Address of a picture.
     pub avatar: Option<String>,
     /// Whether the account is in use.
     pub standing: Standing,
+}
+
+/// The main department of a person, as far as the platform tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Department {
+    /// The platform did not say whether there is one.
+    Untold,
+    /// There is none that the application may see.
+    None,
+    /// This one.
+    Known {
+        /// Its id: departments are compared by it, since two may have the same name.
+        id: String,
+        /// Its name; empty when the application may not see it, `None` when the platform did not say.
+        name: Option<String>,
+    },
 }
 
 /// Whether an account on the platform is in use.
@@ -56,10 +73,16 @@ impl Standing {
 }
 
 impl Profile {
-    fn read(answer: &Answer) -> Self {
+    /// Of somebody of whom the platform tells nothing.
+    #[must_use]
+    pub const fn empty(department: Department) -> Self {
+        Self { name: None, department, avatar: None, standing: Standing::Unknown }
+    }
+
+    fn read(answer: &Answer, department: Department) -> Self {
         Self {
             name: name(answer),
-            department: None,
+            department,
             avatar: answer.text("avatar").and_then(picture),
             standing: Standing::from_status(answer.number("status")),
         }
@@ -76,28 +99,36 @@ impl Wecom {
         match identity {
             Identity::Member { userid } => self.member(userid, deadline).await,
             Identity::Linked { corp_id, userid } => self.linked(corp_id, userid, deadline).await,
-            Identity::Outsider => {
-                Ok(Profile { name: None, department: None, avatar: None, standing: Standing::Unknown })
-            }
+            Identity::Outsider => Ok(Profile::empty(Department::Untold)),
         }
     }
 
     async fn member(&self, userid: &str, deadline: Instant) -> Result<Profile, Error> {
         let answer = self.ask(&Question::get(Api::User, &[("userid", userid)]), deadline).await?;
-        let mut profile = Profile::read(&answer);
-        if let Some(id) = answer.number("main_department").or_else(|| answer.first_number("department")) {
-            // Without the department's name the rest is still worth having.
-            let name = self.department(id, deadline).await.unwrap_or_default();
-            profile.department = name.map(|name| name.to_string());
-        }
-        Ok(profile)
+        let department = match answer.number("main_department").or_else(|| answer.first_number("department")) {
+            Some(id) => {
+                // Without the department's name its id is still worth having.
+                let name = self.department(id, deadline).await.ok();
+                let name = name.map(|name| name.map(|name| name.to_string()).unwrap_or_default());
+                Department::Known { id: id.to_string(), name }
+            }
+            None => Department::None,
+        };
+        Ok(Profile::read(&answer, department))
     }
 
     async fn linked(&self, corp_id: &str, userid: &str, deadline: Instant) -> Result<Profile, Error> {
         let body = json!({ "userid": format!("{corp_id}/{userid}") });
         let answer = self.ask(&Question::post(Api::LinkedUser, body), deadline).await?;
         let person = answer.take("user_info").ok_or(Garbled::Incomplete("user_info"))?;
-        Ok(Profile::read(&person))
+        // What these departments are called is for their own corporation to know.
+        let department = match person.texts("department").as_deref() {
+            None => Department::Untold,
+            Some([]) => Department::None,
+            Some([id, ..]) if is_platform_department(id) => Department::Known { id: id.to_string(), name: None },
+            Some(_) => Department::Untold,
+        };
+        Ok(Profile::read(&person, department))
     }
 
     async fn department(&self, id: i64, deadline: Instant) -> Result<Name, Error> {

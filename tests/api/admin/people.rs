@@ -1,6 +1,6 @@
 //! /api/admin/roles, /api/admin/employees, /api/admin/agents, /api/admin/links: who works here and as what.
 
-use deskpass_core::{EmployeeKey, Person, Role, Roles};
+use deskpass_core::{EmployeeKey, Person, Role, Roles, entered_department_id};
 use serde_json::{Value, json};
 
 use crate::harness::{Client, Device, Response, TestDesk, request};
@@ -50,6 +50,8 @@ pub(super) async fn enter(desk: &TestDesk, corp: &str, id: &str, name: &str, dep
         employee_id: id.to_owned(),
         name: name.to_owned(),
         department: department.to_owned(),
+        // The development users have the ids of the simulated platform.
+        department_id: if department == "IT Service Desk" { "3".to_owned() } else { entered_department_id(department) },
         avatar: String::new(),
         roles: roles.iter().copied().collect::<Roles>(),
         disabled: false,

@@ -58,8 +58,8 @@ on_every_store! {
         let key = |id: &str| desk.auth().key(Some(&partner), &EmployeeId::parse(id).unwrap());
         for (id, roles) in [("admin01", Roles::NONE.with(Role::User)), ("Admin01", Roles::NONE), ("agent01", Roles::NONE)] {
             let (name, empty) = (format!("partner {id}"), String::new());
-            let (employee_id, department, avatar) = (id.to_owned(), empty.clone(), empty);
-            let person = Person { key: key(id), employee_id, name, department, avatar, roles, disabled: false };
+            let (employee_id, department, department_id, avatar) = (id.to_owned(), empty.clone(), empty.clone(), empty);
+            let person = Person { key: key(id), employee_id, name, department, department_id, avatar, roles, disabled: false };
             desk.auth().operator().add_employee(person).await.unwrap();
         }
         let mut client = desk.client().await;
@@ -287,8 +287,18 @@ on_every_store! {
 /// A person of the partner, entered here under their own identity.
 fn entered(desk: &TestDesk) -> deskpass_core::Person {
     let (employee_id, name) = ("partner01".to_owned(), "Petra Partner".to_owned());
-    let (department, avatar, roles) = (String::new(), String::new(), deskpass_core::Roles::NONE.with(Role::User));
-    deskpass_core::Person { key: partner(desk), employee_id, name, department, avatar, roles, disabled: false }
+    let (department, department_id, avatar, roles) =
+        (String::new(), String::new(), String::new(), deskpass_core::Roles::NONE.with(Role::User));
+    deskpass_core::Person {
+        key: partner(desk),
+        employee_id,
+        name,
+        department,
+        department_id,
+        avatar,
+        roles,
+        disabled: false,
+    }
 }
 
 on_every_store! {

@@ -27,7 +27,7 @@ on_every_store! {
         let members = json!({
             "active": true, "sub": "wwdeskpass/agent01", "username": "agent01", "client_id": "h5", "token_type": "Bearer",
             "exp": 1_800_028_800, "iat": 1_800_000_000, "corp_id": "wwdeskpass", "employee_id": "agent01",
-            "name": "Arno Agent", "roles": ["agent", "user"], "current_role": "agent", "login_method": "dev",
+            "name": "Arno Agent", "department": "IT Service Desk", "department_id": "3", "roles": ["agent", "user"], "current_role": "agent", "login_method": "dev",
             "login_source": "h5",
         });
         let mut expected = members.clone();

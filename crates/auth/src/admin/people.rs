@@ -2,7 +2,7 @@
 
 use deskpass_core::{EmployeeKey, Person, Role, Roles};
 use deskpass_store::{
-    At, BadCursor, Changed, Event, Listed, NewEmployee, Order, PeopleFilter, PeoplePage, ShutOut, Sought,
+    At, BadCursor, Changed, Event, InDepartment, Listed, NewEmployee, Order, PeopleFilter, PeoplePage, ShutOut, Sought,
 };
 
 use super::Administrator;
@@ -98,6 +98,8 @@ impl Administrator<'_> {
 /// Which people of those within reach.
 #[derive(Clone, Debug)]
 pub struct PeopleAsked {
+    /// What their department is called.
+    pub department: Option<String>,
     /// How their identifier or name begins, or a word of it.
     pub q: Option<String>,
     /// What they may act as.
@@ -129,12 +131,14 @@ impl Auth {
     /// When no page named that place, or the store fails.
     pub async fn people(
         &self,
-        Reach { corp, department }: Reach,
+        Reach { corp, department_id }: Reach,
         asked: PeopleAsked,
         after: Option<&str>,
         offset: i64,
         limit: i64,
     ) -> Result<Result<PeopleFound, BadCursor>, Error> {
+        let name = asked.department.clone().map(InDepartment::Name);
+        let department = department_id.map(InDepartment::Id).or(name);
         let sought = match asked {
             PeopleAsked { q: Some(q), role, .. } => Sought::Term { q, role },
             PeopleAsked { role: Some(role), .. } => Sought::Role(role),

@@ -12,8 +12,8 @@ use crate::{Auth, Caller, Error, Holder, Refusal};
 pub struct Reach {
     /// The corporation.
     pub corp: String,
-    /// The department, where it is not all of them.
-    pub department: Option<String>,
+    /// The id of the department, where it is not all of them.
+    pub department_id: Option<String>,
 }
 
 impl Auth {
@@ -70,12 +70,12 @@ impl Auth {
         let (own, home) = (person.key.corp(), self.policy.home.as_str());
         let corp = corp.map_or(own, CorpId::as_str);
         let abroad = corp != own && (own != home || scope != Scope::All);
-        // Somebody without a department has no colleagues in it either.
-        let nobody = scope == Scope::Department && person.department.is_empty();
+        // Somebody whose department is not known has no colleagues in it either.
+        let nobody = scope == Scope::Department && person.department_id.is_empty();
         if abroad || nobody || scope == Scope::Own {
             return Err(Refusal::NotPermitted);
         }
-        let department = (scope == Scope::Department).then(|| person.department.clone());
-        Ok(Reach { corp: corp.to_owned(), department })
+        let department_id = (scope == Scope::Department).then(|| person.department_id.clone());
+        Ok(Reach { corp: corp.to_owned(), department_id })
     }
 }

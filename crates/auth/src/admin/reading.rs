@@ -48,9 +48,9 @@ impl Auth {
         after: Option<&str>,
         limit: i64,
     ) -> Result<Result<SessionPage, BadCursor>, Error> {
-        let Reach { corp, department } = reach.clone();
+        let Reach { corp, department_id } = reach.clone();
         let employee = wanted.employee.as_ref().map(|id| self.canonical(reach, id));
-        let filter = SessionFilter { corp, department, employee, role: wanted.role, now: self.clock.now() };
+        let filter = SessionFilter { corp, department_id, employee, role: wanted.role, now: self.clock.now() };
         match after.map(|after| filter.cursor(after)).transpose() {
             Ok(after) => Ok(Ok(self.store.sessions(filter, after, limit).await?)),
             Err(bad) => Ok(Err(bad)),
@@ -68,11 +68,11 @@ impl Auth {
         before: Option<String>,
         limit: i64,
     ) -> Result<LogPage, Error> {
-        let Reach { corp, department } = reach.clone();
+        let Reach { corp, department_id } = reach.clone();
         let LogWanted { employee, event, reason, method, ip_address, from, to } = wanted.clone();
         let employee = employee.map(|id| self.canonical(reach, &id));
         let ip_address = ip_address.map(|address| address.to_string());
-        let filter = LogFilter { corp, department, employee, event, ip_address, reason, method, from, to };
+        let filter = LogFilter { corp, department_id, employee, event, ip_address, reason, method, from, to };
         Ok(self.store.log_page(filter, before, limit).await?)
     }
 

@@ -62,6 +62,9 @@ pub(super) struct Add {
     /// Department's name.
     #[arg(long, default_value = "")]
     department: String,
+    /// Department's id on the platform; without it, one of its own for each name, until the platform tells another.
+    #[arg(long, value_name = "ID")]
+    department_id: Option<String>,
     /// A role to begin with: admin, agent, user, supervisor or security. May be given several times.
     #[arg(long = "role", value_name = "ROLE")]
     roles: Vec<String>,
@@ -83,8 +86,9 @@ impl EmployeeCommand {
             Self::List(common) => common.send(&Errand::List, LOOK),
             Self::Disable(named) => named.common.send(&Errand::Disable(named.who()), LOOK),
             Self::Enable(named) => named.common.send(&Errand::Enable(named.who()), LOOK),
-            Self::Add(Add { named, name, department, roles }) => {
-                named.common.send(&Errand::Add { who: named.who(), name, department, roles }, LOOK)
+            Self::Add(Add { named, name, department, department_id, roles }) => {
+                let who = named.who();
+                named.common.send(&Errand::Add { who, name, department, department_id, roles }, LOOK)
             }
         }
     }

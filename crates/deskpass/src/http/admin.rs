@@ -127,17 +127,14 @@ impl FromRequestParts<Window> for Known {
     }
 }
 
-/// Whose records a list is of: of the department that is asked for, or the only one that they may see.
+/// Whose records a list is of. Whoever sees one department only may ask for no other by its name.
 pub(super) async fn within(
     reader: &Reader,
     desk: &Desk,
     corp: Option<&CorpId>,
-    department: Option<String>,
+    department: Option<&str>,
 ) -> Result<Reach, Failure> {
     let reach = reader.reach(desk, corp).await?;
-    match (&reach.department, department) {
-        (Some(only), Some(other)) if *only != other => reader.refuse(desk).await,
-        (None, Some(department)) => Ok(Reach { department: Some(department), ..reach }),
-        _ => Ok(reach),
-    }
+    let other = department.is_some_and(|name| *name != *reader.caller.person().department);
+    if reach.department_id.is_some() && other { reader.refuse(desk).await } else { Ok(reach) }
 }

@@ -93,6 +93,9 @@ pub(super) struct GoodToken<'a> {
     corp_id: &'a str,
     employee_id: &'a str,
     name: &'a str,
+    department: &'a str,
+    /// What to compare departments by, within a corporation; empty where it is not known.
+    department_id: &'a str,
     #[schemars(with = "Vec<RoleName>")]
     roles: Roles,
     #[schemars(with = "RoleName")]
@@ -131,6 +134,8 @@ pub(super) fn introspected(holder: &Holder) -> Beside<Introspected> {
         corp_id: person.key.corp(),
         employee_id: &person.employee_id,
         name: &person.name,
+        department: &person.department,
+        department_id: &person.department_id,
         roles: holder.roles,
         current_role: session.current_role,
         login_method: session.method,

@@ -27,9 +27,28 @@ pub struct PeopleFilter {
     /// Of this corporation.
     pub corp: String,
     /// Of this department. It is listed by identifier, or as what is sought is found.
-    pub department: Option<String>,
+    pub department: Option<InDepartment>,
     /// Who of them.
     pub sought: Sought,
+}
+
+/// A department whose people are listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InDepartment {
+    /// The one with this id.
+    Id(String),
+    /// Every one with this name, for those who see all of them.
+    Name(String),
+}
+
+impl InDepartment {
+    /// The column that is compared, and with what.
+    pub(super) fn column(&self) -> (&'static str, &str) {
+        match self {
+            Self::Id(id) => ("department_id", id),
+            Self::Name(name) => ("department", name),
+        }
+    }
 }
 
 /// Who is sought.

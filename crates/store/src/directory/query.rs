@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use deskpass_core::{Role, beginning_with};
 
-use super::people::{At, PeopleFilter, Sought};
+use super::people::{At, InDepartment, PeopleFilter, Sought};
 use crate::cursor::Sorted;
 use crate::database::Value;
 use crate::{BadCursor, Cursor};
@@ -85,7 +85,7 @@ impl Query {
                 (self.found_among_few(&corp, filter, q, from)?, "place, employee_key")
             }
             (Sought::Term { q, role }, department, _) => {
-                (self.found(&corp, q, *role, department.as_deref(), from)?, "t.term, t.employee_key")
+                (self.found(&corp, q, *role, department.as_ref(), from)?, "t.term, t.employee_key")
             }
             (_, None, Sorted::Name) => {
                 let (name, key) = from.map_or(Ok(("", "")), |cursor| cursor.texts(Sorted::Name))?;
@@ -100,13 +100,19 @@ impl Query {
             (sought, department, _) => {
                 let (_, key) = from.map_or(Ok(("", "")), |cursor| cursor.texts(Sorted::Id))?;
                 let role = if let Sought::Role(role) = sought { Some(*role) } else { None };
-                self.by_id(&corp, role, department.as_deref(), key)
+                self.by_id(&corp, role, department.as_ref(), key)
             }
         })
     }
 
     /// People in the order of their keys, after one.
-    fn by_id(&mut self, corp: &str, role: Option<Role>, department: Option<&str>, key: &str) -> (String, &'static str) {
+    fn by_id(
+        &mut self,
+        corp: &str,
+        role: Option<Role>,
+        department: Option<&InDepartment>,
+        key: &str,
+    ) -> (String, &'static str) {
         let after = self.text(key);
         if let (Some(role), None) = (role, department) {
             let role = self.value(role.id());
@@ -118,7 +124,10 @@ impl Query {
             );
             return (keys, "e.corp_id, e.role_id, e.employee_key");
         }
-        let department = department.map(|department| format!("AND e.department = {}", self.text(department)));
+        let department = department.map(|department| {
+            let (column, value) = department.column();
+            format!("AND e.{column} = {}", self.text(value))
+        });
         let (department, role) = (department.unwrap_or_default(), self.holds(role, "e"));
         let keys = format!("{EVERYONE} WHERE e.corp_id = {corp} {department} AND e.employee_key > {after} {role}");
         (keys, "e.employee_key")
@@ -130,16 +139,17 @@ impl Query {
         corp: &str,
         q: &str,
         role: Option<Role>,
-        department: Option<&str>,
+        department: Option<&InDepartment>,
         from: Option<&Cursor>,
     ) -> Result<String, BadCursor> {
         let Terms { first, end, place } = self.terms(q, from)?;
         let role = self.holds(role, "t");
         let department = department.map(|department| {
+            let (column, value) = department.column();
             format!(
                 "AND (SELECT 1 FROM employee d WHERE d.corp_id = t.corp_id AND d.employee_key = t.employee_key
-                 AND d.department = {}) IS NOT NULL",
-                self.text(department)
+                 AND d.{column} = {}) IS NOT NULL",
+                self.text(value)
             )
         });
         Ok(format!(
@@ -162,7 +172,7 @@ impl Query {
     ) -> Result<String, BadCursor> {
         let Terms { first, end, place } = self.terms(q, from)?;
         let role = if let Sought::Term { role, .. } = filter.sought { role } else { None };
-        let (few, _) = self.by_id(corp, role, filter.department.as_deref(), "");
+        let (few, _) = self.by_id(corp, role, filter.department.as_ref(), "");
         Ok(format!(
             "SELECT employee_key, place FROM (SELECT few.employee_key, (SELECT MIN(s.term) FROM employee_term s
              WHERE s.corp_id = {corp} AND s.employee_key = few.employee_key AND s.term >= {first} AND s.term < {end})
@@ -227,5 +237,5 @@ fn step(least: usize) -> usize {
 }
 
 const PEOPLE: &str = "SELECT e.corp_id, e.employee_key, e.employee_id, e.name, e.department, e.avatar, e.disabled_at,
-    NULL AS role_id, e.last_login_at, e.last_login_ip FROM employee e";
+    NULL AS role_id, e.last_login_at, e.last_login_ip, e.department_id FROM employee e";
 const EVERYONE: &str = "SELECT e.employee_key, '' AS place FROM employee e";

@@ -59,8 +59,8 @@ impl LogRow {
 pub struct LogFilter {
     /// The corporation that it happened in.
     pub corp: String,
-    /// About people who are of this department.
-    pub department: Option<String>,
+    /// About people who are of the department with this id.
+    pub department_id: Option<String>,
     /// About this person, by their canonical identifier.
     pub employee: Option<String>,
     /// What happened.
@@ -138,7 +138,7 @@ impl Way {
 const COLUMNS: &str = "SELECT id, at, event, corp_id, employee_key, role_id, login_method, login_source, ip_address,
     peer_address, user_agent, actor_corp_id, actor_key, reason, detail";
 const DEPARTMENT: &str =
-    "(SELECT department FROM employee e WHERE e.corp_id = l.corp_id AND e.employee_key = l.employee_key)";
+    "(SELECT department_id FROM employee e WHERE e.corp_id = l.corp_id AND e.employee_key = l.employee_key)";
 
 impl Store {
     /// The newest `limit` rows that fit, before the row with the identifier `before`. It walks one index and looks at no more than
@@ -206,7 +206,7 @@ pub(crate) fn walk(
         let [few, many] = STEPS;
         let step = if looked == 0 && limit < few { few } else { many };
         let values = values(&filter.corp, &before, &from, &along);
-        let entries = sql.rows(&way.text(step, filter.department.is_some()), &values, |row| entry(row, filter))?;
+        let entries = sql.rows(&way.text(step, filter.department_id.is_some()), &values, |row| entry(row, filter))?;
         looked += entries.len();
         let ended = entries.len() < step;
         for (id, row) in entries {
@@ -232,7 +232,7 @@ fn values<'a>(corp: &'a str, before: &'a str, from: &'a str, along: &[&'a str]) 
 
 /// The identifier of an entry, and its row when it fits.
 fn entry(row: &Row<'_>, filter: &LogFilter) -> Result<(String, Option<LogRow>), StoreError> {
-    let department = filter.department.is_none() || row.maybe_text(15)? == filter.department;
+    let department = filter.department_id.is_none() || row.maybe_text(15)? == filter.department_id;
     let row = read(row)?;
     Ok((row.id.clone(), Some(row).filter(|row| department && filter.fits(row))))
 }

@@ -18,8 +18,8 @@ pub struct ListedSession {
     pub employee_id: String,
     /// Their name.
     pub name: String,
-    /// Their department, or empty.
-    pub department: String,
+    /// The id of their department, or empty.
+    pub department_id: String,
     /// From where they signed in, where that was written down.
     pub ip_address: Option<String>,
     /// With what they signed in, where that was written down.
@@ -40,8 +40,8 @@ impl ListedSession {
 pub struct SessionFilter {
     /// Of people of this corporation.
     pub corp: String,
-    /// Of this department.
-    pub department: Option<String>,
+    /// Of the department with this id.
+    pub department_id: Option<String>,
     /// Of the employee with this identifier, in the spelling that is compared by.
     pub employee: Option<String>,
     /// In which this role is active.
@@ -63,7 +63,7 @@ impl SessionFilter {
         let session = &listed.session;
         session.expires_at > self.now
             && self.role.is_none_or(|role| session.current_role == role)
-            && self.department.as_ref().is_none_or(|department| *department == listed.department)
+            && self.department_id.as_ref().is_none_or(|id| *id == listed.department_id)
     }
 }
 
@@ -86,7 +86,7 @@ const STEPS: [usize; 3] = [64, 512, 1_024];
 
 const COLUMNS: &str = "SELECT s.corp_id, s.employee_key, s.role_id, s.login_method, s.login_source, s.created_at,
     s.expires_at, s.proven, s.lent_role_id, s.digest, s.ip_address, s.user_agent, s.seen_at, e.employee_id, e.name,
-    e.department FROM session s JOIN employee e ON e.corp_id = s.corp_id AND e.employee_key = s.employee_key";
+    e.department_id FROM session s JOIN employee e ON e.corp_id = s.corp_id AND e.employee_key = s.employee_key";
 
 const OF_CORPORATION: &str = "WHERE s.corp_id = $1 AND (s.created_at, s.digest) < ($2, $3)
     ORDER BY s.created_at DESC, s.digest DESC";
@@ -103,7 +103,7 @@ impl Store {
     /// When the store fails.
     pub async fn own_sessions(&self, key: EmployeeKey, now: Timestamp) -> Result<Vec<ListedSession>, StoreError> {
         let (corp, employee) = (key.corp().to_owned(), Some(key.id().to_owned()));
-        let own = SessionFilter { corp, department: None, employee, role: None, now };
+        let own = SessionFilter { corp, department_id: None, employee, role: None, now };
         Ok(self.sessions(own, None, OWN).await?.sessions)
     }
 
@@ -164,7 +164,7 @@ impl Walk {
     pub(crate) fn from(filter: &SessionFilter, from: Option<&Cursor>, limit: usize) -> Result<Self, BadCursor> {
         let (at, digest) = from.map_or(Ok((i64::MAX, "")), |cursor| cursor.number(Sorted::Birth))?;
         let walk = if filter.employee.is_some() { OF_EMPLOYEE } else { OF_CORPORATION };
-        let picky = filter.role.is_some() || filter.department.is_some();
+        let picky = filter.role.is_some() || filter.department_id.is_some();
         let [_, several, most] = STEPS;
         let step = STEPS.into_iter().find(|step| *step > limit).unwrap_or(most);
         let step = if picky { step.max(several) } else { step };
@@ -200,6 +200,6 @@ fn listed(row: &Row<'_>) -> Result<ListedSession, StoreError> {
         seen_at: row.maybe_int(12)?.map(Timestamp::from_millis),
         employee_id: row.text(13)?,
         name: row.text(14)?,
-        department: row.text(15)?,
+        department_id: row.text(15)?,
     })
 }

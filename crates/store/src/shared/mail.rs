@@ -1,9 +1,11 @@
 //! Messages to those who are connected, in one order for all. What was sent lately is kept for a while, so that whoever lost
 //! the line can go on where they were.
 
+mod replays;
 mod ring;
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,6 +17,7 @@ use deskpass_core::{
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use self::replays::{NotFresh, Replays};
 use self::ring::Ring;
 pub use self::ring::{Reader, Start};
 use super::redis::{Arrived, Ask, Counting, MailInRedis, Round, Server};
@@ -93,13 +96,18 @@ pub struct Mail {
     ring: Mutex<Ring>,
     /// Whether what was sent before this node began has been read.
     begun: watch::Sender<bool>,
+    /// What was taken in from other nodes.
+    replays: Mutex<Replays>,
+    /// How many messages were found in Redis that are not fresh.
+    dropped: AtomicU64,
     nodes: Option<MailInRedis>,
 }
 
 impl Mail {
     pub(super) fn new(server: Option<&Arc<Server>>) -> Self {
         let nodes = server.map(|server| MailInRedis::new(Arc::clone(server)));
-        Self { ring: Mutex::new(Ring::new()), begun: watch::Sender::default(), nodes }
+        let (replays, dropped) = (Mutex::default(), AtomicU64::new(0));
+        Self { ring: Mutex::new(Ring::new()), begun: watch::Sender::default(), replays, dropped, nodes }
     }
 
     /// Takes messages, all or none of them.
@@ -136,8 +144,9 @@ impl Mail {
         self.nodes.as_ref().map(MailInRedis::round)
     }
 
-    /// Puts letters that came from other nodes into their places.
-    pub fn take_in(&self, arrived: Arrived, now: Timestamp) -> Vec<(Arc<Letter>, Ask)> {
+    /// Puts letters that came from other nodes into their places. Those that are not fresh are dropped and counted.
+    pub fn take_in(&self, mut arrived: Arrived, now: Timestamp) -> Vec<(Arc<Letter>, Ask)> {
+        self.drop_replays(&mut arrived, now);
         let mut ring = self.ring();
         if arrived.gap {
             let known = arrived.letters.first().map_or(ring.newest(), |(letter, _)| letter.id.before());
@@ -152,6 +161,43 @@ impl Mail {
         }
         ring.forget(now);
         taken
+    }
+
+    /// Drops messages that were taken in before, or were not sent lately: somebody has put them into Redis again.
+    fn drop_replays(&self, arrived: &mut Arrived, now: Timestamp) {
+        let mut replays = self.replays.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut replayed, mut out_of_time) = (0_u64, 0_u64);
+        arrived.letters.retain(|(letter, ask)| match replays.admit(ask, letter.at, now) {
+            Ok(()) => true,
+            Err(NotFresh::Replayed) => {
+                replayed += 1;
+                false
+            }
+            Err(NotFresh::OutOfTime) => {
+                out_of_time += 1;
+                false
+            }
+        });
+        if replayed + out_of_time == 0 {
+            return;
+        }
+        let before = self.dropped.fetch_add(replayed + out_of_time, Ordering::Relaxed);
+        // Whoever writes to Redis must not fill the log: one line when it begins, and one for every thousand.
+        if before == 0 || before / 1_000 != (before + replayed + out_of_time) / 1_000 {
+            tracing::warn!(
+                replayed,
+                out_of_time,
+                "messages in Redis were dropped: delivered before, or sent more than 3 minutes ago or in the future; \
+                 check the clocks of all nodes, and who can write to Redis"
+            );
+        }
+    }
+
+    /// How many messages were found in Redis and dropped since this node began, because they had been taken in before or were
+    /// not sent lately.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
     }
 
     /// Waits a while until this node has read what was sent before it began, without which nobody can be told where they are.

@@ -78,6 +78,7 @@ impl Desk {
             employee_id: id.to_uppercase(),
             name: format!("Name of {id}"),
             department: String::new(),
+            department_id: String::new(),
             avatar: String::new(),
             roles: Roles::NONE.with(Role::User),
             disabled: false,

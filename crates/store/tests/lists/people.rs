@@ -1,7 +1,7 @@
 //! Who is found, in which order, and on which page.
 
-use deskpass_core::{EmployeeKey, Identified, Person, Role, Roles};
-use deskpass_store::{At, NewEmployee, Order, PeopleFilter, Sought, Store};
+use deskpass_core::{EmployeeKey, Identified, Person, Role, Roles, entered_department_id};
+use deskpass_store::{At, InDepartment, NewEmployee, Order, PeopleFilter, Sought, Store};
 
 use crate::desk::{Desk, agent01, at, on_every_store};
 use crate::scene::{bulk, sign_in};
@@ -12,6 +12,7 @@ pub(crate) fn person(corp: &str, id: &str, name: &str, department: &str, roles: 
         employee_id: id.to_owned(),
         name: name.to_owned(),
         department: department.to_owned(),
+        department_id: entered_department_id(department),
         avatar: String::new(),
         roles,
         disabled: false,
@@ -101,7 +102,7 @@ on_every_store! {
         scene(store).await;
         assert_eq!(found(store, &of("ww", Sought::Role(Role::Security))).await, ["zoe"]);
         assert_eq!(found(store, &of("ww", Sought::Role(Role::User))).await, ["adam", "agent01", "zoe"]);
-        let it = |sought| PeopleFilter { department: Some("IT".to_owned()), ..of("ww", sought) };
+        let it = |sought| PeopleFilter { department: Some(InDepartment::Name("IT".to_owned())), ..of("ww", sought) };
         for order in [Order::Id, Order::Name, Order::LastLogin] {
             assert_eq!(found(store, &it(Sought::Everyone(order))).await, ["adam", "zoe"]);
         }
@@ -150,6 +151,7 @@ on_every_store! {
             through: None,
             name: name.map(str::to_owned),
             department: None,
+            department_id: None,
             avatar: None,
         };
         store.welcome(identified(Some("韩梅梅")), at(0)).await.unwrap();

@@ -1,7 +1,7 @@
 //! Each page is read along an index, and nothing is sorted but the page, whatever its number, also in a large corporation.
 
 use deskpass_core::Role;
-use deskpass_store::{At, Cursor, Location, Order, PeopleFilter, SessionFilter, Sought};
+use deskpass_store::{At, Cursor, InDepartment, Location, Order, PeopleFilter, SessionFilter, Sought};
 
 use crate::desk::{Desk, at, on_every_store};
 use crate::people::{of, term};
@@ -17,8 +17,8 @@ async fn populate(desk: &Desk) {
     let numbered = "CASE WHEN n % 10 = 0 THEN 'wwsmall' ELSE 'ww' END, 'person' || n";
     let statements = [
         format!(
-            "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at, last_login_at)
-             SELECT {numbered}, 'Person' || n, 'Name ' || (n % 1000) || ' of ' || n, 'Department ' || (n % 100),
+            "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, department_id, avatar, created_at, last_login_at)
+             SELECT {numbered}, 'Person' || n, 'Name ' || (n % 1000) || ' of ' || n, 'Department ' || (n % 100), n % 100 || '',
              'https://avatars.example.com/a-path-as-long-as-those-that-the-platform-tells-of-its-pictures/' || n || '/100', 0,
              CASE WHEN n % 3 = 0 THEN n ELSE NULL END FROM numbers"
         ),
@@ -91,22 +91,28 @@ on_every_store! {
     async fn pages_of_people_and_sessions_go_along_an_index(desk: &Desk) {
         populate(desk).await;
         for corp in ["ww", "wwsmall"] {
-            let somewhere = |sought| PeopleFilter { department: Some("Department 7".to_owned()), ..of(corp, sought) };
+            let somewhere = [
+                (InDepartment::Name("Department 7".to_owned()), "employee_by_department"),
+                (InDepartment::Id("7".to_owned()), "employee_by_department_id"),
+            ];
             let found = |q: &str, role| Sought::Term { q: q.to_owned(), role };
             check_people(desk, of(corp, Sought::Everyone(Order::Id)), "employee").await;
             check_people(desk, of(corp, Sought::Everyone(Order::Name)), "employee_by_name").await;
             check_people(desk, of(corp, Sought::Everyone(Order::LastLogin)), "employee_by_login").await;
             check_people(desk, of(corp, Sought::Role(Role::User)), "user_role_by_role").await;
             check_people(desk, of(corp, Sought::Role(Role::Security)), "user_role_by_role").await;
-            check_people(desk, somewhere(Sought::Everyone(Order::Id)), "employee_by_department").await;
-            check_people(desk, somewhere(Sought::Role(Role::User)), "employee_by_department").await;
+            for (department, index) in &somewhere {
+                let there = |sought| PeopleFilter { department: Some(department.clone()), ..of(corp, sought) };
+                check_people(desk, there(Sought::Everyone(Order::Id)), index).await;
+                check_people(desk, there(Sought::Role(Role::User)), index).await;
+                check_people(desk, there(term("777")), AMONG_FEW).await;
+            }
             for q in ["p", "name", "person123", "777", "nobody"] {
                 check_people(desk, of(corp, term(q)), "employee_term").await;
                 check_people(desk, of(corp, found(q, Some(Role::User))), "employee_term").await;
                 check_people(desk, of(corp, found(q, Some(Role::Security))), AMONG_FEW).await;
-                check_people(desk, somewhere(term(q)), AMONG_FEW).await;
             }
-            let all = SessionFilter { corp: corp.to_owned(), department: None, employee: None, role: None, now: at(0) };
+            let all = SessionFilter { corp: corp.to_owned(), department_id: None, employee: None, role: None, now: at(0) };
             let one = SessionFilter { employee: Some("person7".to_owned()), ..all.clone() };
             for (filter, index) in [(all, "session_by_birth"), (one, "session_of_employee")] {
                 let page = desk.store().sessions(filter.clone(), None, 20).await.unwrap();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use deskpass_core::{Person, Role, Roles};
-use deskpass_store::{Order, PeopleFilter, Sought};
+use deskpass_store::{InDepartment, Order, PeopleFilter, Sought};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
@@ -79,7 +79,11 @@ fn is_on(filter: &PeopleFilter, person: &Person) -> bool {
         Sought::Role(role) => person.roles.holds(*role),
         Sought::Term { q, role } => fits(person, q) && role.is_none_or(|role| person.roles.holds(role)),
     };
-    sought && filter.department.as_ref().is_none_or(|department| *department == person.department)
+    let there = filter.department.as_ref().is_none_or(|department| match department {
+        InDepartment::Id(id) => *id == person.department_id,
+        InDepartment::Name(name) => *name == person.department,
+    });
+    sought && there
 }
 
 fn filters(runner: &mut TestRunner, corp: &str, q: &str) -> Vec<PeopleFilter> {
@@ -88,8 +92,10 @@ fn filters(runner: &mut TestRunner, corp: &str, q: &str) -> Vec<PeopleFilter> {
     let found = [None, Some(role)].map(|role| Sought::Term { q: q.to_owned(), role });
     let all: Vec<_> =
         orders.into_iter().chain(found).chain([Sought::Role(role)]).map(|sought| of(corp, sought)).collect();
-    let some = all.clone().into_iter().map(|filter| PeopleFilter { department: Some("IT".to_owned()), ..filter });
-    all.iter().cloned().chain(some).collect()
+    let some = [InDepartment::Id("name:IT".to_owned()), InDepartment::Name("IT".to_owned())].map(|there| {
+        all.clone().into_iter().map(move |filter| PeopleFilter { department: Some(there.clone()), ..filter })
+    });
+    all.iter().cloned().chain(some.into_iter().flatten()).collect()
 }
 
 on_every_store! {

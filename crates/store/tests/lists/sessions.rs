@@ -7,7 +7,7 @@ use crate::desk::{DAY, Desk, HOUR, agent01, at, digest, on_every_store};
 use crate::scene::{entry, sign_in, soon};
 
 fn of(corp: &str) -> SessionFilter {
-    SessionFilter { corp: corp.to_owned(), department: None, employee: None, role: None, now: at(0) }
+    SessionFilter { corp: corp.to_owned(), department_id: None, employee: None, role: None, now: at(0) }
 }
 
 fn ids(sessions: &[ListedSession]) -> Vec<Digest> {
@@ -94,9 +94,9 @@ on_every_store! {
         let agents = SessionFilter { role: Some(Role::Agent), ..of("ww") };
         assert_eq!(all(store, &agents, 1).await, [digest("4")]);
         assert_eq!(all(store, &SessionFilter { role: Some(Role::User), ..of("ww") }, 3).await.len(), 19);
-        let nowhere = SessionFilter { department: Some("Nowhere".to_owned()), ..of("ww") };
+        let nowhere = SessionFilter { department_id: Some("Nowhere".to_owned()), ..of("ww") };
         assert!(all(store, &nowhere, 3).await.is_empty());
-        let here = SessionFilter { department: Some(String::new()), ..of("ww") };
+        let here = SessionFilter { department_id: Some(String::new()), ..of("ww") };
         assert_eq!(all(store, &here, 3).await.len(), 20);
         assert!(here.cursor("eh").is_err());
     }

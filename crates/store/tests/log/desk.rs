@@ -78,6 +78,7 @@ impl Desk {
             employee_id: id.to_owned(),
             name: id.to_owned(),
             department: department.to_owned(),
+            department_id: deskpass_core::entered_department_id(department),
             avatar: String::new(),
             roles: Roles::NONE.with(Role::User),
             disabled: false,

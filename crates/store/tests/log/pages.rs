@@ -94,8 +94,8 @@ on_every_store! {
         let cases: Vec<(LogFilter, Vec<i64>)> = vec![
             (of("ww"), expected(&|_| true)),
             (LogFilter { employee: Some("user01".into()), ..of("ww") }, expected(&whole)),
-            (LogFilter { department: Some("IT".into()), ..of("ww") }, expected(&whole)),
-            (LogFilter { department: Some("HR".into()), event: Some(Event::Logout), ..of("ww") }, expected(&|n| n % 2 == 1 && n % 3 == 0)),
+            (LogFilter { department_id: Some("name:IT".into()), ..of("ww") }, expected(&whole)),
+            (LogFilter { department_id: Some("name:HR".into()), event: Some(Event::Logout), ..of("ww") }, expected(&|n| n % 2 == 1 && n % 3 == 0)),
             (LogFilter { event: Some(Event::Logout), ..of("ww") }, expected(&|n| n % 3 == 0)),
             (LogFilter { employee: Some("user01".into()), event: Some(Event::Logout), ..of("ww") }, expected(&|n| whole(n) && n % 3 == 0)),
             (LogFilter { ip_address: Some("192.0.2.4".into()), ..of("ww") }, expected(&|n| n % 6 == 4)),

@@ -46,6 +46,69 @@ pub(crate) async fn passes(a: &Desk, b: &Desk, name: &str) {
     assert_eq!(gap, Unfit { place: 1, why: OutOfStream::Gap(5) });
 }
 
+/// What the entries of the stream have for a message, as Redis has it.
+async fn sealed(wire: &mut redis::aio::MultiplexedConnection) -> Vec<Vec<u8>> {
+    let range = redis::cmd("XRANGE").arg("test:1:{mail}").arg("-").arg("+").to_owned();
+    let there: Vec<(String, Vec<Vec<u8>>)> = range.query_async(wire).await.unwrap();
+    there.into_iter().map(|(_, mut fields)| fields.pop().unwrap()).collect()
+}
+
+/// Puts a message there again, as the next one.
+async fn replay(wire: &mut redis::aio::MultiplexedConnection, number: usize, message: &[u8]) {
+    let add = redis::cmd("XADD").arg("test:1:{mail}").arg("*").arg("n").arg(number).arg("m").arg(message).to_owned();
+    add.query_async::<String>(wire).await.unwrap();
+}
+
+/// What a node takes in of what it reads next, at that time.
+async fn taken_in(desk: &Desk, round: &mut Round, seconds: i64) -> usize {
+    let arrived = timeout(Duration::from_secs(20), round.next()).await.expect("it comes");
+    assert!(!arrived.letters.is_empty(), "this test looks at nothing");
+    desk.mail.take_in(arrived, at(seconds * 1_000)).len()
+}
+
+#[tokio::test]
+async fn what_is_put_into_redis_again_is_dropped_and_counted() {
+    let server = Server::start(&[]);
+    let (one, other) = (node(&server.url()), node(&server.url()));
+    let client = redis::Client::open(server.url()).unwrap();
+    let mut wire = client.get_multiplexed_async_connection().await.unwrap();
+    let (mut round, mut elsewhere) = (one.mail.round().unwrap(), other.mail.round().unwrap());
+    // Before anything is sent, so that each reads everything.
+    round.next().await;
+    elsewhere.next().await;
+    post(&other, vec![message("first", None)]).await.unwrap();
+    post(&one, vec![message("second", None)]).await.unwrap();
+    let (mut mine, mut theirs) = (0, 0);
+    while mine < 2 {
+        mine += taken_in(&one, &mut round, 0).await;
+    }
+    while theirs < 2 {
+        theirs += taken_in(&other, &mut elsewhere, 60).await;
+    }
+    assert_eq!((one.mail.dropped(), other.mail.dropped()), (0, 0));
+    let [first, second]: [Vec<u8>; 2] = sealed(&mut wire).await.try_into().unwrap();
+    // Once more, at once and as long as a message is new enough to come from another node.
+    for (count, (seconds, message)) in [(0, &first), (0, &second), (60, &first), (180, &second)].into_iter().enumerate()
+    {
+        replay(&mut wire, count + 3, message).await;
+        assert_eq!(taken_in(&one, &mut round, seconds).await, 0, "{seconds}");
+        assert_eq!(taken_in(&other, &mut elsewhere, seconds).await, 0, "{seconds}");
+        assert_eq!((one.mail.dropped(), other.mail.dropped()), (count as u64 + 1, count as u64 + 1));
+    }
+    // A node that begins now has read none of them, and does not take in what is old, nor what is not sent yet.
+    for seconds in [181, 3_600, -61] {
+        let late = node(&server.url());
+        let mut round = late.mail.round().unwrap();
+        assert_eq!(taken_in(&late, &mut round, seconds).await, 0, "{seconds}");
+        assert_eq!(late.mail.dropped(), 6, "{seconds}");
+    }
+    // It takes in each of them once while they are new.
+    let late = node(&server.url());
+    let mut round = late.mail.round().unwrap();
+    assert_eq!(taken_in(&late, &mut round, 100).await, 2);
+    assert_eq!(late.mail.dropped(), 4);
+}
+
 #[tokio::test]
 async fn whoever_looks_into_redis_reads_nothing_and_writes_nothing() {
     let server = Server::start(&[]);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deskpass_wecom::{Application, Error, Garbled, Identity, Profile, Standing, Wecom};
+use deskpass_wecom::{Application, Department, Error, Garbled, Identity, Profile, Standing, Wecom};
 use serde_json::{Value, json};
 
 use crate::platform::{Platform, Reply, errcode};
@@ -24,6 +24,10 @@ fn department(name: &str) -> Reply {
     Reply::Json(json!({ "errcode": 0, "department": { "id": 7, "name": name } }))
 }
 
+fn known(id: &str, name: &str) -> Department {
+    Department::Known { id: id.to_owned(), name: Some(name.to_owned()) }
+}
+
 async fn profile(wecom: &Wecom, platform: &Platform, extra: &Value) -> Profile {
     platform.next(USER, [record(extra)]);
     wecom.profile(&member()).await.unwrap()
@@ -38,7 +42,7 @@ async fn a_members_record_is_completed_by_the_departments_name() {
     let avatar = Some("https://a.example.com/ann.png".into());
     assert_eq!(
         ann,
-        Profile { name: Some("Ann".into()), department: Some("IT".into()), avatar, standing: Standing::Active }
+        Profile { name: Some("Ann".into()), department: known("7", "IT"), avatar, standing: Standing::Active }
     );
     assert_eq!(platform.calls(USER)[0].query[1], ("userid".into(), "user01".into()));
     assert_eq!(platform.calls(DEPARTMENT)[0].query[1], ("id".into(), "7".into()));
@@ -54,9 +58,9 @@ async fn names_of_departments_are_kept_for_an_hour() {
     profile(&wecom, &platform, &json!({})).await;
     platform.always(DEPARTMENT, department("Sales"));
     platform.clock.wind(Duration::from_secs(3_599));
-    assert_eq!(profile(&wecom, &platform, &json!({})).await.department.as_deref(), Some("IT"));
+    assert_eq!(profile(&wecom, &platform, &json!({})).await.department, known("7", "IT"));
     platform.clock.wind(Duration::from_secs(1));
-    assert_eq!(profile(&wecom, &platform, &json!({})).await.department.as_deref(), Some("Sales"));
+    assert_eq!(profile(&wecom, &platform, &json!({})).await.department, known("7", "Sales"));
     assert_eq!(platform.count(DEPARTMENT), 2);
 }
 
@@ -64,16 +68,42 @@ async fn names_of_departments_are_kept_for_an_hour() {
 async fn a_department_nobody_may_see_is_asked_for_once_and_one_that_failed_again() {
     let platform = Platform::start().await;
     let wecom = platform.client();
-    for (reply, calls) in [(errcode(60011), 1), (Reply::Reset, 2)] {
+    for (reply, calls, name) in [(errcode(60011), 1, Some(String::new())), (Reply::Reset, 2, None)] {
         platform.clock.wind(Duration::from_hours(1));
         let before = platform.count(DEPARTMENT);
         platform.always(DEPARTMENT, reply);
         for _ in 0..2 {
             let ann = profile(&wecom, &platform, &json!({})).await;
-            assert_eq!((ann.name.as_deref(), ann.department), (Some("Ann"), None));
+            let department = Department::Known { id: "7".to_owned(), name: name.clone() };
+            assert_eq!(
+                (ann.name.as_deref(), ann.department),
+                (Some("Ann"), department),
+                "its id is known all the same"
+            );
         }
         assert_eq!(platform.count(DEPARTMENT) - before, calls);
     }
+}
+
+#[tokio::test]
+async fn a_record_without_a_department_says_that_there_is_none_to_see() {
+    let platform = Platform::start().await;
+    let wecom = platform.client();
+    for none in [json!([]), json!(null), json!(["x"])] {
+        assert_eq!(profile(&wecom, &platform, &json!({ "department": none })).await.department, Department::None);
+    }
+    let linked = Identity::Linked { corp_id: "wwPartner".into(), userid: "bo".into() };
+    for (list, department) in [
+        (json!([]), Department::None),
+        (json!(null), Department::Untold),
+        (json!([7]), Department::Untold),
+        (json!(["name:x"]), Department::Untold),
+    ] {
+        let user_info = json!({ "userid": "bo", "name": "Bo", "department": list });
+        platform.next("linkedcorp/user/get", [Reply::Json(json!({ "errcode": 0, "user_info": user_info }))]);
+        assert_eq!(wecom.profile(&linked).await.unwrap().department, department, "{list}");
+    }
+    assert_eq!(platform.count(DEPARTMENT), 0);
 }
 
 #[tokio::test]
@@ -83,7 +113,7 @@ async fn texts_are_short_and_printable_and_pictures_have_web_addresses() {
     platform.always(DEPARTMENT, department(&format!("I\nT{}", "部".repeat(999))));
     let ann = profile(&wecom, &platform, &json!({ "name": "A\u{0}n\u{1b}[1mn\r\n" })).await;
     assert_eq!(ann.name.as_deref(), Some("An[1mn"));
-    assert_eq!(ann.department, Some(format!("IT{}", "部".repeat(126))));
+    assert_eq!(ann.department, known("7", &format!("IT{}", "部".repeat(126))));
     for name in [json!(""), json!("\n"), json!(7), json!(null)] {
         assert_eq!(profile(&wecom, &platform, &json!({ "name": name })).await.name, None, "{name}");
     }
@@ -140,7 +170,8 @@ async fn a_connected_corporations_member_is_asked_for_elsewhere() {
     let bo = Identity::Linked { corp_id: "wwPartner".into(), userid: "bo".into() };
     let user_info = json!({ "userid": "bo", "name": "Bo", "department": ["LINK/1"], "corpid": "wwPartner" });
     platform.next("linkedcorp/user/get", [Reply::Json(json!({ "errcode": 0, "user_info": user_info }))]);
-    let expected = Profile { name: Some("Bo".into()), department: None, avatar: None, standing: Standing::Unknown };
+    let department = Department::Known { id: "LINK/1".into(), name: None };
+    let expected = Profile { name: Some("Bo".into()), department, avatar: None, standing: Standing::Unknown };
     assert_eq!(wecom.profile(&bo).await, Ok(expected));
     let call = &platform.calls("linkedcorp/user/get")[0];
     assert_eq!((call.method.as_str(), call.body.as_str()), ("POST", r#"{"userid":"wwPartner/bo"}"#));
@@ -152,8 +183,7 @@ async fn a_connected_corporations_member_is_asked_for_elsewhere() {
 #[tokio::test]
 async fn an_outsider_has_no_record_to_ask_for() {
     let platform = Platform::start().await;
-    let nobody = Profile { name: None, department: None, avatar: None, standing: Standing::Unknown };
-    assert_eq!(platform.client().profile(&Identity::Outsider).await, Ok(nobody));
+    assert_eq!(platform.client().profile(&Identity::Outsider).await, Ok(Profile::empty(Department::Untold)));
     assert_eq!(platform.count("gettoken"), 0);
 }
 

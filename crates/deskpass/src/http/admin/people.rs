@@ -33,7 +33,6 @@ const SOUGHT: usize = 128;
 #[derive(Debug)]
 pub(in crate::http) struct People {
     corp: Option<CorpId>,
-    department: Option<String>,
     asked: PeopleAsked,
     paging: Paging,
 }
@@ -58,7 +57,8 @@ impl Ask for People {
             Some("last_login") => Order::LastLogin,
             _ => Order::Id,
         };
-        Some(Self { corp: corp?, department: department?, asked: PeopleAsked { q, role, order }, paging: paging? })
+        let asked = PeopleAsked { department: department?, q, role, order };
+        Some(Self { corp: corp?, asked, paging: paging? })
     }
 }
 
@@ -141,8 +141,8 @@ pub(in crate::http) async fn employees(
 }
 
 async fn list<T: From<Listed>>(desk: &Desk, reader: &Reader, people: People) -> Result<Reply<Listing<T>>, Failure> {
-    let People { corp, department, asked, paging } = people;
-    let reach = within(reader, desk, corp.as_ref(), department).await?;
+    let People { corp, asked, paging } = people;
+    let reach = within(reader, desk, corp.as_ref(), asked.department.as_deref()).await?;
     let found = desk.auth.people(reach, asked, paging.after.as_deref(), paging.offset(), paging.limit()).await?;
     let PeopleFound { people, next, total, exact } = found.map_err(|_| bad_cursor())?;
     let items = people.into_iter().map(T::from).collect();

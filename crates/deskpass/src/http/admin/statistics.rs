@@ -95,7 +95,7 @@ pub(in crate::http) async fn list(
     reader: Reader,
     Query(asked): Query<TimeAsked>,
 ) -> Result<Reply<Statistics>, Failure> {
-    if reader.reach(&desk, Some(&desk.auth.policy.home)).await?.department.is_some() {
+    if reader.reach(&desk, Some(&desk.auth.policy.home)).await?.department_id.is_some() {
         return reader.refuse(&desk).await;
     }
     let (from, to) = asked.span(desk.auth.clock.now())?;

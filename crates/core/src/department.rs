@@ -1,0 +1,44 @@
+//! Departments are compared by id: two of them may have the same name.
+
+/// What the id of a department begins with that was entered by its name. Ids of the platform are numbers.
+const ENTERED: &str = "name:";
+
+/// The id of a department that an operator entered by its name. It is no id of the platform's, so nobody whose department the
+/// platform told is in it, whatever that one is called.
+#[must_use]
+pub fn entered_department_id(name: &str) -> String {
+    if name.is_empty() { String::new() } else { format!("{ENTERED}{name}") }
+}
+
+/// Whether an id is that of a department which an operator entered by its name.
+#[must_use]
+pub fn is_entered_department(id: &str) -> bool {
+    id.starts_with(ENTERED)
+}
+
+/// Whether a text can be an id of the platform's: a number, for a connected corporation with the name of the connection and a
+/// slash in front.
+#[must_use]
+pub fn is_platform_department(id: &str) -> bool {
+    (1..=64).contains(&id.len()) && id.bytes().all(|c| c.is_ascii_alphanumeric() || b"_-/".contains(&c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_id_of_the_platform_is_that_of_an_entered_department() {
+        for name in ["IT", "7", "name:7", "LINKED01/1"] {
+            let id = entered_department_id(name);
+            assert!(is_entered_department(&id) && !is_platform_department(&id), "{id}");
+        }
+        for id in ["7", "LINKED01/1", "wr-x_1/20"] {
+            assert!(is_platform_department(id) && !is_entered_department(id), "{id}");
+        }
+        assert_eq!(entered_department_id(""), "", "no name, no department");
+        for bad in ["", "name:7", "a b", "é", &"7".repeat(65)] {
+            assert!(!is_platform_department(bad), "{bad}");
+        }
+    }
+}

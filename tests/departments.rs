@@ -1,0 +1,124 @@
+//! Departments are compared by the platform's ids, and only what the platform tells now counts.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use crate::harness::Client;
+
+/// The department of agent01 and supervisor01 on the simulated platform, and another one with the same name.
+const DESK: &str = "IT Service Desk";
+const NAMESAKE: &str = "[7]";
+
+/// Signs somebody in by QR code.
+async fn sign_in(client: &mut Client, who: &str) -> String {
+    let code = client.qrcode().await;
+    let confirm = client.scan_as(&code, who).await;
+    client.decide("confirm", &confirm).await.data();
+    client.scan_status(code["ticket"].as_str().unwrap()).await["token"].as_str().unwrap().to_owned()
+}
+
+/// The same, when the platform has these departments for them.
+async fn sign_in_from(client: &mut Client, who: &str, departments: &str) -> String {
+    let record = format!(r#"{{"errcode":0,"userid":"{who}","name":"Somebody","department":{departments},"status":1}}"#);
+    client.fault(&json!({ "api": "user/get", "body": record })).await;
+    sign_in(client, who).await
+}
+
+/// Whom a list is about.
+async fn listed(client: &mut Client, token: &str, path: &str) -> HashSet<String> {
+    let items = client.get_as(token, path).await.data()["items"].clone();
+    items.as_array().unwrap().iter().map(|item| item["employee_id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// What is seen in every list that a supervisor has; all of them are about the same people.
+async fn sight(client: &mut Client, token: &str) -> Vec<String> {
+    let mut seen: Vec<HashSet<String>> = Vec::new();
+    for path in ["/api/admin/employees", "/api/admin/roles/user-roles", "/api/admin/sessions", "/api/admin/login-log"] {
+        seen.push(listed(client, token, path).await);
+    }
+    assert!(seen.windows(2).all(|pair| pair[0] == pair[1]), "{seen:?}");
+    let mut seen: Vec<_> = seen.pop().unwrap().into_iter().collect();
+    seen.sort();
+    seen
+}
+
+async fn as_supervisor(client: &mut Client, token: String) -> String {
+    client.switch(&token, "supervisor").await.data();
+    token
+}
+
+fn shown(me: &Value) -> (&Value, &Value) {
+    (&me["name"], &me["department"])
+}
+
+on_every_store! {
+    async fn two_departments_with_one_name_do_not_see_each_other(desk) {
+        let mut client = desk.client().await;
+        let user = sign_in_from(&mut client, "user01", NAMESAKE).await;
+        assert_eq!(client.me(&user).await.data()["department"], DESK);
+        sign_in(&mut client, "agent01").await;
+        let supervisor = sign_in(&mut client, "supervisor01").await;
+        let supervisor = as_supervisor(&mut client, supervisor).await;
+        assert_eq!(sight(&mut client, &supervisor).await, ["agent01", "supervisor01"]);
+        let named = "/api/admin/employees?department=IT%20Service%20Desk";
+        for path in [named.to_owned(), format!("{named}&role=user"), format!("{named}&q=s"), "/api/admin/employees?q=uma".to_owned()] {
+            assert!(!listed(&mut client, &supervisor, &path).await.contains("user01"), "{path}");
+        }
+        assert!(listed(&mut client, &supervisor, "/api/admin/login-log?employee_id=user01").await.is_empty());
+        assert!(listed(&mut client, &supervisor, "/api/admin/sessions?employee_id=user01").await.is_empty());
+        // A name is what people look for who see all departments.
+        let security = sign_in(&mut client, "security01").await;
+        client.switch(&security, "security").await.data();
+        let all: HashSet<_> = ["agent01", "supervisor01", "user01"].map(str::to_owned).into();
+        assert_eq!(listed(&mut client, &security, named).await, all);
+    }
+
+    async fn whoever_moves_sees_another_department_from_the_next_sign_in_on(desk) {
+        let mut client = desk.client().await;
+        sign_in(&mut client, "agent01").await;
+        let before = sign_in(&mut client, "supervisor01").await;
+        let before = as_supervisor(&mut client, before).await;
+        assert_eq!(sight(&mut client, &before).await, ["agent01", "supervisor01"]);
+        sign_in_from(&mut client, "supervisor01", NAMESAKE).await;
+        assert_eq!(sight(&mut client, &before).await, ["supervisor01"], "in sessions from before, too");
+        // The name cannot be looked up: the former one is not theirs any more.
+        client.fault(&json!({ "api": "department/get", "http_status": 500, "body": "" })).await;
+        sign_in_from(&mut client, "supervisor01", "[1]").await;
+        assert_eq!(shown(&client.me(&before).await.data()), (&json!("Somebody"), &json!("")));
+        assert_eq!(sight(&mut client, &before).await, ["supervisor01"]);
+        sign_in(&mut client, "supervisor01").await;
+        assert_eq!(sight(&mut client, &before).await, ["agent01", "supervisor01"]);
+    }
+
+    async fn whoever_moves_out_of_sight_has_no_department(desk) {
+        let mut client = desk.client().await;
+        let token = sign_in(&mut client, "supervisor01").await;
+        let token = as_supervisor(&mut client, token).await;
+        for out_of_sight in [json!({ "api": "user/get", "errcode": 60011 }), json!({ "api": "user/get", "body": r#"{"errcode":0,"userid":"supervisor01","name":"Sven Supervisor","department":[],"status":1}"# })] {
+            client.fault(&out_of_sight).await;
+            sign_in(&mut client, "supervisor01").await;
+            assert_eq!(shown(&client.me(&token).await.data()), (&json!("Sven Supervisor"), &json!("")), "{out_of_sight}");
+            client.get_as(&token, "/api/admin/employees").await.refused(403, 1003);
+            sign_in(&mut client, "supervisor01").await;
+            assert_eq!(listed(&mut client, &token, "/api/admin/employees").await.len(), 2, "agent01 was entered there");
+        }
+        // That the platform cannot be asked says nothing.
+        for fault in [json!({ "api": "user/get", "drop": true }), json!({ "api": "user/get", "errcode": 48002 })] {
+            client.fault(&fault).await;
+            sign_in(&mut client, "supervisor01").await;
+            assert_eq!(listed(&mut client, &token, "/api/admin/employees").await.len(), 2, "{fault}");
+        }
+    }
+
+    async fn a_picture_that_is_not_told_any_more_is_gone(desk) {
+        let mut client = desk.client().await;
+        let token = sign_in(&mut client, "admin01").await;
+        assert_ne!(client.me(&token).await.data()["avatar"], "");
+        client.fault(&json!({ "api": "user/get", "drop": true })).await;
+        sign_in(&mut client, "admin01").await;
+        assert_ne!(client.me(&token).await.data()["avatar"], "");
+        sign_in_from(&mut client, "admin01", "[2]").await;
+        assert_eq!(client.me(&token).await.data()["avatar"], "");
+    }
+}

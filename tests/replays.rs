@@ -1,0 +1,119 @@
+//! Whoever writes to Redis makes records what they were a moment before: what was used stays used.
+
+use std::time::Duration;
+
+use serde_json::json;
+use url::Url;
+
+use crate::harness::{Client, Stage, TestDesk, fragment, location, target};
+
+/// Runs tests whose desks keep records in Redis.
+macro_rules! with_redis {
+    ($($(#[$about:meta])* async fn $name:ident($desk:ident) $body:block)*) => {$(
+        $(#[$about])*
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $name() {
+            Stage::ScaledOut.run(Box::pin(async {
+                let $desk = TestDesk::start().await;
+                $body
+            })).await;
+        }
+    )*};
+}
+
+/// How long somebody who works on a code is waited for before another one takes it up.
+const TURN: Duration = Duration::from_secs(5);
+
+/// What lies in Redis about codes after the platform has said whom one stands for, and before that is answered. The request
+/// that comes back with it is `callback`, of a browser of its own.
+async fn in_the_middle(
+    desk: &TestDesk,
+    callback: impl AsyncFnOnce(Client) -> String + Send,
+) -> (Vec<(String, Vec<u8>)>, String) {
+    let (mut client, browser) = (desk.client().await, desk.client().await);
+    let before = client.calls("user/get").await;
+    client.fault(&json!({ "api": "user/get", "delay_ms": 700 })).await;
+    let look = async {
+        while client.calls("user/get").await == before {}
+        desk.place().shelf("code")
+    };
+    let (records, landed) = tokio::join!(look, callback(browser));
+    assert_eq!(records.len(), 1, "this test looks at nothing");
+    (records, landed)
+}
+
+/// The value of a parameter of an address.
+fn parameter(address: &str, name: &str) -> String {
+    let url = Url::parse(address).unwrap();
+    url.query_pairs().find(|(key, _)| key == name).unwrap().1.into_owned()
+}
+
+with_redis! {
+    /// The phone of an administrator scans a code. Whoever has seen the address that it came back to, comes from the same
+    /// address with the same program, and writes to Redis, must not scan a code of their own as that administrator.
+    async fn a_code_that_was_used_to_scan_is_not_used_again(desk) {
+        let mut attacker = desk.client().await;
+        let shown = attacker.qrcode().await;
+        let back = attacker.authorize(shown["qrcode_url"].as_str().unwrap(), "admin01").await;
+        let path = target(&back);
+        let (records, landed) = in_the_middle(&desk, async |mut phone| {
+            location(&phone.get(&path, &[("user-agent", "phone")]).await).to_owned()
+        }).await;
+        assert!(landed.contains("#confirm="), "{landed}");
+        let own = attacker.qrcode().await;
+        let other = parameter(&parameter(own["qrcode_url"].as_str().unwrap(), "redirect_uri"), "sid");
+        let again = path.replace(&parameter(&back, "sid"), &other);
+        assert_ne!(again, path);
+        desk.clock.wind(TURN);
+        desk.place().put_back(&records);
+        let landed = location(&attacker.get(&again, &[("user-agent", "phone")]).await).to_owned();
+        assert_eq!(fragment(&landed, "error"), "invalid_code", "{landed}");
+        assert_eq!(attacker.scan_status(own["ticket"].as_str().unwrap()).await["status"], "waiting");
+    }
+
+    async fn a_code_that_signed_somebody_in_signs_nobody_in_again(desk) {
+        let mut client = desk.client().await;
+        let (link, cookies) = client.set_out(&format!("http://{}/h5/", desk.address)).await;
+        let flow = desk.place().shelf("flow");
+        let back = client.authorize(&link, "user01").await;
+        let (records, landed) = in_the_middle(&desk, async |mut browser| {
+            location(&browser.come_back(&back, &cookies).await).to_owned()
+        }).await;
+        assert!(landed.contains("#ticket="), "{landed}");
+        desk.clock.wind(TURN);
+        desk.place().put_back(&[records, flow].concat());
+        let landed = location(&client.come_back(&back, &cookies).await).to_owned();
+        assert_eq!(fragment(&landed, "error"), "invalid_code", "{landed}");
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+    }
+
+    /// The browser set out once and was let in. A code of somebody else's does not sign it in without a question.
+    async fn a_browser_is_let_in_once_for_each_time_it_sets_out(desk) {
+        let mut client = desk.client().await;
+        let (link, cookies) = client.set_out(&format!("http://{}/h5/", desk.address)).await;
+        let flow = desk.place().shelf("flow");
+        let (back, other) = (client.authorize(&link, "user01").await, client.authorize(&link, "agent01").await);
+        assert!(location(&client.come_back(&back, &cookies).await).contains("#ticket="));
+        desk.place().put_back(&flow);
+        let landed = location(&client.come_back(&other, &cookies).await).to_owned();
+        assert!(landed.contains("/continue/#continue="), "{landed}");
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+    }
+
+    async fn whoever_continued_does_not_continue_again(desk) {
+        let mut client = desk.client().await;
+        let (link, _) = client.set_out(&format!("http://{}/h5/", desk.address)).await;
+        let back = client.authorize(&link, "user01").await;
+        let pending = fragment(location(&client.come_back(&back, "").await), "continue");
+        let (ask, held) = (json!({ "continue": pending }), desk.place().shelf("pending"));
+        client.post("/api/auth/oauth2/continue", &[], &ask).await.data();
+        desk.place().put_back(&held);
+        client.post("/api/auth/oauth2/continue", &[], &ask).await.refused(409, 1019);
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+        // What is remembered of it goes once nothing could be put back any more.
+        assert_eq!(desk.query("SELECT count(*) FROM used_once"), ["2"]);
+        desk.clock.wind(Duration::from_mins(9));
+        desk.auth().store.sweep(desk.clock.now(), desk.clock.now(), 100).await.unwrap();
+        assert_eq!(desk.query("SELECT count(*) FROM used_once"), ["0"]);
+    }
+}
