@@ -31,6 +31,8 @@ impl Auth {
     /// Finds out who somebody is here.
     pub(crate) async fn recognise(&self, identity: &Identity) -> Result<Arrival, Error> {
         let (key, id) = self.named(identity)?;
+        // Of everybody whom the platform names, also of those who act as somebody else here.
+        let Profile { name, department, avatar, .. } = self.profile(identity).await?;
         if *key.corp() != *self.policy.home.as_str() {
             match self.store.link(key.clone()).await? {
                 Some(Link { target, bound_at: Some(_), .. }) => return self.as_target(target, key).await,
@@ -40,7 +42,6 @@ impl Auth {
                 None => {}
             }
         }
-        let Profile { name, department, avatar, .. } = self.profile(identity).await?;
         let employee_id = id.as_str().to_owned();
         Ok(Arrival::Known(Identified { key, employee_id, through: None, name, department, avatar }))
     }
@@ -70,8 +71,7 @@ impl Auth {
         let told = timeout(PATIENCE, self.platform.profile(identity)).await;
         let told = told.unwrap_or(Err(PlatformError::Unreachable(Unreachable::TimedOut)));
         let told = told.inspect_err(|error| tracing::info!(%error, "the platform tells neither name nor department"));
-        let nothing = Profile { name: None, department: None, avatar: None, standing: Standing::Unknown };
-        let profile = told.unwrap_or(nothing);
+        let profile = told.unwrap_or(Profile::nothing(Standing::Unknown));
         match profile.standing {
             Standing::Disabled | Standing::Left => {
                 tracing::info!(?identity, "the platform says that somebody has left or is disabled");

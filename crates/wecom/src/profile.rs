@@ -10,6 +10,8 @@ use crate::department::Name;
 use crate::plain::plain;
 use crate::{Error, Garbled, Identity, Wecom};
 
+/// What the platform says where there is no account with an identifier.
+const NO_SUCH_USER: i64 = 60111;
 /// The longest name kept, in characters.
 const LONGEST_NAME: usize = 128;
 /// The longest address of a picture kept, in bytes.
@@ -56,6 +58,12 @@ impl Standing {
 }
 
 impl Profile {
+    /// Nothing but whether the account is in use.
+    #[must_use]
+    pub const fn nothing(standing: Standing) -> Self {
+        Self { name: None, department: None, avatar: None, standing }
+    }
+
     fn read(answer: &Answer) -> Self {
         Self {
             name: name(answer),
@@ -73,12 +81,15 @@ impl Wecom {
     /// When the platform does not say. A sign-in goes on without it.
     pub async fn profile(&self, identity: &Identity) -> Result<Profile, Error> {
         let deadline = self.deadline();
-        match identity {
+        let told = match identity {
             Identity::Member { userid } => self.member(userid, deadline).await,
             Identity::Linked { corp_id, userid } => self.linked(corp_id, userid, deadline).await,
-            Identity::Outsider => {
-                Ok(Profile { name: None, department: None, avatar: None, standing: Standing::Unknown })
-            }
+            Identity::Outsider => Ok(Profile::nothing(Standing::Unknown)),
+        };
+        match told {
+            // Of people of connected corporations the platform tells no status: those who left are not found.
+            Err(Error::Refused { errcode: NO_SUCH_USER, .. }) => Ok(Profile::nothing(Standing::Left)),
+            told => told,
         }
     }
 

@@ -133,6 +133,17 @@ async fn a_member_out_of_sight_is_refused() {
     assert_eq!(platform.client().profile(&member()).await.unwrap_err().errcode(), Some(60011));
 }
 
+/// Of people of connected corporations the platform tells no status: who left is not found.
+#[tokio::test]
+async fn a_member_whom_the_platform_does_not_find_has_left() {
+    let platform = Platform::start().await;
+    let bo = Identity::Linked { corp_id: "wwPartner".into(), userid: "bo".into() };
+    for (api, who) in [(USER, member()), ("linkedcorp/user/get", bo)] {
+        platform.always(api, errcode(60111));
+        assert_eq!(platform.client().profile(&who).await, Ok(Profile::nothing(Standing::Left)), "{api}");
+    }
+}
+
 #[tokio::test]
 async fn a_connected_corporations_member_is_asked_for_elsewhere() {
     let platform = Platform::start().await;
