@@ -37,6 +37,7 @@ mod fallback;
 mod faults;
 mod flood;
 mod guessing;
+mod held;
 mod limits;
 mod lookalike;
 mod migrations;
