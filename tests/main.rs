@@ -38,6 +38,7 @@ mod fallback;
 mod faults;
 mod flood;
 mod guessing;
+mod held;
 mod limits;
 mod lookalike;
 mod migrations;

@@ -38,6 +38,10 @@ learn({
   reason_role_needed: ['the role does not allow it', '当前身份无权限'],
   reason_last_admin: ['the last administrator', '最后一名管理员'],
   reason_would_shut_you_out: ['would have shut themself out', '会将自己拒之门外'],
+  reason_signed_out: ['signed out meanwhile', '期间已退出登录'],
+  reason_kicked: ['the session was ended meanwhile', '期间会话已被结束'],
+  reason_expired: ['the session expired meanwhile', '期间会话已过期'],
+  reason_unknown: ['the session was gone meanwhile', '期间会话已不存在'],
 });
 
 /** A word of the desk as people say it; one that is newer than this page, as it is. */

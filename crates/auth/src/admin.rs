@@ -10,11 +10,11 @@ mod rules;
 mod sessions;
 mod statistics;
 
-use deskpass_core::{EmployeeKey, NoEntropy, Visitor};
-use deskpass_store::{Event, LogEntry};
+use deskpass_core::{EmployeeKey, NoEntropy, Role, Visitor};
+use deskpass_store::{By, ChangeError, Event, LogEntry};
 
 use crate::log::Attempt;
-use crate::{Auth, Caller, Error, Refusal};
+use crate::{Auth, Caller, Error, Holder, Refusal};
 
 pub use agents::PasswordReset;
 pub use keys::NewServiceKey;
@@ -29,6 +29,8 @@ pub struct Administrator<'a> {
     auth: &'a Auth,
     /// Who it is; nobody, on the command line.
     who: Option<EmployeeKey>,
+    /// The session they act in, which must still stand when a change commits.
+    acting: Option<Holder>,
     visitor: Visitor,
 }
 
@@ -36,19 +38,41 @@ impl Auth {
     /// The operator, on the command line of the machine: with no name, and nothing that they may not do.
     #[must_use]
     pub fn operator(&self) -> Administrator<'_> {
-        Administrator { auth: self, who: None, visitor: Visitor::operator() }
+        Administrator { auth: self, who: None, acting: None, visitor: Visitor::operator() }
     }
 
     /// Somebody signed in, whose active role lets them.
     #[must_use]
     pub fn administrator(&self, caller: &Caller, visitor: Visitor) -> Administrator<'_> {
-        Administrator { auth: self, who: Some(caller.0.session().employee.clone()), visitor }
+        let (who, acting) = (caller.0.session().employee.clone(), caller.0.clone());
+        Administrator { auth: self, who: Some(who), acting: Some(acting), visitor }
     }
 }
 
 impl Administrator<'_> {
     fn is_operator(&self) -> bool {
         self.who.is_none()
+    }
+
+    /// Who makes a change: the operator, or a session in which the role of an administrator is active when the change commits.
+    fn by(&self) -> By {
+        let now = self.auth.clock.now();
+        self.acting.as_ref().map_or(By::NoSession, |holder| holder.by_role(Role::Admin, now))
+    }
+
+    /// What came of a change. That the session was revoked before it could be made is written down.
+    async fn changed<T>(&self, outcome: Result<T, ChangeError>) -> Result<T, Error> {
+        match outcome {
+            Err(ChangeError::Revoked(revoked)) => self.refuse(revoked.into()).await,
+            outcome => Ok(outcome?),
+        }
+    }
+
+    /// Makes sure that they may still read what administrators read, after a request whose end may have come long after its head.
+    async fn expect_standing(&self) -> Result<(), Error> {
+        let Some(holder) = &self.acting else { return Ok(()) };
+        let Caller(now) = self.auth.still(&Caller(holder.clone())).await?;
+        if now.session().current_role == Role::Admin { Ok(()) } else { self.refuse(Refusal::NotPermitted).await }
     }
 
     /// Whether they can let somebody in again who is their corporation's last administrator, so that it need not stay one.

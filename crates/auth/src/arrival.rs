@@ -31,6 +31,8 @@ impl Auth {
     /// Finds out who somebody is here.
     pub(crate) async fn recognise(&self, identity: &Identity) -> Result<Arrival, Error> {
         let (key, id) = self.named(identity)?;
+        // Of everybody whom the platform names, also of those who act as somebody else here.
+        let profile = self.profile(identity).await?;
         if *key.corp() != *self.policy.home.as_str() {
             match self.store.link(key.clone()).await? {
                 Some(Link { target, bound_at: Some(_), .. }) => return self.as_target(target, key).await,
@@ -40,7 +42,6 @@ impl Auth {
                 None => {}
             }
         }
-        let profile = self.profile(identity).await?;
         Ok(Arrival::Known(told(key, id.as_str().to_owned(), profile)))
     }
 

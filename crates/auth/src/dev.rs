@@ -1,7 +1,7 @@
 //! Development mode: people to try things with, and a way in without the platform.
 
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey, LoginMethod, LoginSource, Person, Role, Roles, Visitor};
-use deskpass_store::{Listed, NewEmployee};
+use deskpass_store::{By, Listed, NewEmployee};
 
 use crate::log::Attempt;
 use crate::mint::{Admission, Proven};
@@ -38,11 +38,11 @@ impl Auth {
                 roles: roles.iter().copied().collect::<Roles>(),
                 disabled: false,
             };
-            self.store.add_employee(NewEmployee { person, at: self.clock.now(), entry: None }).await?;
+            self.store.add_employee(By::NoSession, NewEmployee { person, at: self.clock.now(), entry: None }).await?;
         }
         for (id, role) in DEV_AGENTS {
             let key = EmployeeKey::from_parts(self.policy.home.as_str(), id);
-            self.store.add_agent(key, role, self.clock.now(), None).await?;
+            self.store.add_agent(By::NoSession, key, role, self.clock.now(), None).await?;
         }
         Ok(())
     }

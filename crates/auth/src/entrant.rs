@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use deskpass_core::{Digest, EmployeeKey, Half, LoginMethod, LoginSource, Secret, Visitor};
-use deskpass_store::{Ended, HalfFound, Member};
+use deskpass_core::{Digest, EmployeeKey, Half, LoginMethod, LoginSource, Secret, Timestamp, Visitor};
+use deskpass_store::{By, Ended, HalfFound, Member};
 
 use crate::mint::{Admission, Proven};
 use crate::{Auth, Error, Holder, Refusal, SignedIn, TokenProblem};
@@ -49,6 +49,14 @@ impl Entrant {
         match self {
             Self::Whole(holder) if holder.is_barred() => Err(Refusal::AddressNotAllowed(holder.session().current_role)),
             Self::Whole(_) | Self::Half(_) => Ok(()),
+        }
+    }
+
+    /// Them, as those who make a change.
+    pub(crate) fn by(&self, now: Timestamp) -> By {
+        match self {
+            Self::Whole(holder) => holder.by_admitted(now),
+            Self::Half(half) => By::Half { digest: half.digest, employee: half.person.key.clone(), now },
         }
     }
 

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use deskpass_core::{NoEntropy, OutOfStream, Role, Roles, ServiceScope, Shut, Weakness};
-use deskpass_store::{Ended, SealError, StoreError};
+use deskpass_store::{ChangeError, Ended, Revoked, SealError, StoreError};
 use serde::{Deserialize, Serialize};
 
 use crate::Reason;
@@ -29,6 +29,10 @@ pub enum Refusal {
     #[error("token: {0:?}")]
     #[serde(skip)]
     Token(TokenProblem),
+    /// The token stopped opening anything while the request was under way. Nobody leaves that for another node to tell.
+    #[error("revoked meanwhile: {0:?}")]
+    #[serde(skip)]
+    Revoked(TokenProblem),
     /// The employee must first be known through the platform.
     #[error("unknown employee")]
     UnknownEmployee,
@@ -185,7 +189,7 @@ impl Refusal {
     #[must_use]
     pub const fn reason(&self) -> Reason {
         match self {
-            Self::Token(problem) => problem.reason(),
+            Self::Token(problem) | Self::Revoked(problem) => problem.reason(),
             Self::UnknownEmployee => Reason::UnknownEmployee,
             Self::Disabled => Reason::Disabled,
             Self::NoRole => Reason::NoRole,
@@ -340,6 +344,28 @@ pub enum Internal {
         "a device's secret does not open: encryption_key is another one, or the record was moved or changed; reset the device"
     )]
     Unopened,
+}
+
+impl From<Revoked> for Refusal {
+    fn from(revoked: Revoked) -> Self {
+        match revoked {
+            Revoked::Ended(ended) => Self::Revoked(TokenProblem::Ended(ended)),
+            Revoked::Expired => Self::Revoked(TokenProblem::Expired),
+            Revoked::Unknown => Self::Revoked(TokenProblem::Unknown),
+            Revoked::RoleSwitched => Self::NotPermitted,
+            Revoked::RoleTakenAway(role) => Self::RoleTakenAway(role),
+            Revoked::AddressNotAllowed(role) => Self::AddressNotAllowed(role),
+        }
+    }
+}
+
+impl From<ChangeError> for Error {
+    fn from(error: ChangeError) -> Self {
+        match error {
+            ChangeError::Revoked(revoked) => Self::Refused(revoked.into()),
+            ChangeError::Store(error) => error.into(),
+        }
+    }
 }
 
 impl From<StoreError> for Error {

@@ -8,7 +8,7 @@ use deskpass_core::{
 };
 use deskpass_store::{Beginning, Birth, Event, Grounds, Member, Step};
 
-use crate::{Auth, Error, Refusal, TokenProblem};
+use crate::{Auth, BindPolicy, Error, Refusal, TokenProblem};
 
 /// Somebody who may sign in, and how.
 #[derive(Debug)]
@@ -172,6 +172,9 @@ impl Auth {
     async fn lent(&self, person: &Person, proven: &Proven) -> Result<Option<Lent>, Error> {
         let usual = match proven {
             Proven::Directly | Proven::Through(_) => self.policy.default_role,
+            // The platform vouches for whoever brings a proof as it does at any sign-in through it. Where binding takes nobody's
+            // proof, in development mode, it is for those who were given a role.
+            Proven::By(_) if !matches!(self.policy.bind, BindPolicy::Open) => self.policy.default_role,
             Proven::ByPassword { .. } => None,
             Proven::No | Proven::By(_) => return Ok(None),
         };

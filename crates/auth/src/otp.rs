@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deskpass_core::{EmployeeKey, LoginMethod, OneTimeCode, Seed, SpareCode, Step, Timestamp, Visitor};
-use deskpass_store::{Agent, Binding, Device, Event, Subject, Trial, UsedStep};
+use deskpass_store::{Agent, Binding, By, Device, Event, Subject, Trial, UsedStep};
 
 use crate::log::Attempt;
 use crate::{Auth, Caller, Entrant, Error, Refusal, SignedIn};
@@ -101,7 +101,7 @@ impl Auth {
         let agent = self.agent_without_device(entrant).await?;
         let seed = Seed::generate(&self.entropy)?;
         let (closed, until) = (self.locker.close(&seed, &agent.key)?, self.clock.now() + SETUP);
-        if !self.store.begin_device(agent.key, closed, until).await? {
+        if !self.store.begin_device(entrant.by(self.clock.now()), agent.key, closed, until).await? {
             return Err(Refusal::DeviceBound.into());
         }
         Ok(DeviceSetup { seed, lifetime: SETUP })
@@ -130,7 +130,7 @@ impl Auth {
         let entry = self.plain_entry(Event::DeviceBound, &agent.key, at, visitor)?;
         let (employee, sealed) = (agent.key, pending.sealed);
         let binding = Binding { employee, sealed, step, proven, recovery_codes: marks, at, notice, entry };
-        if !self.store.bind_device(binding).await? {
+        if !self.store.bind_device(entrant.by(at), binding).await? {
             return Err(Refusal::DeviceSetupOver.into());
         }
         self.noticed.notify_one();
@@ -174,7 +174,7 @@ impl Auth {
     ) -> Result<Option<SignedIn>, Error> {
         let (agent, device) = self.agent_with_device(entrant).await?;
         self.has_role(entrant, device.proven, visitor).await?;
-        self.take(&agent, &device, Shown::read(code)?, entrant.is_vouched_for()).await?;
+        self.take(entrant.by(self.clock.now()), &agent, &device, Shown::read(code)?, entrant.is_vouched_for()).await?;
         self.completed(entrant, device.proven, visitor).await
     }
 
@@ -189,11 +189,11 @@ impl Auth {
 
     async fn unbind_unrecorded(&self, entrant: &Entrant, code: &str, visitor: &Visitor) -> Result<(), Error> {
         let (employee, device) = self.agent_with_device(entrant).await?;
-        self.take(&employee, &device, Shown::read(code)?, false).await?;
+        self.take(entrant.by(self.clock.now()), &employee, &device, Shown::read(code)?, false).await?;
         let at = self.clock.now();
         let notice = self.notice(&employee, Subject::DeviceUnbound, at, visitor)?;
         let entry = self.plain_entry(Event::DeviceUnbound, &employee, at, visitor)?;
-        if !self.store.unbind_device(employee, Some(notice), entry).await? {
+        if !self.store.unbind_device(entrant.by(at), employee, Some(notice), entry).await? {
             return Err(Refusal::NoDevice.into());
         }
         self.noticed.notify_one();
@@ -227,7 +227,8 @@ impl Auth {
     /// When it is wrong or used.
     pub async fn take_fresh_code(&self, caller: &Caller, fresh: FreshCode, visitor: &Visitor) -> Result<(), Error> {
         let FreshCode { agent, device, code, vouched } = fresh;
-        let taken = self.take(&agent, &device, Shown::Code(code), vouched).await;
+        let by = caller.0.by_role(caller.0.session().current_role, self.clock.now());
+        let taken = self.take(by, &agent, &device, Shown::Code(code), vouched).await;
         self.recorded(Attempt::within(caller.0.session(), Event::OtpRefused, visitor), taken).await
     }
 
@@ -239,12 +240,20 @@ impl Auth {
 
     /// Takes a code, which then counts no more, here or on any other node. A device that shows one where the platform
     /// vouches for its owner is theirs from then on, whoever bound it.
-    async fn take(&self, agent: &EmployeeKey, device: &Device, shown: Shown, vouched: bool) -> Result<(), Error> {
+    async fn take(
+        &self,
+        by: By,
+        agent: &EmployeeKey,
+        device: &Device,
+        shown: Shown,
+        vouched: bool,
+    ) -> Result<(), Error> {
         let taken = match shown {
-            Shown::Code(code) => self.take_step(agent, device, code, vouched).await?,
+            Shown::Code(code) => self.take_step(by, agent, device, code, vouched).await?,
             Shown::Recovery(code) => {
                 let _counted = self.guess(agent, Trial::Otp).await?;
-                self.store.use_recovery_code(agent.clone(), self.locker.mark(&code, agent), self.clock.now()).await?
+                let mark = self.locker.mark(&code, agent);
+                self.store.use_recovery_code(by, agent.clone(), mark, self.clock.now()).await?
             }
         };
         if taken { Ok(()) } else { Err(Refusal::OtpWrong.into()) }
@@ -252,6 +261,7 @@ impl Auth {
 
     async fn take_step(
         &self,
+        by: By,
         agent: &EmployeeKey,
         device: &Device,
         code: OneTimeCode,
@@ -267,7 +277,7 @@ impl Auth {
         let Some(step) = step else { return Ok(false) };
         let used =
             UsedStep { employee: agent.clone(), sealed: device.sealed.clone(), step, at: self.clock.now(), vouched };
-        Ok(self.store.use_step(used).await?)
+        Ok(self.store.use_step(by, used).await?)
     }
 
     async fn completed(&self, entrant: &Entrant, proven: bool, visitor: &Visitor) -> Result<Option<SignedIn>, Error> {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use deskpass_core::{Digest, EmployeeKey, Password, Person, SpareCode, Visitor, weakness};
-use deskpass_store::{Agent, Before, Event, NewPassword, Subject};
+use deskpass_store::{Agent, Before, By, Event, NewPassword, Subject};
 
 use crate::hasher::{Rank, Turn};
 use crate::log::Attempt;
@@ -51,8 +51,7 @@ impl Auth {
             }
         };
         check_new(&change.new, holder.person())?;
-        let keep = Some(holder.digest());
-        let ended = self.set_password(agent.key, &turn, before, keep, change).await?;
+        let ended = self.set_password(agent.key, &turn, before, Some(caller), change).await?;
         Ok(ended.ok_or(otherwise)?)
     }
 
@@ -115,7 +114,7 @@ impl Auth {
         employee: EmployeeKey,
         turn: &Turn,
         instead_of: Before,
-        keep: Option<Digest>,
+        caller: Option<&Caller>,
         change: &PasswordChange,
     ) -> Result<Option<usize>, Error> {
         let hash = turn.hash(&change.new, &self.entropy).await?;
@@ -123,8 +122,10 @@ impl Auth {
         let notice = self.notice(&employee, Subject::PasswordChanged, at, &change.visitor)?;
         let entry = self.plain_entry(Event::PasswordChanged, &employee, at, &change.visitor)?;
         let (keep_browser, deny_until) = (change.browser, self.deny_until(at));
+        let keep = caller.map(|caller| caller.0.digest());
+        let by = caller.map_or(By::NoSession, |caller| caller.0.by_role(caller.0.session().current_role, at));
         let new = NewPassword { employee, hash, instead_of, keep, keep_browser, at, deny_until, notice, entry };
-        let ended = self.store.set_password(new).await?;
+        let ended = self.store.set_password(by, new).await?;
         if ended.is_some() {
             self.noticed.notify_one();
         }

@@ -7,8 +7,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deskpass_core::{Access, Digest, Half, Roles, Secret, Session, Visitor};
-use deskpass_store::{Ended, Event, Found, Member, Standing};
+use deskpass_core::{Access, Digest, Half, Role, Roles, Secret, Session, Timestamp, Visitor};
+use deskpass_store::{Actor, By, Ended, Event, Found, Member, Standing};
 
 use crate::log::Attempt;
 use crate::mint::held;
@@ -26,6 +26,8 @@ pub struct Holder {
     pub remaining: Duration,
     /// Whether its active role may not be active from where its token is used.
     barred: bool,
+    /// Where its token is used, where that is known.
+    from: Option<IpAddr>,
 }
 
 /// Somebody signed in whose active role stands.
@@ -54,6 +56,25 @@ impl Holder {
     /// Whether its active role may not be active from where its token is used.
     pub(crate) fn is_barred(&self) -> bool {
         self.barred
+    }
+
+    /// This session as the one a change of its own employee's account is made in: in whatever role, from wherever.
+    pub(crate) fn by(&self, now: Timestamp) -> By {
+        By::Session(self.actor(None, None, now))
+    }
+
+    /// The same, from where the active role is allowed.
+    pub(crate) fn by_admitted(&self, now: Timestamp) -> By {
+        By::Session(self.actor(None, self.from, now))
+    }
+
+    /// The same, in this role.
+    pub(crate) fn by_role(&self, role: Role, now: Timestamp) -> By {
+        By::Session(self.actor(Some(role), self.from, now))
+    }
+
+    fn actor(&self, role: Option<Role>, from: Option<IpAddr>, now: Timestamp) -> Actor {
+        Actor { session: self.digest, employee: self.session().employee.clone(), role, from, now }
     }
 
     /// The caller, unless the active role was taken away, or may not be active from there.
@@ -89,7 +110,15 @@ impl Auth {
             Some(address) => !self.store.rulebook().await?.lists.allow(holder.session().current_role, address),
             None => false,
         };
-        Ok(Holder { barred, ..holder })
+        Ok(Holder { barred, from, ..holder })
+    }
+
+    /// The same caller, as things stand now: the rest of a request may have come long after its head.
+    ///
+    /// # Errors
+    /// When their session has ended meanwhile or its role does not stand any more, or the store fails.
+    pub async fn still(&self, caller: &Caller) -> Result<Caller, Error> {
+        Ok(self.stand(caller.0.digest, caller.0.from).await?.into_caller()?)
     }
 
     /// Finds out who holds the token that hashes to this, wherever they are. Looking is no use of it.
@@ -109,7 +138,7 @@ impl Auth {
             return Err(problem(TokenProblem::Ended(Ended::Disabled)));
         }
         let roles = self.policy.admitted(session.method, session.vouched, session.lent, person.roles);
-        Ok(Holder { digest, standing, roles, remaining, barred: false })
+        Ok(Holder { digest, standing, roles, remaining, barred: false, from: None })
     }
 
     /// Says whether a token is good, and whose it is: `None` for every token that is not, without a hint why. Where its

@@ -15,7 +15,7 @@ use crate::agents::half;
 use crate::cache::Change;
 use crate::database::{Row, Sql, Tx};
 use crate::sessions::{self, Ended, PATIENCE, Which};
-use crate::{LogEntry, Member, Store, StoreError, rulebook};
+use crate::{By, ChangeError, LogEntry, Member, Store, StoreError, rulebook};
 
 pub(crate) use people::is_among_few;
 pub use people::{At, InDepartment, Order, PeopleFilter, PeoplePage, Sought};
@@ -122,8 +122,8 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn add_employee(&self, new: NewEmployee) -> Result<bool, StoreError> {
-        self.database
+    pub async fn add_employee(&self, by: By, new: NewEmployee) -> Result<bool, ChangeError> {
+        self.acting(by)
             .write(move |tx| {
                 let NewEmployee { person, at, entry } = &new;
                 let added = tx.execute(
@@ -178,26 +178,27 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails, or there is no such person.
-    pub async fn grant(&self, key: EmployeeKey, role: Role, entry: LogEntry) -> Result<bool, StoreError> {
-        self.set_role(key, role, GRANT, entry).await
+    pub async fn grant(&self, by: By, key: EmployeeKey, role: Role, entry: LogEntry) -> Result<bool, ChangeError> {
+        self.set_role(by, key, role, GRANT, entry).await
     }
 
     /// Takes a role from a person; `false` when they did not hold it.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn revoke(&self, key: EmployeeKey, role: Role, entry: LogEntry) -> Result<bool, StoreError> {
-        self.set_role(key, role, REVOKE, entry).await
+    pub async fn revoke(&self, by: By, key: EmployeeKey, role: Role, entry: LogEntry) -> Result<bool, ChangeError> {
+        self.set_role(by, key, role, REVOKE, entry).await
     }
 
     async fn set_role(
         &self,
+        by: By,
         key: EmployeeKey,
         role: Role,
         text: &'static str,
         entry: LogEntry,
-    ) -> Result<bool, StoreError> {
-        self.database
+    ) -> Result<bool, ChangeError> {
+        self.acting(by)
             .write(move |tx| {
                 if tx.execute(text, &args![key.corp(), key.id(), role])? == 0 {
                     return Ok(false);
@@ -216,12 +217,13 @@ impl Store {
     /// When the store fails.
     pub async fn disable(
         &self,
+        by: By,
         key: EmployeeKey,
         even_last: bool,
         deny_until: Timestamp,
         entry: LogEntry,
-    ) -> Result<ShutOut, StoreError> {
-        self.database
+    ) -> Result<ShutOut, ChangeError> {
+        self.acting(by)
             .write(move |tx| {
                 if !even_last {
                     // Before anything is read: two administrators who shut each other out must not both see the other one.
@@ -250,8 +252,8 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn enable(&self, key: EmployeeKey, entry: LogEntry) -> Result<bool, StoreError> {
-        self.database
+    pub async fn enable(&self, by: By, key: EmployeeKey, entry: LogEntry) -> Result<bool, ChangeError> {
+        self.acting(by)
             .write(move |tx| {
                 let text = "UPDATE employee SET disabled_at = NULL
                     WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NOT NULL";

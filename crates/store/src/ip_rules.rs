@@ -6,7 +6,7 @@ use ipnet::IpNet;
 use crate::cache::Change;
 use crate::database::Sql;
 use crate::rulebook::take_turns;
-use crate::{LogEntry, Store, StoreError};
+use crate::{By, ChangeError, LogEntry, Store, StoreError};
 
 impl Store {
     /// The networks of every role that has a list, in the order of roles and addresses.
@@ -22,25 +22,32 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn set_ip_rules(&self, rules: Vec<(Role, IpNet)>, entry: LogEntry) -> Result<bool, StoreError> {
+    pub async fn set_ip_rules(&self, by: By, rules: Vec<(Role, IpNet)>, entry: LogEntry) -> Result<bool, ChangeError> {
         let wanted: AllowLists = rules.into_iter().collect();
-        self.change_ip_rules(move |_| wanted.clone(), entry).await
+        self.change_ip_rules(by, move |_| wanted.clone(), entry).await
     }
 
     /// The same for the list of one role; the others stay as they are, whoever changes them meanwhile.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn set_ip_rules_of(&self, role: Role, list: Vec<IpNet>, entry: LogEntry) -> Result<bool, StoreError> {
-        self.change_ip_rules(move |before| before.with(role, &list), entry).await
+    pub async fn set_ip_rules_of(
+        &self,
+        by: By,
+        role: Role,
+        list: Vec<IpNet>,
+        entry: LogEntry,
+    ) -> Result<bool, ChangeError> {
+        self.change_ip_rules(by, move |before| before.with(role, &list), entry).await
     }
 
     async fn change_ip_rules(
         &self,
+        by: By,
         change: impl Fn(&AllowLists) -> AllowLists + Send + Sync + 'static,
         entry: LogEntry,
-    ) -> Result<bool, StoreError> {
-        self.database
+    ) -> Result<bool, ChangeError> {
+        self.acting(by)
             .write(move |tx| {
                 // Of two who change the lists at once, the second must see what the first has put there.
                 take_turns(tx)?;

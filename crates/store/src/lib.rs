@@ -4,6 +4,7 @@
 
 #[macro_use]
 mod database;
+mod acting;
 mod agents;
 mod cache;
 mod cursor;
@@ -34,6 +35,7 @@ use crate::database::{Database, Sql};
 use crate::sessions::Seen;
 use crate::statistics::Statistics;
 
+pub use acting::{Actor, By, ChangeError, Revoked};
 pub use agents::{
     About, Agent, Before, Binding, Device, HalfFound, HalfSession, ListedAgent, NewPassword, Notice, PendingDevice,
     Subject, Trial, UsedStep,

@@ -3,10 +3,13 @@
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
 use crate::database::{Row, Sql, Tx};
-use crate::{LogEntry, Store, StoreError};
+use crate::{By, ChangeError, LogEntry, Store, StoreError};
 
 /// How many bindings a proof may be refused for before it is worth nothing.
 const ATTEMPTS: i64 = 5;
+
+const COUNT: &str = "UPDATE bind_proof SET attempts = attempts + 1
+    WHERE digest = $1 AND used_at IS NULL AND expires_at > $2 AND attempts < $3 RETURNING corp_id, user_id";
 
 const COLUMNS: &str = "SELECT corp_id, user_id, target_corp_id, target_key, approved_at, bound_at FROM link";
 
@@ -51,9 +54,14 @@ impl Store {
         }
         self.database
             .write(move |tx| {
-                let permitted = permitted(tx, digest, &target, now)?.is_some();
-                if !permitted {
-                    tx.execute("UPDATE bind_proof SET attempts = attempts + 1 WHERE digest = $1", &args![digest])?;
+                // Counted before it is looked at, in one statement that holds the row: of many that come at once, on however many
+                // nodes, no more are looked at than may be refused.
+                let Some(identity) = tx.first(COUNT, &args![digest, now, ATTEMPTS], |row| key(row, 0))? else {
+                    return Ok(false);
+                };
+                let permitted = identity == target || stands(tx, &identity, &target)?;
+                if permitted {
+                    tx.execute("UPDATE bind_proof SET attempts = attempts - 1 WHERE digest = $1", &args![digest])?;
                 }
                 Ok(permitted)
             })
@@ -76,11 +84,12 @@ impl Store {
     /// When the store fails.
     pub async fn approve_link(
         &self,
+        by: By,
         identity: EmployeeKey,
         target: EmployeeKey,
         entry: LogEntry,
-    ) -> Result<bool, StoreError> {
-        self.database
+    ) -> Result<bool, ChangeError> {
+        self.acting(by)
             .write(move |tx| {
                 let text = "INSERT INTO link (corp_id, user_id, target_corp_id, target_key, approved_at)
                     SELECT $1, $2, corp_id, employee_key, $5 FROM employee WHERE corp_id = $3 AND employee_key = $4
@@ -100,8 +109,8 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn remove_link(&self, identity: EmployeeKey, entry: LogEntry) -> Result<bool, StoreError> {
-        self.database
+    pub async fn remove_link(&self, by: By, identity: EmployeeKey, entry: LogEntry) -> Result<bool, ChangeError> {
+        self.acting(by)
             .write(move |tx| {
                 let text = "DELETE FROM link WHERE corp_id = $1 AND user_id = $2";
                 if tx.execute(text, &args![identity.corp(), identity.id()])? == 0 {

@@ -6,7 +6,7 @@ use deskpass_core::{Digest, EmployeeKey, ServiceScope, ServiceScopes, Timestamp}
 
 use crate::cache::Change;
 use crate::database::{Row, Sql};
-use crate::{LogEntry, Store, StoreError};
+use crate::{By, ChangeError, LogEntry, Store, StoreError};
 
 /// What is known of a service key; the key itself is nowhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,8 +57,14 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails, or there is one with the same name or value.
-    pub async fn add_service_key(&self, digest: Digest, key: ServiceKey, entry: LogEntry) -> Result<(), StoreError> {
-        self.database
+    pub async fn add_service_key(
+        &self,
+        by: By,
+        digest: Digest,
+        key: ServiceKey,
+        entry: LogEntry,
+    ) -> Result<(), ChangeError> {
+        self.acting(by)
             .write(move |tx| {
                 let (maker, scopes) = (key.created_by.as_ref(), key.scopes.to_string());
                 let values = args![
@@ -116,11 +122,12 @@ impl Store {
     /// When the store fails; then the key may not be taken for revoked.
     pub async fn revoke_service_key(
         &self,
+        by: By,
         id: String,
         at: Timestamp,
         entry: LogEntry,
-    ) -> Result<Option<bool>, StoreError> {
-        self.database
+    ) -> Result<Option<bool>, ChangeError> {
+        self.acting(by)
             .write(move |tx| {
                 let text = "UPDATE service_key SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
                 if tx.execute(text, &args![&*id, at])? == 0 {

@@ -9,7 +9,7 @@ use crate::agents::About;
 use crate::database::{Row, Sql, Tx, Value, at_one_moment};
 use crate::login_log::{find, walk};
 use crate::sessions::{Ended, end_one};
-use crate::{Event, LogEntry, LogFilter, LogRow, Notice, Store, StoreError, Subject, directory};
+use crate::{By, ChangeError, Event, LogEntry, LogFilter, LogRow, Notice, Store, StoreError, Subject, directory};
 
 /// A sign-in, or a refused one, as its owner sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,8 +106,8 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails; then no session may be taken for ended.
-    pub async fn disown(&self, disowning: Disowning) -> Result<Option<Consequences>, StoreError> {
-        self.database.write(move |tx| disown(tx, &disowning)).await
+    pub async fn disown(&self, by: By, disowning: Disowning) -> Result<Option<Consequences>, ChangeError> {
+        self.acting(by).write(move |tx| disown(tx, &disowning)).await
     }
 }
 

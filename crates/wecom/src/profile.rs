@@ -11,6 +11,8 @@ use crate::department::Name;
 use crate::plain::plain;
 use crate::{Error, Garbled, Identity, Wecom};
 
+/// What the platform says where there is no account with an identifier.
+const NO_SUCH_USER: i64 = 60111;
 /// The longest name kept, in characters.
 const LONGEST_NAME: usize = 128;
 /// The longest address of a picture kept, in bytes.
@@ -96,10 +98,18 @@ impl Wecom {
     /// When the platform does not say. A sign-in goes on without it.
     pub async fn profile(&self, identity: &Identity) -> Result<Profile, Error> {
         let deadline = self.deadline();
-        match identity {
+        let told = match identity {
             Identity::Member { userid } => self.member(userid, deadline).await,
             Identity::Linked { corp_id, userid } => self.linked(corp_id, userid, deadline).await,
             Identity::Outsider => Ok(Profile::empty(Department::Untold)),
+        };
+        match (identity, told) {
+            // Of people of connected corporations the platform tells no status: those who left are not found. Of members it says the
+            // same where they are out of the application's visible range.
+            (Identity::Linked { .. }, Err(Error::Refused { errcode: NO_SUCH_USER, .. })) => {
+                Ok(Profile { standing: Standing::Left, ..Profile::empty(Department::Untold) })
+            }
+            (_, told) => told,
         }
     }
 

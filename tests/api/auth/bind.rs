@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Role};
+use deskpass_core::{BindProof, CorpId, EmployeeId, EmployeeKey, Role, Secret};
 
-use crate::harness::{Client, PRODUCTION, Platform, Response, TestDesk, cookies, fragment, location, settings};
+use crate::harness::{Client, PRODUCTION, Platform, Response, Stage, TestDesk, cookies, fragment, location, settings};
 
 on_every_store! {
     async fn in_development_signs_the_named_employee_in(desk) {
@@ -231,6 +231,80 @@ on_every_store! {
             let log = desk.query("SELECT event, count(*) FROM login_log WHERE login_method = 'bind' GROUP BY event ORDER BY event");
             assert_eq!(log, [format!("sign_in|{round}"), format!("sign_in_refused|{}", 2 * round)]);
         }
+    }
+}
+
+on_every_store! {
+    /// Counted before they are looked at, on however many nodes.
+    async fn of_many_wrong_binds_at_once_no_more_are_looked_at_than_may_be() {
+        let (desk, platform) = proving().await;
+        let other = match Stage::current() {
+            Stage::ScaledOut => Some(desk.second().await),
+            Stage::Embedded => None,
+        };
+        let proof = Secret::<BindProof>::parse(&proof(&desk, &platform).await).unwrap().digest();
+        let mut tries = tokio::task::JoinSet::new();
+        for number in 0..50 {
+            let node = other.as_ref().filter(|_| number % 2 == 0).unwrap_or(&desk);
+            let (store, target, now) = (node.auth().store.clone(), desk.key("admin01"), desk.clock.now());
+            tries.spawn(async move { store.proof_permits(proof, target, now).await.unwrap() });
+        }
+        assert!(tries.join_all().await.into_iter().all(|permitted| !permitted));
+        assert_eq!(desk.query("SELECT attempts FROM bind_proof"), ["5"]);
+        desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+        let permitted = desk.auth().store.proof_permits(proof, desk.key("user01"), desk.clock.now()).await.unwrap();
+        assert!(!permitted, "it is worth nothing any more");
+    }
+
+    /// What the platform says of people of connected corporations counts as it does for everybody: they are named by it, and act
+    /// as somebody else only here.
+    async fn somebody_linked_who_left_their_corporation_is_not_signed_in() {
+        let (desk, platform) = proving().await;
+        let mut client = desk.client().await;
+        desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+        let first = proof(&desk, &platform).await;
+        bind(&mut client, "user01", &first).await.data();
+        assert!(location(&arrive(&desk, &platform).await).contains("#ticket="));
+        let disabled = json!({ "errcode": 0, "errmsg": "ok", "user_info": { "userid": "partner01", "name": "P", "status": 2 } });
+        let faults = [
+            json!({ "api": "linkedcorp/user/get", "errcode": 60111 }),
+            json!({ "api": "linkedcorp/user/get", "body": disabled.to_string() }),
+        ];
+        for bound in [true, false] {
+            for fault in &faults {
+                if !bound {
+                    desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+                }
+                platform.client().await.fault(fault).await;
+                let landed = arrive(&desk, &platform).await;
+                assert!(location(&landed).contains("error=disabled"), "{landed:?}");
+            }
+        }
+        // That the platform does not say is no reason to turn anybody away, as for everyone.
+        desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+        platform.client().await.fault(&json!({ "api": "linkedcorp/user/get", "http_status": 500, "body": "" })).await;
+        assert!(location(&arrive(&desk, &platform).await).contains("#bind_ticket="));
+    }
+
+    /// Whom the platform vouches for acts in the default role, where nobody gave them one: by a proof as at any sign-in.
+    async fn a_linked_employee_with_only_the_default_role_binds() {
+        let (desk, platform) = proving().await;
+        let mut client = desk.client().await;
+        desk.auth().operator().approve_link(partner(&desk), desk.key("norole01")).await.unwrap();
+        let ticket = proof(&desk, &platform).await;
+        let login = bind(&mut client, "norole01", &ticket).await.data();
+        assert_eq!((&login["roles"], &login["login_method"]), (&json!(["user"]), &json!("bind")));
+        assert_eq!(desk.query("SELECT count(*) FROM user_role WHERE employee_key = 'norole01'"), ["0"], "it is lent, not given");
+        assert!(location(&arrive(&desk, &platform).await).contains("#ticket="));
+    }
+
+    async fn where_no_role_is_the_default_a_linked_employee_without_one_is_told_so() {
+        let (desk, platform) = TestDesk::production_with_platform(&[("default_role", "none")]).await;
+        desk.auth().seed_dev_users().await.unwrap();
+        desk.auth().operator().approve_link(partner(&desk), desk.key("norole01")).await.unwrap();
+        let ticket = proof(&desk, &platform).await;
+        let refused = bind(&mut desk.client().await, "norole01", &ticket).await;
+        assert_eq!(refused.refused(403, 1003).reason(), "no_role");
     }
 }
 

@@ -31,7 +31,8 @@ impl Administrator<'_> {
         self.at_home().await?;
         let role = self.auth.assignable(&employee, role).await?;
         let entry = self.entry(Event::AgentAdded, &employee, format!("role {role}"))?;
-        let added = self.auth.store.add_agent(employee, role, entry.at, Some(entry)).await?;
+        let added =
+            self.changed(self.auth.store.add_agent(self.by(), employee, role, entry.at, Some(entry)).await).await?;
         if added { Ok(()) } else { Err(Refusal::Exists.into()) }
     }
 
@@ -65,7 +66,10 @@ impl Administrator<'_> {
         let role = Role::from_name(role).ok_or_else(|| Refusal::NoSuchRole(role.to_owned()))?;
         let entry = self.entry(Event::AgentRoleChanged, &employee, format!("role {role}"))?;
         let deny_until = self.auth.deny_until(entry.at);
-        Ok(self.auth.store.set_agent_role(employee, role, deny_until, entry).await?.ok_or(Refusal::NoSuchAgent)?)
+        Ok(self
+            .changed(self.auth.store.set_agent_role(self.by(), employee, role, deny_until, entry).await)
+            .await?
+            .ok_or(Refusal::NoSuchAgent)?)
     }
 
     /// Makes an agent's record count no more, and ends the sessions that stand on it; returns how many. As an employee they
@@ -76,7 +80,9 @@ impl Administrator<'_> {
     pub async fn disable_agent(&self, employee: EmployeeKey) -> Result<usize, Error> {
         self.at_home().await?;
         let entry = self.entry(Event::AgentDisabled, &employee, "")?;
-        let ended = self.auth.store.disable_agent(employee, self.auth.deny_until(entry.at), entry).await?;
+        let ended = self
+            .changed(self.auth.store.disable_agent(self.by(), employee, self.auth.deny_until(entry.at), entry).await)
+            .await?;
         Ok(ended.ok_or(Refusal::NoSuchAgent)?)
     }
 
@@ -87,7 +93,11 @@ impl Administrator<'_> {
     pub async fn enable_agent(&self, employee: EmployeeKey) -> Result<(), Error> {
         self.at_home().await?;
         let entry = self.entry(Event::AgentEnabled, &employee, "")?;
-        if self.auth.store.enable_agent(employee, entry).await? { Ok(()) } else { Err(Refusal::NoSuchAgent.into()) }
+        if self.changed(self.auth.store.enable_agent(self.by(), employee, entry).await).await? {
+            Ok(())
+        } else {
+            Err(Refusal::NoSuchAgent.into())
+        }
     }
 
     /// Forgets an agent's failed guesses; whether there were any.
@@ -97,7 +107,10 @@ impl Administrator<'_> {
     pub async fn unlock_agent(&self, employee: EmployeeKey) -> Result<bool, Error> {
         self.at_home().await?;
         let entry = self.entry(Event::AgentUnlocked, &employee, "")?;
-        Ok(self.auth.store.unlock_agent(employee, entry).await?.ok_or(Refusal::NoSuchAgent)?)
+        Ok(self
+            .changed(self.auth.store.unlock_agent(self.by(), employee, entry).await)
+            .await?
+            .ok_or(Refusal::NoSuchAgent)?)
     }
 
     /// Unbinds an agent's device and takes their recovery codes away; whether there was one.
@@ -108,7 +121,7 @@ impl Administrator<'_> {
         self.at_home().await?;
         self.auth.expect_agent(&employee).await?;
         let entry = self.entry(Event::DeviceReset, &employee, "")?;
-        Ok(self.auth.store.unbind_device(employee, None, entry).await?)
+        Ok(self.changed(self.auth.store.unbind_device(self.by(), employee, None, entry).await).await?)
     }
 
     /// Takes an agent's password away and makes a code with which they set another one. Sessions that began with it end.
@@ -120,7 +133,11 @@ impl Administrator<'_> {
         let (auth, code) = (self.auth, SpareCode::generate(&self.auth.entropy)?);
         let entry = self.entry(Event::PasswordReset, &employee, "")?;
         let (mark, until) = (auth.locker.mark(&code, &employee), entry.at + SETUP_CODE);
-        let ended = auth.store.reset_password(employee, mark, until, auth.deny_until(entry.at), entry).await?;
+        let ended = self
+            .changed(
+                auth.store.reset_password(self.by(), employee, mark, until, auth.deny_until(entry.at), entry).await,
+            )
+            .await?;
         Ok(PasswordReset { code, until, ended: ended.ok_or(Refusal::NoSuchAgent)? })
     }
 }

@@ -49,7 +49,7 @@ impl Administrator<'_> {
             expires_at: entry.at + lifetime,
             revoked_at: None,
         };
-        self.auth.store.add_service_key(value.digest(), kept.clone(), entry).await?;
+        self.changed(self.auth.store.add_service_key(self.by(), value.digest(), kept.clone(), entry).await).await?;
         Ok(NewServiceKey { value, kept })
     }
 
@@ -62,7 +62,10 @@ impl Administrator<'_> {
         let known = self.auth.store.service_key(id.clone()).await?.ok_or(Refusal::NoSuchKey)?;
         let entry = self.entry(Event::ServiceKeyRevoked, &self.desk(), format!("{}: {id}", known.name))?;
         let at = entry.at;
-        Ok(self.auth.store.revoke_service_key(id, at, entry).await?.ok_or(Refusal::NoSuchKey)?)
+        Ok(self
+            .changed(self.auth.store.revoke_service_key(self.by(), id, at, entry).await)
+            .await?
+            .ok_or(Refusal::NoSuchKey)?)
     }
 }
 

@@ -23,7 +23,7 @@ impl Administrator<'_> {
     pub async fn approve_link(&self, identity: EmployeeKey, target: EmployeeKey) -> Result<(), Error> {
         self.at_home().await?;
         let entry = self.entry(Event::LinkApproved, &target, format!("for {identity:?}"))?;
-        let approved = self.auth.store.approve_link(identity, target, entry).await?;
+        let approved = self.changed(self.auth.store.approve_link(self.by(), identity, target, entry).await).await?;
         if approved { Ok(()) } else { Err(Refusal::NoSuchEmployee.into()) }
     }
 
@@ -45,6 +45,6 @@ impl Administrator<'_> {
         self.at_home().await?;
         let Some(link) = self.auth.store.link(identity.clone()).await? else { return Ok(false) };
         let entry = self.entry(Event::LinkRemoved, &link.target, format!("for {identity:?}"))?;
-        Ok(self.auth.store.remove_link(identity, entry).await?)
+        Ok(self.changed(self.auth.store.remove_link(self.by(), identity, entry).await).await?)
     }
 }

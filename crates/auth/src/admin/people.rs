@@ -28,7 +28,11 @@ impl Administrator<'_> {
         let roles: Vec<_> = person.roles.iter().map(Role::name).collect();
         let entry = self.entry(Event::EmployeeAdded, &person.key, roles.join(", "))?;
         let new = NewEmployee { person, at: entry.at, entry: Some(entry) };
-        if self.auth.store.add_employee(new).await? { Ok(()) } else { Err(Refusal::Exists.into()) }
+        if self.changed(self.auth.store.add_employee(self.by(), new).await).await? {
+            Ok(())
+        } else {
+            Err(Refusal::Exists.into())
+        }
     }
 
     /// Shuts an employee out and ends their sessions; returns how many ended.
@@ -39,7 +43,12 @@ impl Administrator<'_> {
         self.reach(&employee)?;
         let entry = self.entry(Event::EmployeeDisabled, &employee, "")?;
         let deny_until = self.auth.deny_until(entry.at);
-        match self.auth.store.disable(employee.clone(), self.is_above(&employee), deny_until, entry).await? {
+        match self
+            .changed(
+                self.auth.store.disable(self.by(), employee.clone(), self.is_above(&employee), deny_until, entry).await,
+            )
+            .await?
+        {
             ShutOut::Done(ended) => Ok(ended),
             ShutOut::Unknown => Err(Refusal::NoSuchEmployee.into()),
             ShutOut::LastAdmin => self.refuse(Refusal::LastAdmin).await,
@@ -53,7 +62,11 @@ impl Administrator<'_> {
     pub async fn enable(&self, employee: EmployeeKey) -> Result<(), Error> {
         self.reach(&employee)?;
         let entry = self.entry(Event::EmployeeEnabled, &employee, "")?;
-        if self.auth.store.enable(employee, entry).await? { Ok(()) } else { Err(Refusal::NoSuchEmployee.into()) }
+        if self.changed(self.auth.store.enable(self.by(), employee, entry).await).await? {
+            Ok(())
+        } else {
+            Err(Refusal::NoSuchEmployee.into())
+        }
     }
 
     /// Gives an employee exactly these roles; returns what is on record then.
@@ -64,7 +77,10 @@ impl Administrator<'_> {
         self.reach(&employee)?;
         let entry = self.entry(Event::RolesChanged, &employee, "")?;
         let (even_last, deny_until) = (self.is_above(&employee), self.auth.deny_until(entry.at));
-        match self.auth.store.set_roles(employee.clone(), roles, even_last, deny_until, entry).await? {
+        match self
+            .changed(self.auth.store.set_roles(self.by(), employee.clone(), roles, even_last, deny_until, entry).await)
+            .await?
+        {
             Changed::Yes(_) | Changed::No => {}
             Changed::Unknown => return Err(Refusal::NoSuchEmployee.into()),
             Changed::LastAdmin => return self.refuse(Refusal::LastAdmin).await,
@@ -80,7 +96,7 @@ impl Administrator<'_> {
         self.reach(&employee)?;
         let role = self.auth.assignable(&employee, role).await?;
         let entry = self.entry(Event::RolesChanged, &employee, format!("+{role}"))?;
-        Ok(self.auth.store.grant(employee, role, entry).await?)
+        Ok(self.changed(self.auth.store.grant(self.by(), employee, role, entry).await).await?)
     }
 
     /// Takes a role from an employee; `false` when they did not hold it. Their sessions stop acting in it at once.
@@ -91,7 +107,7 @@ impl Administrator<'_> {
         self.reach(&employee)?;
         let role = self.auth.assignable(&employee, role).await?;
         let entry = self.entry(Event::RolesChanged, &employee, format!("-{role}"))?;
-        Ok(self.auth.store.revoke(employee, role, entry).await?)
+        Ok(self.changed(self.auth.store.revoke(self.by(), employee, role, entry).await).await?)
     }
 }
 

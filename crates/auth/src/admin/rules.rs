@@ -47,6 +47,7 @@ impl Administrator<'_> {
     /// When that is none of their business, or the store fails.
     pub async fn try_ip_rules(&self, lists: &AllowLists) -> Result<TriedOut, Error> {
         self.at_home().await?;
+        self.expect_standing().await?;
         let mut roles = Vec::new();
         for role in Role::ALL {
             roles.push(self.shut_out_of(role, lists.list(role)).await?);
@@ -77,7 +78,7 @@ impl Administrator<'_> {
             return self.refuse(Refusal::WouldShutYouOut(Role::Admin)).await;
         }
         let entry = self.entry(Event::IpRulesChanged, &self.desk(), "")?;
-        Ok(self.auth.store.set_ip_rules(lists.entries().collect(), entry).await?)
+        Ok(self.changed(self.auth.store.set_ip_rules(self.by(), lists.entries().collect(), entry).await).await?)
     }
 
     /// Gives one role this list, or none, and leaves the others as they are; `false` when it has it already. For the operator,
@@ -90,7 +91,7 @@ impl Administrator<'_> {
             return Err(Refusal::NotPermitted.into());
         }
         let entry = self.entry(Event::IpRulesChanged, &self.desk(), "")?;
-        Ok(self.auth.store.set_ip_rules_of(role, list, entry).await?)
+        Ok(self.changed(self.auth.store.set_ip_rules_of(self.by(), role, list, entry).await).await?)
     }
 
     fn would_be_shut_out(&self, lists: &AllowLists) -> bool {

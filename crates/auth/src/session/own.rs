@@ -39,6 +39,6 @@ impl Auth {
         let (session, now) = (holder.session(), self.clock.now());
         let entry = self.entry(event, session, now, visitor)?;
         let (employee, deny_until) = (session.employee.clone(), self.deny_until(now));
-        Ok(self.store.end_sessions(employee, which, Ended::SignedOut, deny_until, entry).await?)
+        Ok(self.store.end_sessions(holder.by(now), employee, which, Ended::SignedOut, deny_until, entry).await?)
     }
 }

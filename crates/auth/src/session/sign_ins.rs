@@ -43,7 +43,9 @@ impl Auth {
             deny_until: self.deny_until(now),
             sign_in,
         };
-        let Some(done) = self.store.disown(disowning).await? else { return Ok(Consequences::default()) };
+        let Some(done) = self.store.disown(holder.by(now), disowning).await? else {
+            return Ok(Consequences::default());
+        };
         self.noticed.notify_one();
         let Consequences { ended, told } = done;
         tracing::info!(employee = ?session.employee, ended, told, "somebody says that a sign-in was not theirs");

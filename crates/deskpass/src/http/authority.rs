@@ -60,9 +60,10 @@ pub(super) struct AtHome<T>(pub(super) T);
 #[derive(Debug)]
 pub(super) struct NamedAgent(pub(super) EmployeeKey);
 
-/// A service whose key is good for what `S` says.
+/// A service whose key is good for what `S` says, and the rest of its request. The key is looked at before the rest is read and once
+/// more after it, since it may have been revoked while the rest was on its way.
 #[derive(Debug)]
-pub(super) struct Service<S>(PhantomData<S>);
+pub(super) struct Service<S, T>(pub(super) PhantomData<S>, pub(super) T);
 
 /// What a service wants.
 pub(super) trait Wants {
@@ -226,10 +227,13 @@ impl FromRequest<Window> for NamedAgent {
     }
 }
 
-impl<S: Wants> FromRequestParts<Window> for Service<S> {
+impl<S: Wants, T: FromRequest<Window, Rejection = Failure> + Send> FromRequest<Window> for Service<S, T> {
     type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
-        window.desk.auth.service(bearer(&parts.headers)?, S::SCOPE).await?;
-        Ok(Self(PhantomData))
+    async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
+        let key = bearer(request.headers())?.to_owned();
+        window.desk.auth.service(&key, S::SCOPE).await?;
+        let rest = T::from_request(request, window).await?;
+        window.desk.auth.service(&key, S::SCOPE).await?;
+        Ok(Self(PhantomData, rest))
     }
 }

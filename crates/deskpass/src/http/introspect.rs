@@ -36,8 +36,7 @@ impl Ask for Introspect {
 /// Says whether a token is good, and whose it is. One that is not says nothing else, whatever is wrong with it.
 pub(super) async fn introspect(
     State(desk): State<Desk>,
-    _: Service<ToIntrospect>,
-    Form(ask): Form<Introspect>,
+    Service(_, Form(ask)): Service<ToIntrospect, Form<Introspect>>,
 ) -> Result<Beside<who::Introspected>, Failure> {
     let caller = desk.auth.verify(&ask.token, ask.from).await?;
     Ok(caller.map_or_else(|| Beside::of(r#""active":false"#), |Caller(holder)| who::introspected(&holder)))

@@ -40,8 +40,7 @@ impl From<Delivery> for SentMessage {
 /// Sends messages, all or none.
 pub(super) async fn send(
     State(desk): State<Desk>,
-    _: Service<ToSend>,
-    Posting(messages): Posting,
+    Service(_, Posting(messages)): Service<ToSend, Posting>,
 ) -> Result<Reply<Sent>, Failure> {
     // What was taken is told to everybody, also when the service does not wait for the count.
     let sent = to_the_end(async move { desk.auth.publish(messages).await }).await?;

@@ -102,10 +102,14 @@ pub(super) struct Checked {
 }
 
 /// Says whether the active role permits something.
-pub(super) async fn check(State(desk): State<Desk>, caller: Caller, Body(wish): Body<Wish>) -> Reply<Checked> {
-    let (caller, Wish { resource, operation, scope }) = (caller.into_inner(), wish);
+pub(super) async fn check(
+    State(desk): State<Desk>,
+    caller: Caller,
+    Body(wish): Body<Wish>,
+) -> Result<Reply<Checked>, Failure> {
+    let (caller, Wish { resource, operation, scope }) = (desk.auth.still(&caller.into_inner()).await?, wish);
     let allowed = desk.auth.permits(&caller, resource, operation, scope).is_ok();
-    Reply(Checked { allowed, granted_scope: desk.auth.granted(&caller, resource, operation) })
+    Ok(Reply(Checked { allowed, granted_scope: desk.auth.granted(&caller, resource, operation) }))
 }
 
 /// What a proxy wants of whoever sends the request that it holds.

@@ -7,7 +7,7 @@ use deskpass_core::{Digest, EmployeeKey, Step, Timestamp};
 use super::guesses::{self, Forget, Trial};
 use super::{Notice, record};
 use crate::database::{Row, Tx};
-use crate::{LogEntry, Store, StoreError};
+use crate::{By, ChangeError, LogEntry, Store, StoreError};
 
 /// A device that is bound.
 #[derive(Clone)]
@@ -133,8 +133,16 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn begin_device(&self, key: EmployeeKey, sealed: String, until: Timestamp) -> Result<bool, StoreError> {
-        self.database.write(move |tx| Ok(tx.execute(BEGIN, &args![key.corp(), key.id(), &*sealed, until])? == 1)).await
+    pub async fn begin_device(
+        &self,
+        by: By,
+        key: EmployeeKey,
+        sealed: String,
+        until: Timestamp,
+    ) -> Result<bool, ChangeError> {
+        self.acting(by)
+            .write(move |tx| Ok(tx.execute(BEGIN, &args![key.corp(), key.id(), &*sealed, until])? == 1))
+            .await
     }
 
     /// Binds the device that waits for it, with its recovery codes, and forgets the guesses at its code; `false`, and nothing
@@ -142,8 +150,8 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn bind_device(&self, binding: Binding) -> Result<bool, StoreError> {
-        self.database
+    pub async fn bind_device(&self, by: By, binding: Binding) -> Result<bool, ChangeError> {
+        self.acting(by)
             .write(move |tx| {
                 let Binding { employee, sealed, step, proven, recovery_codes, at, notice, entry } = &binding;
                 let (corp, id) = (employee.corp(), employee.id());
@@ -168,8 +176,8 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails; then the code may not be taken for right.
-    pub async fn use_step(&self, used: UsedStep) -> Result<bool, StoreError> {
-        self.database
+    pub async fn use_step(&self, by: By, used: UsedStep) -> Result<bool, ChangeError> {
+        self.acting(by)
             .write(move |tx| {
                 let UsedStep { employee: key, sealed, step, at, vouched } = &used;
                 if tx.execute(USE_STEP, &args![key.corp(), key.id(), &**sealed, step.number(), *at, *vouched])? == 0 {
@@ -186,8 +194,14 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails; then the code may not be taken for right.
-    pub async fn use_recovery_code(&self, key: EmployeeKey, code: Digest, at: Timestamp) -> Result<bool, StoreError> {
-        self.database
+    pub async fn use_recovery_code(
+        &self,
+        by: By,
+        key: EmployeeKey,
+        code: Digest,
+        at: Timestamp,
+    ) -> Result<bool, ChangeError> {
+        self.acting(by)
             .write(move |tx| {
                 let text = "DELETE FROM recovery_code WHERE corp_id = $1 AND employee_key = $2 AND digest = $3";
                 let bound = "corp_id = $1 AND employee_key = $2 AND otp_secret IS NOT NULL";
@@ -210,11 +224,12 @@ impl Store {
     /// When the store fails.
     pub async fn unbind_device(
         &self,
+        by: By,
         key: EmployeeKey,
         notice: Option<Notice>,
         entry: LogEntry,
-    ) -> Result<bool, StoreError> {
-        self.database
+    ) -> Result<bool, ChangeError> {
+        self.acting(by)
             .write(move |tx| {
                 let text = "UPDATE agent SET otp_pending = NULL, otp_pending_until = NULL
                     WHERE corp_id = $1 AND employee_key = $2";

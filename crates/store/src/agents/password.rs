@@ -5,10 +5,11 @@ use std::fmt;
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
 use super::guesses::{self, Forget};
-use super::{Notice, browser, half};
+use super::{Notice, browser, half, record};
+use crate::acting::hold_enabled;
 use crate::database::{Sql, Tx};
 use crate::sessions::{self, Ended, Which};
-use crate::{LogEntry, Store, StoreError};
+use crate::{By, ChangeError, LogEntry, Store, StoreError};
 
 /// A password to be set.
 #[derive(Clone)]
@@ -74,10 +75,13 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn set_password(&self, new: NewPassword) -> Result<Option<usize>, StoreError> {
-        self.database
+    pub async fn set_password(&self, by: By, new: NewPassword) -> Result<Option<usize>, ChangeError> {
+        self.acting(by)
             .write(move |tx| {
-                if !replace(tx, &new)? {
+                // In the order in which whoever signs in holds them. Nobody is disabled meanwhile.
+                let who = args![new.employee.corp(), new.employee.id()];
+                record::hold(tx, "corp_id = $1 AND employee_key = $2", &who)?;
+                if !hold_enabled(tx, &new.employee)? || !replace(tx, &new)? {
                     return Ok(None);
                 }
                 let which = new.keep.map_or(Which::All, Which::AllBut);
@@ -110,13 +114,14 @@ impl Store {
     /// When the store fails.
     pub async fn reset_password(
         &self,
+        by: By,
         key: EmployeeKey,
         setup_code: Digest,
         until: Timestamp,
         deny_until: Timestamp,
         entry: LogEntry,
-    ) -> Result<Option<usize>, StoreError> {
-        self.database
+    ) -> Result<Option<usize>, ChangeError> {
+        self.acting(by)
             .write(move |tx| {
                 let text = "UPDATE agent SET password_hash = NULL, password_set_at = NULL, setup_code = $3,
                     setup_code_until = $4 WHERE corp_id = $1 AND employee_key = $2";

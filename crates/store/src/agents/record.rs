@@ -9,7 +9,7 @@ use super::guesses::{self, Forget};
 use super::{Device, PendingDevice, browser, half};
 use crate::database::{Row, Sql, Tx, Value};
 use crate::sessions::{self, Ended, Which};
-use crate::{LogEntry, Store, StoreError};
+use crate::{By, ChangeError, LogEntry, Store, StoreError};
 
 /// An employee's agent record.
 #[derive(Clone)]
@@ -88,12 +88,13 @@ impl Store {
     /// When the store fails, or there is no such employee.
     pub async fn add_agent(
         &self,
+        by: By,
         key: EmployeeKey,
         role: Role,
         at: Timestamp,
         entry: Option<LogEntry>,
-    ) -> Result<bool, StoreError> {
-        self.database
+    ) -> Result<bool, ChangeError> {
+        self.acting(by)
             .write(move |tx| {
                 let text = "INSERT INTO agent (corp_id, employee_key, role_id, created_at) VALUES ($1, $2, $3, $4)
                     ON CONFLICT DO NOTHING";
@@ -155,12 +156,13 @@ impl Store {
     /// When the store fails.
     pub async fn set_agent_role(
         &self,
+        by: By,
         key: EmployeeKey,
         role: Role,
         deny_until: Timestamp,
         entry: LogEntry,
-    ) -> Result<Option<usize>, StoreError> {
-        self.database
+    ) -> Result<Option<usize>, ChangeError> {
+        self.acting(by)
             .write(move |tx| {
                 let text = "UPDATE agent SET role_id = $3 WHERE corp_id = $1 AND employee_key = $2 AND role_id <> $3";
                 if tx.execute(text, &args![key.corp(), key.id(), role])? == 0 {
@@ -180,11 +182,12 @@ impl Store {
     /// When the store fails.
     pub async fn disable_agent(
         &self,
+        by: By,
         key: EmployeeKey,
         deny_until: Timestamp,
         entry: LogEntry,
-    ) -> Result<Option<usize>, StoreError> {
-        self.database
+    ) -> Result<Option<usize>, ChangeError> {
+        self.acting(by)
             .write(move |tx| {
                 let text = "UPDATE agent SET disabled_at = $3
                     WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
@@ -204,8 +207,8 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn enable_agent(&self, key: EmployeeKey, entry: LogEntry) -> Result<bool, StoreError> {
-        self.database
+    pub async fn enable_agent(&self, by: By, key: EmployeeKey, entry: LogEntry) -> Result<bool, ChangeError> {
+        self.acting(by)
             .write(move |tx| {
                 let text = "UPDATE agent SET disabled_at = NULL
                     WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NOT NULL";
@@ -222,8 +225,8 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn unlock_agent(&self, key: EmployeeKey, entry: LogEntry) -> Result<Option<bool>, StoreError> {
-        self.database
+    pub async fn unlock_agent(&self, by: By, key: EmployeeKey, entry: LogEntry) -> Result<Option<bool>, ChangeError> {
+        self.acting(by)
             .write(move |tx| {
                 if !is_there(tx, &key)? {
                     return Ok(None);

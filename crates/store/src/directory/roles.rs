@@ -7,7 +7,7 @@ use crate::cache::Change;
 use crate::database::Tx;
 use crate::rulebook::take_turns;
 use crate::sessions::{self, Ended, Which};
-use crate::{LogEntry, Store, StoreError};
+use crate::{By, ChangeError, LogEntry, Store, StoreError};
 
 /// What became of somebody's roles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,13 +30,14 @@ impl Store {
     /// When the store fails.
     pub async fn set_roles(
         &self,
+        by: By,
         key: EmployeeKey,
         roles: Roles,
         even_last: bool,
         deny_until: Timestamp,
         entry: LogEntry,
-    ) -> Result<Changed, StoreError> {
-        self.database.write(move |tx| set(tx, &key, roles, (even_last, deny_until), &entry)).await
+    ) -> Result<Changed, ChangeError> {
+        self.acting(by).write(move |tx| set(tx, &key, roles, (even_last, deny_until), &entry)).await
     }
 }
 

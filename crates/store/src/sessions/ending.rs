@@ -6,7 +6,7 @@ use super::{Ended, Which, deny, end_those};
 use crate::agents::half;
 use crate::cache::Change;
 use crate::database::Tx;
-use crate::{LogEntry, Store, StoreError};
+use crate::{By, ChangeError, LogEntry, Store, StoreError};
 
 /// Which sessions of an employee are to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,13 +27,14 @@ impl Store {
     /// When the store fails; then no session may be taken for ended.
     pub async fn end_sessions(
         &self,
+        by: By,
         key: EmployeeKey,
         which: Ending,
         why: Ended,
         deny_until: Timestamp,
         entry: LogEntry,
-    ) -> Result<usize, StoreError> {
-        let ended = self.database.write(move |tx| {
+    ) -> Result<usize, ChangeError> {
+        let ended = self.acting(by).write(move |tx| {
             let ended = match which {
                 Ending::One(digest) => end_one(tx, &key, digest, (why, deny_until), entry.at)?,
                 Ending::All => end_several(tx, &key, Which::All, (why, deny_until), entry.at)?,

@@ -7,7 +7,7 @@ use deskpass_core::{
     UserAgent, Visitor, Vouched,
 };
 use deskpass_store::{
-    Before, Binding, Birth, ChainKey, Event, Found, Grounds, HalfSession, Location, LogEntry, Mode, NewEmployee,
+    Before, Binding, Birth, By, ChainKey, Event, Found, Grounds, HalfSession, Location, LogEntry, Mode, NewEmployee,
     NewPassword, Notice, Postgres, Store, Subject, Trial, UsedStep,
 };
 use tempfile::TempDir;
@@ -64,7 +64,7 @@ impl Desk {
 
     async fn with_agent(self) -> Self {
         self.employ("agent01").await;
-        assert!(self.store().add_agent(agent01(), Role::Agent, at(0), None).await.unwrap());
+        assert!(self.store().add_agent(By::NoSession, agent01(), Role::Agent, at(0), None).await.unwrap());
         self
     }
 
@@ -83,7 +83,9 @@ impl Desk {
             roles: Roles::NONE.with(Role::User),
             disabled: false,
         };
-        assert!(self.store().add_employee(NewEmployee { person, at: at(0), entry: None }).await.unwrap());
+        assert!(
+            self.store().add_employee(By::NoSession, NewEmployee { person, at: at(0), entry: None }).await.unwrap()
+        );
     }
 
     /// Where the data is.
@@ -102,13 +104,16 @@ impl Desk {
 
     /// Gives `agent01` their first password.
     pub(crate) async fn set_password(&self, hash: &str) {
-        assert_eq!(self.store().set_password(password(hash, Before::Nothing, at(0))).await.unwrap(), Some(0));
+        assert_eq!(
+            self.store().set_password(By::NoSession, password(hash, Before::Nothing, at(0))).await.unwrap(),
+            Some(0)
+        );
     }
 
     /// Binds a device of `agent01`, at step 10, with these recovery codes.
     pub(crate) async fn bind(&self, sealed: &str, codes: &[Digest]) {
-        assert!(self.store().begin_device(agent01(), sealed.to_owned(), at(100)).await.unwrap());
-        assert!(self.store().bind_device(binding(sealed, codes)).await.unwrap());
+        assert!(self.store().begin_device(By::NoSession, agent01(), sealed.to_owned(), at(100)).await.unwrap());
+        assert!(self.store().bind_device(By::NoSession, binding(sealed, codes)).await.unwrap());
     }
 
     /// Begins a half of `agent01`, whose password has this hash.

@@ -1,7 +1,7 @@
 //! One-time-password devices and recovery codes.
 
 use deskpass_core::{EmployeeKey, Step};
-use deskpass_store::{Subject, Trial};
+use deskpass_store::{By, Subject, Trial};
 
 use crate::desk::{Desk, agent01, at, binding, digest, entry, notice, on_every_store, used};
 
@@ -12,18 +12,18 @@ fn step(number: i64) -> Step {
 on_every_store! {
     async fn only_the_device_that_waits_is_bound_and_only_once(desk: &Desk) {
         let store = desk.store();
-        assert!(!store.bind_device(binding("sealed", &[])).await.unwrap(), "none waits");
-        assert!(store.begin_device(agent01(), "first".to_owned(), at(100)).await.unwrap());
-        assert!(store.begin_device(agent01(), "sealed".to_owned(), at(50)).await.unwrap());
-        assert!(!store.bind_device(binding("first", &[])).await.unwrap(), "another one waits");
-        assert!(!store.bind_device(binding("sealed", &[])).await.unwrap(), "it has waited too long");
+        assert!(!store.bind_device(By::NoSession, binding("sealed", &[])).await.unwrap(), "none waits");
+        assert!(store.begin_device(By::NoSession, agent01(), "first".to_owned(), at(100)).await.unwrap());
+        assert!(store.begin_device(By::NoSession, agent01(), "sealed".to_owned(), at(50)).await.unwrap());
+        assert!(!store.bind_device(By::NoSession, binding("first", &[])).await.unwrap(), "another one waits");
+        assert!(!store.bind_device(By::NoSession, binding("sealed", &[])).await.unwrap(), "it has waited too long");
         desk.bind("sealed", &[digest("a"), digest("b")]).await;
         let agent = store.agent(agent01()).await.unwrap().unwrap();
         let device = agent.device.unwrap();
         assert_eq!((&*device.sealed, device.bound_at, device.step), ("sealed", at(50), step(10)));
         assert!(device.proven && agent.pending.is_none() && agent.recovery_codes == 2);
-        assert!(!store.begin_device(agent01(), "other".to_owned(), at(100)).await.unwrap(), "one is bound");
-        assert!(!store.bind_device(binding("sealed", &[])).await.unwrap());
+        assert!(!store.begin_device(By::NoSession, agent01(), "other".to_owned(), at(100)).await.unwrap(), "one is bound");
+        assert!(!store.bind_device(By::NoSession, binding("sealed", &[])).await.unwrap());
     }
 }
 
@@ -34,7 +34,7 @@ on_every_store! {
         for (sealed, number, good) in
             [("sealed", 10, false), ("other", 11, false), ("sealed", 12, true), ("sealed", 12, false), ("sealed", 11, false)]
         {
-            let used = store.use_step(used(sealed, number)).await.unwrap();
+            let used = store.use_step(By::NoSession, used(sealed, number)).await.unwrap();
             assert_eq!(used, good, "{sealed} {number}");
         }
         let device = store.agent(agent01()).await.unwrap().unwrap().device.unwrap();
@@ -47,17 +47,17 @@ on_every_store! {
         let store = desk.store();
         desk.bind("sealed", &[digest("a"), digest("b")]).await;
         for (code, good) in [("c", false), ("a", true), ("a", false)] {
-            assert_eq!(store.use_recovery_code(agent01(), digest(code), at(70)).await.unwrap(), good, "{code}");
+            assert_eq!(store.use_recovery_code(By::NoSession, agent01(), digest(code), at(70)).await.unwrap(), good, "{code}");
         }
         let agent = store.agent(agent01()).await.unwrap().unwrap();
         assert_eq!((agent.recovery_codes, agent.device.unwrap().verified_at), (1, Some(at(70))));
         let told = notice("unbound", Subject::DeviceUnbound);
-        assert!(store.unbind_device(agent01(), Some(told.clone()), entry()).await.unwrap());
-        assert!(!store.unbind_device(agent01(), Some(told), entry()).await.unwrap(), "nor is anybody told twice");
-        assert!(!store.use_recovery_code(agent01(), digest("b"), at(70)).await.unwrap());
+        assert!(store.unbind_device(By::NoSession, agent01(), Some(told.clone()), entry()).await.unwrap());
+        assert!(!store.unbind_device(By::NoSession, agent01(), Some(told), entry()).await.unwrap(), "nor is anybody told twice");
+        assert!(!store.use_recovery_code(By::NoSession, agent01(), digest("b"), at(70)).await.unwrap());
         desk.bind("next", &[digest("c")]).await;
-        assert!(!store.use_recovery_code(agent01(), digest("b"), at(70)).await.unwrap());
-        assert!(!store.use_step(used("sealed", 99)).await.unwrap());
+        assert!(!store.use_recovery_code(By::NoSession, agent01(), digest("b"), at(70)).await.unwrap());
+        assert!(!store.use_step(By::NoSession, used("sealed", 99)).await.unwrap());
     }
 }
 
@@ -67,9 +67,9 @@ on_every_store! {
         for _ in 0..5 {
             store.guess(agent01(), Trial::Otp, at(0)).await.unwrap().unwrap();
         }
-        assert!(store.begin_device(agent01(), "sealed".to_owned(), at(100)).await.unwrap());
-        assert!(!store.unbind_device(agent01(), None, entry()).await.unwrap(), "none was bound");
-        assert!(!store.bind_device(binding("sealed", &[])).await.unwrap());
+        assert!(store.begin_device(By::NoSession, agent01(), "sealed".to_owned(), at(100)).await.unwrap());
+        assert!(!store.unbind_device(By::NoSession, agent01(), None, entry()).await.unwrap(), "none was bound");
+        assert!(!store.bind_device(By::NoSession, binding("sealed", &[])).await.unwrap());
         assert_eq!(store.guess(agent01(), Trial::Otp, at(0)).await.unwrap(), Ok(()));
     }
 }
@@ -77,10 +77,10 @@ on_every_store! {
 on_every_store! {
     async fn a_record_that_does_not_count_gets_no_device(desk: &Desk) {
         let store = desk.store();
-        assert!(store.begin_device(agent01(), "sealed".to_owned(), at(100)).await.unwrap());
-        store.disable_agent(agent01(), at(0), entry()).await.unwrap();
-        assert!(!store.begin_device(agent01(), "other".to_owned(), at(100)).await.unwrap());
-        assert!(!store.bind_device(binding("sealed", &[])).await.unwrap());
-        assert!(!store.begin_device(EmployeeKey::from_parts("ww", "nobody"), "x".to_owned(), at(9)).await.unwrap());
+        assert!(store.begin_device(By::NoSession, agent01(), "sealed".to_owned(), at(100)).await.unwrap());
+        store.disable_agent(By::NoSession, agent01(), at(0), entry()).await.unwrap();
+        assert!(!store.begin_device(By::NoSession, agent01(), "other".to_owned(), at(100)).await.unwrap());
+        assert!(!store.bind_device(By::NoSession, binding("sealed", &[])).await.unwrap());
+        assert!(!store.begin_device(By::NoSession, EmployeeKey::from_parts("ww", "nobody"), "x".to_owned(), at(9)).await.unwrap());
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deskpass_core::{EmployeeKey, Guesses, Shut};
-use deskpass_store::{Subject, Trial};
+use deskpass_store::{By, Subject, Trial};
 use proptest::prelude::*;
 use tokio::task::JoinSet;
 
@@ -53,12 +53,12 @@ on_every_store! {
         for trial in TRIALS {
             assert!(store.guess(agent01(), trial, at(0)).await.unwrap().is_err(), "{trial:?}");
         }
-        assert_eq!(store.unlock_agent(agent01(), entry()).await.unwrap(), Some(true));
-        assert_eq!(store.unlock_agent(agent01(), entry()).await.unwrap(), Some(false));
+        assert_eq!(store.unlock_agent(By::NoSession, agent01(), entry()).await.unwrap(), Some(true));
+        assert_eq!(store.unlock_agent(By::NoSession, agent01(), entry()).await.unwrap(), Some(false));
         for trial in TRIALS {
             assert_eq!(store.guess(agent01(), trial, at(0)).await.unwrap(), Ok(()));
         }
-        assert_eq!(store.unlock_agent(EmployeeKey::from_parts("ww", "nobody"), entry()).await.unwrap(), None);
+        assert_eq!(store.unlock_agent(By::NoSession, EmployeeKey::from_parts("ww", "nobody"), entry()).await.unwrap(), None);
     }
 }
 
@@ -79,19 +79,19 @@ on_every_store! {
     async fn a_right_code_forgets_the_guesses_before_it_with_what_it_does(desk: &Desk) {
         let store = desk.store();
         let step = async |number| {
-            store.use_step(used("sealed", number)).await.unwrap()
+            store.use_step(By::NoSession, used("sealed", number)).await.unwrap()
         };
         four_wrong(desk, Trial::Otp).await;
         desk.bind("sealed", &[digest("code")]).await;
         four_wrong(desk, Trial::Otp).await;
-        assert!(!store.bind_device(binding("sealed", &[])).await.unwrap());
+        assert!(!store.bind_device(By::NoSession, binding("sealed", &[])).await.unwrap());
         assert!(!step(10).await);
         assert!(step(11).await);
         four_wrong(desk, Trial::Otp).await;
-        assert!(!store.use_recovery_code(agent01(), digest("other"), at(60)).await.unwrap());
-        assert!(store.use_recovery_code(agent01(), digest("code"), at(60)).await.unwrap());
+        assert!(!store.use_recovery_code(By::NoSession, agent01(), digest("other"), at(60)).await.unwrap());
+        assert!(store.use_recovery_code(By::NoSession, agent01(), digest("code"), at(60)).await.unwrap());
         four_wrong(desk, Trial::Otp).await;
-        assert!(!store.use_recovery_code(agent01(), digest("code"), at(60)).await.unwrap() && !step(11).await);
+        assert!(!store.use_recovery_code(By::NoSession, agent01(), digest("code"), at(60)).await.unwrap() && !step(11).await);
         assert!(one_is_left(desk, Trial::Otp).await, "what was not right forgets nothing");
     }
 }
@@ -122,7 +122,7 @@ on_every_store! {
         for id in ["agent02", "agent03"] {
             desk.employ(id).await;
             let key = EmployeeKey::from_parts("ww", id);
-            assert!(store.add_agent(key.clone(), deskpass_core::Role::Agent, at(0), None).await.unwrap());
+            assert!(store.add_agent(By::NoSession, key.clone(), deskpass_core::Role::Agent, at(0), None).await.unwrap());
         }
         let (shut, locked) = (EmployeeKey::from_parts("ww", "agent02"), EmployeeKey::from_parts("ww", "agent03"));
         for number in 0..5 {

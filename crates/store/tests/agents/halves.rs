@@ -1,7 +1,7 @@
 //! Sign-ins that are half done.
 
 use deskpass_core::{Digest, LoginMethod};
-use deskpass_store::{Beginning, Ended, Grounds, HalfFound};
+use deskpass_store::{Beginning, By, Ended, Grounds, HalfFound};
 
 use crate::desk::{DAY, Desk, agent01, at, birth, digest, entry, on_every_store};
 
@@ -55,7 +55,7 @@ on_every_store! {
         desk.set_password("hash").await;
         desk.employ("agent02").await;
         let other = deskpass_core::EmployeeKey::from_parts("ww", "agent02");
-        desk.store().add_agent(other.clone(), deskpass_core::Role::Admin, at(0), None).await.unwrap();
+        desk.store().add_agent(By::NoSession, other.clone(), deskpass_core::Role::Admin, at(0), None).await.unwrap();
         assert!(desk.half("half", "hash").await);
         let mut birth = birth("one", LoginMethod::Password, None, Grounds::Half(digest("half")));
         birth.session.employee = other;
@@ -70,9 +70,9 @@ on_every_store! {
         desk.set_password("hash").await;
         assert!(!desk.half("another", "old hash").await);
         assert_eq!(ended(desk, "another").await, Some(None));
-        desk.store().disable_agent(agent01(), at(DAY), entry()).await.unwrap();
+        desk.store().disable_agent(By::NoSession, agent01(), at(DAY), entry()).await.unwrap();
         assert!(!desk.half("disabled", "hash").await);
-        assert!(desk.store().enable_agent(agent01(), entry()).await.unwrap());
+        assert!(desk.store().enable_agent(By::NoSession, agent01(), entry()).await.unwrap());
         assert!(desk.half("enabled", "hash").await);
     }
 }
@@ -82,16 +82,16 @@ on_every_store! {
         let store = desk.store();
         desk.set_password("hash").await;
         assert!(desk.half("agent", "hash").await);
-        store.disable_agent(agent01(), at(DAY), entry()).await.unwrap();
+        store.disable_agent(By::NoSession, agent01(), at(DAY), entry()).await.unwrap();
         assert_eq!(ended(desk, "agent").await, Some(Some(Ended::Disabled)));
         assert_eq!(complete(desk, "one", digest("agent")).await, Beginning::Groundless);
-        store.enable_agent(agent01(), entry()).await.unwrap();
+        store.enable_agent(By::NoSession, agent01(), entry()).await.unwrap();
         assert_eq!(ended(desk, "agent").await, Some(Some(Ended::Disabled)), "for good");
         assert!(desk.half("employee", "hash").await);
-        store.disable(agent01(), true, at(DAY), entry()).await.unwrap();
+        store.disable(By::NoSession, agent01(), true, at(DAY), entry()).await.unwrap();
         assert!(!desk.half("other", "hash").await);
         assert_eq!(ended(desk, "employee").await, Some(Some(Ended::Disabled)));
-        store.enable(agent01(), entry()).await.unwrap();
+        store.enable(By::NoSession, agent01(), entry()).await.unwrap();
         assert_eq!(complete(desk, "two", digest("employee")).await, Beginning::Groundless);
     }
 }

@@ -7,6 +7,7 @@
     reason = "a test may stop at the first surprise"
 )]
 
+mod actors;
 #[expect(dead_code, reason = "other tests look at the database past the store")]
 mod desk;
 mod devices;

@@ -1,12 +1,12 @@
 //! Passwords are set only in the place of what was there, and end what began with the old one.
 
 use deskpass_core::{LoginMethod, Role};
-use deskpass_store::{Before, Ended, Found, HalfFound, NewPassword, Trial};
+use deskpass_store::{Before, By, Ended, Found, HalfFound, NewPassword, Trial};
 
 use crate::desk::{DAY, Desk, agent01, at, digest, entry, on_every_store, password};
 
 async fn set(desk: &Desk, hash: &str, instead_of: Before) -> Option<usize> {
-    desk.store().set_password(password(hash, instead_of, at(1_000))).await.unwrap()
+    desk.store().set_password(By::NoSession, password(hash, instead_of, at(1_000))).await.unwrap()
 }
 
 async fn kept(desk: &Desk) -> Option<String> {
@@ -24,10 +24,10 @@ on_every_store! {
         assert_eq!(kept(desk).await.as_deref(), Some("one"));
         assert_eq!(set(desk, "two", Before::Hash("one".to_owned())).await, Some(0));
         assert_eq!(kept(desk).await.as_deref(), Some("two"));
-        desk.store().disable_agent(agent01(), at(DAY), entry()).await.unwrap();
+        desk.store().disable_agent(By::NoSession, agent01(), at(DAY), entry()).await.unwrap();
         assert_eq!(set(desk, "three", Before::Hash("two".to_owned())).await, None);
-        desk.store().enable_agent(agent01(), entry()).await.unwrap();
-        desk.store().disable(agent01(), true, at(DAY), entry()).await.unwrap();
+        desk.store().enable_agent(By::NoSession, agent01(), entry()).await.unwrap();
+        desk.store().disable(By::NoSession, agent01(), true, at(DAY), entry()).await.unwrap();
         assert_eq!(set(desk, "three", Before::Hash("two".to_owned())).await, None);
         assert_eq!(kept(desk).await.as_deref(), Some("two"));
     }
@@ -49,7 +49,7 @@ on_every_store! {
         }
         let new = password("two", Before::Hash("one".to_owned()), at(1_000));
         let new = NewPassword { keep: Some(digest("mine")), ..new };
-        assert_eq!(store.set_password(new).await.unwrap(), Some(2));
+        assert_eq!(store.set_password(By::NoSession, new).await.unwrap(), Some(2));
         assert!(desk.lives("mine").await);
         for name in ["other", "another"] {
             let found = store.session(&digest(name)).await.unwrap();
@@ -72,7 +72,7 @@ on_every_store! {
         }
         assert!(desk.half("half", "one").await);
         store.know_browser(digest("browser"), agent01(), at(DAY)).await.unwrap();
-        let reset = store.reset_password(agent01(), digest("code"), at(1_001), at(DAY), entry()).await.unwrap();
+        let reset = store.reset_password(By::NoSession, agent01(), digest("code"), at(1_001), at(DAY), entry()).await.unwrap();
         assert_eq!(reset, Some(1));
         assert!(desk.lives("platform").await && !desk.lives("by password").await);
         assert!(matches!(store.half(&digest("half")).await.unwrap(), HalfFound::Denied(Ended::Kicked)));
@@ -86,15 +86,15 @@ on_every_store! {
         assert_eq!(set(desk, "two", Before::SetupCode(digest("other"))).await, None);
         assert_eq!(set(desk, "two", Before::SetupCode(digest("code"))).await, Some(1));
         assert_eq!(set(desk, "three", Before::SetupCode(digest("code"))).await, None);
-        store.reset_password(agent01(), digest("code"), at(1_000), at(DAY), entry()).await.unwrap();
+        store.reset_password(By::NoSession, agent01(), digest("code"), at(1_000), at(DAY), entry()).await.unwrap();
         assert_eq!(set(desk, "three", Before::SetupCode(digest("code"))).await, None, "its time is over");
         assert_eq!(kept(desk).await, None);
-        store.reset_password(agent01(), digest("code"), at(DAY), at(DAY), entry()).await.unwrap();
-        store.disable(agent01(), true, at(DAY), entry()).await.unwrap();
+        store.reset_password(By::NoSession, agent01(), digest("code"), at(DAY), at(DAY), entry()).await.unwrap();
+        store.disable(By::NoSession, agent01(), true, at(DAY), entry()).await.unwrap();
         assert!(!store.awaits_password(agent01(), digest("code"), at(0)).await.unwrap(), "they are shut out");
         assert_eq!(set(desk, "three", Before::SetupCode(digest("code"))).await, None);
         let nobody = deskpass_core::EmployeeKey::from_parts("ww", "nobody");
-        assert_eq!(store.reset_password(nobody, digest("code"), at(0), at(0), entry()).await.unwrap(), None);
+        assert_eq!(store.reset_password(By::NoSession, nobody, digest("code"), at(0), at(0), entry()).await.unwrap(), None);
     }
 }
 

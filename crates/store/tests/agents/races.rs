@@ -1,7 +1,7 @@
 //! Of several who come at once, one gets what there is one of; and what is taken away stays away.
 
 use deskpass_core::LoginMethod;
-use deskpass_store::{Before, Beginning, Grounds, HalfFound, ShutOut, Store, Subject, Trial};
+use deskpass_store::{Before, Beginning, By, Grounds, HalfFound, ShutOut, Store, Subject, Trial};
 use tokio::task::JoinSet;
 
 use crate::desk::{
@@ -27,11 +27,11 @@ on_every_store! {
     async fn one_gets_the_step_and_one_the_recovery_code(desk: &Desk) {
         desk.bind("sealed", &[digest("code")]).await;
         let step = |_, node: Store| async move {
-            node.use_step(used("sealed", 11)).await.unwrap()
+            node.use_step(By::NoSession, used("sealed", 11)).await.unwrap()
         };
         assert_eq!(winners(desk, step).await, 1);
         let code = |_, node: Store| async move {
-            node.use_recovery_code(agent01(), digest("code"), at(60)).await.unwrap()
+            node.use_recovery_code(By::NoSession, agent01(), digest("code"), at(60)).await.unwrap()
         };
         assert_eq!(winners(desk, code).await, 1);
     }
@@ -39,17 +39,17 @@ on_every_store! {
 
 on_every_store! {
     async fn one_binds_the_device_and_one_sets_the_password(desk: &Desk) {
-        assert!(desk.store().begin_device(agent01(), "sealed".to_owned(), at(100)).await.unwrap());
+        assert!(desk.store().begin_device(By::NoSession, agent01(), "sealed".to_owned(), at(100)).await.unwrap());
         let bind = |number, node: Store| async move {
             let mut binding = binding("sealed", &[digest(&format!("code {number}"))]);
             binding.notice.id = format!("binding {number}");
-            node.bind_device(binding).await.unwrap()
+            node.bind_device(By::NoSession, binding).await.unwrap()
         };
         assert_eq!(winners(desk, bind).await, 1);
         assert_eq!(desk.store().agent(agent01()).await.unwrap().unwrap().recovery_codes, 1);
         let set = |number, node: Store| async move {
             let new = password(&format!("hash {number}"), Before::Nothing, at(0));
-            node.set_password(new).await.unwrap().is_some()
+            node.set_password(By::NoSession, new).await.unwrap().is_some()
         };
         assert_eq!(winners(desk, set).await, 1);
     }
@@ -109,7 +109,13 @@ async fn ends_what_begins(desk: &Desk, end: impl AsyncFn(&Store), restore: impl 
 }
 
 async fn reset(store: &Store) {
-    assert!(store.reset_password(agent01(), digest("code"), at(DAY), at(DAY), entry()).await.unwrap().is_some());
+    assert!(
+        store
+            .reset_password(By::NoSession, agent01(), digest("code"), at(DAY), at(DAY), entry())
+            .await
+            .unwrap()
+            .is_some()
+    );
 }
 
 on_every_store! {
@@ -121,10 +127,10 @@ on_every_store! {
 on_every_store! {
     async fn a_disabled_agent_has_nothing_that_begins(desk: &Desk) {
         let disable = async |store: &Store| {
-            assert!(store.disable_agent(agent01(), at(DAY), entry()).await.unwrap().is_some());
+            assert!(store.disable_agent(By::NoSession, agent01(), at(DAY), entry()).await.unwrap().is_some());
         };
         let restore = async |store: &Store| {
-            assert!(store.enable_agent(agent01(), entry()).await.unwrap());
+            assert!(store.enable_agent(By::NoSession, agent01(), entry()).await.unwrap());
             reset(store).await;
         };
         ends_what_begins(desk, disable, restore).await;
@@ -134,10 +140,10 @@ on_every_store! {
 on_every_store! {
     async fn a_disabled_employee_has_nothing_that_begins(desk: &Desk) {
         let disable = async |store: &Store| {
-            assert!(store.disable(agent01(), true, at(DAY), entry()).await.unwrap() != ShutOut::Unknown);
+            assert!(store.disable(By::NoSession, agent01(), true, at(DAY), entry()).await.unwrap() != ShutOut::Unknown);
         };
         let restore = async |store: &Store| {
-            assert!(store.enable(agent01(), entry()).await.unwrap());
+            assert!(store.enable(By::NoSession, agent01(), entry()).await.unwrap());
             reset(store).await;
         };
         ends_what_begins(desk, disable, restore).await;

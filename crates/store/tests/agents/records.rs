@@ -1,7 +1,7 @@
 //! Agent records: listed, changed, disabled.
 
 use deskpass_core::{EmployeeKey, LoginMethod, Role};
-use deskpass_store::{Beginning, Birth, Grounds};
+use deskpass_store::{Beginning, Birth, By, Grounds};
 
 use crate::desk::{DAY, Desk, agent01, at, birth, digest, entry, on_every_store};
 
@@ -17,15 +17,15 @@ on_every_store! {
         desk.session("by password", LoginMethod::Password, None).await;
         store.know_browser(digest("browser"), agent01(), at(DAY)).await.unwrap();
         assert_eq!(store.agent_role(agent01()).await.unwrap(), Some(Role::Agent));
-        assert_eq!(store.disable_agent(agent01(), at(DAY), entry()).await.unwrap(), Some(2));
+        assert_eq!(store.disable_agent(By::NoSession, agent01(), at(DAY), entry()).await.unwrap(), Some(2));
         assert!(desk.lives("assigned").await && !desk.lives("lent").await && !desk.lives("by password").await);
         assert!(!store.knows_browser(digest("browser"), agent01(), at(0)).await.unwrap());
         assert_eq!(store.agent_role(agent01()).await.unwrap(), None);
         assert!(store.agent(agent01()).await.unwrap().unwrap().disabled);
-        assert!(store.enable_agent(agent01(), entry()).await.unwrap());
+        assert!(store.enable_agent(By::NoSession, agent01(), entry()).await.unwrap());
         assert_eq!(store.agent_role(agent01()).await.unwrap(), Some(Role::Agent));
-        assert_eq!(store.disable_agent(nobody(), at(DAY), entry()).await.unwrap(), None);
-        assert!(!store.enable_agent(nobody(), entry()).await.unwrap());
+        assert_eq!(store.disable_agent(By::NoSession, nobody(), at(DAY), entry()).await.unwrap(), None);
+        assert!(!store.enable_agent(By::NoSession, nobody(), entry()).await.unwrap());
     }
 }
 
@@ -34,10 +34,10 @@ on_every_store! {
         let store = desk.store();
         desk.session("lent", LoginMethod::Oauth2, Some(Role::Agent)).await;
         desk.session("by password", LoginMethod::Password, None).await;
-        assert_eq!(store.set_agent_role(agent01(), Role::Supervisor, at(DAY), entry()).await.unwrap(), Some(1));
+        assert_eq!(store.set_agent_role(By::NoSession, agent01(), Role::Supervisor, at(DAY), entry()).await.unwrap(), Some(1));
         assert!(!desk.lives("lent").await && desk.lives("by password").await);
         assert_eq!(store.agent_role(agent01()).await.unwrap(), Some(Role::Supervisor));
-        assert_eq!(store.set_agent_role(nobody(), Role::Admin, at(DAY), entry()).await.unwrap(), None);
+        assert_eq!(store.set_agent_role(By::NoSession, nobody(), Role::Admin, at(DAY), entry()).await.unwrap(), None);
     }
 }
 
@@ -49,9 +49,9 @@ on_every_store! {
             store.begin_session(Birth { lent_by_record: true, ..birth }).await.unwrap()
         };
         assert_eq!(begin("as it is", Role::Agent).await, Beginning::Begun);
-        store.set_agent_role(agent01(), Role::Supervisor, at(DAY), entry()).await.unwrap();
+        store.set_agent_role(By::NoSession, agent01(), Role::Supervisor, at(DAY), entry()).await.unwrap();
         assert_eq!(begin("another role", Role::Agent).await, Beginning::Unlent);
-        store.disable_agent(agent01(), at(DAY), entry()).await.unwrap();
+        store.disable_agent(By::NoSession, agent01(), at(DAY), entry()).await.unwrap();
         assert_eq!(begin("none", Role::Supervisor).await, Beginning::Unlent);
         assert!(!desk.lives("another role").await && !desk.lives("none").await);
         desk.session("the usual role", LoginMethod::Oauth2, Some(Role::User)).await;
@@ -70,7 +70,7 @@ on_every_store! {
         assert_eq!((agent.key, agent.role, agent.created_at), (agent01(), Role::Agent, at(0)));
         assert_eq!((agent.password.as_deref(), agent.recovery_codes), (Some("hash"), 3));
         assert!(!agent.disabled && agent.device.is_some());
-        store.disable(agent01(), true, at(DAY), entry()).await.unwrap();
+        store.disable(By::NoSession, agent01(), true, at(DAY), entry()).await.unwrap();
         assert!(store.agents(None, 10, at(0)).await.unwrap().remove(0).employee_disabled);
     }
 }

@@ -1,7 +1,7 @@
 //! What is over goes; what is somebody's stays.
 
 use deskpass_core::{EmployeeKey, Role};
-use deskpass_store::{HalfFound, Trial};
+use deskpass_store::{By, HalfFound, Trial};
 
 use crate::desk::{DAY, Desk, HOUR, agent01, at, digest, on_every_store};
 
@@ -13,7 +13,7 @@ on_every_store! {
         store.know_browser(digest("known"), agent01(), at(99 * DAY)).await.unwrap();
         let namesake = EmployeeKey::from_parts("wwother", "agent01");
         desk.employ_in("wwother", "agent01").await;
-        assert!(store.add_agent(namesake.clone(), Role::Agent, at(0), None).await.unwrap());
+        assert!(store.add_agent(By::NoSession, namesake.clone(), Role::Agent, at(0), None).await.unwrap());
         let all = [
             (agent01(), Trial::Password),
             (agent01(), known),

@@ -1,7 +1,7 @@
 //! Who is found, in which order, and on which page.
 
 use deskpass_core::{EmployeeKey, Identified, Person, Role, Roles, entered_department_id};
-use deskpass_store::{At, InDepartment, NewEmployee, Order, PeopleFilter, Sought, Store};
+use deskpass_store::{At, By, InDepartment, NewEmployee, Order, PeopleFilter, Sought, Store};
 
 use crate::desk::{Desk, agent01, at, on_every_store};
 use crate::scene::{bulk, sign_in};
@@ -20,7 +20,7 @@ pub(crate) fn person(corp: &str, id: &str, name: &str, department: &str, roles: 
 }
 
 pub(crate) async fn add(store: &Store, person: Person) {
-    assert!(store.add_employee(NewEmployee { person, at: at(0), entry: None }).await.unwrap());
+    assert!(store.add_employee(By::NoSession, NewEmployee { person, at: at(0), entry: None }).await.unwrap());
 }
 
 pub(crate) fn of(corp: &str, sought: Sought) -> PeopleFilter {

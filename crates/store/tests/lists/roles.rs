@@ -1,7 +1,7 @@
 //! Somebody's roles are exactly those they were given, and somebody remains to give them.
 
 use deskpass_core::{EmployeeKey, Role, Roles};
-use deskpass_store::{Changed, Event, LogFilter, ShutOut, Store};
+use deskpass_store::{By, Changed, Event, LogFilter, ShutOut, Store};
 
 use crate::desk::{DAY, Desk, at, on_every_store};
 use crate::people::{add, person};
@@ -15,7 +15,7 @@ fn key(id: &str) -> EmployeeKey {
 }
 
 async fn set(store: &Store, id: &str, roles: Roles) -> Changed {
-    store.set_roles(key(id), roles, false, at(DAY), entry(Event::RolesChanged, &key(id))).await.unwrap()
+    store.set_roles(By::NoSession, key(id), roles, false, at(DAY), entry(Event::RolesChanged, &key(id))).await.unwrap()
 }
 
 async fn roles(store: &Store, id: &str) -> Roles {
@@ -50,13 +50,13 @@ on_every_store! {
     async fn the_last_administrator_who_can_sign_in_stays_one(desk: &Desk) {
         let store = desk.store();
         two_admins(store).await;
-        let disabled = store.disable(key("two"), false, at(DAY), entry(Event::EmployeeDisabled, &key("two"))).await.unwrap();
+        let disabled = store.disable(By::NoSession, key("two"), false, at(DAY), entry(Event::EmployeeDisabled, &key("two"))).await.unwrap();
         assert_eq!(disabled, ShutOut::Done(0));
         assert_eq!(set(store, "one", USER).await, Changed::LastAdmin, "the others are shut out, or of elsewhere");
         assert_eq!(set(store, "one", ADMIN.with(Role::User)).await, Changed::Yes(ADMIN));
         assert_eq!(set(store, "two", USER).await, Changed::Yes(ADMIN), "who is shut out is not missed");
         assert_eq!(roles(store, "one").await, ADMIN.with(Role::User));
-        let even_last = store.set_roles(key("one"), USER, true, at(DAY), entry(Event::RolesChanged, &key("one"))).await.unwrap();
+        let even_last = store.set_roles(By::NoSession, key("one"), USER, true, at(DAY), entry(Event::RolesChanged, &key("one"))).await.unwrap();
         assert_eq!(even_last, Changed::Yes(ADMIN.with(Role::User)));
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use deskpass_core::{EmployeeKey, Role, ServiceScope, ServiceScopes};
-use deskpass_store::{Event, ServiceKey, Store};
+use deskpass_store::{By, Event, ServiceKey, Store};
 use ipnet::IpNet;
 
 use crate::desk::{DAY, Desk, agent01, at, digest, on_every_store};
@@ -16,7 +16,10 @@ fn network(text: &str) -> IpNet {
 
 /// Lets administrators be active from this network alone.
 async fn set(store: &Store, text: &str) -> bool {
-    store.set_ip_rules(vec![(Role::Admin, network(text))], entry(Event::IpRulesChanged, &agent01())).await.unwrap()
+    store
+        .set_ip_rules(By::NoSession, vec![(Role::Admin, network(text))], entry(Event::IpRulesChanged, &agent01()))
+        .await
+        .unwrap()
 }
 
 async fn admins_come_from(store: &Store, text: &str) -> bool {
@@ -36,11 +39,14 @@ fn key(id: &str) -> ServiceKey {
 }
 
 async fn add(store: &Store, id: &str, key: ServiceKey) {
-    store.add_service_key(digest(id), key, entry(Event::ServiceKeyCreated, &agent01())).await.unwrap();
+    store.add_service_key(By::NoSession, digest(id), key, entry(Event::ServiceKeyCreated, &agent01())).await.unwrap();
 }
 
 async fn revoke(store: &Store, id: &str) -> Option<bool> {
-    store.revoke_service_key(id.to_owned(), at(20), entry(Event::ServiceKeyRevoked, &agent01())).await.unwrap()
+    store
+        .revoke_service_key(By::NoSession, id.to_owned(), at(20), entry(Event::ServiceKeyRevoked, &agent01()))
+        .await
+        .unwrap()
 }
 
 on_every_store! {
@@ -54,15 +60,15 @@ on_every_store! {
             (Role::Admin, network("10.0.0.0/8")),
         ];
         let log = || entry(Event::IpRulesChanged, &agent01());
-        assert!(store.set_ip_rules(rules.clone(), log()).await.unwrap());
-        assert!(!store.set_ip_rules(rules, log()).await.unwrap(), "the same once more");
+        assert!(store.set_ip_rules(By::NoSession, rules.clone(), log()).await.unwrap());
+        assert!(!store.set_ip_rules(By::NoSession, rules, log()).await.unwrap(), "the same once more");
         let told = store.ip_rules().await.unwrap();
         let told: Vec<_> = told.iter().map(|(role, network)| format!("{role} {network}")).collect();
         assert_eq!(told, ["admin 10.0.0.0/8", "admin 192.0.2.0/24", "security 2001:db8::/32"]);
         let book = store.rulebook().await.unwrap();
         assert!(!book.lists.allow(Role::Admin, [203, 0, 113, 9].into()));
         assert!(book.lists.allow(Role::User, [203, 0, 113, 9].into()));
-        assert!(store.set_ip_rules(Vec::new(), log()).await.unwrap());
+        assert!(store.set_ip_rules(By::NoSession, Vec::new(), log()).await.unwrap());
         assert!(store.rulebook().await.unwrap().lists.is_empty());
     }
 }
@@ -99,7 +105,7 @@ on_every_store! {
         assert_eq!(listed.iter().map(|key| &*key.id).collect::<Vec<_>>(), ["two", "one"]);
         assert_eq!(listed[1], ServiceKey { revoked_at: Some(at(20)), ..key("one") });
         assert!(!listed[1].counts(at(20)));
-        let same = store.add_service_key(digest("one"), key("four"), entry(Event::ServiceKeyCreated, &agent01())).await;
+        let same = store.add_service_key(By::NoSession, digest("one"), key("four"), entry(Event::ServiceKeyCreated, &agent01())).await;
         assert!(same.is_err(), "two keys of one value");
     }
 }

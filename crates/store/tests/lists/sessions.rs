@@ -1,7 +1,7 @@
 //! Who is signed in, what ends it, and when it was last used.
 
 use deskpass_core::{Digest, EmployeeKey, Networks, Role};
-use deskpass_store::{Ended, Ending, Event, Found, HalfFound, ListedSession, SessionFilter, Store};
+use deskpass_store::{By, Ended, Ending, Event, Found, HalfFound, ListedSession, SessionFilter, Store};
 
 use crate::desk::{DAY, Desk, HOUR, agent01, at, digest, on_every_store};
 use crate::scene::{entry, sign_in, soon};
@@ -30,7 +30,7 @@ async fn all(store: &Store, filter: &SessionFilter, limit: i64) -> Vec<Digest> {
 
 async fn end(store: &Store, key: &EmployeeKey, which: Ending) -> usize {
     let entry = entry(Event::SessionsEnded, key);
-    store.end_sessions(key.clone(), which, Ended::Kicked, at(DAY), entry).await.unwrap()
+    store.end_sessions(By::NoSession, key.clone(), which, Ended::Kicked, at(DAY), entry).await.unwrap()
 }
 
 on_every_store! {

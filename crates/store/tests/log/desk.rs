@@ -7,8 +7,8 @@ use deskpass_core::{
     ClientAddress, Digest, EmployeeKey, LoginMethod, LoginSource, Person, Role, Roles, Timestamp, UserAgent, Visitor,
 };
 use deskpass_store::{
-    ChainKey, Event, Fault, Location, LogEntry, LogVerdict, Mode, NewEmployee, Postgres, Receipt, Store, VerifyError,
-    What, verify_log,
+    By, ChainKey, Event, Fault, Location, LogEntry, LogVerdict, Mode, NewEmployee, Postgres, Receipt, Store,
+    VerifyError, What, verify_log,
 };
 use rusqlite::types::ValueRef;
 use tempfile::TempDir;
@@ -83,7 +83,9 @@ impl Desk {
             roles: Roles::NONE.with(Role::User),
             disabled: false,
         };
-        assert!(self.store().add_employee(NewEmployee { person, at: at(0), entry: None }).await.unwrap());
+        assert!(
+            self.store().add_employee(By::NoSession, NewEmployee { person, at: at(0), entry: None }).await.unwrap()
+        );
     }
 
     /// Something that happened this long after the start.

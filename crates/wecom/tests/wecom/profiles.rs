@@ -163,6 +163,18 @@ async fn a_member_out_of_sight_is_refused() {
     assert_eq!(platform.client().profile(&member()).await.unwrap_err().errcode(), Some(60011));
 }
 
+/// Of people of connected corporations the platform tells no status: who left is not found. A member who is not found may be out of the
+/// application's visible range.
+#[tokio::test]
+async fn who_is_not_found_has_left_a_connected_corporation() {
+    let platform = Platform::start().await;
+    let bo = Identity::Linked { corp_id: "wwPartner".into(), userid: "bo".into() };
+    platform.always("linkedcorp/user/get", errcode(60111));
+    assert_eq!(platform.client().profile(&bo).await.unwrap().standing, Standing::Left);
+    platform.always(USER, errcode(60111));
+    assert_eq!(platform.client().profile(&member()).await.unwrap_err().errcode(), Some(60111));
+}
+
 #[tokio::test]
 async fn a_connected_corporations_member_is_asked_for_elsewhere() {
     let platform = Platform::start().await;

@@ -63,9 +63,10 @@ impl<T: Asks> Asks for AtHome<T> {
     }
 }
 
-impl<S> Asks for Service<S> {
+impl<S, T: Asks> Asks for Service<S, T> {
     fn asks(sheet: &mut Sheet) {
         sheet.only_for(Who::Service);
+        T::asks(sheet);
     }
 }
 

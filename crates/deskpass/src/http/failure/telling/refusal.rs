@@ -24,7 +24,9 @@ pub(super) fn tell(refusal: &Refusal, by: Telltale<'_>) -> Telling {
     let forbidden = |code, words| say(StatusCode::FORBIDDEN, code, words);
     let conflict = |code, words| say(StatusCode::CONFLICT, code, words);
     match refusal {
-        Refusal::Token(problem) => unauthorized(1001, words::token(*problem)).because(refusal.word()),
+        Refusal::Token(problem) | Refusal::Revoked(problem) => {
+            unauthorized(1001, words::token(*problem)).because(refusal.word())
+        }
         Refusal::UnknownEmployee => forbidden(1003, words::UNKNOWN_EMPLOYEE),
         Refusal::Disabled => forbidden(1003, words::DISABLED).because(refusal.word()),
         Refusal::NoRole => forbidden(1003, words::NO_ROLE).because(refusal.word()),

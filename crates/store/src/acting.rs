@@ -1,0 +1,197 @@
+//! Who makes a change, and whether they still may when it commits.
+//!
+//! A request is authorised when its head arrives; its body may follow much later. So every change names the session it is made in, and
+//! the transaction that makes the change begins by requiring that session: it stands, its employee is enabled, its role is active and
+//! held. The rows that say so stay locked until the commit. Whatever takes one of them away either commits first, and the change is
+//! refused, or waits.
+//!
+//! Locks are taken in one order everywhere: the turn of administrators, the agent record, the employee, the session, the role
+//! assignment; and the actor's before the target's. Two administrators who change each other take turns, so they do not deadlock.
+
+use std::net::IpAddr;
+
+use deskpass_core::{Digest, EmployeeKey, Role, Timestamp};
+
+use crate::agents::half;
+use crate::cache::Change;
+use crate::database::{Row, Tx};
+use crate::sessions::{Ended, denied};
+use crate::{Store, StoreError, ip_rules, rulebook};
+
+/// Who makes a change.
+#[derive(Clone, Debug)]
+pub enum By {
+    /// No session: the operator on the command line, or a change with a precondition of its own, such as a setup code.
+    NoSession,
+    /// A session.
+    Session(Actor),
+    /// A sign-in with a right password and no one-time password yet.
+    Half {
+        /// What its token hashes to.
+        digest: Digest,
+        /// Whose it is.
+        employee: EmployeeKey,
+        /// When the change is made.
+        now: Timestamp,
+    },
+}
+
+/// The session that a change is made in.
+#[derive(Clone, Debug)]
+pub struct Actor {
+    /// What its token hashes to.
+    pub session: Digest,
+    /// Whose it is.
+    pub employee: EmployeeKey,
+    /// The role that the change takes: it must be active, and held. Any will do where there is none.
+    pub role: Option<Role>,
+    /// Where the request comes from, where the active role must be allowed there.
+    pub from: Option<IpAddr>,
+    /// When the change is made: the session must not have expired by then.
+    pub now: Timestamp,
+}
+
+/// Why the actor may not make the change any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Revoked {
+    /// The session was ended, or its employee disabled.
+    Ended(Ended),
+    /// The session expired.
+    Expired,
+    /// There is no such session.
+    Unknown,
+    /// Another role is active.
+    RoleSwitched,
+    /// The active role is not held any more.
+    RoleTakenAway(Role),
+    /// The active role is not allowed from that address any more.
+    AddressNotAllowed(Role),
+}
+
+/// Why a change was not made. Nothing of it remains.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ChangeError {
+    /// The actor may not make it any more.
+    #[error("revoked: {0:?}")]
+    Revoked(Revoked),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The store, as an actor changes it.
+pub(crate) struct Acting<'a> {
+    store: &'a Store,
+    by: By,
+}
+
+impl Store {
+    /// The store, as this actor changes it.
+    pub(crate) fn acting(&self, by: By) -> Acting<'_> {
+        Acting { store: self, by }
+    }
+}
+
+impl Acting<'_> {
+    /// Runs `work` in a transaction that requires the actor first.
+    pub(crate) async fn write<T: Send + 'static>(
+        self,
+        work: impl Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, ChangeError> {
+        let Self { store, by } = self;
+        let session = by.session();
+        let done = store.database.write(move |tx| match require(tx, &by)? {
+            Ok(()) => work(tx).map(Ok),
+            Err(revoked) => Ok(Err(revoked)),
+        });
+        done.await?.map_err(|revoked| {
+            // Another node may have revoked it: what this one remembers is over.
+            session.into_iter().for_each(|digest| store.cache.apply(Change::Session(digest)));
+            ChangeError::Revoked(revoked)
+        })
+    }
+}
+
+impl By {
+    fn session(&self) -> Option<Digest> {
+        if let Self::Session(actor) = self { Some(actor.session) } else { None }
+    }
+}
+
+/// Whether the actor may still make a change, which stays so until the transaction ends.
+fn require(tx: &Tx<'_>, by: &By) -> Result<Result<(), Revoked>, StoreError> {
+    match by {
+        By::NoSession => Ok(Ok(())),
+        By::Session(actor) => require_session(tx, actor),
+        By::Half { digest, employee, now } => {
+            let stands = half::stands(tx, *digest, employee, *now)?;
+            match (hold_enabled(tx, employee)?, stands) {
+                (false, _) => Ok(Err(Revoked::Ended(Ended::Disabled))),
+                (true, true) => Ok(Ok(())),
+                (true, false) => Ok(Err(ended(tx, *digest)?)),
+            }
+        }
+    }
+}
+
+fn require_session(tx: &Tx<'_>, actor: &Actor) -> Result<Result<(), Revoked>, StoreError> {
+    let Actor { session, employee, role, from, now } = actor;
+    if *role == Some(Role::Admin) {
+        // What administrators change may be another administrator, or the lists that say from where they may.
+        rulebook::take_turns(tx)?;
+    }
+    // Only for the order of locks: whoever signs in with a password holds this row before that of the employee.
+    let text = "UPDATE agent SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2";
+    tx.execute(text, &args![employee.corp(), employee.id()])?;
+    if !hold_enabled(tx, employee)? {
+        return Ok(Err(Revoked::Ended(Ended::Disabled)));
+    }
+    let Some(found) = hold_session(tx, *session, employee)? else { return Ok(Err(ended(tx, *session)?)) };
+    if found.expires_at <= *now {
+        return Ok(Err(Revoked::Expired));
+    }
+    match role {
+        Some(role) if *role != found.active => return Ok(Err(Revoked::RoleSwitched)),
+        Some(role) if found.lent != Some(*role) && !hold_role(tx, employee, *role)? => {
+            return Ok(Err(Revoked::RoleTakenAway(*role)));
+        }
+        _ => {}
+    }
+    let allowed = from.map_or(Ok(true), |from| ip_rules::lists(tx).map(|lists| lists.allow(found.active, from)))?;
+    Ok(if allowed { Ok(()) } else { Err(Revoked::AddressNotAllowed(found.active)) })
+}
+
+/// What a session says of itself.
+struct Standing {
+    active: Role,
+    lent: Option<Role>,
+    expires_at: Timestamp,
+}
+
+/// The session, unless it has ended, and keeps it as it is until the transaction ends.
+fn hold_session(tx: &Tx<'_>, digest: Digest, employee: &EmployeeKey) -> Result<Option<Standing>, StoreError> {
+    let text = "UPDATE session SET role_id = role_id WHERE digest = $1 AND corp_id = $2 AND employee_key = $3
+        AND NOT EXISTS (SELECT 1 FROM denied_token WHERE digest = $1) RETURNING role_id, lent_role_id, expires_at";
+    let read = |row: &Row<'_>| {
+        let lent = if row.is_null(1)? { None } else { Some(row.role(1)?) };
+        Ok(Standing { active: row.role(0)?, lent, expires_at: row.moment(2)? })
+    };
+    tx.first(text, &args![digest, employee.corp(), employee.id()], read)
+}
+
+/// Whether an employee is enabled, and keeps that so until the transaction ends.
+pub(crate) fn hold_enabled(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<bool, StoreError> {
+    let text = "UPDATE employee SET name = name WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
+    Ok(tx.execute(text, &args![employee.corp(), employee.id()])? == 1)
+}
+
+/// Whether an employee holds a role, and keeps that so until the transaction ends.
+fn hold_role(tx: &Tx<'_>, employee: &EmployeeKey, role: Role) -> Result<bool, StoreError> {
+    let text = "UPDATE user_role SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
+    Ok(tx.execute(text, &args![employee.corp(), employee.id(), role])? == 1)
+}
+
+/// What became of a session or a half that is not there any more.
+fn ended(tx: &Tx<'_>, digest: Digest) -> Result<Revoked, StoreError> {
+    Ok(denied(tx, digest)?.map_or(Revoked::Unknown, Revoked::Ended))
+}
