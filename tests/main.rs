@@ -69,5 +69,6 @@ mod sockets_nodes;
 mod sockets_proxied;
 mod sockets_raw;
 mod stolen;
+mod stolen_session;
 mod tls;
 mod verify_file;

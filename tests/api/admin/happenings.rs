@@ -370,8 +370,10 @@ on_every_store! {
         }
         log.run("agent_enabled", "user01", "");
         operator.unlock_agent(user()).await.unwrap();
-        operator.reset_device(user()).await.unwrap();
         log.nothing();
+        // There was no device, but a code was handed out with which one can be bound.
+        operator.reset_device(user()).await.unwrap();
+        log.run("device_reset", "user01", "");
         let scopes = ServiceScopes::parse("introspect").unwrap();
         let made = operator.create_service_key(&KeyName::parse("gateway").unwrap(), scopes, std::time::Duration::from_hours(1)).await.unwrap();
         log.run("service_key_created", "", "gateway: introspect");
