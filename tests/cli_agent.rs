@@ -59,7 +59,10 @@ fn an_agents_life(operator: Operator<'_>) {
     operator.done(&["employee", "enable", "user01"]);
 
     assert!(operator.done(&["agent", "unlock", "user01"]).contains("user01 was not locked"));
-    assert!(operator.done(&["agent", "reset-otp", "user01"]).contains("user01 had no device"));
+    let told = operator.done(&["agent", "reset-otp", "user01"]);
+    assert!(told.contains("user01 had no device") && timeless(&told).contains("It counts once, until TIME"), "{told}");
+    assert_eq!(timeless(&states("user01").unwrap()[3]), "none, code until TIME");
+    assert_ne!(setup_code(&operator.done(&["agent", "reset-otp", "user01"])), setup_code(&told));
     let told = operator.done(&["agent", "reset-password", "user01"]);
     let first = setup_code(&told);
     assert!(timeless(&told).contains("It counts once, until TIME"), "{told}");
@@ -192,8 +195,13 @@ async fn the_service_goes_by_it(operator: Operator<'_>, client: &mut Client, cod
     assert_eq!(timeless(&operator.listed("agent01").unwrap()[1]), "shut until TIME");
     operator.done(&["agent", "unlock", "agent01"]);
     assert_eq!(client.agent_login("agent01", PASSWORD).await.data()["otp"], "verify");
-    assert!(operator.done(&["agent", "reset-otp", "agent01"]).contains("has no device any more"));
-    assert_eq!(operator.listed("agent01").unwrap()[3..], ["none", "never"]);
+    let told = operator.done(&["agent", "reset-otp", "agent01"]);
+    assert!(told.contains("has no device any more"), "{told}");
+    let device_code = setup_code(&told);
+    let [.., device, verified] = operator.listed("agent01").unwrap().map(|cell| timeless(&cell));
+    assert_eq!([device, verified], ["none, code until TIME", "never"]);
+    let setup = client.post_as(token, "/api/auth/otp-setup", &json!({ "setup_code": device_code })).await;
+    assert_eq!(setup.data()["expires_in"], 600);
     assert_eq!(client.agent_login("agent01", PASSWORD).await.data()["otp"], "bind");
 
     let told = operator.done(&["agent", "reset-password", "agent01"]);
@@ -209,7 +217,7 @@ async fn the_service_goes_by_it(operator: Operator<'_>, client: &mut Client, cod
     client.agent_login("agent01", PASSWORD).await.refused(401, 1011);
     operator.done(&["agent", "enable", "agent01"]);
     client.half("agent01").await;
-    vec![code, another, a_lent_role(operator, client, &clock).await]
+    vec![code, another, device_code, a_lent_role(operator, client, &clock).await]
 }
 
 /// Whoever has no role but their record's loses the session in which it was lent. Returns the setup code they had.

@@ -72,5 +72,6 @@ mod sockets_nodes;
 mod sockets_proxied;
 mod sockets_raw;
 mod stolen;
+mod stolen_session;
 mod tls;
 mod verify_file;

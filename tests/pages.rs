@@ -7,6 +7,7 @@ mod messages;
 mod password;
 mod phone;
 mod sign_in;
+mod sign_in_again;
 mod sign_in_failures;
 
 use serde_json::{Value, json};

@@ -20,15 +20,15 @@ pub(crate) async fn production(more: &[(&'static str, &str)]) -> (TestDesk, Plat
 }
 
 /// Lets whoever is on this machine name themselves: a session for which nobody vouches.
-const OPEN: [(&str, &str); 3] =
+pub(crate) const OPEN: [(&str, &str); 3] =
     [("bind.mode", "open"), ("bind.networks", "127.0.0.0/8"), ("trusted_proxies", "127.0.0.1")];
 
-async fn by_name(client: &mut Client, who: &str) -> String {
+pub(crate) async fn by_name(client: &mut Client, who: &str) -> String {
     let bound = client.post("/api/auth/bind", &[], &json!({ "employee_id": who })).await.data();
     bound["token"].as_str().unwrap().to_owned()
 }
 
-async fn by_qr(client: &mut Client, platform: &Platform, who: &str) -> String {
+pub(crate) async fn by_qr(client: &mut Client, platform: &Platform, who: &str) -> String {
     let qrcode = client.qrcode().await;
     let back = platform.client().await.authorize(qrcode["qrcode_url"].as_str().unwrap(), who).await;
     let confirm = fragment(location(&client.get(&target(&back), &[]).await), "confirm");
@@ -41,7 +41,7 @@ pub(crate) async fn set_password(client: &mut Client, token: &str, body: &Value)
     client.post_as(token, "/api/agents/password", body).await
 }
 
-async fn use_setup_code(client: &mut Client, who: &str, code: &str) -> Response {
+pub(crate) async fn use_setup_code(client: &mut Client, who: &str, code: &str) -> Response {
     let ask = json!({ "employee_id": who, "setup_code": code, "new_password": PASSWORD });
     client.post("/api/agents/password/setup", &[], &ask).await
 }
@@ -181,30 +181,25 @@ on_every_store! {
         let mut client = desk.client().await;
         give_password(&desk, "admin01").await;
         let unlock = "/api/admin/agents/agent01/unlock";
-        // Bound by whoever has the password, and by whoever says who they are.
-        for by_password in [true, false] {
-            let device = if by_password {
-                let half = client.half("admin01").await;
-                let (device, login) = client.bind_device(&half, &desk.clock).await;
-                assert_eq!((&login["roles"], &login["current_role"]), (&json!(["agent", "user"]), &json!("agent")));
-                device
-            } else {
-                let named = by_name(&mut client, "admin01").await;
-                client.bind_device(&named, &desk.clock).await.0
-            };
-            for code in [device.next_code(), device.recovery_codes[0].clone()] {
-                let half = client.half("admin01").await;
-                let login = show(&mut client, &half, "verify", &code).await.data();
-                assert_eq!((&login["roles"], &login["current_role"]), (&json!(["agent", "user"]), &json!("agent")));
-                let token = login["token"].as_str().unwrap();
-                client.switch(token, "admin").await.refused(403, 1003);
-                let refused = client.post_risky(token, unlock, Some(&device.next_code())).await;
-                assert_eq!(refused.refused(403, 1003).reason(), "role_needed");
-                // Nor does what such a session binds.
-                show(&mut client, token, "verify", &device.code()).await.data();
-            }
-            desk.auth().operator().reset_device(desk.key("admin01")).await.unwrap();
+        // Bound by whoever has the password; whoever only says who they are binds none.
+        let named = by_name(&mut client, "admin01").await;
+        let refused = client.post_as(&named, "/api/auth/otp-setup", &json!({})).await;
+        assert_eq!(refused.refused(403, 1003).reason(), "not_proven");
+        let half = client.half("admin01").await;
+        let (device, login) = client.bind_device(&half, &desk.clock).await;
+        assert_eq!((&login["roles"], &login["current_role"]), (&json!(["agent", "user"]), &json!("agent")));
+        for code in [device.next_code(), device.recovery_codes[0].clone()] {
+            let half = client.half("admin01").await;
+            let login = show(&mut client, &half, "verify", &code).await.data();
+            assert_eq!((&login["roles"], &login["current_role"]), (&json!(["agent", "user"]), &json!("agent")));
+            let token = login["token"].as_str().unwrap();
+            client.switch(token, "admin").await.refused(403, 1003);
+            let refused = client.post_risky(token, unlock, Some(&device.next_code())).await;
+            assert_eq!(refused.refused(403, 1003).reason(), "role_needed");
+            // Nor does what such a session binds.
+            show(&mut client, token, "verify", &device.code()).await.data();
         }
+        desk.auth().operator().reset_device(desk.key("admin01")).await.unwrap();
         let device = equip(&desk, &platform, "admin01").await;
         for code in [device.next_code(), device.recovery_codes[0].clone()] {
             let half = client.half("admin01").await;
@@ -262,8 +257,13 @@ on_every_store! {
             let refused = set_password(&mut client, token, &json!({ "new_password": PASSWORD })).await;
             assert_eq!(refused.refused(403, 1003).reason(), "not_proven");
         }
-        client.bind_device(&linked, &desk.clock).await;
-        assert_eq!(client.get_as(&linked, "/api/auth/otp-status").await.data()["proven"], false);
+        // Nor with a code that an administrator handed out: they do not become the agent for whom it is.
+        let code = desk.auth().operator().reset_device(desk.key("admin01")).await.unwrap().code.text();
+        for (token, ask) in [(&bound, json!({})), (&linked, json!({})), (&linked, json!({ "setup_code": code }))] {
+            let refused = client.post_as(token, "/api/auth/otp-setup", &ask).await;
+            assert_eq!(refused.refused(403, 1003).reason(), "not_proven");
+        }
+        assert_eq!(desk.query("SELECT count(*) FROM agent WHERE otp_pending IS NOT NULL"), ["0"]);
     }
 
     async fn whoever_is_only_an_administrator_acts_as_their_agent_record_says() {

@@ -39,9 +39,11 @@ struct Held {
     device: Device,
     /// The value of the cookie in the browser in which they signed in.
     cookie: String,
-    /// A colleague's device that is not bound yet, and their code for setting a password.
+    /// A colleague's session, their device that is not bound yet, and their codes for setting a password and binding a device.
+    colleague: String,
     pending: Device,
     setup_code: String,
+    device_code: String,
     /// What another service asks with.
     service_key: String,
 }
@@ -64,20 +66,34 @@ async fn furnish(desk: &TestDesk) -> Held {
     let half = client.half("agent01").await;
     client.agent_login("agent01", "wrong").await.refused(401, 1011);
     let colleague = client.sign_in("supervisor01").await;
+    let device_code = desk.auth().operator().reset_device(desk.key("supervisor01")).await.unwrap().code.text();
     let setup = client.post_as(&colleague, "/api/auth/otp-setup", &json!({})).await.data();
     let pending = Device::scan(&setup, &desk.clock);
     let setup_code = desk.auth().operator().reset_password(desk.key("supervisor01")).await.unwrap().code.text();
     let (service_key, _) = desk.service_key("introspect messages").await;
-    Held { admin, admin_device, session, half, device, cookie, pending, setup_code, service_key }
+    Held {
+        admin,
+        admin_device,
+        session,
+        half,
+        device,
+        cookie,
+        colleague,
+        pending,
+        setup_code,
+        device_code,
+        service_key,
+    }
 }
 
 impl Held {
     /// Everything in every spelling that somebody might have kept it in.
     fn spellings(&self) -> Vec<Vec<u8>> {
-        let bearers = [&self.admin, &self.session, &self.half, &self.cookie, &self.service_key];
+        let bearers = [&self.admin, &self.session, &self.half, &self.cookie, &self.colleague, &self.service_key];
         let seeds = [&self.device, &self.admin_device, &self.pending].map(|device| &device.seed);
         let codes = [&self.device, &self.admin_device].into_iter().flat_map(|device| &device.recovery_codes);
-        let codes = codes.chain([&self.setup_code]).flat_map(|code| [code.clone(), code.replace('-', "")]);
+        let codes =
+            codes.chain([&self.setup_code, &self.device_code]).flat_map(|code| [code.clone(), code.replace('-', "")]);
         let random = |bearer: &&String| URL_SAFE_NO_PAD.decode(&bearer[4..47]).unwrap();
         let raw = bearers.iter().map(random).chain(seeds.iter().map(|seed| seed.bytes().to_vec()));
         let texts = codes.chain(seeds.iter().map(|seed| seed.base32())).chain([PASSWORD.to_owned()]);
@@ -155,6 +171,8 @@ async fn type_in(client: &mut Client, held: &Held, value: &str) {
     client.post_risky(&held.admin, UNLOCK, Some(value)).await.refused(401, 1008);
     let setup = json!({ "employee_id": "supervisor01", "setup_code": value, "new_password": PASSWORD });
     assert_eq!(client.post(SET_UP_PASSWORD, &[], &setup).await.refused(403, 1003).reason(), "setup_code");
+    let setup = client.post_as(&held.colleague, "/api/auth/otp-setup", &json!({ "setup_code": value })).await;
+    assert_eq!(setup.refused(403, 1003).reason(), "setup_code");
     let cookie = format!("deskpass_known={value}");
     let login = json!({ "employee_id": "agent01", "password": value });
     client.post("/api/agents/login", &[("cookie", &cookie)], &login).await.refused(401, 1011);
@@ -217,6 +235,8 @@ on_every_store! {
         client.post_risky(&held.admin, UNLOCK, Some(&held.admin_device.next_code())).await.data();
         let setup = json!({ "employee_id": "supervisor01", "setup_code": held.setup_code, "new_password": PASSWORD });
         client.post(SET_UP_PASSWORD, &[], &setup).await.data();
+        let colleague = client.sign_in("supervisor01").await;
+        client.post_as(&colleague, "/api/auth/otp-setup", &json!({ "setup_code": held.device_code })).await.data();
     }
 
     /// A thief has all the time in the world, but has to know when a guess is right.
@@ -239,9 +259,11 @@ on_every_store! {
         assert_eq!(argon(key("agent01").bytes()), *hash, "this test tries nothing");
         assert_ne!(argon(key("admin01").bytes()), *hash, "it is any agent's");
 
-        let digests = desk.query("SELECT digest FROM recovery_code UNION SELECT setup_code FROM agent WHERE setup_code IS NOT NULL");
-        assert_eq!(digests.len(), 10 + 9 + 1);
-        let codes = held.device.recovery_codes.iter().chain(&held.admin_device.recovery_codes).chain([&held.setup_code]);
+        let digests = desk.query("SELECT digest FROM recovery_code UNION SELECT setup_code FROM agent WHERE setup_code IS NOT NULL
+            UNION SELECT otp_setup_code FROM agent WHERE otp_setup_code IS NOT NULL");
+        assert_eq!(digests.len(), 10 + 9 + 1 + 1);
+        let codes = held.device.recovery_codes.iter().chain(&held.admin_device.recovery_codes);
+        let codes = codes.chain([&held.setup_code, &held.device_code]);
         let keyed = |code: &str, key: &[u8; 32], owner| SpareCode::parse(code).unwrap().digest(key, &desk.key(owner)).to_text();
         let key = Digest::of(&[b"deskpass spare codes", &KEY]);
         assert!(digests.contains(&keyed(&held.setup_code, key.bytes(), "supervisor01")), "this test tries nothing");
@@ -275,8 +297,9 @@ on_every_store! {
         client.post_as(&half, VERIFY, &json!({ "code": held.device.recovery_codes[1] })).await.refused(401, 1008);
         unlock(&desk).await;
         give(&format!(
-            "otp_secret = NULL, otp_pending = {}, otp_pending_until = {}, setup_code = {}, setup_code_until = {}",
+            "otp_secret = NULL, otp_pending = {}, otp_pending_by = '{}', otp_pending_until = {}, setup_code = {}, setup_code_until = {}",
             of("otp_pending", "supervisor01"),
+            Secret::<Half>::parse(&half).unwrap().digest().to_text(),
             of("otp_pending_until", "supervisor01"),
             of("setup_code", "supervisor01"),
             of("setup_code_until", "supervisor01")
@@ -297,12 +320,12 @@ on_every_store! {
         client.post_as(&held.half, VERIFY, &json!({ "code": held.device.recovery_codes[1] })).await.refused(401, 1008);
         damaged(&client.post_risky(&held.admin, UNLOCK, Some(&held.admin_device.code())).await);
         client.agent_login("agent01", PASSWORD).await.refused(401, 1011);
-        let colleague = client.sign_in("supervisor01").await;
+        let colleague = held.colleague;
         damaged(&client.post_as(&colleague, "/api/auth/otp-bind", &json!({ "code": held.pending.code() })).await);
         let setup = |code: &str| json!({ "employee_id": "supervisor01", "setup_code": code, "new_password": PASSWORD });
         client.post(SET_UP_PASSWORD, &[], &setup(&held.setup_code)).await.refused(403, 1003);
 
-        assert!(desk.auth().operator().reset_device(desk.key("agent01")).await.unwrap());
+        assert!(desk.auth().operator().reset_device(desk.key("agent01")).await.unwrap().was_bound);
         let (device, bound) = client.bind_device(&held.half, &desk.clock).await;
         assert!(client.is_valid(bound["token"].as_str().unwrap()).await);
         client.post_as(&held.session, VERIFY, &json!({ "code": device.next_code() })).await.data();

@@ -37,10 +37,20 @@ learn({
   reset_otp: ['Reset the device', '重置设备'],
   reset_otp_title: ['Unbind the device of {name}?', '解绑 {name} 的身份验证器？'],
   reset_otp_text: [
-    'Their authenticator and recovery codes count no more. Make sure that it is really they who ask.',
-    '其身份验证器和恢复码将失效，之后可重新绑定。请先核实确为其本人申请。',
+    'Their authenticator and recovery codes count no more. You get a code, shown once, to bind another with. Make sure that it is really they who ask.',
+    '其身份验证器和恢复码将失效。您将得到一个仅显示一次的设置码，供其绑定新的设备。请先核实确为其本人申请。',
   ],
   reset_otp_done: ['{name} can bind another device.', '{name} 可以绑定新的设备。'],
+  device_code: ['Setup code for a device', '生成设备设置码'],
+  device_code_title: ['Let {name} bind a device with a code?', '为 {name} 生成设备设置码？'],
+  device_code_text: [
+    'Within minutes of signing in with WeCom they need none. Make sure that it is really they who ask.',
+    '通过企业微信登录后的几分钟内无需设置码。请先核实确为其本人申请。',
+  ],
+  device_code_use: [
+    'Tell it to them, and to nobody else. With it they bind one device under “Security”. It is shown this once and good until {time}.',
+    '请只告知其本人，用于在“安全”中绑定一个设备。仅显示这一次，有效期至 {time}。',
+  ],
   reset_password: ['Reset the password', '重置密码'],
   reset_password_title: ['Take the password of {name} away?', '重置 {name} 的密码？'],
   reset_password_text: [
@@ -97,17 +107,16 @@ function states(agent) {
 }
 
 function acts(desk, agent, once, reload) {
-  const button = (act, run) => h('button', {
+  const button = (act, run, text = say(act.replace('-', '_'))) => h('button', {
     class: 'button small', 'data-act': act, onclick: async () => (await run()) && reload(),
-  }, say(act.replace('-', '_')));
+  }, text);
   return h('div', { class: 'row' },
     isShut(agent) && button('unlock', () => simply(desk, agent, 'unlock', 'unlocked')),
-    agent.has_device && button('reset-otp', () => simply(desk, agent, 'reset-otp', 'reset_otp_done')),
+    button('reset-otp', () => resetDevice(desk, agent, once), say(agent.has_device ? 'reset_otp' : 'device_code')),
     button('reset-password', () => resetPassword(desk, agent, once)));
 }
 
-function ask(desk, agent, act, danger) {
-  const word = act.replace('-', '_');
+function ask(desk, agent, act, danger, word = act.replace('-', '_')) {
   return desk.risky({
     method: 'POST', path: `/api/admin/agents/${encodeURIComponent(agent.employee_id)}/${act}`,
     title: say(`${word}_title`, { name: called(agent) }), text: say(`${word}_text`), action: say(word), danger,
@@ -122,14 +131,22 @@ async function simply(desk, agent, act, done) {
 
 async function resetPassword(desk, agent, once) {
   const answer = await ask(desk, agent, 'reset-password', true);
-  if (answer) tellOnce(desk, agent, once, answer.data);
+  if (answer) tellOnce(desk, agent, once, answer.data, say('setup_text', { time: '\n', n: answer.data.ended_sessions }));
   return Boolean(answer);
 }
 
+async function resetDevice(desk, agent, once) {
+  const answer = await ask(desk, agent, 'reset-otp', agent.has_device, agent.has_device ? 'reset_otp' : 'device_code');
+  if (!answer) return false;
+  desk.say(say('reset_otp_done', { name: called(agent) }));
+  tellOnce(desk, agent, once, answer.data, say('device_code_use', { time: '\n' }));
+  return true;
+}
+
 /** The code is nowhere else: it stays until somebody says that they have it. */
-function tellOnce(desk, agent, once, { setup_code, expires_at, ended_sessions }) {
+function tellOnce(desk, agent, once, { setup_code, expires_at }, told) {
   const title = say('setup_code_for', { name: called(agent) });
-  const text = say('setup_text', { time: '\n', n: ended_sessions }).split('\n');
+  const text = told.split('\n');
   const done = h('button', {
     class: 'button small', 'data-act': 'handed-over',
     onclick: () => {

@@ -47,6 +47,11 @@ learn({
     '此操作需要一次性密码，而您尚未绑定身份验证器。请先在“安全”中绑定，再回到这里。',
   ],
   set_up_device: ['Set one up', '前往绑定'],
+  unproven_device: [
+    'Your authenticator was set up without WeCom, so it does not count here yet. Confirm it under “Security”, then come back.',
+    '您的身份验证器绑定时未经企业微信确认，暂不能用于此操作。请先在“安全”中确认，再回到这里。',
+  ],
+  prove_device: ['Confirm it', '前往确认'],
   browser_on: ['{browser} on {system}', '{system} 上的 {browser}'],
   unknown: ['unknown', '未知'],
 });

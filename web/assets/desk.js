@@ -102,14 +102,28 @@ class Desk {
 
   /** Asks in this session. Its end is dealt with: then the answer never comes. */
   async ask(method, path, body, code) {
-    const answer = await ask(method, path, { body, token: this.token, code });
+    const { token } = this;
+    const answer = await ask(method, path, { body, token, code });
     if (this.over) return new Promise(() => {});
+    // The page went on in another session meanwhile: what the one before could not do, that one can.
+    if (answer.code === NO_SESSION && token !== this.token) return this.ask(method, path, body, code);
     if (answer.code === NO_SESSION) {
       this.end(whyEnded(answer.data));
       return new Promise(() => {});
     }
     if (whySuspended(answer) && path !== '/api/auth/switch-role') this.suspend(whySuspended(answer));
     return answer;
+  }
+
+  /** Goes on in another session of the same person. */
+  adopt(token, person) {
+    const role = this.me.current_role;
+    this.live.stop();
+    Object.assign(this, { token, me: person });
+    tab.set('token', token);
+    remember(person);
+    this.follow();
+    if (person.current_role !== role) this.places.go();
   }
 
   /** The active role is not good any more: what is left is to act in another one. */

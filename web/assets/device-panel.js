@@ -7,6 +7,7 @@ import { moment, panel } from './listing.js';
 import './password-words.js';
 import { whyNotIn } from './refusals.js';
 import './security-words.js';
+import { signInAgain } from './sign-in-again.js';
 import { say } from './words.js';
 
 const CODE_WRONG = 1008;
@@ -51,11 +52,19 @@ function setUp(desk, own, inside) {
     tell: (text, bad) => desk.say(text, bad),
     hold: (text, isHeld) => desk.places.hold(text, isHeld),
     cancel: () => refresh(desk, own, inside),
+    again: () => again(desk, own, { takesCode: true }),
     done: () => {
       desk.say(say('otp_bound_now'));
       refresh(desk, own, inside);
     },
   });
+}
+
+/** Has the person sign in again; the list of sessions shows the new one. */
+async function again(desk, own, options) {
+  const outcome = await signInAgain(desk, options);
+  if (outcome && outcome.renewed) own.changed();
+  return outcome;
 }
 
 function bound(desk, own, inside) {
@@ -105,7 +114,9 @@ const anyCode = () =>
 
 const refusal = (answer) => (answer.code === CODE_WRONG ? say('code_wrong') : whyNotIn(answer));
 
+/** Shows a code. One that is to confirm the authenticator counts only minutes after a sign-in through the platform. */
 async function verify(desk, own, inside) {
+  if (!own.status.proven && !own.status.recent_sign_in && !(await again(desk, own))) return;
   const answer = await question({
     title: say('otp_try_title'),
     text: say('otp_try_text'),

@@ -5,6 +5,7 @@ import './device-words.js';
 import { fill, h } from './dom.js';
 import { copy } from './listing.js';
 import { recoveryCodes } from './recovery-codes.js';
+import { needsSignIn } from './sign-in-again.js';
 import { say } from './words.js';
 
 const [CODE_WRONG, BOUND, OVER] = [1008, 1010, 1019];
@@ -12,13 +13,22 @@ const [CODE_WRONG, BOUND, OVER] = [1008, 1010, 1019];
 /**
  * Fills a place with all it takes to bind a device. `post(path, body)` asks the desk, `tell(text, bad)` tells the person,
  * `hold(text, isHeld)` has people asked before they go elsewhere, `owner` is whose device it is, `heading` and `titleId` are for its titles, `cancel()` is called when they think better of
- * it, and `done(data)` with the desk's answer once the recovery codes were seen.
+ * it, and `done(data)` with the desk's answer once the recovery codes were seen. `again()` has the person sign in again, where
+ * that can be done in place.
  */
-export async function setUpDevice(place, given) {
+export async function setUpDevice(place, given, { setupCode, isRepeated = false } = {}) {
   fill(place, titled(given, 'device_scan'), h('p', { class: 'lead', role: 'status' }, say('loading')));
-  const answer = await given.post('/api/auth/otp-setup', {});
+  const answer = await given.post('/api/auth/otp-setup', setupCode ? { setup_code: setupCode } : {});
   if (answer.code === 0) showPicture(place, answer.data, given);
+  else if (given.again && !isRepeated && needsSignIn(answer)) await signInFirst(place, given);
   else showTrouble(place, answer.code === BOUND ? say('device_there') : problems(answer), given);
+}
+
+/** Goes on with a new session, or with a setup code; whoever does not want to is where they were. */
+async function signInFirst(place, given) {
+  const outcome = await given.again();
+  if (outcome) await setUpDevice(place, given, { ...outcome, isRepeated: true });
+  else given.cancel();
 }
 
 const titled = ({ heading, titleId }, word) => h(heading, { tabindex: '-1', id: titleId }, say(word));

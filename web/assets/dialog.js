@@ -91,6 +91,9 @@ export function risky(desk, { method, path, body, fields = [], ...asked }) {
     if (answer.code === NO_DEVICE) {
       return [say('no_device'), ' ', h('a', { href: '#/security', onclick: () => close(null) }, say('set_up_device'))];
     }
+    if (answer.data && answer.data.reason === 'device_not_proven') {
+      return [say('unproven_device'), ' ', h('a', { href: '#/security', onclick: () => close(null) }, say('prove_device'))];
+    }
     return problems(answer);
   };
   return question({ ...asked, fields: [...fields, codeField()], send, refusal });

@@ -34,6 +34,7 @@ learn({
   reason_locked: ['locked', '已锁定'],
   reason_old_password_wrong: ['wrong old password', '旧密码错误'],
   reason_not_proven: ['not signed in through WeCom', '未通过企业微信登录'],
+  reason_recent_sign_in_needed: ['signed in too long ago', '登录时间过久'],
   reason_setup_code: ['wrong or old setup code', '设置码错误或已过期'],
   reason_role_needed: ['the role does not allow it', '当前身份无权限'],
   reason_last_admin: ['the last administrator', '最后一名管理员'],

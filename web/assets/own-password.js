@@ -6,6 +6,7 @@ import { panel } from './listing.js';
 import './password-words.js';
 import { whyNotIn } from './refusals.js';
 import './security-words.js';
+import { needsSignIn, signInAgain } from './sign-in-again.js';
 import { say } from './words.js';
 
 const [NOT_GOOD, OLD_NEEDED, OLD_WRONG] = [1014, 1015, 1016];
@@ -84,7 +85,9 @@ function refusable(element) {
 async function change({ desk, own, element, made, old, fresh }) {
   const { old_password, new_password } = made.elements;
   const body = { new_password: new_password.value, ...(old_password && { old_password: old_password.value }) };
-  const answer = await desk.post('/api/agents/password', body);
+  const send = () => desk.post('/api/agents/password', body);
+  let answer = await send();
+  if (needsSignIn(answer) && (await signInAgain(desk))) answer = await send();
   if (answer.code === 0) {
     own.status.has_password = true;
     const next = passwordPanel(desk, own);

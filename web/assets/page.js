@@ -6,6 +6,11 @@ import { say } from './words.js';
 
 export { $ };
 
+/** Whether the page is open in WeCom's own browser. */
+export const inWeCom = /wxwork/i.test(navigator.userAgent);
+/** Whether it is open on a phone, as the style has it: nobody can scan a code on the screen that they hold. */
+export const onPhone = matchMedia('(pointer: coarse) and (max-width: 759px)').matches && !inWeCom;
+
 const ERRORS = ['denied', 'invalid_code', 'not_a_member', 'no_role', 'disabled', 'platform_unavailable', 'internal'];
 
 /** A client by its word; what is not known is the help desk itself. */

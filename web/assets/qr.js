@@ -67,12 +67,19 @@ export function masked(name) {
   return name.split(/\s+/).filter(Boolean).map(word).join(' ');
 }
 
-/** The desk's own simulated phone exists in development only: here, or on this machine by another of its names. */
-function offerSimulator(address) {
+/**
+ * The address of the desk's own simulated phone, else nothing: it exists in development only, here, or on this machine by another
+ * of its names.
+ */
+export function simulatedPhone(address) {
   const url = new URL(address, location.href);
   const local = (name) => ['localhost', '127.0.0.1', '[::1]'].includes(name);
   const near = url.origin === location.origin || (local(url.hostname) && local(location.hostname));
-  const here = near && url.pathname.startsWith('/sim/');
-  if (here) $('simulated').href = url.href;
-  $('simulated').hidden = !here;
+  return near && url.pathname.startsWith('/sim/') ? url.href : '';
+}
+
+function offerSimulator(address) {
+  const simulated = simulatedPhone(address);
+  if (simulated) $('simulated').href = simulated;
+  $('simulated').hidden = !simulated;
 }

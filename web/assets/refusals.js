@@ -4,7 +4,7 @@ import { problems } from './dialog.js';
 import { language, learn, say } from './words.js';
 
 const [REFUSED, TOO_OFTEN, NO_PASSWORD, TOO_MANY] = [1003, 1006, 1012, 1013];
-const REASONS = ['platform_works', 'password_off', 'setup_code', 'not_an_agent', 'not_proven', 'disabled'];
+const REASONS = ['platform_works', 'password_off', 'setup_code', 'not_an_agent', 'not_proven', 'recent_sign_in_needed', 'disabled'];
 
 learn({
   why_no_password: [
@@ -27,6 +27,10 @@ learn({
   why_not_proven: [
     'The first password has to be set in a session that began with WeCom: sign out, sign in with WeCom, and come back here.',
     '首次设置密码需通过企业微信登录：请退出后使用企业微信重新登录，再回到这里。',
+  ],
+  why_recent_sign_in_needed: [
+    'The first password has to be set within 5 minutes of signing in with WeCom. Sign in again, or ask an administrator for a setup code.',
+    '首次设置密码需在通过企业微信登录后 5 分钟内完成。请重新登录，或向管理员索取设置码。',
   ],
   why_disabled: ['Your account is switched off. Ask your administrator.', '您的账号已停用，请联系管理员。'],
   why_locked: [

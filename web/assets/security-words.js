@@ -75,8 +75,8 @@ learn({
     '恢复码所剩不多。解除绑定后重新绑定即可获得十个新的恢复码。',
   ],
   otp_prove_why: [
-    'It was set up without WeCom. Show a code of it while you are signed in through WeCom, and it counts for everything.',
-    '该验证器绑定时未经企业微信确认。请在通过企业微信登录后验证一次，即可用于全部操作。',
+    'It was set up without WeCom. Show a code of it within minutes of signing in through WeCom, and it counts for everything.',
+    '该验证器绑定时未经企业微信确认。请在通过企业微信登录后的几分钟内验证一次，即可用于全部操作。',
   ],
   otp_try: ['Try it', '测试验证码'],
   otp_prove: ['Confirm it', '立即确认'],

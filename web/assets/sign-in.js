@@ -1,14 +1,11 @@
 // The sign-in page: says what the address brought, offers the ways in, and hands over to the desk once somebody is in.
 
 import { get, post, startOAuth, takeFragment, tradeTicket } from './deskpass.js';
-import { $, explain, known, leave, open, show, tab, tell } from './page.js';
+import { $, explain, inWeCom, known, leave, onPhone, open, show, tab, tell } from './page.js';
 import { showCode, stopCode } from './qr.js';
 import { say } from './words.js';
 
 const client = known(location.pathname.split('/')[1]);
-const inWeCom = /wxwork/i.test(navigator.userAgent);
-// As the style has it: there the code is for another phone.
-const onPhone = matchMedia('(pointer: coarse) and (max-width: 759px)').matches && !inWeCom;
 const REFUSED = 1003;
 const DOWN = ['unreachable', 'suspended', 'refused'];
 /** The desk behind this page, once somebody is in; and how often it was asked for, since the last time counts. */
@@ -46,8 +43,18 @@ async function arrive() {
 async function trade(ticket) {
   const answer = await tradeTicket(ticket);
   if (answer.code !== 0) await stay({ text: answer.message });
-  else if (answer.data.token) await signedIn(answer.data.token);
+  else if (answer.data.token) await takeOver(answer.data.token);
   else await stay({ text: say('ticket_gone') });
+}
+
+/** A new session, perhaps of somebody who signed in again to go on where they were. */
+async function takeOver(token) {
+  if (tab.get('again')) {
+    show('loading');
+    const { resumed } = await loaded(() => import('./sign-in-again.js'));
+    await resumed(token);
+  }
+  await signedIn(token);
 }
 
 /** Nobody new was signed in: whoever was before still is, and a link must not make them believe otherwise. */
@@ -104,6 +111,7 @@ function signedOut(why) {
   desk = null;
   tab.drop('token');
   tab.drop('me');
+  tab.drop('again');
   // Whoever went out must not be taken in again at once.
   tab.set('went', '1');
   welcome({ text: why });

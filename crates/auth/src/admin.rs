@@ -16,7 +16,7 @@ use deskpass_store::{By, ChangeError, Event, LogEntry};
 use crate::log::Attempt;
 use crate::{Auth, Caller, Error, Holder, Refusal};
 
-pub use agents::PasswordReset;
+pub use agents::{DeviceReset, PasswordReset};
 pub use keys::NewServiceKey;
 pub use people::{PeopleAsked, PeopleFound};
 pub use reach::Reach;

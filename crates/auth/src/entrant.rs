@@ -44,6 +44,14 @@ impl Entrant {
         }
     }
 
+    /// What their token hashes to, which names the session, or the half, and opens nothing.
+    pub(crate) fn digest(&self) -> Digest {
+        match self {
+            Self::Whole(holder) => holder.digest(),
+            Self::Half(half) => half.digest,
+        }
+    }
+
     /// Refuses whoever is where their active role may not be active: they may leave, and nothing else that lasts.
     pub(crate) fn expect_admitted(&self) -> Result<(), Refusal> {
         match self {

@@ -112,9 +112,15 @@ pub enum Refusal {
     /// The code for setting a password is wrong, used or too old.
     #[error("setup code not good")]
     SetupCodeWrong,
-    /// A first password needs more than this session says.
+    /// A first password or device needs more than this session says.
     #[error("not proven")]
     NotProven,
+    /// A first password or device needs a sign-in that is only minutes old.
+    #[error("recent sign-in needed")]
+    RecentSignInNeeded,
+    /// The device was bound without the platform's word, and does not count for operations of high risk.
+    #[error("device not proven")]
+    DeviceNotProven,
     /// Nobody signs in with a password.
     #[error("passwords are off")]
     PasswordOff,
@@ -218,6 +224,8 @@ impl Refusal {
             Self::OldPasswordWrong => Reason::OldPasswordWrong,
             Self::SetupCodeWrong => Reason::SetupCode,
             Self::NotProven => Reason::NotProven,
+            Self::RecentSignInNeeded => Reason::RecentSignInNeeded,
+            Self::DeviceNotProven => Reason::DeviceNotProven,
             Self::PasswordOff => Reason::PasswordOff,
             Self::PlatformWorks => Reason::PlatformWorks,
             Self::NotAnAgent => Reason::NotAnAgent,
@@ -249,6 +257,7 @@ impl Refusal {
             | Self::Token(_)
             | Self::OtpNeeded
             | Self::NoDevice
+            | Self::DeviceNotProven
             | Self::DeviceBound
             | Self::Weak(_)
             | Self::SamePassword

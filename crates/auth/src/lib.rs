@@ -21,6 +21,7 @@ mod permission;
 mod policy;
 mod qr;
 mod reason;
+mod recent;
 mod session;
 mod socket;
 mod statistics;
@@ -33,8 +34,8 @@ use deskpass_wecom::Wecom;
 use tokio::sync::Notify;
 
 pub use admin::{
-    Administrator, LogWanted, NewServiceKey, PasswordReset, PeopleAsked, PeopleFound, Reach, SessionsWanted, ShutOutOf,
-    TriedOut,
+    Administrator, DeviceReset, LogWanted, NewServiceKey, PasswordReset, PeopleAsked, PeopleFound, Reach,
+    SessionsWanted, ShutOutOf, TriedOut,
 };
 pub use agent::{AgentEntry, Evidence, HalfSignIn, Knock};
 pub use code::Progress;
@@ -49,6 +50,7 @@ pub use password::PasswordChange;
 pub use policy::{AgentPolicy, BindPolicy, Fallback, Policy};
 pub use qr::{Decision, Issued, Poll, Poller};
 pub use reason::Reason;
+pub use recent::RECENT_SIGN_IN;
 pub use session::{Caller, Holder};
 pub use socket::{Delivery, End, Socket, Sockets, Word};
 

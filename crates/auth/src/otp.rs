@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deskpass_core::{EmployeeKey, LoginMethod, OneTimeCode, Seed, SpareCode, Step, Timestamp, Visitor};
-use deskpass_store::{Agent, Binding, By, Device, Event, Subject, Trial, UsedStep};
+use deskpass_store::{Agent, Binding, By, Device, Event, PendingDevice, Subject, Trial, UsedStep};
 
 use crate::log::Attempt;
 use crate::{Auth, Caller, Entrant, Error, Refusal, SignedIn};
@@ -28,6 +28,8 @@ pub struct DeviceStatus {
     pub recovery_codes: usize,
     /// Whether they have a password.
     pub has_password: bool,
+    /// Whether the platform named them minutes ago, in the session whose token they show.
+    pub recent_sign_in: bool,
 }
 
 /// A device about to be bound.
@@ -57,7 +59,6 @@ pub struct FreshCode {
     agent: EmployeeKey,
     device: Device,
     code: OneTimeCode,
-    vouched: bool,
 }
 
 /// What somebody shows for a one-time password.
@@ -90,21 +91,46 @@ impl Auth {
             proven: device.is_some_and(|device| device.proven),
             recovery_codes: agent.as_ref().map_or(0, |agent| agent.recovery_codes),
             has_password: agent.as_ref().is_some_and(|agent| agent.password.is_some()),
+            recent_sign_in: self.is_freshly_proven(entrant),
         })
     }
 
-    /// Makes a secret for a device to be bound.
+    /// Makes a secret for a first device to be bound with the same token. It takes a recent sign-in, or a setup code from an
+    /// administrator.
     ///
     /// # Errors
-    /// When one is bound already, or they are no agent.
-    pub async fn set_up_device(&self, entrant: &Entrant) -> Result<DeviceSetup, Error> {
+    /// When a device is bound already, they are no agent, the sign-in is not recent, or the setup code is not good.
+    pub async fn set_up_device(
+        &self,
+        entrant: &Entrant,
+        setup_code: Option<&str>,
+        visitor: &Visitor,
+    ) -> Result<DeviceSetup, Error> {
+        let set_up = self.set_up_unrecorded_device(entrant, setup_code).await;
+        self.recorded(attempt(entrant, visitor), set_up).await
+    }
+
+    async fn set_up_unrecorded_device(
+        &self,
+        entrant: &Entrant,
+        setup_code: Option<&str>,
+    ) -> Result<DeviceSetup, Error> {
         let agent = self.agent_without_device(entrant).await?;
-        let seed = Seed::generate(&self.entropy)?;
-        let (closed, until) = (self.locker.close(&seed, &agent.key)?, self.clock.now() + SETUP);
-        if !self.store.begin_device(entrant.by(self.clock.now()), agent.key, closed, until).await? {
-            return Err(Refusal::DeviceBound.into());
-        }
-        Ok(DeviceSetup { seed, lifetime: SETUP })
+        self.expect_may_bind(entrant, setup_code.is_some())?;
+        let (seed, now) = (Seed::generate(&self.entropy)?, self.clock.now());
+        let sealed = self.locker.close(&seed, &agent.key)?;
+        let pending = PendingDevice { sealed, until: now + SETUP, by: Some(entrant.digest()) };
+        let by = entrant.by(now);
+        let (begun, otherwise) = match setup_code {
+            None => (self.store.begin_device(by, agent.key, pending).await?, Refusal::DeviceBound),
+            Some(code) => {
+                let code = SpareCode::parse(code).ok_or(Refusal::SetupCodeWrong)?;
+                let mark = self.locker.mark(&code, &agent.key);
+                let begun = self.store.begin_device_by_code(by, agent.key, pending, mark, now).await?;
+                (begun, Refusal::SetupCodeWrong)
+            }
+        };
+        if begun { Ok(DeviceSetup { seed, lifetime: SETUP }) } else { Err(otherwise.into()) }
     }
 
     /// Binds the device that shows this code; whoever was half-way in is in.
@@ -118,7 +144,9 @@ impl Auth {
 
     async fn bind_unrecorded(&self, entrant: &Entrant, code: &str, visitor: &Visitor) -> Result<BoundDevice, Error> {
         let (agent, at) = (self.agent_without_device(entrant).await?, self.clock.now());
-        let pending = agent.pending.filter(|pending| at < pending.until).ok_or(Refusal::DeviceSetupOver)?;
+        // What another session set up is not theirs to bind: a thief would have them bind the thief's device, or bind by theirs.
+        let own = |pending: &PendingDevice| at < pending.until && pending.by == Some(entrant.digest());
+        let pending = agent.pending.filter(own).ok_or(Refusal::DeviceSetupOver)?;
         let proven = entrant.is_vouched_for();
         self.has_role(entrant, proven, visitor).await?;
         // No guess: whoever asks was told the secret, or could be told another.
@@ -174,7 +202,8 @@ impl Auth {
     ) -> Result<Option<SignedIn>, Error> {
         let (agent, device) = self.agent_with_device(entrant).await?;
         self.has_role(entrant, device.proven, visitor).await?;
-        self.take(entrant.by(self.clock.now()), &agent, &device, Shown::read(code)?, entrant.is_vouched_for()).await?;
+        let (by, proven) = (entrant.by(self.clock.now()), self.is_freshly_proven(entrant));
+        self.take(by, &agent, &device, Shown::read(code)?, proven).await?;
         self.completed(entrant, device.proven, visitor).await
     }
 
@@ -193,17 +222,18 @@ impl Auth {
         let at = self.clock.now();
         let notice = self.notice(&employee, Subject::DeviceUnbound, at, visitor)?;
         let entry = self.plain_entry(Event::DeviceUnbound, &employee, at, visitor)?;
-        if !self.store.unbind_device(entrant.by(at), employee, Some(notice), entry).await? {
+        if !self.store.unbind_device(entrant.by(at), employee, notice, entry).await? {
             return Err(Refusal::NoDevice.into());
         }
         self.noticed.notify_one();
         Ok(())
     }
 
-    /// Reads what somebody brought for a fresh code of their device. Nothing stands in for the device here.
+    /// Reads what somebody brought for a fresh code of their device. Nothing stands in for the device here, and one that was bound
+    /// without the platform's word does not count outside development mode.
     ///
     /// # Errors
-    /// When no device is bound, or nothing was brought that could be a code.
+    /// When no device is bound, it is not proven, or nothing was brought that could be a code.
     pub async fn fresh_code(
         &self,
         caller: &Caller,
@@ -217,8 +247,11 @@ impl Auth {
     async fn read_fresh_code(&self, caller: &Caller, brought: Option<&str>) -> Result<FreshCode, Error> {
         let agent = self.agent(&caller.0.session().employee).await?.ok_or(Refusal::NoDevice)?;
         let device = agent.device.ok_or(Refusal::NoDevice)?;
+        if !(device.proven || self.policy.agents.trusting) {
+            return Err(Refusal::DeviceNotProven.into());
+        }
         let code = OneTimeCode::parse(brought.ok_or(Refusal::OtpNeeded)?).ok_or(Refusal::OtpWrong)?;
-        Ok(FreshCode { agent: agent.key, device, code, vouched: caller.0.session().is_vouched_for() })
+        Ok(FreshCode { agent: agent.key, device, code })
     }
 
     /// Takes a fresh code.
@@ -226,9 +259,9 @@ impl Auth {
     /// # Errors
     /// When it is wrong or used.
     pub async fn take_fresh_code(&self, caller: &Caller, fresh: FreshCode, visitor: &Visitor) -> Result<(), Error> {
-        let FreshCode { agent, device, code, vouched } = fresh;
+        let FreshCode { agent, device, code } = fresh;
         let by = caller.0.by_role(caller.0.session().current_role, self.clock.now());
-        let taken = self.take(by, &agent, &device, Shown::Code(code), vouched).await;
+        let taken = self.take(by, &agent, &device, Shown::Code(code), false).await;
         self.recorded(Attempt::within(caller.0.session(), Event::OtpRefused, visitor), taken).await
     }
 
@@ -238,8 +271,8 @@ impl Auth {
         Ok((agent.key, agent.device.ok_or(Refusal::NoDevice)?))
     }
 
-    /// Takes a code, which then counts no more, here or on any other node. A device that shows one where the platform
-    /// vouches for its owner is theirs from then on, whoever bound it.
+    /// Takes a code, which then counts no more, here or on any other node. A device that shows one where the platform vouched for
+    /// its owner minutes ago (`vouched`) is theirs from then on, whoever bound it.
     async fn take(
         &self,
         by: By,

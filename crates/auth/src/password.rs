@@ -31,7 +31,8 @@ impl Auth {
     /// Sets the caller's password; returns how many of their other sessions ended.
     ///
     /// # Errors
-    /// When the old one is missing or wrong, there is none and nobody vouches for the caller, or the new one is weak.
+    /// When the old one is missing or wrong, there is none and the platform did not vouch for the caller minutes ago, or the
+    /// new one is weak.
     pub async fn change_password(&self, caller: &Caller, change: &PasswordChange) -> Result<usize, Error> {
         let changed = self.change_unrecorded(caller, change).await;
         self.recorded(Attempt::within(caller.0.session(), Event::PasswordRefused, &change.visitor), changed).await
@@ -42,8 +43,10 @@ impl Auth {
         let agent = self.agent(&holder.session().employee).await?.ok_or(Refusal::NotAnAgent)?;
         let (turn, before, otherwise) = match (&agent.password, &change.old) {
             (Some(_), None) => return Err(Refusal::OldPasswordNeeded.into()),
-            (None, _) if !self.may_begin(caller) => return Err(Refusal::NotProven.into()),
-            (None, _) => (self.locker.turn(Rank::Known, &agent.key)?, Before::Nothing, Refusal::OldPasswordNeeded),
+            (None, _) => {
+                self.expect_fresh_platform_sign_in(holder.session())?;
+                (self.locker.turn(Rank::Known, &agent.key)?, Before::Nothing, Refusal::OldPasswordNeeded)
+            }
             (Some(kept), Some(old)) => {
                 let turn = self.locker.turn(Rank::Known, &agent.key)?;
                 self.check_old(&agent, kept, old, &turn, change).await?;
@@ -85,11 +88,6 @@ impl Auth {
         check_new(&change.new, &person)?;
         let ended = self.set_password(employee.clone(), &turn, Before::SetupCode(mark), None, change).await?;
         Ok(ended.ok_or(Refusal::SetupCodeWrong)?)
-    }
-
-    /// Whether somebody without a password may set the first one.
-    fn may_begin(&self, caller: &Caller) -> bool {
-        self.policy.agents.trusting || caller.0.session().is_vouched_for()
     }
 
     async fn check_old(

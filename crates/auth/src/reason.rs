@@ -66,6 +66,8 @@ reasons! {
     OldPasswordWrong = "old_password_wrong",
     SetupCode = "setup_code",
     NotProven = "not_proven",
+    RecentSignInNeeded = "recent_sign_in_needed",
+    DeviceNotProven = "device_not_proven",
     PasswordOff = "password_off",
     PlatformWorks = "platform_works",
     NotAnAgent = "not_an_agent",

@@ -286,7 +286,6 @@ on_every_store! {
             ("PATCH", user, json!({ "disabled": false }), "employee_enabled", "user01", ""),
             ("POST", "/api/admin/agents", json!({ "employee_id": "user01" }), "agent_added", "user01", "role agent"),
             ("POST", "/api/admin/agents/agent01/unlock", json!({}), "agent_unlocked", "agent01", ""),
-            ("POST", "/api/admin/agents/agent01/reset-otp", json!({}), "device_reset", "agent01", ""),
             ("POST", "/api/admin/links", json!({ "corp_id": "wwpartner", "user_id": "P1", "employee_id": "user01" }), "link_approved", "user01", "for wwpartner/P1"),
             ("DELETE", "/api/admin/links/wwpartner/P1", json!({}), "link_removed", "user01", "for wwpartner/P1"),
         ] {
@@ -298,8 +297,11 @@ on_every_store! {
                 log.nothing();
             }
         }
-        admin.do_it("POST", "/api/admin/agents/agent01/reset-password", &json!({})).await.data();
-        log.done("password_reset", "agent01", "");
+        // Each time another code is handed out.
+        for (path, event) in [("reset-otp", "device_reset"), ("reset-otp", "device_reset"), ("reset-password", "password_reset")] {
+            admin.do_it("POST", &format!("/api/admin/agents/agent01/{path}"), &json!({})).await.data();
+            log.done(event, "agent01", "");
+        }
         let token = client.sign_in("user01").await;
         log.news();
         let id = admin.items("/api/admin/sessions?employee_id=user01").await[0]["id"].as_str().unwrap().to_owned();
@@ -370,8 +372,10 @@ on_every_store! {
         }
         log.run("agent_enabled", "user01", "");
         operator.unlock_agent(user()).await.unwrap();
-        operator.reset_device(user()).await.unwrap();
         log.nothing();
+        // There was no device, but a code was handed out with which one can be bound.
+        operator.reset_device(user()).await.unwrap();
+        log.run("device_reset", "user01", "");
         let scopes = ServiceScopes::parse("introspect").unwrap();
         let made = operator.create_service_key(&KeyName::parse("gateway").unwrap(), scopes, std::time::Duration::from_hours(1)).await.unwrap();
         log.run("service_key_created", "", "gateway: introspect");

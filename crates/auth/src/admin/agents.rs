@@ -8,7 +8,7 @@ use deskpass_store::{Event, ListedAgent};
 use super::Administrator;
 use crate::{Auth, Error, Refusal};
 
-/// How long a code for setting a password counts.
+/// How long a code for setting a password, or for binding a device, counts.
 const SETUP_CODE: Duration = Duration::from_hours(24);
 
 /// A password that was taken away.
@@ -20,6 +20,17 @@ pub struct PasswordReset {
     pub until: Timestamp,
     /// How many sessions ended.
     pub ended: usize,
+}
+
+/// A device that was taken away.
+#[derive(Debug)]
+pub struct DeviceReset {
+    /// Whether there was one.
+    pub was_bound: bool,
+    /// With this, its agent binds another one.
+    pub code: SpareCode,
+    /// Until then.
+    pub until: Timestamp,
 }
 
 impl Administrator<'_> {
@@ -113,15 +124,19 @@ impl Administrator<'_> {
             .ok_or(Refusal::NoSuchAgent)?)
     }
 
-    /// Unbinds an agent's device and takes their recovery codes away; whether there was one.
+    /// Unbinds an agent's device, takes their recovery codes away, and makes a code with which they bind another one.
     ///
     /// # Errors
     /// When there is no such agent, or the store fails.
-    pub async fn reset_device(&self, employee: EmployeeKey) -> Result<bool, Error> {
+    pub async fn reset_device(&self, employee: EmployeeKey) -> Result<DeviceReset, Error> {
         self.at_home().await?;
         self.auth.expect_agent(&employee).await?;
+        let code = SpareCode::generate(&self.auth.entropy)?;
         let entry = self.entry(Event::DeviceReset, &employee, "")?;
-        Ok(self.changed(self.auth.store.unbind_device(self.by(), employee, None, entry).await).await?)
+        let (mark, until) = (self.auth.locker.mark(&code, &employee), entry.at + SETUP_CODE);
+        let reset = self.auth.store.reset_device(self.by(), employee, mark, until, entry).await;
+        let was_bound = self.changed(reset).await?;
+        Ok(DeviceReset { was_bound, code, until })
     }
 
     /// Takes an agent's password away and makes a code with which they set another one. Sessions that began with it end.

@@ -35,7 +35,10 @@ pub(super) enum AgentCommand {
     /// Forget wrong guesses at an agent's password and one-time passwords.
     #[command(after_help = "Example:\n  deskpass agent unlock zhangsan")]
     Unlock(Named),
-    /// Unbind an agent's device and take its recovery codes away, as when a phone is lost.
+    /// Unbind an agent's device, take its recovery codes away, and print a code with which they bind another.
+    ///
+    /// For a phone that was lost. A first device is bound within 5 minutes of a sign-in; the code lets an older session do it. It
+    /// counts once, for 24 hours. Be sure of whom you give it to.
     #[command(after_help = "Example:\n  deskpass agent reset-otp zhangsan")]
     ResetOtp(Named),
     /// Take an agent's password away and print a code with which they set another.

@@ -77,11 +77,7 @@ impl Deed {
                 let had = if auth.operator().unlock_agent(key).await? { "is unlocked" } else { "was not locked" };
                 format!("{name} {had}; no wrong guess counts against them")
             }
-            Self::ResetOtp => {
-                let had =
-                    if auth.operator().reset_device(key).await? { "has no device any more" } else { "had no device" };
-                format!("{name} {had}; they bind one at their next sign-in by password, or while they are signed in")
-            }
+            Self::ResetOtp => reset_device(desk, name, key).await?,
             Self::ResetPassword => reset_password(desk, name, key).await?,
         })
     }
@@ -97,6 +93,18 @@ async fn reset_password(desk: &Desk, name: &str, key: EmployeeKey) -> Result<Str
          {url}/api/agents/password/setup\n  \
          {{\"employee_id\":\"{name}\",\"setup_code\":\"…\",\"new_password\":\"…\"}}",
         reset.ended
+    ))
+}
+
+/// Only what this returns has the code in it.
+async fn reset_device(desk: &Desk, name: &str, key: EmployeeKey) -> Result<String, Error> {
+    let reset = desk.auth.operator().reset_device(key).await?;
+    let had = if reset.was_bound { "has no device any more" } else { "had no device" };
+    let (code, until) = (reset.code.text(), second(reset.until));
+    Ok(format!(
+        "{name} {had}; they bind one within 5 minutes of signing in, through the platform or by password\n\n  setup code: \
+         {code}\n\nIt counts once, until {until}, and is only needed for a session that is older than that. Give it to {name} \
+         and to nobody else."
     ))
 }
 
@@ -136,7 +144,7 @@ async fn list(auth: &Auth) -> Told {
 
 fn row(listed: &ListedAgent, now: Timestamp) -> [String; 8] {
     let agent = &listed.agent;
-    let device = agent.device.as_ref();
+    let verified_at = agent.device.as_ref().and_then(|device| device.verified_at);
     [
         agent.key.corp().to_owned(),
         listed.employee_id.clone(),
@@ -144,8 +152,8 @@ fn row(listed: &ListedAgent, now: Timestamp) -> [String; 8] {
         agent.role.name().to_owned(),
         state(listed),
         password(agent, now),
-        device.map_or_else(|| "none".to_owned(), since),
-        device.and_then(|device| device.verified_at).map_or_else(|| "never".to_owned(), second),
+        device(agent, now),
+        verified_at.map_or_else(|| "never".to_owned(), second),
     ]
 }
 
@@ -165,6 +173,15 @@ pub(super) fn password(agent: &Agent, now: Timestamp) -> String {
         _ if agent.password.is_some() => "set".to_owned(),
         Some(until) => format!("code until {}", second(until)),
         None => "not set".to_owned(),
+    }
+}
+
+/// Since when a device is bound, or until when a setup code counts.
+pub(super) fn device(agent: &Agent, now: Timestamp) -> String {
+    match (&agent.device, agent.device_code_until.filter(|until| now < *until)) {
+        (Some(device), _) => since(device),
+        (None, Some(until)) => format!("none, code until {}", second(until)),
+        (None, None) => "none".to_owned(),
     }
 }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::cookie::{Cookies, SetCookie, remember};
 use super::envelope::Reply;
-use super::extract::{Body, Entrant, Guest, Reads, to_the_end};
+use super::extract::{Body, Entrant, Guest, Perhaps, Reads, to_the_end};
 use super::failure::Failure;
 use super::fields::{Ask, Fields};
 use super::login::{LoginResult, iso};
@@ -35,6 +35,7 @@ pub(super) struct Status {
     proven: bool,
     recovery_codes: usize,
     has_password: bool,
+    recent_sign_in: bool,
 }
 
 impl From<DeviceStatus> for Status {
@@ -47,6 +48,7 @@ impl From<DeviceStatus> for Status {
             proven: status.proven,
             recovery_codes: status.recovery_codes,
             has_password: status.has_password,
+            recent_sign_in: status.recent_sign_in,
         }
     }
 }
@@ -66,9 +68,25 @@ pub(super) struct Setup {
     expires_in: u64,
 }
 
+/// What a setup may begin with instead of a recent sign-in.
+pub(super) struct SetupWanted {
+    setup_code: Option<String>,
+}
+
+impl Ask for SetupWanted {
+    fn read(fields: &mut Fields) -> Option<Self> {
+        Some(Self { setup_code: fields.maybe_text("setup_code")? })
+    }
+}
+
 /// Makes a secret for a device to be bound, to be scanned or typed.
-pub(super) async fn setup(State(desk): State<Desk>, Entrant(entrant): Entrant) -> Result<Reply<Setup>, Failure> {
-    let setup = desk.auth.set_up_device(&entrant).await?;
+pub(super) async fn setup(
+    State(desk): State<Desk>,
+    Entrant(entrant): Entrant,
+    Guest(visitor): Guest,
+    Perhaps(SetupWanted { setup_code }): Perhaps<SetupWanted>,
+) -> Result<Reply<Setup>, Failure> {
+    let setup = desk.auth.set_up_device(&entrant, setup_code.as_deref(), &visitor).await?;
     let otpauth_url = setup.seed.address(ISSUER, entrant.employee_id());
     let picture = picture::draw(&otpauth_url).map_err(|error| Failure::unexpected(&error))?;
     let (secret, qrcode_png_base64) = (setup.seed.base32(), STANDARD.encode(picture));

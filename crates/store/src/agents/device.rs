@@ -31,6 +31,9 @@ pub struct PendingDevice {
     pub sealed: String,
     /// How long it may be bound.
     pub until: Timestamp,
+    /// The digest of the token of the session, or half of a sign-in, that began the setup. `None` where a node of the version
+    /// before began it.
+    pub by: Option<Digest>,
 }
 
 /// A step that a device showed the code of.
@@ -90,10 +93,11 @@ impl Device {
 }
 
 impl PendingDevice {
-    /// A device in the columns from `first` on.
-    pub(super) fn read(row: &Row<'_>, first: usize) -> Result<Option<Self>, StoreError> {
+    /// A device in the columns from `first` on, and in column `by`.
+    pub(super) fn read(row: &Row<'_>, first: usize, by: usize) -> Result<Option<Self>, StoreError> {
         let Some(sealed) = row.maybe_text(first)? else { return Ok(None) };
-        Ok(Some(Self { sealed, until: row.moment(first + 1)? }))
+        let by = if row.is_null(by)? { None } else { Some(row.digest(by)?) };
+        Ok(Some(Self { sealed, until: row.moment(first + 1)?, by }))
     }
 }
 
@@ -115,11 +119,12 @@ impl fmt::Debug for Binding {
     }
 }
 
-const BEGIN: &str = "UPDATE agent SET otp_pending = $3, otp_pending_until = $4
+const BEGIN: &str = "UPDATE agent SET otp_pending = $3, otp_pending_until = $4, otp_pending_by = $5
     WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND otp_secret IS NULL";
 const BIND: &str =
     "UPDATE agent SET otp_secret = otp_pending, otp_bound_at = $4, otp_proven = $5, otp_verified_at = $4,
-    otp_step = $6, otp_pending = NULL, otp_pending_until = NULL WHERE corp_id = $1 AND employee_key = $2
+    otp_step = $6, otp_pending = NULL, otp_pending_until = NULL, otp_pending_by = NULL, otp_setup_code = NULL,
+    otp_setup_code_until = NULL WHERE corp_id = $1 AND employee_key = $2
     AND disabled_at IS NULL AND otp_secret IS NULL AND otp_pending = $3 AND otp_pending_until > $4";
 const USE_STEP: &str = "UPDATE agent SET otp_step = $4, otp_verified_at = $5,
     otp_proven = CASE WHEN $6 = 1 THEN 1 ELSE otp_proven END
@@ -133,20 +138,34 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn begin_device(
+    pub async fn begin_device(&self, by: By, key: EmployeeKey, pending: PendingDevice) -> Result<bool, ChangeError> {
+        let PendingDevice { sealed, until, by: token } = pending;
+        let begun = move |tx: &mut Tx<'_>| tx.execute(BEGIN, &args![key.corp(), key.id(), &*sealed, until, token]);
+        Ok(self.acting(by).write(begun).await? == 1)
+    }
+
+    /// The same for an agent who brings the code with this digest; `false` also when it does not count at `now`. The code is
+    /// spent when the device is bound.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn begin_device_by_code(
         &self,
         by: By,
         key: EmployeeKey,
-        sealed: String,
-        until: Timestamp,
+        pending: PendingDevice,
+        code: Digest,
+        now: Timestamp,
     ) -> Result<bool, ChangeError> {
-        self.acting(by)
-            .write(move |tx| Ok(tx.execute(BEGIN, &args![key.corp(), key.id(), &*sealed, until])? == 1))
-            .await
+        let PendingDevice { sealed, until, by: token } = pending;
+        let text = format!("{BEGIN} AND otp_setup_code = $6 AND otp_setup_code_until > $7");
+        let begun =
+            move |tx: &mut Tx<'_>| tx.execute(&text, &args![key.corp(), key.id(), &*sealed, until, token, code, now]);
+        Ok(self.acting(by).write(begun).await? == 1)
     }
 
-    /// Binds the device that waits for it, with its recovery codes, and forgets the guesses at its code; `false`, and nothing
-    /// changed, when another one waits or is bound.
+    /// Binds the device that waits for it, with its recovery codes, and forgets the guesses at its code; a setup code for a
+    /// first device is spent. `false`, and nothing changed, when another one waits or is bound.
     ///
     /// # Errors
     /// When the store fails.
@@ -218,7 +237,7 @@ impl Store {
     }
 
     /// Takes a device away with its recovery codes, and one that waits to be bound; `false` when none was bound. The agent
-    /// is told by `notice`. Without one it was an administrator: then guesses at codes are forgotten, too.
+    /// is told by `notice`.
     ///
     /// # Errors
     /// When the store fails.
@@ -226,28 +245,56 @@ impl Store {
         &self,
         by: By,
         key: EmployeeKey,
-        notice: Option<Notice>,
+        notice: Notice,
         entry: LogEntry,
     ) -> Result<bool, ChangeError> {
         self.acting(by)
             .write(move |tx| {
-                let text = "UPDATE agent SET otp_pending = NULL, otp_pending_until = NULL
-                    WHERE corp_id = $1 AND employee_key = $2";
-                tx.execute(text, &args![key.corp(), key.id()])?;
-                let was_bound = tx.execute(UNBIND, &args![key.corp(), key.id()])? == 1;
-                forget_codes(tx, &key)?;
-                match &notice {
-                    None => guesses::forget(tx, &key, Forget::Trial(Trial::Otp)).map(drop)?,
-                    Some(notice) if was_bound => notice.write(tx)?,
-                    Some(_) => {}
-                }
+                let was_bound = take_away(tx, &key)?;
                 if was_bound {
+                    notice.write(tx)?;
                     entry.write(tx)?;
                 }
                 Ok(was_bound)
             })
             .await
     }
+
+    /// Takes a device away like [`Self::unbind_device`] for an administrator, forgets guesses at its codes, and keeps the digest
+    /// of the code with which the agent may bind another. Returns whether a device was bound.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn reset_device(
+        &self,
+        by: By,
+        key: EmployeeKey,
+        setup_code: Digest,
+        until: Timestamp,
+        entry: LogEntry,
+    ) -> Result<bool, ChangeError> {
+        self.acting(by)
+            .write(move |tx| {
+                let text = "UPDATE agent SET otp_setup_code = $3, otp_setup_code_until = $4
+                    WHERE corp_id = $1 AND employee_key = $2";
+                tx.execute(text, &args![key.corp(), key.id(), setup_code, until])?;
+                let was_bound = take_away(tx, &key)?;
+                guesses::forget(tx, &key, Forget::Trial(Trial::Otp))?;
+                entry.write(tx)?;
+                Ok(was_bound)
+            })
+            .await
+    }
+}
+
+/// Takes a device away with its recovery codes, and one that waits to be bound; whether one was bound.
+fn take_away(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool, StoreError> {
+    let text = "UPDATE agent SET otp_pending = NULL, otp_pending_until = NULL, otp_pending_by = NULL
+        WHERE corp_id = $1 AND employee_key = $2";
+    tx.execute(text, &args![key.corp(), key.id()])?;
+    let was_bound = tx.execute(UNBIND, &args![key.corp(), key.id()])? == 1;
+    forget_codes(tx, key)?;
+    Ok(was_bound)
 }
 
 fn forget_codes(tx: &Tx<'_>, key: &EmployeeKey) -> Result<(), StoreError> {

@@ -29,7 +29,7 @@ impl Store {
     /// When the store fails.
     pub async fn keeps_secrets(&self) -> Result<bool, StoreError> {
         let text = "SELECT 1 FROM agent WHERE password_hash IS NOT NULL OR otp_secret IS NOT NULL
-            OR otp_pending IS NOT NULL OR setup_code IS NOT NULL LIMIT 1";
+            OR otp_pending IS NOT NULL OR setup_code IS NOT NULL OR otp_setup_code IS NOT NULL LIMIT 1";
         let found = move |sql: &Sql<'_>| sql.first(text, &[], |row| row.int(0));
         Ok(self.database.read(found).await?.is_some())
     }

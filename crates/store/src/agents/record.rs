@@ -32,6 +32,8 @@ pub struct Agent {
     pub recovery_codes: usize,
     /// How long the code counts with which they may set a password, when they were handed one.
     pub setup_code_until: Option<Timestamp>,
+    /// How long the code counts with which they may bind a first device, when they were handed one.
+    pub device_code_until: Option<Timestamp>,
 }
 
 impl fmt::Debug for Agent {
@@ -60,7 +62,7 @@ pub struct ListedAgent {
 const COLUMNS: &str = "SELECT a.corp_id, a.employee_key, a.role_id, a.disabled_at, a.created_at, a.password_hash,
     a.otp_secret, a.otp_bound_at, a.otp_verified_at, a.otp_step, a.otp_proven, a.otp_pending, a.otp_pending_until,
     a.setup_code_until, (SELECT COUNT(*) FROM recovery_code r WHERE r.corp_id = a.corp_id
-    AND r.employee_key = a.employee_key), e.employee_id, e.name, e.disabled_at
+    AND r.employee_key = a.employee_key), a.otp_pending_by, a.otp_setup_code_until, e.employee_id, e.name, e.disabled_at
     FROM agent a JOIN employee e ON e.corp_id = a.corp_id AND e.employee_key = a.employee_key";
 
 impl Store {
@@ -267,18 +269,19 @@ fn agent(row: &Row<'_>) -> Result<Agent, StoreError> {
         created_at: row.moment(4)?,
         password: row.maybe_text(5)?,
         device: Device::read(row, 6)?,
-        pending: PendingDevice::read(row, 11)?,
+        pending: PendingDevice::read(row, 11, 15)?,
         setup_code_until: row.maybe_int(13)?.map(Timestamp::from_millis),
         recovery_codes: usize::try_from(row.int(14)?).unwrap_or(0),
+        device_code_until: row.maybe_int(16)?.map(Timestamp::from_millis),
     })
 }
 
 fn listed(row: &Row<'_>) -> Result<ListedAgent, StoreError> {
     Ok(ListedAgent {
         agent: agent(row)?,
-        employee_id: row.text(15)?,
-        name: row.text(16)?,
-        employee_disabled: !row.is_null(17)?,
+        employee_id: row.text(17)?,
+        name: row.text(18)?,
+        employee_disabled: !row.is_null(19)?,
         locked: false,
         shut_until: None,
     })

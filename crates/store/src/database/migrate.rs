@@ -17,6 +17,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (5, include_str!("../../migrations/0005_administration.sql")),
     (6, include_str!("../../migrations/0006_pages.sql")),
     (7, include_str!("../../migrations/0007_departments_and_single_use.sql")),
+    (10, include_str!("../../migrations/0010_first_devices.sql")),
 ];
 
 /// The version that the tables have once they are up to date.

@@ -8,7 +8,7 @@ use deskpass_store::{
 use tokio::task::JoinSet;
 
 use crate::desk::{
-    DAY, Desk, agent01, at, binding, birth, digest, entry, half, notice, on_every_store, password, used,
+    DAY, Desk, agent01, at, binding, birth, digest, entry, half, notice, on_every_store, password, pending, used,
 };
 
 /// When changes are made.
@@ -113,7 +113,7 @@ async fn everything(store: &Store, by: &By) -> Vec<(&'static str, Result<(), Cha
     let person = Person { key: EmployeeKey::from_parts("ww", "new"), ..Person::clone(&known) };
     let new = NewEmployee { person, at: at(0), entry: None };
     let network = vec![(Role::User, "192.0.2.0/24".parse().unwrap())];
-    let told = Some(notice("told", Subject::DeviceUnbound));
+    let told = notice("told", Subject::DeviceUnbound);
     vec![
         ("add_employee", store.add_employee(by(), new).await.map(drop)),
         ("grant", store.grant(by(), me(), Role::Admin, entry()).await.map(drop)),
@@ -127,11 +127,13 @@ async fn everything(store: &Store, by: &By) -> Vec<(&'static str, Result<(), Cha
         ("disable_agent", store.disable_agent(by(), me(), until, entry()).await.map(drop)),
         ("enable_agent", store.enable_agent(by(), me(), entry()).await.map(drop)),
         ("unlock_agent", store.unlock_agent(by(), me(), entry()).await.map(drop)),
-        ("begin_device", store.begin_device(by(), me(), "sealed".to_owned(), at(100)).await.map(drop)),
+        ("begin_device", store.begin_device(by(), me(), pending("sealed", 100)).await.map(drop)),
         ("bind_device", store.bind_device(by(), binding("sealed", &[digest("code")])).await.map(drop)),
         ("use_step", store.use_step(by(), used("sealed", 11)).await.map(drop)),
         ("use_recovery_code", store.use_recovery_code(by(), me(), digest("code"), at(60)).await.map(drop)),
         ("unbind_device", store.unbind_device(by(), me(), told, entry()).await.map(drop)),
+        ("reset_device", store.reset_device(by(), me(), digest("setup"), until, entry()).await.map(drop)),
+        ("begin_device_by_code", by_code(store, by()).await),
         ("set_password", store.set_password(by(), password("hash", Before::Nothing, at(0))).await.map(drop)),
         ("reset_password", store.reset_password(by(), me(), digest("c"), until, until, entry()).await.map(drop)),
         ("approve_link", store.approve_link(by(), partner(), me(), entry()).await.map(drop)),
@@ -142,6 +144,10 @@ async fn everything(store: &Store, by: &By) -> Vec<(&'static str, Result<(), Cha
         ("set_ip_rules_of", store.set_ip_rules_of(by(), Role::User, Vec::new(), entry()).await.map(drop)),
         ("disown", store.disown(by(), disowning(store).await).await.map(drop)),
     ]
+}
+
+async fn by_code(store: &Store, by: By) -> Result<(), ChangeError> {
+    store.begin_device_by_code(by, agent01(), pending("sealed", 100), digest("setup"), at(0)).await.map(drop)
 }
 
 fn partner() -> EmployeeKey {
@@ -181,7 +187,7 @@ on_every_store! {
         assert!(desk.half("half", "hash").await);
         let by = |now: i64| By::Half { digest: digest("half"), employee: agent01(), now: at(now) };
         let store = desk.store();
-        assert!(store.begin_device(by(NOW), agent01(), "sealed".to_owned(), at(100)).await.unwrap());
+        assert!(store.begin_device(by(NOW), agent01(), pending("sealed", 100)).await.unwrap());
         let late = store.bind_device(by(half("half").expires_at.millis()), binding("sealed", &[])).await;
         assert!(matches!(late, Err(ChangeError::Revoked(Revoked::Unknown))), "{late:?}");
         assert!(store.end_half(digest("half"), at(DAY)).await.unwrap());

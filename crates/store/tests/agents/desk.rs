@@ -8,7 +8,7 @@ use deskpass_core::{
 };
 use deskpass_store::{
     Before, Binding, Birth, By, ChainKey, Event, Found, Grounds, HalfSession, Location, LogEntry, Mode, NewEmployee,
-    NewPassword, Notice, Postgres, Store, Subject, Trial, UsedStep,
+    NewPassword, Notice, PendingDevice, Postgres, Store, Subject, Trial, UsedStep,
 };
 use tempfile::TempDir;
 
@@ -112,7 +112,7 @@ impl Desk {
 
     /// Binds a device of `agent01`, at step 10, with these recovery codes.
     pub(crate) async fn bind(&self, sealed: &str, codes: &[Digest]) {
-        assert!(self.store().begin_device(By::NoSession, agent01(), sealed.to_owned(), at(100)).await.unwrap());
+        assert!(self.store().begin_device(By::NoSession, agent01(), pending(sealed, 100)).await.unwrap());
         assert!(self.store().bind_device(By::NoSession, binding(sealed, codes)).await.unwrap());
     }
 
@@ -166,6 +166,11 @@ pub(crate) fn password(hash: &str, instead_of: Before, now: Timestamp) -> NewPas
         notice: notice(&format!("{hash} is set"), Subject::PasswordChanged),
         entry: entry(),
     }
+}
+
+/// A device that waits to be bound, until then.
+pub(crate) fn pending(sealed: &str, until: i64) -> PendingDevice {
+    PendingDevice { sealed: sealed.to_owned(), until: at(until), by: None }
 }
 
 pub(crate) fn binding(sealed: &str, codes: &[Digest]) -> Binding {

@@ -3,7 +3,7 @@
 use deskpass_core::{EmployeeKey, Step};
 use deskpass_store::{By, Subject, Trial};
 
-use crate::desk::{Desk, agent01, at, binding, digest, entry, notice, on_every_store, used};
+use crate::desk::{Desk, agent01, at, binding, digest, entry, notice, on_every_store, pending, used};
 
 fn step(number: i64) -> Step {
     Step::from_number(number)
@@ -13,8 +13,8 @@ on_every_store! {
     async fn only_the_device_that_waits_is_bound_and_only_once(desk: &Desk) {
         let store = desk.store();
         assert!(!store.bind_device(By::NoSession, binding("sealed", &[])).await.unwrap(), "none waits");
-        assert!(store.begin_device(By::NoSession, agent01(), "first".to_owned(), at(100)).await.unwrap());
-        assert!(store.begin_device(By::NoSession, agent01(), "sealed".to_owned(), at(50)).await.unwrap());
+        assert!(store.begin_device(By::NoSession, agent01(), pending("first", 100)).await.unwrap());
+        assert!(store.begin_device(By::NoSession, agent01(), pending("sealed", 50)).await.unwrap());
         assert!(!store.bind_device(By::NoSession, binding("first", &[])).await.unwrap(), "another one waits");
         assert!(!store.bind_device(By::NoSession, binding("sealed", &[])).await.unwrap(), "it has waited too long");
         desk.bind("sealed", &[digest("a"), digest("b")]).await;
@@ -22,7 +22,7 @@ on_every_store! {
         let device = agent.device.unwrap();
         assert_eq!((&*device.sealed, device.bound_at, device.step), ("sealed", at(50), step(10)));
         assert!(device.proven && agent.pending.is_none() && agent.recovery_codes == 2);
-        assert!(!store.begin_device(By::NoSession, agent01(), "other".to_owned(), at(100)).await.unwrap(), "one is bound");
+        assert!(!store.begin_device(By::NoSession, agent01(), pending("other", 100)).await.unwrap(), "one is bound");
         assert!(!store.bind_device(By::NoSession, binding("sealed", &[])).await.unwrap());
     }
 }
@@ -52,8 +52,8 @@ on_every_store! {
         let agent = store.agent(agent01()).await.unwrap().unwrap();
         assert_eq!((agent.recovery_codes, agent.device.unwrap().verified_at), (1, Some(at(70))));
         let told = notice("unbound", Subject::DeviceUnbound);
-        assert!(store.unbind_device(By::NoSession, agent01(), Some(told.clone()), entry()).await.unwrap());
-        assert!(!store.unbind_device(By::NoSession, agent01(), Some(told), entry()).await.unwrap(), "nor is anybody told twice");
+        assert!(store.unbind_device(By::NoSession, agent01(), told.clone(), entry()).await.unwrap());
+        assert!(!store.unbind_device(By::NoSession, agent01(), told, entry()).await.unwrap(), "nor is anybody told twice");
         assert!(!store.use_recovery_code(By::NoSession, agent01(), digest("b"), at(70)).await.unwrap());
         desk.bind("next", &[digest("c")]).await;
         assert!(!store.use_recovery_code(By::NoSession, agent01(), digest("b"), at(70)).await.unwrap());
@@ -67,8 +67,8 @@ on_every_store! {
         for _ in 0..5 {
             store.guess(agent01(), Trial::Otp, at(0)).await.unwrap().unwrap();
         }
-        assert!(store.begin_device(By::NoSession, agent01(), "sealed".to_owned(), at(100)).await.unwrap());
-        assert!(!store.unbind_device(By::NoSession, agent01(), None, entry()).await.unwrap(), "none was bound");
+        assert!(store.begin_device(By::NoSession, agent01(), pending("sealed", 100)).await.unwrap());
+        assert!(!store.reset_device(By::NoSession, agent01(), digest("code"), at(100), entry()).await.unwrap(), "none was bound");
         assert!(!store.bind_device(By::NoSession, binding("sealed", &[])).await.unwrap());
         assert_eq!(store.guess(agent01(), Trial::Otp, at(0)).await.unwrap(), Ok(()));
     }
@@ -77,10 +77,10 @@ on_every_store! {
 on_every_store! {
     async fn a_record_that_does_not_count_gets_no_device(desk: &Desk) {
         let store = desk.store();
-        assert!(store.begin_device(By::NoSession, agent01(), "sealed".to_owned(), at(100)).await.unwrap());
+        assert!(store.begin_device(By::NoSession, agent01(), pending("sealed", 100)).await.unwrap());
         store.disable_agent(By::NoSession, agent01(), at(0), entry()).await.unwrap();
-        assert!(!store.begin_device(By::NoSession, agent01(), "other".to_owned(), at(100)).await.unwrap());
+        assert!(!store.begin_device(By::NoSession, agent01(), pending("other", 100)).await.unwrap());
         assert!(!store.bind_device(By::NoSession, binding("sealed", &[])).await.unwrap());
-        assert!(!store.begin_device(By::NoSession, EmployeeKey::from_parts("ww", "nobody"), "x".to_owned(), at(9)).await.unwrap());
+        assert!(!store.begin_device(By::NoSession, EmployeeKey::from_parts("ww", "nobody"), pending("x", 9)).await.unwrap());
     }
 }

@@ -5,7 +5,7 @@ use deskpass_store::{Before, Beginning, By, Grounds, HalfFound, ShutOut, Store, 
 use tokio::task::JoinSet;
 
 use crate::desk::{
-    DAY, Desk, agent01, at, binding, birth, digest, entry, half, notice, on_every_store, password, used,
+    DAY, Desk, agent01, at, binding, birth, digest, entry, half, notice, on_every_store, password, pending, used,
 };
 
 /// How often a race is run.
@@ -39,7 +39,7 @@ on_every_store! {
 
 on_every_store! {
     async fn one_binds_the_device_and_one_sets_the_password(desk: &Desk) {
-        assert!(desk.store().begin_device(By::NoSession, agent01(), "sealed".to_owned(), at(100)).await.unwrap());
+        assert!(desk.store().begin_device(By::NoSession, agent01(), pending("sealed", 100)).await.unwrap());
         let bind = |number, node: Store| async move {
             let mut binding = binding("sealed", &[digest(&format!("code {number}"))]);
             binding.notice.id = format!("binding {number}");

@@ -61,10 +61,14 @@ sentences! {
     SamePassword: "The password they chose is the one they have.", "They choose another.";
     OldPasswordNeeded: "They sent no old password with the other.", "They send it, or `deskpass agent reset-password EMPLOYEE`.";
     OldPasswordWrong: "The old password was wrong.", "They try again, or `deskpass agent reset-password EMPLOYEE`.";
-    SetupCode: "The code for setting a password was wrong, used, or older than a day.",
-        "`deskpass agent reset-password EMPLOYEE` makes another.";
-    NotProven: "A first password takes a session that the platform proved.",
-        "They sign in through the platform, or `deskpass agent reset-password EMPLOYEE` gives a code.";
+    SetupCode: "The code for setting a password, or for binding a device, was wrong, used, or older than a day.",
+        "`deskpass agent reset-password EMPLOYEE`, or `reset-otp` for a device, makes another.";
+    NotProven: "A first password or device takes a session in which the platform named this very person.",
+        "They sign in through the platform, or `deskpass agent reset-password EMPLOYEE` (or `reset-otp`) gives a code.";
+    RecentSignInNeeded: "A first password or device takes a sign-in that is at most 5 minutes old.",
+        "They sign in through the platform again, or `deskpass agent reset-password EMPLOYEE` (or `reset-otp`) gives a code.";
+    DeviceNotProven: "The device was bound without the platform's word, and does not count for high-risk operations.",
+        "They sign in through the platform and show one of its codes (otp-verify) within 5 minutes.";
     PasswordOff: "Passwords are switched off.", "They sign in through the platform; agents.password_fallback switches passwords on.";
     PlatformWorks: "Passwords count only while the platform cannot be reached, and it can.",
         "They sign in through the platform; agents.password_fallback = \"always\" has passwords count at any time.";

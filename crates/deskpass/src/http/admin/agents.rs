@@ -125,13 +125,22 @@ pub(in crate::http) async fn unlock(
     Ok(Reply(Done::YES))
 }
 
-/// Unbinds an agent's device, for them to bind another.
+/// A device that was unbound, and a code with which the agent binds another.
+#[derive(JsonSchema, Serialize)]
+pub(in crate::http) struct OtpReset {
+    success: bool,
+    setup_code: String,
+    #[schemars(with = "Moment")]
+    expires_at: String,
+}
+
+/// Unbinds an agent's device, and hands out a code with which they bind another.
 pub(in crate::http) async fn reset_otp(
     State(desk): State<Desk>,
     HighRisk(admin, AtHome(NamedAgent(agent))): HighRisk<AtHome<NamedAgent>>,
-) -> Result<Reply<Done>, Failure> {
-    admin.at(&desk).reset_device(agent).await?;
-    Ok(Reply(Done::YES))
+) -> Result<Reply<OtpReset>, Failure> {
+    let reset = admin.at(&desk).reset_device(agent).await?;
+    Ok(Reply(OtpReset { success: true, setup_code: reset.code.text(), expires_at: iso(reset.until) }))
 }
 
 /// A code with which an agent sets a password.

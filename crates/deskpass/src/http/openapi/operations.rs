@@ -115,7 +115,7 @@ pub(super) const FLOWS: &[Flow] = &[
         ("POST /api/admin/links", ["Let somebody of a connected corporation act as an employee", "批准互联企业关联"], &[1004]),
         ("DELETE /api/admin/links/{corp_id}/{user_id}", ["Take that back", "删除互联企业关联"], &[]),
         ("POST /api/admin/agents/{employee_id}/unlock", ["Forget an agent's failed attempts", "解锁坐席"], &[]),
-        ("POST /api/admin/agents/{employee_id}/reset-otp", ["Unbind an agent's device", "重置坐席的一次性密码设备"], &[]),
+        ("POST /api/admin/agents/{employee_id}/reset-otp", ["Unbind an agent's device; hands out a setup code", "重置坐席的一次性密码设备并生成设置码"], &[]),
         ("POST /api/admin/agents/{employee_id}/reset-password", ["Take an agent's password away; hands out a setup code", "重置坐席密码并生成设置码"], &[]),
     ] },
     Flow { name: ["Sockets and messages", "实时连接与消息"], operations: &[

@@ -88,6 +88,8 @@ pub(super) const ASSETS: &[(&str, &[u8])] = assets! {
     "security-words.js",
     "security.js",
     "sessions.js",
+    "sign-in-again-words.js",
+    "sign-in-again.js",
     "sign-in.js",
     "sign-ins.js",
     "signed-in.js",

@@ -46,6 +46,8 @@ pub(super) fn tell(refusal: &Refusal, by: Telltale<'_>) -> Telling {
         Refusal::PasswordOff => forbidden(1003, words::PASSWORD_OFF).because(refusal.word()),
         Refusal::PlatformWorks => forbidden(1003, words::PLATFORM_WORKS).because(refusal.word()),
         Refusal::NotProven => forbidden(1003, words::NOT_PROVEN).because(refusal.word()),
+        Refusal::RecentSignInNeeded => forbidden(1003, words::RECENT_SIGN_IN_NEEDED).because(refusal.word()),
+        Refusal::DeviceNotProven => forbidden(1003, words::DEVICE_NOT_PROVEN).because(refusal.word()),
         Refusal::SetupCodeWrong => forbidden(1003, words::SETUP_CODE).because(refusal.word()),
         Refusal::NoSuchRole(role) => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_ROLE).naming(role),
         Refusal::NoSuchAgent => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_AGENT),

@@ -94,8 +94,18 @@ pub(super) const PLATFORM_WORKS: Words = [
     "请通过平台登录；仅在无法通过平台登录时才能使用密码",
 ];
 pub(super) const NOT_PROVEN: Words = [
-    "a first password is set after signing in through the platform, or with a setup code from an administrator",
-    "首次设置密码需先通过平台登录，或使用管理员提供的设置码",
+    "a first password or device takes a sign-in of your own through the platform, or a setup code from an administrator",
+    "首次设置密码或绑定设备需由本人通过平台登录，或使用管理员提供的设置码",
+];
+pub(super) const RECENT_SIGN_IN_NEEDED: Words = [
+    "a first password or device takes a sign-in that is at most 5 minutes old: sign in through the platform again, or use a \
+     setup code from an administrator",
+    "首次设置密码或绑定设备需在登录后 5 分钟内完成：请通过平台重新登录，或使用管理员提供的设置码",
+];
+pub(super) const DEVICE_NOT_PROVEN: Words = [
+    "your device was bound without the platform: sign in through the platform and show one of its codes with POST \
+     /api/auth/otp-verify within 5 minutes",
+    "您的设备绑定时未经平台确认：请通过平台登录，并在 5 分钟内调用 POST /api/auth/otp-verify 验证一次",
 ];
 pub(super) const SETUP_CODE: Words = [
     "the setup code is wrong, used or too old; ask an administrator for another one",

@@ -42,6 +42,8 @@ fn rows() -> Vec<Row> {
         (Refusal::PasswordOff, 403, 1003, Some("password_off"), None),
         (Refusal::PlatformWorks, 403, 1003, Some("platform_works"), None),
         (Refusal::NotProven, 403, 1003, Some("not_proven"), None),
+        (Refusal::RecentSignInNeeded, 403, 1003, Some("recent_sign_in_needed"), None),
+        (Refusal::DeviceNotProven, 403, 1003, Some("device_not_proven"), None),
         (Refusal::SetupCodeWrong, 403, 1003, Some("setup_code"), None),
         (Refusal::NoSuchRole("x".into()), 404, 1004, None, None),
         (Refusal::NoSuchEmployee, 404, 1004, None, None),

@@ -1,0 +1,55 @@
+//! What a session must have begun with for its agent to set a first password or to bind a first device.
+//!
+//! A token that was stolen hours after its session began must gain neither: otherwise the thief would have what a fresh
+//! one-time password asks for. So the sign-in has to be recent, or an administrator's setup code is brought.
+
+use std::time::Duration;
+
+use deskpass_core::{LoginMethod, Session, Vouched};
+
+use crate::{Auth, Entrant, Refusal};
+
+/// How long after a sign-in its session may set a first password and bind a first device.
+pub const RECENT_SIGN_IN: Duration = Duration::from_mins(5);
+
+impl Auth {
+    /// Whether the platform itself named this very person a few minutes ago.
+    pub(crate) fn is_freshly_vouched_for(&self, session: &Session) -> bool {
+        session.is_vouched_for() && self.is_recent(session)
+    }
+
+    /// The same for the holder of either kind of token; half of a sign-in has only a password behind it.
+    pub(crate) fn is_freshly_proven(&self, entrant: &Entrant) -> bool {
+        matches!(entrant, Entrant::Whole(holder) if self.is_freshly_vouched_for(holder.session()))
+    }
+
+    /// Requires a session that may set a first password: one that the platform vouched for, a few minutes ago.
+    pub(crate) fn expect_fresh_platform_sign_in(&self, session: &Session) -> Result<(), Refusal> {
+        match session.is_vouched_for() {
+            _ if self.policy.agents.trusting => Ok(()),
+            false => Err(Refusal::NotProven),
+            true if self.is_recent(session) => Ok(()),
+            true => Err(Refusal::RecentSignInNeeded),
+        }
+    }
+
+    /// Requires a token that may begin to bind a first device: of half a sign-in, or of a session that began a few minutes ago,
+    /// through the platform or by password. What was bound by password is not proven. With a setup code
+    /// (`has_code`) neither its age nor how it began matters, except that a link leads to no device.
+    pub(crate) fn expect_may_bind(&self, entrant: &Entrant, has_code: bool) -> Result<(), Refusal> {
+        let Entrant::Whole(holder) = entrant else { return Ok(()) };
+        let session = holder.session();
+        match (session.vouched, session.method) {
+            _ if self.policy.agents.trusting => Ok(()),
+            (Vouched::Through, _) => Err(Refusal::NotProven),
+            _ if has_code => Ok(()),
+            (Vouched::Directly, _) | (_, LoginMethod::Password) if self.is_recent(session) => Ok(()),
+            (Vouched::Directly, _) | (_, LoginMethod::Password) => Err(Refusal::RecentSignInNeeded),
+            (Vouched::Nobody, _) => Err(Refusal::NotProven),
+        }
+    }
+
+    fn is_recent(&self, session: &Session) -> bool {
+        self.clock.now().since(session.created_at) < RECENT_SIGN_IN
+    }
+}

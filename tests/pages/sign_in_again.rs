@@ -1,0 +1,159 @@
+//! Signing in again without leaving the page, for what takes a sign-in that is only minutes old.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{choose, hand_over, is_good, nothing_was_blocked, people, told};
+use crate::api::auth::qrcode::decode;
+use crate::harness::{
+    Browser, Client, Device, Driver, Options, PASSWORD, Platform, TestDesk, fragment, location, target,
+};
+use crate::proven::production;
+
+/// Scans the code in the dialog and says yes on the phone of `who`.
+async fn confirm(browser: &Browser, desk: &TestDesk, platform: &Platform, who: &str) {
+    browser.wait_for("#sign-in-again .again[data-state=waiting]").await;
+    let picture = browser.script("return document.querySelector('#sign-in-again img').src", &[]).await;
+    let link = decode(picture.as_str().unwrap().strip_prefix("data:image/png;base64,").unwrap());
+    let back = platform.client().await.authorize(&link, who).await;
+    let mut phone = desk.client().await;
+    let landed = phone.get(&target(&back), &[("user-agent", "phone")]).await;
+    phone.decide("confirm", &fragment(location(&landed), "confirm")).await.data();
+}
+
+async fn token(browser: &Browser) -> String {
+    browser.script("return sessionStorage.getItem('deskpass.token')", &[]).await.as_str().unwrap().to_owned()
+}
+
+/// The other sessions of somebody, by the one that is left.
+async fn sessions(client: &mut Client, token: &str) -> usize {
+    client.get_as(token, "/api/auth/sessions").await.data()["items"].as_array().unwrap().len()
+}
+
+/// Binds the device that the page shows the key of.
+async fn bind(browser: &Browser, desk: &TestDesk) {
+    browser.wait_for("#device-secret").await;
+    let secret = browser.text("#device-secret").await.replace(' ', "");
+    let device = Device::scan(&json!({ "secret": secret }), &desk.clock);
+    browser.type_into("#device-code", &device.code()).await;
+    browser.click("#device-form [type=submit]").await;
+    browser.wait_for("#recovery-codes").await;
+    browser.click("#codes-seen").await;
+    browser.click("#codes-done").await;
+    browser.wait_for("[data-act=unbind]").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_first_device_and_a_first_password_are_confirmed_on_the_phone_in_place() {
+    let (desk, platform) = production(&[]).await;
+    let mut client = desk.client().await;
+    let old = platform.sign_in(&mut client, "admin01").await;
+    client.switch(&old, "agent").await.data();
+    desk.clock.wind(Duration::from_mins(6));
+    let driver = Driver::start();
+    let browser = driver.browser(Options::default()).await;
+    hand_over(&browser, &desk.address, &old, "/itagent/#/security").await;
+    browser.wait_for("#device-set-up").await;
+    browser.script("window.samePage = true", &[]).await;
+    // Whoever decides against it is where they were.
+    browser.click("#device-set-up").await;
+    browser.wait_for("#sign-in-again .again[data-state=waiting]").await;
+    is_good(&browser, "asked to sign in again").await;
+    browser.click("#sign-in-again [data-act=cancel]").await;
+    browser.wait_for("#device-set-up").await;
+    assert_eq!(token(&browser).await, old);
+
+    // Another person's phone changes nothing, and leaves no session behind.
+    browser.click("#device-set-up").await;
+    confirm(&browser, &desk, &platform, "agent01").await;
+    browser.wait_for("#again-renew").await;
+    assert!(browser.text("#again-state").await.contains("Another person"));
+    assert_eq!(
+        (token(&browser).await, desk.query("SELECT count(*) FROM session")),
+        (old.clone(), vec!["1".to_owned()])
+    );
+    browser.click("#again-renew").await;
+    confirm(&browser, &desk, &platform, "admin01").await;
+    bind(&browser, &desk).await;
+    let fresh = token(&browser).await;
+    assert_ne!(fresh, old);
+    assert_eq!(client.me(&old).await.refused(401, 1001).reason(), "signed_out");
+    assert_eq!(client.me(&fresh).await.data()["current_role"], "agent", "they go on in the role they had");
+    assert_eq!(client.get_as(&fresh, "/api/auth/otp-status").await.data()["proven"], true);
+
+    desk.clock.wind(Duration::from_mins(6));
+    browser.type_into("#new-password", PASSWORD).await;
+    browser.click("#own-password-form [type=submit]").await;
+    confirm(&browser, &desk, &platform, "admin01").await;
+    browser.wait_for("#old-password").await;
+    assert_eq!(sessions(&mut client, &token(&browser).await).await, 1);
+    assert_eq!(browser.script("return window.samePage", &[]).await, true, "the page was never left");
+    nothing_was_blocked(&browser).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_setup_code_does_as_well() {
+    let (desk, platform) = production(&[]).await;
+    let mut client = desk.client().await;
+    let code = desk.auth().operator().reset_device(desk.key("agent01")).await.unwrap().code.text();
+    let old = platform.sign_in(&mut client, "agent01").await;
+    desk.clock.wind(Duration::from_mins(6));
+    let driver = Driver::start();
+    let browser = driver.browser(Options { language: "zh-CN", ..Options::default() }).await;
+    hand_over(&browser, &desk.address, &old, "/itagent/#/security").await;
+    for (code, is_right) in [("aaaa-bbbb-cccc-dddd", false), (&*code, true)] {
+        browser.click(if is_right { "#device .row .button" } else { "#device-set-up" }).await;
+        browser.wait_for("#sign-in-again summary").await;
+        browser.click("#sign-in-again summary").await;
+        browser.type_into("#again-code", code).await;
+        browser.click("#again-code-form [type=submit]").await;
+        if !is_right {
+            browser.wait_for("#device .refusal").await;
+            assert!(browser.text("#device .refusal").await.contains("设置码"));
+        }
+    }
+    bind(&browser, &desk).await;
+    assert_eq!(token(&browser).await, old);
+}
+
+/// On a phone people go to the platform and come back to where they were; the session before has ended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_device_is_confirmed_after_signing_in_again() {
+    let driver = Driver::start();
+    for options in people() {
+        let desk = TestDesk::start().await;
+        let mut client = desk.client().await;
+        let old = client.sign_in("agent01").await;
+        client.switch(&old, "user").await.data();
+        let (device, _) = client.bind_device(&old, &desk.clock).await;
+        let browser = driver.browser(options).await;
+        hand_over(&browser, &desk.address, &old, "/h5/#/security").await;
+        browser.click("[data-act=prove]").await;
+        if options.phone {
+            browser.wait_for("#again-here").await;
+            is_good(&browser, "asked to sign in again").await;
+            browser.click("#again-here").await;
+            choose(&browser, "agent01").await;
+            browser.wait_for("[data-act=prove]").await;
+            assert_eq!(browser.script("return location.hash", &[]).await, "#/security");
+            browser.click("[data-act=prove]").await;
+        } else {
+            browser.wait_for("#sign-in-again .again[data-state=waiting]").await;
+            let link = browser.script("return document.querySelector('#again-simulated').href", &[]).await;
+            let mut phone = desk.client().await;
+            let confirm = phone.scan_as(&json!({ "qrcode_url": link }), "agent01").await;
+            phone.decide("confirm", &confirm).await.data();
+        }
+        browser.wait_for("dialog [name=code]").await;
+        assert_eq!(client.me(&old).await.refused(401, 1001).reason(), "signed_out");
+        let fresh = token(&browser).await;
+        assert_eq!(client.me(&fresh).await.data()["current_role"], "user", "they go on in the role they had");
+        browser.type_into("dialog [name=code]", &device.next_code()).await;
+        browser.click("dialog [type=submit]").await;
+        browser.wait_for("[data-act=try]").await;
+        assert!(browser.text("#said").await.contains(told(&options, "works", "正常")));
+        assert_eq!(client.get_as(&fresh, "/api/auth/otp-status").await.data()["proven"], true);
+        nothing_was_blocked(&browser).await;
+    }
+}

@@ -1,0 +1,196 @@
+//! A stolen session alone gains neither a device nor a password nor what those lead to: it is too old to enrol anything.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::harness::{Client, Device, PASSWORD, Platform, TestDesk};
+use crate::proven::{OTHER, by_qr, equip, give_password, production, set_password, show, use_setup_code};
+
+/// How long after a sign-in its session may enrol.
+const RECENT: Duration = Duration::from_mins(5);
+const SETUP: &str = "/api/auth/otp-setup";
+const UNLOCK: &str = "/api/admin/agents/agent01/unlock";
+
+/// A session that began through the platform, and was stolen when it was no longer recent.
+async fn stolen(desk: &TestDesk, platform: &Platform, client: &mut Client, who: &str) -> String {
+    let token = platform.sign_in(client, who).await;
+    desk.clock.wind(RECENT);
+    token
+}
+
+/// Everything that an agent proves themselves with.
+fn enrolled(desk: &TestDesk) -> Vec<String> {
+    desk.query(
+        "SELECT employee_key, COALESCE(password_hash, ''), COALESCE(otp_secret, ''), COALESCE(otp_pending, ''), otp_proven
+        FROM agent ORDER BY employee_key",
+    )
+}
+
+async fn device_code(desk: &TestDesk, who: &str) -> String {
+    desk.auth().operator().reset_device(desk.key(who)).await.unwrap().code.text()
+}
+
+async fn is_proven(client: &mut Client, token: &str) -> bool {
+    client.get_as(token, "/api/auth/otp-status").await.data()["proven"] == true
+}
+
+on_every_store! {
+    async fn an_old_session_enrols_nothing_for_the_first_time_and_changes_nothing() {
+        let (desk, platform) = production(&[]).await;
+        let mut client = desk.client().await;
+        let by_qr = by_qr(&mut client, &platform, "admin01").await;
+        let code = platform.code(&mut client, "admin01").await;
+        let login = client.post("/api/agents/login", &[], &json!({ "employee_id": "admin01", "code": code })).await.data();
+        let by_code = login["token"].as_str().unwrap().to_owned();
+        let by_oauth = stolen(&desk, &platform, &mut client, "admin01").await;
+        let before = enrolled(&desk);
+        for token in [&by_qr, &by_code, &by_oauth] {
+            let first = [(SETUP, json!({})), ("/api/agents/password", json!({ "new_password": PASSWORD }))];
+            for (path, ask) in &first {
+                let refused = client.post_as(token, path, ask).await;
+                assert_eq!(refused.refused(403, 1003).reason(), "recent_sign_in_needed", "{path}");
+            }
+            let refused = client.post_as(token, SETUP, &json!({ "setup_code": "aaaa-bbbb-cccc-dddd" })).await;
+            assert_eq!(refused.refused(403, 1003).reason(), "setup_code");
+            show(&mut client, token, "bind", "123456").await.refused(409, 1019);
+            show(&mut client, token, "verify", "123456").await.refused(403, 1009);
+            show(&mut client, token, "unbind", "123456").await.refused(403, 1009);
+            for (method, path, ask) in [
+                ("POST", UNLOCK, json!({})),
+                ("POST", "/api/admin/agents/admin01/reset-otp", json!({})),
+                ("POST", "/api/admin/agents/admin01/reset-password", json!({})),
+                ("POST", "/api/admin/agents", json!({ "employee_id": "user01" })),
+                ("POST", "/api/admin/links", json!({ "corp_id": "wwpartner", "user_id": "x", "employee_id": "admin01" })),
+                ("POST", "/api/admin/service-keys", json!({ "name": "x", "scopes": ["introspect"] })),
+            ] {
+                client.wish(token, "123456", method, path, &ask).await.refused(403, 1009);
+            }
+            let status = client.get_as(token, "/api/auth/otp-status").await.data();
+            assert_eq!(status["recent_sign_in"], false);
+        }
+        assert_eq!(enrolled(&desk), before);
+        let log = "SELECT event, reason, count(*) FROM login_log WHERE reason = 'recent_sign_in_needed'
+            GROUP BY event, reason ORDER BY event";
+        assert_eq!(desk.query(log), ["otp_refused|recent_sign_in_needed|3", "password_refused|recent_sign_in_needed|3"]);
+
+        // The owner signs in again, and does both until the last moment.
+        let fresh = platform.sign_in(&mut client, "admin01").await;
+        desk.clock.wind(RECENT - Duration::from_millis(1));
+        assert_eq!(client.get_as(&fresh, "/api/auth/otp-status").await.data()["recent_sign_in"], true);
+        set_password(&mut client, &fresh, &json!({ "new_password": PASSWORD })).await.data();
+        let (device, _) = client.bind_device(&fresh, &desk.clock).await;
+        client.post_risky(&fresh, UNLOCK, Some(&device.next_code())).await.data();
+        // What is there is changed by whoever has it, however old the session is.
+        let old = stolen(&desk, &platform, &mut client, "admin01").await;
+        set_password(&mut client, &old, &json!({ "new_password": OTHER })).await.refused(400, 1015);
+        set_password(&mut client, &old, &json!({ "old_password": OTHER, "new_password": OTHER })).await.refused(403, 1016);
+        show(&mut client, &old, "unbind", &device.wrong_code()).await.refused(401, 1008);
+        show(&mut client, &old, "unbind", &device.next_code()).await.data();
+        let refused = client.post_as(&old, SETUP, &json!({})).await;
+        assert_eq!(refused.refused(403, 1003).reason(), "recent_sign_in_needed", "unbound, and bound anew");
+    }
+
+    /// Neither has the owner bind a thief's device, nor a thief wait for what the owner's fresh session began.
+    async fn a_setup_is_bound_by_the_session_that_began_it() {
+        let (desk, platform) = production(&[]).await;
+        let mut client = desk.client().await;
+        let [one, other] = [platform.sign_in(&mut client, "admin01").await, platform.sign_in(&mut client, "admin01").await];
+        let setup = client.post_as(&one, SETUP, &json!({})).await.data();
+        let device = Device::scan(&setup, &desk.clock);
+        let refused = show(&mut client, &other, "bind", &device.code()).await;
+        assert_eq!(refused.refused(409, 1019).reason(), "setup_over");
+        give_password(&desk, "admin01").await;
+        let one = platform.sign_in(&mut client, "admin01").await;
+        let half = client.half("admin01").await;
+        let setup = client.post_as(&half, SETUP, &json!({})).await.data();
+        let device = Device::scan(&setup, &desk.clock);
+        assert_eq!(show(&mut client, &one, "bind", &device.code()).await.refused(409, 1019).reason(), "setup_over");
+        // What began in time may take its time.
+        let setup = client.post_as(&one, SETUP, &json!({})).await.data();
+        let device = Device::scan(&setup, &desk.clock);
+        assert_eq!(show(&mut client, &half, "bind", &device.code()).await.refused(409, 1019).reason(), "setup_over");
+        desk.clock.wind(Duration::from_mins(9));
+        show(&mut client, &one, "bind", &device.code()).await.data();
+        assert!(is_proven(&mut client, &one).await);
+    }
+
+    async fn a_setup_code_binds_one_first_device_in_an_old_session() {
+        let (desk, platform) = production(&[]).await;
+        let mut client = desk.client().await;
+        let others = device_code(&desk, "agent01").await;
+        let replaced = device_code(&desk, "admin01").await;
+        let code = device_code(&desk, "admin01").await;
+        let for_password = desk.auth().operator().reset_password(desk.key("admin01")).await.unwrap().code.text();
+        let old = stolen(&desk, &platform, &mut client, "admin01").await;
+        for wrong in [&others, &replaced, &for_password, "", "x"] {
+            let refused = client.post_as(&old, SETUP, &json!({ "setup_code": wrong })).await;
+            assert_eq!(refused.refused(403, 1003).reason(), "setup_code", "{wrong}");
+        }
+        use_setup_code(&mut client, "admin01", &code).await.refused(403, 1003);
+        // Whoever loses the page begins again; only what is bound spends it.
+        client.post_as(&old, SETUP, &json!({ "setup_code": code })).await.data();
+        let setup = client.post_as(&old, SETUP, &json!({ "setup_code": code.to_uppercase().replace('-', " ") })).await;
+        let device = Device::scan(&setup.data(), &desk.clock);
+        show(&mut client, &old, "bind", &device.code()).await.data();
+        assert!(is_proven(&mut client, &old).await, "the platform had named them when the session began");
+        client.post_risky(&old, UNLOCK, Some(&device.next_code())).await.data();
+        show(&mut client, &old, "unbind", &device.next_code()).await.data();
+        let spent = client.post_as(&old, SETUP, &json!({ "setup_code": code })).await;
+        assert_eq!(spent.refused(403, 1003).reason(), "setup_code");
+        // One that was not needed is spent, too; and one that is a day old does not count.
+        let code = device_code(&desk, "admin01").await;
+        let fresh = platform.sign_in(&mut client, "admin01").await;
+        let (device, _) = client.bind_device(&fresh, &desk.clock).await;
+        show(&mut client, &fresh, "unbind", &device.next_code()).await.data();
+        client.post_as(&old, SETUP, &json!({ "setup_code": code })).await.refused(403, 1003);
+        let code = device_code(&desk, "admin01").await;
+        desk.clock.wind(Duration::from_hours(24));
+        let fresh = platform.sign_in(&mut client, "admin01").await;
+        client.post_as(&fresh, SETUP, &json!({ "setup_code": code })).await.refused(403, 1003);
+    }
+
+    /// A thief who bound a device by password does not have it confirmed in a session that they stole.
+    async fn an_unproven_device_counts_for_nothing_of_high_risk_and_an_old_session_does_not_prove_it() {
+        let (desk, platform) = production(&[]).await;
+        let mut client = desk.client().await;
+        give_password(&desk, "admin01").await;
+        let half = client.half("admin01").await;
+        let (device, _) = client.bind_device(&half, &desk.clock).await;
+        let old = stolen(&desk, &platform, &mut client, "admin01").await;
+        show(&mut client, &old, "verify", &device.next_code()).await.data();
+        assert!(!is_proven(&mut client, &old).await);
+        for code in [Some(device.next_code()), Some(device.wrong_code()), None] {
+            let refused = client.post_risky(&old, UNLOCK, code.as_deref()).await;
+            assert_eq!(refused.refused(403, 1003).reason(), "device_not_proven");
+        }
+        let fresh = platform.sign_in(&mut client, "admin01").await;
+        let refused = client.post_risky(&fresh, UNLOCK, Some(&device.next_code())).await;
+        assert_eq!(refused.refused(403, 1003).reason(), "device_not_proven", "it is not proven by what it is to open");
+        show(&mut client, &fresh, "verify", &device.next_code()).await.data();
+        for token in [&fresh, &old] {
+            client.post_risky(token, UNLOCK, Some(&device.next_code())).await.data();
+        }
+    }
+
+    /// Whoever lost their phone on a day without the platform binds another minutes after they signed in by password.
+    async fn a_session_by_password_binds_another_device_in_its_first_minutes() {
+        let (desk, platform) = production(&[]).await;
+        let mut client = desk.client().await;
+        let lost = equip(&desk, &platform, "admin01").await;
+        let enter = async |client: &mut Client, code: &str| {
+            let half = client.half("admin01").await;
+            show(client, &half, "verify", code).await.data()["token"].as_str().unwrap().to_owned()
+        };
+        let token = enter(&mut client, &lost.recovery_codes[0]).await;
+        show(&mut client, &token, "unbind", &lost.recovery_codes[1]).await.data();
+        let (device, _) = client.bind_device(&token, &desk.clock).await;
+        assert!(!is_proven(&mut client, &token).await);
+        let refused = client.post_risky(&token, UNLOCK, Some(&device.next_code())).await;
+        assert_eq!(refused.refused(403, 1003).reason(), "device_not_proven");
+        show(&mut client, &token, "unbind", &device.next_code()).await.data();
+        desk.clock.wind(RECENT);
+        let refused = client.post_as(&token, SETUP, &json!({})).await;
+        assert_eq!(refused.refused(403, 1003).reason(), "recent_sign_in_needed");
+    }
+}

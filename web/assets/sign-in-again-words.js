@@ -1,0 +1,26 @@
+// The texts around signing in again in place.
+
+import { learn } from './words.js';
+
+learn({
+  again_title: ['Confirm that it is you', '请确认是您本人'],
+  again_scan: [
+    'This takes a sign-in that is only minutes old. Scan this code with WeCom on your phone and confirm there. The page stays as it is.',
+    '此操作需要您在几分钟内登录过。请用手机企业微信扫描此二维码并确认，本页面会保持不变。',
+  ],
+  again_here: [
+    'This takes a sign-in that is only minutes old. Sign in with WeCom once more; you come back to this page.',
+    '此操作需要您在几分钟内登录过。请通过企业微信重新登录，完成后会回到本页面。',
+  ],
+  again_go: ['Sign in again', '重新登录'],
+  again_renew: ['New code', '刷新二维码'],
+  again_expired: ['This code has expired, or was refused on the phone', '二维码已过期，或已在手机上被拒绝'],
+  again_somebody_else: [
+    'Another person confirmed on the phone. Scan with your own WeCom account.',
+    '手机上确认的是其他人，请使用您本人的企业微信扫码。',
+  ],
+  again_simulated: ['Open the simulated phone', '打开模拟手机'],
+  again_has_code: ['I have a setup code from an administrator', '我有管理员提供的设置码'],
+  again_code: ['Setup code', '设置码'],
+  again_code_go: ['Use the setup code', '使用设置码'],
+});

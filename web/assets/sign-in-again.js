@@ -1,0 +1,163 @@
+// Signing in again without leaving the page: a first device and a first password take a sign-in that is only minutes old.
+
+import { me, signInByCode, signOut, startOAuth, switchRole } from './deskpass.js';
+import { fill, h } from './dom.js';
+import { inWeCom, leave, onPhone, tab } from './page.js';
+import { masked, simulatedPhone } from './qr.js';
+import './sign-in-again-words.js';
+import { say } from './words.js';
+
+const REFUSED = 1003;
+const REASONS = ['recent_sign_in_needed', 'not_proven'];
+
+/** Whether an answer says that signing in again would help. */
+export const needsSignIn = ({ code, data }) => code === REFUSED && Boolean(data) && REASONS.includes(data.reason);
+
+/**
+ * Asks the person to sign in again, and moves the page to the new session. Resolves to `{ renewed: true }`, to
+ * `{ setupCode }` where `takesCode` allows an administrator's code instead, or to null when they decided not to.
+ */
+export function signInAgain(desk, { takesCode = false } = {}) {
+  return new Promise((resolve) => {
+    const before = document.activeElement;
+    let stop = () => {};
+    const close = (outcome) => {
+      stop();
+      dialog.onclose = null;
+      dialog.remove();
+      if (before && before.isConnected) before.focus();
+      resolve(outcome);
+    };
+    const byPhone = inWeCom || onPhone ? throughPlatform(desk) : byCode(desk, () => close({ renewed: true }));
+    stop = byPhone.stop;
+    const cancel = h('button', { class: 'button', type: 'button', 'data-act': 'cancel' }, say('cancel'));
+    cancel.onclick = () => close(null);
+    const dialog = h('dialog', { id: 'sign-in-again', 'aria-labelledby': 'again-title', 'aria-describedby': 'again-text' },
+      h('h2', { id: 'again-title', tabindex: '-1' }, say('again_title')),
+      h('p', { class: 'lead', id: 'again-text' }, say(inWeCom || onPhone ? 'again_here' : 'again_scan')),
+      byPhone.element,
+      takesCode && setupCodeForm((setupCode) => close({ setupCode })),
+      cancel);
+    dialog.onclose = () => close(null);
+    document.body.append(dialog);
+    dialog.showModal();
+    dialog.querySelector('h2').focus({ preventScroll: true });
+  });
+}
+
+/** A QR code, and what becomes of it; `renewed()` is called once the page is in the new session. */
+function byCode(desk, renewed) {
+  const picture = h('img', { alt: say('qr_alt'), width: 248, height: 248 });
+  const again = h('button', { class: 'button main', id: 'again-renew', type: 'button', hidden: true }, say('again_renew'));
+  const state = h('p', { class: 'state', id: 'again-state', role: 'status' });
+  const phone = h('a', { id: 'again-simulated', target: '_blank', rel: 'noopener', hidden: true }, say('again_simulated'));
+  const element = h('div', { class: 'again' }, h('div', { class: 'tile' }, picture, again), state, phone);
+  const become = (status, text) => {
+    element.dataset.state = status;
+    state.textContent = text;
+    again.hidden = status !== 'expired' && status !== 'failed';
+    if (status !== 'waiting') phone.hidden = true;
+  };
+  let follow = () => {};
+  const heard = async (news) => {
+    const { status, token } = news;
+    if (!element.isConnected) {
+      // The question is gone, and nobody goes on with its session.
+      follow();
+      if (token) signOut(token);
+    } else if (status === 'waiting') {
+      picture.src = `data:image/png;base64,${news.qrcode_png_base64}`;
+      const simulated = simulatedPhone(news.qrcode_url);
+      phone.hidden = !simulated;
+      if (simulated) phone.href = simulated;
+      become(status, say(status));
+    } else if (status === 'scanned') {
+      become(status, say(status, { name: masked(news.name || news.employee_id) }));
+    } else if (status === 'confirmed') {
+      become(status, say('loading'));
+      const why = await renew(desk, token);
+      if (why) become('failed', why);
+      else renewed();
+    } else {
+      become(status, status === 'failed' ? news.message : say('again_expired'));
+    }
+  };
+  const begin = () => {
+    follow();
+    become('loading', say('loading'));
+    follow = signInByCode(desk.client, heard);
+  };
+  again.onclick = begin;
+  begin();
+  return { element, stop: () => follow() };
+}
+
+/** On a phone nobody can scan their own screen: they go to the platform and come back, and `resumed` goes on. */
+function throughPlatform(desk) {
+  const refusal = h('p', { class: 'refusal', role: 'alert', hidden: true });
+  const go = h('button', { class: 'button main', id: 'again-here', type: 'button' }, say('again_go'));
+  go.onclick = async () => {
+    go.disabled = true;
+    const { employee_id, corp_id, current_role } = desk.me;
+    tab.set('again', JSON.stringify({ token: desk.token, employee_id, corp_id, current_role, hash: location.hash }));
+    const answer = await startOAuth(inWeCom ? 'client' : 'web');
+    if (answer.code === 0) leave(answer.data.authorize_url, (url) => location.assign(url));
+    else fill(refusal, answer.message).hidden = false;
+    go.disabled = false;
+  };
+  return { element: h('div', { class: 'again' }, refusal, go), stop: () => {} };
+}
+
+/** For an employee who has a code from an administrator and no phone at hand. */
+function setupCodeForm(send) {
+  const input = h('input', {
+    id: 'again-code', name: 'setup_code', required: true, maxlength: '40', autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false',
+  });
+  const form = h('form', { id: 'again-code-form' },
+    h('div', { class: 'field' }, h('label', { for: 'again-code' }, say('again_code')), input),
+    h('button', { class: 'button small', type: 'submit' }, say('again_code_go')));
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    send(input.value.trim());
+  };
+  return h('details', {}, h('summary', {}, say('again_has_code')), form);
+}
+
+const isSamePerson = (one, other) => one.employee_id === other.employee_id && one.corp_id === other.corp_id;
+
+/** The person behind a new token, acting in the role they had before; nothing where it is somebody else. */
+async function samePerson(token, before) {
+  const answer = await me(token);
+  if (answer.code !== 0) return { why: answer.message };
+  const person = answer.data;
+  if (!isSamePerson(person, before)) return { why: say('again_somebody_else') };
+  if (before.current_role && person.current_role !== before.current_role) {
+    const switched = await switchRole(token, before.current_role);
+    if (switched.code === 0) person.current_role = before.current_role;
+  }
+  return { person };
+}
+
+/** Moves the page to a new session and ends the one before; returns why not, or nothing. */
+async function renew(desk, token) {
+  const { person, why } = await samePerson(token, desk.me);
+  if (why || desk.over) {
+    // A session that nobody goes on with must not stay.
+    await signOut(token);
+    return why || say('ended');
+  }
+  const before = desk.token;
+  desk.adopt(token, person);
+  await signOut(before);
+  return '';
+}
+
+/** Goes on after `throughPlatform`: ends the session before and returns to the view. Somebody else just signs in. */
+export async function resumed(token) {
+  const kept = JSON.parse(tab.get('again') || '{}');
+  tab.drop('again');
+  const { person } = await samePerson(token, kept);
+  if (!person || kept.token === token) return;
+  await signOut(kept.token);
+  if (String(kept.hash).startsWith('#/')) history.replaceState(null, '', kept.hash);
+}
