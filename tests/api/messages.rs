@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Response, TestDesk, TestSocket, request};
+use crate::harness::{Client, Response, TestSocket, request};
 
 const PATH: &str = "/api/messages";
 const KINDS: [&str; 5] = ["ai_thinking", "dynamic_recommend", "ai_structured", "byod_card", "typewriter"];

@@ -159,18 +159,18 @@ impl TestDesk {
 
     /// Enters an employee of the home corporation who has a name.
     pub(crate) async fn add_named(&self, employee: &str, name: &str, role: Role) {
-        self.add(self.key(employee), employee, name, role).await;
+        self.add_person(self.key(employee), employee, name, role).await;
     }
 
     /// Signs in a namesake of user01 in a connected corporation; returns the token.
     pub(crate) async fn sign_in_abroad(&self) -> String {
-        self.add(EmployeeKey::from_parts("wwpartner", "user01"), "user01", "Namesake", Role::User).await;
+        self.add_person(EmployeeKey::from_parts("wwpartner", "user01"), "user01", "Namesake", Role::User).await;
         let body = serde_json::json!({ "employee_id": "user01", "corp_id": "wwpartner" });
         let entered = self.client().await.post("/api/dev/login", &[], &body).await.data();
         entered["token"].as_str().unwrap().to_owned()
     }
 
-    async fn add(&self, key: EmployeeKey, employee: &str, name: &str, role: Role) {
+    async fn add_person(&self, key: EmployeeKey, employee: &str, name: &str, role: Role) {
         let (employee_id, name) = (employee.to_owned(), name.to_owned());
         let (department, avatar, roles) = (String::new(), String::new(), Roles::NONE.with(role));
         let person = Person { key, employee_id, name, department, avatar, roles, disabled: false };
