@@ -16,6 +16,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (4, include_str!("../../migrations/0004_agents.sql")),
     (5, include_str!("../../migrations/0005_administration.sql")),
     (6, include_str!("../../migrations/0006_pages.sql")),
+    (11, include_str!("../../migrations/0011_sign_in_networks.sql")),
 ];
 
 /// The version that the tables have once they are up to date.
