@@ -147,7 +147,7 @@ async fn a_link_shows_its_host() {
     let deceiving = [
         ("byod_card", format!("https://{long}/"), long.clone()),
         ("byod_card", "https://desk.example.com@evil.example.net:8443/".into(), "evil.example.net:8443".into()),
-        ("ai_structured", "https://d\u{435}sk.example.com/".into(), "xn--dsk-8cd.example.com".into()),
+        ("ai_structured", "https://d\u{435}sk.example.com/".into(), "xn--dsk-rdd.example.com".into()),
         ("dynamic_recommend", "/kb/42".into(), desk.address.clone()),
     ];
     for (kind, address, host) in deceiving {

@@ -63,7 +63,7 @@ async fn a_link_changes_nothing_for_whoever_is_signed_in() {
     browser.wait_for("#account").await;
     let page = format!("http://{}/h5/", desk.address);
     let (link, _) = attacker.set_out(&page).await;
-    let proof = attacker.authorize(&link, "partner01").await;
+    let proof = attacker.authorize(&link, "wwpartner/partner01").await;
     let proof = fragment(location(&attacker.come_back(&proof, "").await), "bind_ticket");
     let code = attacker.authorize(&link, "agent01").await;
     for link in [format!("{page}#bind_ticket={proof}"), code] {
