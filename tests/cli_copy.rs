@@ -65,7 +65,7 @@ fn a_target_that_is_not_there_is_told_without_its_password() {
     assert!(text.contains("deskpass doctor"), "{text}");
 }
 
-const TABLES: [&str; 19] = [
+const TABLES: [&str; 20] = [
     "employee",
     "user_role",
     "agent",
@@ -85,6 +85,7 @@ const TABLES: [&str; 19] = [
     "service_key",
     "disowned",
     "sign_in_count",
+    "employee_network",
 ];
 
 /// Tokens of a desk that was in use and has stopped.

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use deskpass::http::{Limit, Route, routes};
+use deskpass_core::{Entropy, Secret, Ticket};
 use serde_json::json;
 
 use crate::harness::{Client, PASSWORD, PRODUCTION, Response, Servers, Stage, TestDesk, request, settings};
@@ -176,6 +177,31 @@ on_every_store! {
         wait(&client.send(&look("status", &other.to_lowercase(), "192.0.2.1")).await, "1");
         client.send(&look("status", "made-up", "192.0.2.2")).await.data();
         client.send(&look("status", &other, "192.0.2.1")).await.data();
+    }
+
+    /// Anybody can make up tickets: they count by address, and leave nothing behind.
+    async fn made_up_tickets_count_by_address() {
+        let desk = production(&[]).await;
+        let mut client = desk.client().await;
+        let issued = client.qrcode().await["ticket"].as_str().unwrap().to_owned();
+        let mut answered = 0;
+        for turn in 0..60 {
+            let ticket = Secret::<Ticket>::generate(&Entropy::system()).unwrap();
+            let route = if turn % 2 == 0 { "status" } else { "events" };
+            let path = format!("/api/auth/scan/{route}?ticket={}", ticket.expose());
+            let answer = client.get(&path, &[("x-forwarded-for", "192.0.2.1"), ("connection", "close")]).await;
+            answered += usize::from(answer.status == 200);
+            client = desk.client().await;
+        }
+        assert_eq!(answered, 2);
+        let path = format!("/api/auth/scan/status?ticket={issued}");
+        assert_eq!(client.get(&path, &[("x-forwarded-for", "192.0.2.1")]).await.data()["status"], "waiting");
+        if Stage::current() == Stage::ScaledOut {
+            // Three counts: of codes, of looks from that address, of looks at the ticket that was issued.
+            let place = desk.place();
+            let limits = place.records().into_iter().filter(|(name, _)| name.contains("limit")).count();
+            assert_eq!(limits, 3, "{:?}", place.records().iter().map(|(name, _)| name).collect::<Vec<_>>());
+        }
     }
 
     async fn agents_knock_ten_times_a_minute_from_one_address() {

@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, PASSWORD, Platform, Response, Stage, TestDesk, request, settings};
+use crate::harness::{
+    Client, PASSWORD, Platform, Response, Stage, TestDesk, fragment, location, request, settings, target,
+};
 
 const OTHER: &str = "nine boats on a quiet river";
 const SEND: &str = "message/send";
@@ -198,6 +200,55 @@ on_every_store! {
             settled(&desk).await;
             assert_eq!(inbox(&mut client).await.len(), told, "{wait:?}");
         }
+    }
+}
+
+/// Signs in with a QR code: the computer is at one address, the phone at another.
+async fn by_code(client: &mut Client, who: &str, computer: &str, phone: &str) {
+    let browser = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/126.0.0.0 Safari/537.36";
+    let asked = client.get("/api/auth/qrcode", &[("x-forwarded-for", computer), ("user-agent", browser)]).await.data();
+    let back = client.authorize(asked["qrcode_url"].as_str().unwrap(), who).await;
+    let landed = client.get(&target(&back), &[("x-forwarded-for", phone)]).await;
+    client.decide("confirm", &fragment(location(&landed), "confirm")).await.data();
+}
+
+on_every_store! {
+    async fn a_code_that_signs_in_from_a_new_network_is_told(desk) {
+        let mut client = desk.client().await;
+        let mut told = async |who: &str, computer: &str, phone: &str| {
+            let before = inbox(&mut client).await.len();
+            by_code(&mut client, who, computer, phone).await;
+            settled(&desk).await;
+            let messages = inbox(&mut client).await;
+            messages.get(before).map(|message| message["text"]["content"].as_str().unwrap().to_owned())
+        };
+        // The first network of all is told where the phone is elsewhere, and else is what others are compared with.
+        let first = told("user01", "203.0.113.9", "198.51.100.7").await.unwrap();
+        assert!(first.contains("203.0.113.9"), "{first}");
+        assert_eq!(told("agent01", "198.51.100.7", "198.51.100.200").await, None);
+        for (computer, phone, is_told) in [
+            ("198.51.100.8", "203.0.113.1", false),
+            ("198.51.101.8", "198.51.101.8", true),
+            ("198.51.101.9", "203.0.113.1", false),
+            ("2001:db8:1:2::3", "203.0.113.1", true),
+            ("2001:db8:1:ffff::3", "203.0.113.1", false),
+            ("2001:db8:2::3", "203.0.113.1", true),
+        ] {
+            let text = told("agent01", computer, phone).await;
+            assert_eq!(text.is_some(), is_told, "{computer}: {text:?}");
+            let Some(text) = text else { continue };
+            let at = jiff::Timestamp::from_millisecond(desk.clock.now().millis()).unwrap();
+            for line in [format!("({at}, Chrome on Windows, {computer})"), format!("（{at}，Chrome on Windows，{computer}）")] {
+                assert!(text.contains(&line), "no {line:?} in {text:?}");
+            }
+            assert!(text.contains("That was not me") && text.contains("不是我本人"), "{text}");
+        }
+        // Half a year without a sign-in from there makes a network new again.
+        desk.clock.wind(Duration::from_hours(24 * 179));
+        assert_eq!(told("agent01", "198.51.101.77", "203.0.113.1").await, None);
+        desk.clock.wind(Duration::from_hours(24 * 2));
+        assert_eq!(told("agent01", "198.51.101.77", "203.0.113.1").await, None);
+        assert!(told("agent01", "2001:db8:2::3", "203.0.113.1").await.is_some());
     }
 }
 

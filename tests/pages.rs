@@ -3,6 +3,7 @@
 mod agent;
 mod docs;
 mod employee;
+mod lured;
 mod messages;
 mod password;
 mod phone;

@@ -58,9 +58,10 @@ impl Browser {
         self.get(&format!("/element/{element}/text")).await.as_str().unwrap().to_owned()
     }
 
-    /// Presses on an element as a person does, once it can be seen.
+    /// Presses on an element as a person does, once it can be seen and pressed.
     pub(crate) async fn click(&self, css: &str) {
         self.wait_for(css).await;
+        self.wait_until(&format!("!document.querySelector({})?.disabled", Value::from(css))).await;
         let element = self.element(css).await;
         self.post(&format!("/element/{element}/click"), json!({})).await;
     }

@@ -82,7 +82,7 @@ impl Client {
     /// Begins an OAuth sign-in; returns the platform's link and the browser's cookies.
     pub(crate) async fn set_out(&mut self, redirect_uri: &str) -> (String, String) {
         let path = format!("/api/auth/oauth2/url?redirect_uri={}", encoded(redirect_uri));
-        let answer = self.get(&path, &[]).await;
+        let answer = self.get(&path, &[("sec-fetch-site", "same-origin")]).await;
         (answer.data()["authorize_url"].as_str().unwrap().to_owned(), cookies(&answer))
     }
 

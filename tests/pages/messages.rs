@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{at_the_desk, is_good, nothing_was_blocked, people, told};
-use crate::harness::{Client, Driver, Options, TestDesk, full_picture};
+use crate::harness::{Client, Driver, Options, TestDesk, Viewport, full_picture};
 
 async fn send(client: &mut Client, key: &str, kind: &str, content: Value) {
     let body = json!({ "to": { "employee_id": "user01" }, "msg_type": kind, "content": content });
@@ -132,6 +132,35 @@ async fn hostile_messages_do_nothing() {
         is_good(&browser, "hostile").await;
         nothing_was_blocked(&browser).await;
     }
+}
+
+/// A link says where it leads, whatever its label says.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_shows_its_host() {
+    let desk = TestDesk::start().await;
+    let (key, _) = desk.service_key("messages").await;
+    let (mut client, driver) = (desk.client().await, Driver::start());
+    let (browser, _) = at_the_desk(&driver, &desk, Options::on(Viewport::Phone), "user01", "/h5/#/messages").await;
+    browser.wait_for("#live[data-state=live]").await;
+    browser.wait_for("#stream").await;
+    let long = format!("{}.evil.example.net", "login.desk.example.com.".repeat(8).trim_end_matches('.'));
+    let deceiving = [
+        ("byod_card", format!("https://{long}/"), long.clone()),
+        ("byod_card", "https://desk.example.com@evil.example.net:8443/".into(), "evil.example.net:8443".into()),
+        ("ai_structured", "https://d\u{435}sk.example.com/".into(), "xn--dsk-rdd.example.com".into()),
+        ("dynamic_recommend", "/kb/42".into(), desk.address.clone()),
+    ];
+    for (kind, address, host) in deceiving {
+        let labelled = json!({ "label": "https://desk.example.com", "url": address });
+        let content = match kind {
+            "dynamic_recommend" => json!({ "title": "https://desk.example.com", "url": address }),
+            _ => json!({ "buttons": [labelled] }),
+        };
+        send(&mut client, &key, kind, content).await;
+        let shown = "[...document.querySelectorAll('#place a .host')].map(host => host.innerText)";
+        browser.wait_until(&format!("{shown}.includes({})", json!(host))).await;
+    }
+    is_good(&browser, "links").await;
 }
 
 /// A tab that is open all day keeps the latest, and not everything.

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{at_the_desk, choose, is_good, kept, nothing_was_blocked, people, service, told};
-use crate::harness::{Driver, Options, TestDesk, Viewport, picture};
+use crate::harness::{Driver, Options, TestDesk, Viewport, fragment, location, picture};
 
 on_every_store! {
     async fn a_browser_shows_the_code_a_phone_confirms_and_the_browser_is_signed_in() {
@@ -25,9 +25,9 @@ on_every_store! {
         assert!(phone.text("#browser").await.contains("Chrome"));
         assert_eq!(phone.script("return location.hash", &[]).await, "");
         is_good(&phone, "asked").await;
-        picture(&phone, "confirm").await;
         phone.reload().await;
-        phone.wait_for("body[data-view=ask] #confirm").await;
+        phone.wait_for("body[data-view=ask] #confirm:enabled").await;
+        picture(&phone, "confirm").await;
         desktop.wait_for("#welcome[data-state=scanned]").await;
         let state = desktop.text("#state").await;
         assert!(state.contains("A*** A****") && !state.contains("Arno"), "{state}");
@@ -51,6 +51,31 @@ on_every_store! {
         desktop.wait_for("#welcome[data-state=waiting]").await;
         assert_eq!(desktop.text("#notice-text").await, "You are signed out.");
         assert_eq!(desktop.script("return sessionStorage.getItem('deskpass.token')", &[]).await, json!(null));
+    }
+}
+
+/// Links that anybody can write: a proof or a code of somebody else's takes nobody's page away.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_changes_nothing_for_whoever_is_signed_in() {
+    let desk = TestDesk::start().await;
+    let (driver, mut attacker) = (Driver::start(), desk.client().await);
+    let (browser, token) = at_the_desk(&driver, &desk, Options::default(), "user01", "/h5/").await;
+    browser.wait_for("#account").await;
+    let page = format!("http://{}/h5/", desk.address);
+    let (link, _) = attacker.set_out(&page).await;
+    let proof = attacker.authorize(&link, "wwpartner/partner01").await;
+    let proof = fragment(location(&attacker.come_back(&proof, "").await), "bind_ticket");
+    let code = attacker.authorize(&link, "agent01").await;
+    for link in [format!("{page}#bind_ticket={proof}"), code] {
+        // Once as another load of the page, once within it.
+        for from in ["about:blank", &*page] {
+            browser.goto(from).await;
+            browser.goto(&link).await;
+            browser.wait_for("#account").await;
+            assert_eq!(browser.text("#name").await, "Uma User", "{link}");
+            assert_eq!(browser.script("return sessionStorage.getItem('deskpass.token')", &[]).await, *token);
+            assert_eq!(browser.script("return location.href", &[]).await, *page);
+        }
     }
 }
 

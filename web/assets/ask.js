@@ -2,6 +2,7 @@
 
 import './ask-words.js';
 import { post, takeFragment } from './deskpass.js';
+import { guard } from './guard.js';
 import { $, countDown, explain, show, tab, tell } from './page.js';
 import { say } from './words.js';
 
@@ -9,7 +10,7 @@ import { say } from './words.js';
 const OVER = [1002, 1004, 1019];
 const REFUSED = 1003;
 const TURNED_AWAY = ['no_role', 'disabled'];
-let stopClock = () => {};
+let [stopClock, stopGuards] = [() => {}, []];
 
 /** The secret that the address brought, or that a reload left us; an error is told at once, and gives none. */
 export function takeSecret(name) {
@@ -25,17 +26,50 @@ export function takeSecret(name) {
   return secret;
 }
 
-/** Shows the question until its time is over. */
-export function ask(title, seconds, over) {
+/**
+ * Shows the question until its time is over. `yes` is the button that agrees: it can be pressed once the question was visible
+ * and untouched for a while, and `read` is called then. Where `sure` is given, that checkbox is guarded instead, and the
+ * button only from when it is ticked: presses at one place cannot do both.
+ */
+export function ask({ title, seconds, over, yes, sure = null, read = () => {} }) {
   $('ask-title').textContent = title;
   stopClock();
+  unguard();
   stopClock = countDown(seconds, over);
   show('ask');
+  if (sure) guardInTurn(sure, yes, read);
+  else stopGuards.push(guard(yes, yes, once(read)));
+}
+
+function guardInTurn(sure, yes, read) {
+  sure.checked = false;
+  yes.disabled = true;
+  stopGuards.push(guard(sure, sure.nextElementSibling, once(read)));
+  sure.onchange = () => {
+    // The checkbox was guarded once; from now on it may be changed at any time.
+    unguard();
+    sure.disabled = false;
+    if (sure.checked) stopGuards.push(guard(yes));
+  };
+}
+
+function once(run) {
+  let done = false;
+  return () => {
+    if (!done) run();
+    done = true;
+  };
+}
+
+function unguard() {
+  stopGuards.forEach((stop) => stop());
+  stopGuards = [];
 }
 
 /** Sends one answer; while it is under way no other can be given. */
 export async function send(path, body) {
-  const buttons = document.querySelectorAll('.choice button');
+  // A button that is still guarded stays so.
+  const buttons = [...document.querySelectorAll('.choice button')].filter((button) => !button.disabled);
   const lock = (locked) => buttons.forEach((button) => { button.disabled = locked; });
   const pressed = document.activeElement;
   lock(true);
@@ -61,6 +95,7 @@ export const isOver = ({ code }) => OVER.includes(code);
 /** Shows how it ended. */
 export function end({ title, text, ref = '', good = false, again = null }) {
   stopClock();
+  unguard();
   $('outcome-title').textContent = title;
   tell('outcome-text', text);
   tell('outcome-ref', ref);

@@ -22,7 +22,7 @@ function question(secret, { name, employee_id, expires_in }) {
     tab.set('went', '1');
     location.replace('/');
   };
-  ask(say('continue_title', { name: name || employee_id }), expires_in, over);
+  ask({ title: say('continue_title', { name: name || employee_id }), seconds: expires_in, over, yes: $('go-on') });
 }
 
 async function goOn(secret) {

@@ -33,6 +33,9 @@ function dressed(element, attributes, children) {
 
 const wanted = (children) => children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
 
+/** The host of such an address, as it is asked for: letters that look like others are spelled out. */
+export const hostOf = (address) => new URL(address).host;
+
 /** An address of the web that somebody sent, else nothing: a link must not run anything. */
 export function webAddress(text) {
   try {

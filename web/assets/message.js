@@ -1,6 +1,6 @@
 // One message, by its kind.
 
-import { fill, h } from './dom.js';
+import { fill, h, hostOf } from './dom.js';
 import { moment } from './listing.js';
 import { learn, say, sayOr } from './words.js';
 
@@ -45,8 +45,15 @@ function nameOf(name) {
   return known === `card_${name}` ? name.replaceAll('_', ' ') : known;
 }
 
-const linkTo = ({ label, address }) =>
-  h('a', { href: address, target: '_blank', rel: 'noopener noreferrer', dir: 'auto' }, label || say('message_open'));
+// A label says what its sender likes; the host is where the link leads.
+const linkTo = ({ label, address }, attributes = {}) =>
+  h(
+    'a',
+    { href: address, target: '_blank', rel: 'noopener noreferrer', ...attributes },
+    h('span', { dir: 'auto' }, label || say('message_open')),
+    ' ',
+    h('small', { class: 'host', dir: 'ltr' }, hostOf(address)),
+  );
 
 function writing({ text: words, done, whole }) {
   return [
@@ -110,15 +117,9 @@ function card({ title, text: words, fields, links }) {
       h(
         'div',
         { class: 'row' },
-        links.map((link) =>
-          h(
-            'a',
-            { class: 'button small', href: link.address, target: '_blank', rel: 'noopener noreferrer' },
-            (!link.own && link.label) || say('message_open'),
-          ),
-        ),
+        links.map((link) => linkTo({ ...link, label: link.own ? '' : link.label }, { class: 'button small' })),
       ),
   ];
 }
 
-const leftovers = ({ fields, links }) => [pairs(fields), links.map(linkTo)];
+const leftovers = ({ fields, links }) => [pairs(fields), links.map((link) => linkTo(link))];

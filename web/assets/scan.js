@@ -19,12 +19,21 @@ function question(confirm, asked) {
   tell('address', asked.ip_address || say('unknown'));
   tell('asked-at', timeOf(asked.requested_at));
   $('warning').hidden = asked.same_network !== false;
+  $('opened-by-page').hidden = $('sure-line').hidden = !asked.opened_by_page;
   const done = { title: say('scan_done'), text: say('close'), good: true };
   const cancelled = { title: say('scan_cancelled'), text: say('cancelled_text') };
   $('confirm').onclick = () => answerWith('confirm', confirm, done);
   $('cancel').onclick = () => answerWith('cancel', confirm, cancelled);
   const name = asked.name || asked.employee_id;
-  ask(say('scan_title', { desk: say(known(asked.client)), name }), asked.expires_in, over);
+  ask({
+    title: say('scan_title', { desk: say(known(asked.client)), name }),
+    seconds: asked.expires_in,
+    over,
+    yes: $('confirm'),
+    sure: asked.opened_by_page ? $('sure') : null,
+    // Only now may the computer learn who is holding the phone; should this get lost, it learns so by the answer.
+    read: () => post('/api/auth/scan/request', { confirm, shown: true }),
+  });
 }
 
 async function answerWith(verb, confirm, ending) {

@@ -17,7 +17,12 @@ async function arrive() {
   const fragment = takeFragment();
   // Whoever is in stays in, wherever an address leads: only a ticket that is good brings somebody else.
   if (desk && !query.has('code') && !fragment.has('ticket')) return;
-  if (query.has('code') && query.has('state')) {
+  const isSignedIn = Boolean(desk || tab.get('token'));
+  if (isSignedIn && (query.has('code') || fragment.has('bind_ticket'))) {
+    // Anybody can write such a link. A tab sets out for the platform only while nobody is signed in in it.
+    history.replaceState(null, '', location.pathname);
+    await stay({});
+  } else if (query.has('code') && query.has('state')) {
     const pass = new URLSearchParams({ code: query.get('code'), state: query.get('state') });
     location.replace(`/api/auth/oauth2/callback?${pass}`);
   } else if (fragment.has('ticket')) {

@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use crate::arrival::Arrival;
 use crate::log::Attempt;
 use crate::once::SingleUse;
+use crate::qr::Phone;
 use crate::{Answer, Auth, Callback, Error, Internal, Refusal};
 
 /// How long the same code from the same browser gets the same answer.
@@ -164,14 +165,19 @@ impl Auth {
     /// Who comes, and what becomes of them.
     async fn receive(
         &self,
-        Callback { scan_id, flow, visitor, .. }: &Callback,
+        Callback { scan_id, flow, visitor, has_state, opened_by_page, .. }: &Callback,
         identity: &Identity,
     ) -> (Option<EmployeeKey>, Result<Answer, Error>) {
         match (self.recognise(identity).await, scan_id) {
             (Ok(Arrival::Known(who)), Some(scan_id)) => {
-                (Some(who.key.clone()), self.scan(scan_id, who, visitor.clone()).await.map(Answer::Decide))
+                let phone = Phone { visitor: visitor.clone(), opened_by_page: *opened_by_page };
+                (Some(who.key.clone()), self.scan(scan_id, who, phone).await.map(Answer::Decide))
             }
-            (Ok(Arrival::Known(who)), None) => (Some(who.key.clone()), self.let_in(who, *flow, visitor).await),
+            (Ok(Arrival::Known(who)), None) => {
+                // Whoever comes back without the state did not come from the link that we gave out.
+                let flow = flow.filter(|_| *has_state);
+                (Some(who.key.clone()), self.let_in(who, flow, visitor).await)
+            }
             (Ok(Arrival::Stranger(identity)), scan_id) => {
                 (Some(identity.clone()), self.prove(identity, *flow, scan_id.is_some()).await)
             }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use deskpass_core::{
     Access, Digest, EmployeeKey, Identified, LoginMethod, LoginSource, NoEntropy, Person, Role, Roles, Secret, Session,
-    Shown, Visitor, Vouched,
+    Shown, Visitor, Vouched, network_around,
 };
-use deskpass_store::{Beginning, Birth, Event, Grounds, Member, Step};
+use deskpass_store::{Beginning, Birth, Event, Grounds, Member, SignInNetwork, Step, Subject};
 
 use crate::{Auth, BindPolicy, Error, Refusal, TokenProblem};
 
@@ -116,13 +116,18 @@ impl Auth {
     /// Signs somebody in and hands their token over.
     pub(crate) async fn sign_in(&self, admission: Admission<'_>) -> Result<SignedIn, Error> {
         let token = Secret::generate(&self.entropy)?;
-        let Begun { session, person, roles } = self.mint(admission, token.digest()).await?;
+        let Begun { session, person, roles } = self.mint(admission, token.digest(), None).await?;
         Ok(SignedIn { token, session, person, roles })
     }
 
     /// Begins a session for the token with this digest: checks who somebody is, and commits session and log together before
-    /// it returns.
-    pub(crate) async fn mint(&self, admission: Admission<'_>, token: Digest) -> Result<Begun, Error> {
+    /// it returns. `phone` is the one that confirmed it, where one did: then the employee is told of a network that is new.
+    pub(crate) async fn mint(
+        &self,
+        admission: Admission<'_>,
+        token: Digest,
+        phone: Option<&Visitor>,
+    ) -> Result<Begun, Error> {
         let person = self.store.person(admission.employee).await?.ok_or(Refusal::UnknownEmployee)?;
         if person.disabled {
             return Err(Refusal::Disabled.into());
@@ -132,8 +137,10 @@ impl Auth {
         let session = self.session_for(&person, role, lent, &admission);
         // Whether the employee is shut out is asked once more inside the transaction, and whether what is lent still is.
         // Other roles need not be: they are asked for at every use.
-        match self.store.begin_session(self.birth(token, &session, lent, &admission)?).await? {
+        let network = self.sign_in_network(&session, admission.visitor, phone)?;
+        match self.store.begin_session(self.birth(token, &session, lent, &admission, network)?).await? {
             Beginning::Begun => {}
+            Beginning::BegunWithNotice => self.noticed.notify_one(),
             Beginning::ShutOut => return Err(Refusal::Disabled.into()),
             Beginning::Unlent => return Err(Refusal::NoRole.into()),
             Beginning::Groundless => return Err(admission.proven.failed().into()),
@@ -208,12 +215,29 @@ impl Auth {
         }
     }
 
+    /// The network that a session begins from, with what its employee is told where that is new for them. People of other
+    /// corporations cannot be told through the platform.
+    fn sign_in_network(
+        &self,
+        session: &Session,
+        visitor: &Visitor,
+        phone: Option<&Visitor>,
+    ) -> Result<SignInNetwork, NoEntropy> {
+        let network = network_around(visitor.address.decided);
+        let (employee, at) = (&session.employee, session.created_at);
+        let phone = phone.filter(|_| *employee.corp() == *self.policy.home.as_str());
+        let notice = phone.map(|_| self.notice(employee, Subject::NewNetwork, at, visitor)).transpose()?;
+        let tells_first = phone.is_some_and(|phone| network_around(phone.address.decided) != network);
+        Ok(SignInNetwork { name: network.to_string(), notice, tells_first })
+    }
+
     fn birth(
         &self,
         digest: Digest,
         session: &Session,
         lent: Option<Lent>,
         admission: &Admission<'_>,
+        network: SignInNetwork,
     ) -> Result<Birth, NoEntropy> {
         Ok(Birth {
             digest,
@@ -227,6 +251,7 @@ impl Auth {
             },
             at_most: self.policy.max_per_employee,
             deny_until: self.deny_until(session.created_at),
+            network,
             entry: self.entry(Event::SignIn, session, session.created_at, admission.visitor)?,
         })
     }

@@ -31,7 +31,8 @@ impl Auth {
     ) -> Result<Notice, NoEntropy> {
         let id = self.record_id(at)?;
         let (employee, address) = (employee.clone(), visitor.address.decided.to_string());
-        Ok(Notice { id, employee, subject, address, at, about: None, tries: 0 })
+        let user_agent = visitor.user_agent.as_str().to_owned();
+        Ok(Notice { id, employee, subject, address, user_agent, at, about: None, tries: 0 })
     }
 
     /// Delivers what is due, in the words of `write`; returns how many notices were taken up, delivered or not.

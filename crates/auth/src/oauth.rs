@@ -34,6 +34,10 @@ pub struct Callback {
     pub flow: Option<Digest>,
     /// The browser.
     pub visitor: Visitor,
+    /// Whether it brought the `state` back that we sent along.
+    pub has_state: bool,
+    /// Whether another page opened the link, as far as the browser says.
+    pub opened_by_page: bool,
 }
 
 /// Where a browser goes in the end: where it wanted, or to the page of a client.
@@ -148,7 +152,7 @@ impl Auth {
         let sign_in = self.ticketed(&ticket, asked, bound_to, TICKET)?;
         let (employee, method, proven) = (&who.key, LoginMethod::Oauth2, Proven::of(who));
         let admission = Admission { employee, role: None, method, proven, source, visitor };
-        let begun = self.mint(admission, sign_in.token.0).await?;
+        let begun = self.mint(admission, sign_in.token.0, None).await?;
         self.shared.sign_ins.put(ticket.digest(), sign_in.ready(begun.shown(), now), now).await?;
         let client = Destination::Client(LoginSource::of(begun.session.current_role));
         Ok(Answer::SignedIn(ticket, destination.map_or(client, Destination::Asked)))

@@ -19,6 +19,8 @@ pub struct Policy {
     pub bind: BindPolicy,
     /// How agents get in without the platform.
     pub agents: AgentPolicy,
+    /// Whether a ticket's holder learns at once who has scanned its code, before the question was shown: development.
+    pub names_at_once: bool,
     /// Who may do what.
     pub matrix: Matrix,
     /// How long the log is kept.

@@ -62,6 +62,14 @@ impl Poller {
     }
 }
 
+/// The phone that scanned a code.
+#[derive(Debug)]
+pub(crate) struct Phone {
+    pub(crate) visitor: Visitor,
+    /// Whether another page opened the link, as far as the phone's browser says.
+    pub(crate) opened_by_page: bool,
+}
+
 /// What a phone is asked to decide.
 #[derive(Debug)]
 pub struct Decision {
@@ -71,6 +79,8 @@ pub struct Decision {
     pub who: Identified,
     /// Where the phone is.
     pub phone: Visitor,
+    /// Whether another page opened the link on the phone, as far as its browser says.
+    pub opened_by_page: bool,
     /// How long there is to decide.
     pub remaining: Duration,
 }
@@ -120,6 +130,7 @@ impl Auth {
         let seen = self.shared.sign_ins.look(&digest, now, |sign_in| match &sign_in.stage {
             _ if !poller.may_hold(sign_in) => Poll::Expired,
             Stage::Waiting => Poll::Waiting,
+            Stage::Scanned(claim) if !self.may_name(claim) => Poll::Waiting,
             Stage::Scanned(claim) | Stage::Confirmed { claim, .. } => Poll::Scanned(shown(&claim.who)),
             Stage::Ready { who, .. } => Poll::Scanned(who.clone()),
             Stage::Over => Poll::Expired,
@@ -129,6 +140,13 @@ impl Auth {
             Some(other) => other,
             None => Poll::Expired,
         })
+    }
+
+    /// Whether the ticket's holder may learn who has scanned the code before they confirmed. Loading the link is enough to be
+    /// identified, and a foreign page can load it: so the person must have seen the question first, and must not have been
+    /// led to it by another page. In development mode every scan is told at once.
+    fn may_name(&self, claim: &Claim) -> bool {
+        self.policy.names_at_once || (claim.shown && !claim.opened_by_page)
     }
 
     /// Hands the token of a ticket over, when there is one: for a while again and again, and then no more.
@@ -178,14 +196,15 @@ impl Auth {
     }
 
     /// A phone has scanned a code: it alone may decide, with the secret this returns.
-    pub(crate) async fn scan(&self, scan_id: &str, who: Identified, phone: Visitor) -> Result<Secret<Confirm>, Error> {
+    pub(crate) async fn scan(&self, scan_id: &str, who: Identified, phone: Phone) -> Result<Secret<Confirm>, Error> {
         let scan_id = Secret::<ScanId>::parse(scan_id).map_err(|_| Refusal::Over)?;
         if self.store.person(&who.key).await?.is_some_and(|person| person.disabled) {
             return Err(Refusal::Disabled.into());
         }
         let (now, confirm) = (self.clock.now(), Secret::generate(&self.entropy)?);
         let to = self.shared.scan_ids.look(&scan_id.digest(), now, |pointer| pointer.to).await?.ok_or(Refusal::Over)?;
-        let claim = Claim { confirm: confirm.digest(), who, phone };
+        let Phone { visitor: phone, opened_by_page } = phone;
+        let claim = Claim { confirm: confirm.digest(), who, phone, opened_by_page, shown: false };
         let scanned = self.step(&to, |sign_in| sign_in.scanned(claim.clone())).await?;
         self.count(Step::QrScanned);
         self.shared.claims.put(confirm.digest(), Pointer { to, until: scanned.expires_at + REPEATS }, now).await?;
@@ -204,10 +223,21 @@ impl Auth {
                 asked: sign_in.asked.clone(),
                 who: claim.who.clone(),
                 phone: claim.phone.clone(),
+                opened_by_page: claim.opened_by_page,
                 remaining: sign_in.expires_at.since(now),
             })
         });
         Ok(decision.await?.flatten().ok_or(Refusal::Over)?)
+    }
+
+    /// The phone's page has shown the question long enough to be read; returns the question again.
+    ///
+    /// # Errors
+    /// When it has decided, or it is too late, or nobody can tell right now.
+    pub async fn decision_shown(&self, confirm: &str) -> Result<Decision, Error> {
+        let (ticket, digest) = self.claimed(confirm).await?;
+        self.step(&ticket, |sign_in| sign_in.shown(digest)).await?;
+        self.decision(confirm).await
     }
 
     /// The phone says yes: the one who waits is signed in. To be run to its end, whether or not the phone waits for it.
@@ -239,14 +269,14 @@ impl Auth {
     }
 
     async fn begin(&self, sign_in: &SignIn) -> Result<Shown, Error> {
-        let Stage::Confirmed { claim: Claim { who, .. }, .. } = &sign_in.stage else {
+        let Stage::Confirmed { claim: Claim { who, phone, .. }, .. } = &sign_in.stage else {
             return Err(Refusal::Over.into());
         };
         self.welcome(who).await?;
         let Asked { source, visitor, .. } = &sign_in.asked;
         let (employee, method, proven) = (&who.key, LoginMethod::Qrcode, Proven::of(who));
         let admission = Admission { employee, role: None, method, proven, source: Some(*source), visitor };
-        let begun = self.mint(admission, sign_in.token.0).await?;
+        let begun = self.mint(admission, sign_in.token.0, Some(phone)).await?;
         self.count(Step::QrConfirmed);
         Ok(begun.shown())
     }

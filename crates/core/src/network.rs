@@ -142,6 +142,18 @@ pub fn counted_as(address: IpAddr) -> IpAddr {
     }
 }
 
+/// How much of an address names the network around it, as far as people would call it the same place.
+const AROUND_V4: u8 = 24;
+const AROUND_V6: u8 = 48;
+
+/// The network around an address, by which it is told whether a sign-in comes from a place that is known.
+#[must_use]
+pub fn network_around(address: IpAddr) -> IpNet {
+    let address = address.to_canonical();
+    let prefix = if address.is_ipv4() { AROUND_V4 } else { AROUND_V6 };
+    IpNet::new(address, prefix).unwrap_or_else(|_| IpNet::from(address)).trunc()
+}
+
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {

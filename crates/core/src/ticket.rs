@@ -78,6 +78,12 @@ pub struct Claim {
     pub who: Identified,
     /// Where the phone is.
     pub phone: Visitor,
+    /// Whether another page opened the link on the phone, as far as its browser says. A scanned code is opened by the app.
+    #[serde(default)]
+    pub opened_by_page: bool,
+    /// Whether the phone's page said that the question was visible long enough to be read.
+    #[serde(default)]
+    pub shown: bool,
 }
 
 /// What the waiting browser may see of a person.
@@ -125,6 +131,19 @@ impl SignIn {
             _ => None,
         }
         .filter(|claim| claim.confirm == confirm)
+    }
+
+    /// The phone's page has shown the question to the person who holds it. Saying so again changes nothing.
+    ///
+    /// # Errors
+    /// When that phone has nothing to decide.
+    pub fn shown(self, confirm: Digest) -> Result<Self, OutOfStep> {
+        match self.stage {
+            Stage::Scanned(claim) if claim.confirm == confirm => {
+                Ok(Self { stage: Stage::Scanned(Claim { shown: true, ..claim }), ..self })
+            }
+            _ => Err(OutOfStep),
+        }
     }
 
     /// The phone says yes: once. It does not become too late while the session is being made.
@@ -219,7 +238,7 @@ mod tests {
             department_id: None,
             avatar: None,
         };
-        Claim { confirm: digest(phone), who, phone: visitor() }
+        Claim { confirm: digest(phone), who, phone: visitor(), opened_by_page: false, shown: false }
     }
 
     fn waiting() -> SignIn {
@@ -338,6 +357,15 @@ mod tests {
         assert_eq!(ready.expires_at, at(209_000), "whoever confirms late still has time to collect");
         let delivered = ready.delivered(at(180_000)).and_then(|again| again.delivered(at(209_999)));
         assert!(delivered.is_ok_and(|again| again.expires_at == at(210_000) && again.delivered(at(210_000)).is_err()));
+    }
+
+    #[test]
+    fn only_the_phone_that_scanned_says_that_the_question_was_shown() {
+        let scanned = waiting().scanned(claim(1)).unwrap_or_else(|_| unreachable!("nobody was first"));
+        assert!(waiting().shown(digest(1)).is_err() && scanned.clone().shown(digest(2)).is_err());
+        let shown = scanned.shown(digest(1)).unwrap_or_else(|_| unreachable!("it was scanned"));
+        assert!(matches!(&shown.stage, Stage::Scanned(claim) if claim.shown));
+        assert_eq!(shown.clone().shown(digest(1)), Ok(shown));
     }
 
     #[test]

@@ -239,6 +239,7 @@ fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
         },
         bind,
         matrix: settings.access.matrix.clone(),
+        names_at_once: settings.development,
         agents: AgentPolicy {
             fallback: match settings.agents.password_fallback {
                 PasswordFallback::Always => Fallback::Always,

@@ -23,6 +23,7 @@ mod login;
 mod message;
 mod oauth;
 mod openapi;
+mod opener;
 mod otp;
 mod page;
 mod password;
@@ -46,6 +47,7 @@ use futures_util::future::BoxFuture;
 use hyper::Method;
 
 pub(crate) use answer::{Answerer, Window};
+pub(crate) use browser::device;
 pub(crate) use health::Readiness;
 pub(crate) use landing::WORDS;
 pub use limit::Limit;

@@ -3,6 +3,7 @@
 mod begin;
 mod ending;
 mod list;
+mod network;
 mod seen;
 mod shut_out;
 
@@ -22,6 +23,8 @@ pub use ending::Ending;
 pub(crate) use ending::end_one;
 pub(crate) use list::Walk;
 pub use list::{ListedSession, SessionFilter, SessionPage};
+pub use network::SignInNetwork;
+pub(crate) use network::sweep as sweep_networks;
 pub(crate) use seen::Seen;
 
 /// How long to wait for somebody who is reading the same.

@@ -156,6 +156,7 @@ impl Disowning {
             employee,
             subject: Subject::SignInDisowned,
             address: sign_in.ip_address.clone(),
+            user_agent: sign_in.user_agent.clone(),
             at: entry.at,
             about: Some(about.clone()),
             tries: 0,

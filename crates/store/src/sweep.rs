@@ -4,7 +4,7 @@ use deskpass_core::{Digest, Timestamp};
 
 use crate::cache::Change;
 use crate::database::sweep_journal;
-use crate::{Store, StoreError, agents, links, once, statistics};
+use crate::{Store, StoreError, agents, links, once, sessions, statistics};
 
 impl Store {
     /// Whether it is on this node to sweep, until `until`: one of all nodes does it for all.
@@ -17,7 +17,7 @@ impl Store {
     }
 
     /// Removes up to `batch` sessions and halves that ended before `ended`, and as many of everything else whose time is over:
-    /// deny-list entries, proofs, known browsers, strangers' guesses, old notices and figures; returns how many went. Small batches share
+    /// deny-list entries, proofs, known browsers, strangers' guesses, old notices, figures and networks; returns how many went. Small batches share
     /// the writer with sign-ins without holding them up.
     ///
     /// # Errors
@@ -42,6 +42,7 @@ impl Store {
                 )?;
                 let gone = expired.len() + forgiven + links::sweep(tx, now, batch)? + once::sweep(tx, now, batch)?;
                 let gone = gone + agents::sweep(tx, now, ended, batch)? + statistics::sweep(tx, now, batch)?;
+                let gone = gone + sessions::sweep_networks(tx, now, batch)?;
                 for digest in expired.into_iter().flatten() {
                     tx.touch(Change::Swept(digest));
                 }

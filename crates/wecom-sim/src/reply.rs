@@ -30,7 +30,8 @@ pub(crate) fn json(status: StatusCode, body: &Value) -> Response<Bytes> {
 pub(crate) fn page(status: StatusCode, html: String) -> Response<Bytes> {
     let mut response = respond(status, HTML, html);
     set(&mut response, CONTENT_SECURITY_POLICY, POLICY);
-    set(&mut response, REFERRER_POLICY, "no-referrer");
+    // The platform is known by its origin when its page leads back.
+    set(&mut response, REFERRER_POLICY, "strict-origin");
     set(&mut response, VARY, "accept-language");
     response
 }
@@ -40,7 +41,7 @@ pub(crate) fn redirect(to: &Url) -> Response<Bytes> {
     if let Ok(to) = HeaderValue::from_str(to.as_str()) {
         response.headers_mut().insert(LOCATION, to);
     }
-    set(&mut response, REFERRER_POLICY, "no-referrer");
+    set(&mut response, REFERRER_POLICY, "strict-origin");
     response
 }
 

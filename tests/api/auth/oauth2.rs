@@ -71,6 +71,35 @@ on_every_store! {
         }
     }
 
+    /// What a foreign page can have an older browser send, such as for a picture, begins nothing; a page of ours does.
+    async fn in_production_only_a_page_of_ours_begins() {
+        let desk = TestDesk::production().await;
+        let mut client = desk.client().await;
+        let path = format!("/api/auth/oauth2/url?redirect_uri={}", encoded("https://desk.example.com/h5/"));
+        let foreign = [("accept", "*/*"), ("accept", "image/avif,*/*;q=0.8"), ("sec-fetch-mode", "cors"), ("sec-fetch-site", "none"), ("sec-fetch-site", "cross-site")];
+        for header in foreign {
+            let answer = client.get(&path, &[header]).await;
+            assert_eq!((answer.data()["authorize_url"].is_string(), answer.header("set-cookie")), (true, None), "{header:?}");
+        }
+        for header in [("sec-fetch-site", "same-origin"), ("x-requested-with", "deskpass")] {
+            assert!(client.get(&path, &[header]).await.header("set-cookie").is_some(), "{header:?}");
+        }
+    }
+
+    /// Whoever comes without the state did not come from the link that we gave out: nobody is signed in silently.
+    async fn without_the_state_somebody_is_asked(desk) {
+        let mut client = desk.client().await;
+        let (link, flow) = client.set_out(&format!("http://{}/h5/", desk.address)).await;
+        let back = client.authorize(&link, "user01").await.replace("&state=auth_login", "");
+        assert!(!back.contains("state"), "{back}");
+        let landed = client.come_back(&back, &flow).await;
+        assert!(location(&landed).contains("/continue/#continue="), "{landed:?}");
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+        // The browser's own sign-in goes on.
+        let back = client.authorize(&link, "user01").await;
+        assert!(location(&client.come_back(&back, &flow).await).contains("/h5/#ticket="));
+    }
+
     /// The callback by another name of this machine is still the callback, and never where anyone ends.
     async fn the_callback_is_known_by_every_name(desk) {
         let mut client = desk.client().await;

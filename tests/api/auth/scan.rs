@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, TestDesk, fragment, request};
+use crate::harness::{Client, TestDesk, fragment, location, request, target};
 
 const NOBODY: Value = Value::Null;
 
@@ -32,7 +32,7 @@ on_every_store! {
         let scanned = json!({ "status": "scanned", "employee_id": "agent01", "name": "Arno Agent", "token": NOBODY });
         assert_eq!(client.scan_status(ticket(&code)).await, scanned);
         let asked = json!({
-            "client": "itagent", "browser": "Chrome 126", "os": "Windows", "ip_address": "198.51.100.7", "same_network": false,
+            "client": "itagent", "browser": "Chrome 126", "os": "Windows", "ip_address": "198.51.100.7", "same_network": false, "opened_by_page": false,
             "requested_at": "2027-01-15T08:00:00Z", "expires_in": 180, "employee_id": "agent01", "name": "Arno Agent"
         });
         assert_eq!(client.decide("request", &confirm).await.data(), asked);
@@ -47,6 +47,36 @@ on_every_store! {
         let log = desk.query("SELECT event, employee_key, login_method, login_source, ip_address, user_agent FROM login_log");
         assert_eq!(log, ["sign_in|agent01|qrcode|itagent|198.51.100.7|Mozilla/5.0 (Windows NT 10.0) Chrome/126.0"]);
         assert_eq!(desk.query("SELECT proven FROM session"), ["1"]);
+    }
+
+    /// Loading the link identifies a person silently, and a foreign page can load it. So outside development mode the computer
+    /// learns who it is once they saw the question, and where a page led them to it, once they confirmed.
+    async fn in_production_who_scanned_is_told_after_the_question_was_shown() {
+        let (desk, platform) = TestDesk::production_with_platform(&[("limits.enabled", "false")]).await;
+        let (mut client, mut phone) = (desk.client().await, platform.client().await);
+        let app = [("sec-fetch-site", "none")];
+        let link = [("sec-fetch-site", "cross-site"), ("referer", "https://evil.example.net/")];
+        for (headers, opened_by_page) in [(&app[..], false), (&link[..], true), (&link[..1], true), (&[], false)] {
+            let code = client.qrcode().await;
+            let waiting = client.scan_status(ticket(&code)).await;
+            assert_eq!(waiting["status"], "waiting");
+            let back = phone.authorize(code["qrcode_url"].as_str().unwrap(), "user01").await;
+            let landed = client.get(&target(&back), headers).await;
+            let confirm = fragment(location(&landed), "confirm");
+            assert_eq!(client.scan_status(ticket(&code)).await, waiting);
+            let asked = client.decide("request", &confirm).await.data();
+            assert_eq!((&asked["opened_by_page"], &asked["name"]), (&json!(opened_by_page), &json!("Uma User")));
+            assert_eq!(client.scan_status(ticket(&code)).await, waiting);
+            let shown = json!({ "confirm": confirm, "shown": true });
+            assert_eq!(client.post("/api/auth/scan/request", &[], &shown).await.data(), asked);
+            let named = json!({ "status": "scanned", "employee_id": "user01", "name": "Uma User", "token": NOBODY });
+            let state = client.scan_status(ticket(&code)).await;
+            assert_eq!(state, if opened_by_page { waiting } else { named }, "{headers:?}");
+            client.decide("confirm", &confirm).await.data();
+            let state = client.scan_status(ticket(&code)).await;
+            assert_eq!((&state["status"], &state["name"]), (&json!("confirmed"), &json!("Uma User")));
+            client.post("/api/auth/scan/request", &[], &shown).await.refused(409, 1019);
+        }
     }
 
     async fn a_token_is_delivered_for_half_a_minute(desk) {

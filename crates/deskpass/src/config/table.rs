@@ -297,8 +297,8 @@ pub(super) static KEYS: &[Key] = &[
         "limits.scan_status",
         Kind::Rate,
         Same("2/s"),
-        "Calls of scan/status and scan/events about one ticket, from wherever; with what is no ticket, from one \
-         address.",
+        "Calls of scan/status and scan/events about one ticket, from wherever; where there is no such ticket, from \
+         one address.",
     ),
     key("limits.bind", Kind::Rate, Same("20/min"), "Calls of bind from one address."),
     key(

@@ -6,7 +6,7 @@ pub(super) fn describe(user_agent: &str) -> (String, &'static str) {
 }
 
 /// What somebody would call the thing they sat at: a browser on a system, as far as it says.
-pub(super) fn device(user_agent: &str) -> String {
+pub(crate) fn device(user_agent: &str) -> String {
     let (browser, system) = describe(user_agent);
     let name = browser.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end();
     match (name, system) {

@@ -39,12 +39,11 @@ pub enum Limit {
     Verify,
 }
 
-/// Who is counted.
-enum Whose {
-    /// The client, whose address need not be known before it counts.
-    Client { peer: IpAddr, forwarded: Vec<HeaderValue> },
-    /// The ticket's.
-    Ticket(Digest),
+/// Who is counted: the client, whose address need not be known before it counts, or the ticket that it asks about.
+struct Whose {
+    peer: IpAddr,
+    forwarded: Vec<HeaderValue>,
+    ticket: Option<Digest>,
 }
 
 impl Limit {
@@ -97,18 +96,25 @@ pub(super) async fn within(desk: &Desk, route: &Route, request: Request, window:
     Ok(response)
 }
 
+/// Whether there is a sign-in with this ticket. Where nobody can tell, it is taken for one: the handler fails then as well, and
+/// browsers behind one address do not use up each other's turns.
+async fn is_issued(desk: &Desk, ticket: &Digest) -> bool {
+    let found = desk.auth.shared.sign_ins.look(ticket, desk.auth.clock.now(), |_| ()).await;
+    found.map_or(true, |found| found.is_some())
+}
+
 impl Whose {
     fn of(limit: Limit, request: &Request, peer: IpAddr) -> Self {
         let ticket = if limit == Limit::ScanStatus { qr::ticket(request.uri()) } else { None };
-        let forwarded = || request.headers().get_all(FORWARDED).iter().cloned().collect();
-        ticket.map_or_else(|| Self::Client { peer, forwarded: forwarded() }, Self::Ticket)
+        Self { peer, forwarded: request.headers().get_all(FORWARDED).iter().cloned().collect(), ticket }
     }
 
     async fn count(self, desk: &Desk, limit: Limit, rate: Rate) -> Result<(), Duration> {
-        let (counted, key) = match self {
-            Self::Ticket(ticket) => (Counted::Ticket, ticket),
-            Self::Client { peer, forwarded } => {
-                let address = counted_as(client_address(desk, peer, forwarded.iter()).decided);
+        // A ticket counts by itself only where it was issued: anybody can make up others, each with a count of its own.
+        let (counted, key) = match self.ticket {
+            Some(ticket) if is_issued(desk, &ticket).await => (Counted::Ticket, ticket),
+            _ => {
+                let address = counted_as(client_address(desk, self.peer, self.forwarded.iter()).decided);
                 (Counted::Client, Digest::of(&[limit.name(), address.to_string().as_bytes()]))
             }
         };

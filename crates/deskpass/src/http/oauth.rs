@@ -17,6 +17,7 @@ use super::extract::{Body, Guest, Reads, to_the_end};
 use super::failure::{BadRequest, Failure};
 use super::fields::{Ask, Fields, Problem, Problems};
 use super::openapi::{Answers, Asks, Sheet};
+use super::opener::OpenedByPage;
 use super::query::Query;
 use super::{landing, redirect};
 use crate::Desk;
@@ -60,7 +61,9 @@ pub(super) async fn url(
         return Err(wrong("redirect_uri", problem));
     }
     let authorize_url = link(&desk, &redirect_uri, web.then_some(language))?;
-    let cookie = if cookies.led { SetCookie::NONE } else { set_out(&desk, redirect_uri.clone()).await? };
+    // A program keeps its own cookies, and gets one in development mode: there is no page in front of it to be led astray.
+    let begins = cookies.page || (desk.settings.development && !cookies.led);
+    let cookie = if begins { set_out(&desk, redirect_uri.clone()).await? } else { SetCookie::NONE };
     Ok((cookie, Reply(AuthorizeUrl { authorize_url, redirect_uri })))
 }
 
@@ -92,6 +95,7 @@ fn wrong(field: &'static str, problem: Problem) -> Failure {
 struct Returned {
     code: Option<String>,
     scan_id: Option<String>,
+    has_state: bool,
 }
 
 impl Returned {
@@ -115,7 +119,8 @@ impl Returned {
         }
         match (refused || returned.code.as_deref().is_none_or(str::is_empty), state.as_deref()) {
             (true, _) => Err(Refusal::Denied),
-            (false, None | Some(STATE)) => Ok(returned),
+            (false, None) => Ok(returned),
+            (false, Some(STATE)) => Ok(Self { has_state: true, ..returned }),
             (false, Some(_)) => Err(Refusal::InvalidCode),
         }
     }
@@ -175,17 +180,19 @@ pub(super) async fn callback(
     State(desk): State<Desk>,
     Guest(visitor): Guest,
     cookies: Cookies,
+    OpenedByPage(opened_by_page): OpenedByPage,
     Back(query): Back,
 ) -> Landing {
     let flow = cookies.get::<Flow>().map(|flow| flow.digest());
     let wanted = landing::wanted(&desk, Returned::is_phone(&query), flow).await;
     let (at, returned) = (desk.clone(), Returned::read(&query));
     let arrived = to_the_end(async move {
-        let Returned { code, scan_id } = match returned {
+        let Returned { code, scan_id, has_state } = match returned {
             Ok(returned) => returned,
             Err(refusal) => return at.auth.turn_away(refusal, &visitor).await,
         };
-        at.auth.come_back(Callback { code: code.unwrap_or_default(), scan_id, flow, visitor }).await
+        let code = code.unwrap_or_default();
+        at.auth.come_back(Callback { code, scan_id, flow, visitor, has_state, opened_by_page }).await
     });
     Landing(match arrived.await {
         Ok(answer) => landing::arrived(&desk, &answer),

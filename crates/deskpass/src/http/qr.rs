@@ -192,6 +192,20 @@ pub(super) async fn events(
     Events((head, events::stream(desk, ticket, cookies.poller(), visitor.address.decided)).into_response())
 }
 
+/// A phone's page asks what to show, or says that it has shown it.
+#[derive(Debug)]
+pub(super) struct Showing {
+    confirm: String,
+    shown: bool,
+}
+
+impl Ask for Showing {
+    fn read(fields: &mut Fields) -> Option<Self> {
+        let (confirm, shown) = (fields.text("confirm"), fields.maybe_flag("shown"));
+        Some(Self { confirm: confirm?, shown: shown?.unwrap_or(false) })
+    }
+}
+
 /// A phone's secret.
 #[derive(Debug)]
 pub(super) struct Confirming {
@@ -213,6 +227,8 @@ pub(super) struct ScanRequest {
     os: &'static str,
     ip_address: String,
     same_network: bool,
+    /// Whether another page opened the link on the phone, as far as its browser says.
+    opened_by_page: bool,
     #[schemars(with = "Moment")]
     requested_at: String,
     expires_in: u64,
@@ -222,7 +238,7 @@ pub(super) struct ScanRequest {
 
 impl From<Decision> for ScanRequest {
     fn from(decision: Decision) -> Self {
-        let Decision { asked, who, phone, remaining } = decision;
+        let Decision { asked, who, phone, opened_by_page, remaining } = decision;
         let (browser, os) = browser::describe(asked.visitor.user_agent.as_str());
         let (here, there) = (asked.visitor.address.decided, phone.address.decided);
         Self {
@@ -231,6 +247,7 @@ impl From<Decision> for ScanRequest {
             os,
             ip_address: here.to_string(),
             same_network: counted_as(here) == counted_as(there),
+            opened_by_page,
             requested_at: iso(asked.at),
             expires_in: remaining.as_secs(),
             name: who.shown_name().to_owned(),
@@ -239,12 +256,11 @@ impl From<Decision> for ScanRequest {
     }
 }
 
-/// Shows the phone what it is asked to confirm.
-pub(super) async fn request(
-    State(desk): State<Desk>,
-    Body(ask): Body<Confirming>,
-) -> Result<Reply<ScanRequest>, Failure> {
-    Ok(Reply(desk.auth.decision(&ask.confirm).await?.into()))
+/// Shows the phone what it is asked to confirm, and notes that it was shown once the page says so.
+pub(super) async fn request(State(desk): State<Desk>, Body(ask): Body<Showing>) -> Result<Reply<ScanRequest>, Failure> {
+    let Showing { confirm, shown } = &ask;
+    let decision = if *shown { desk.auth.decision_shown(confirm).await? } else { desk.auth.decision(confirm).await? };
+    Ok(Reply(decision.into()))
 }
 
 /// That it was done.

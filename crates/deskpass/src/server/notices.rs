@@ -7,6 +7,7 @@ use deskpass_store::{Notice, Subject};
 use tokio::time::{sleep, timeout};
 
 use crate::Desk;
+use crate::http::device;
 
 /// How often to look for what could not be delivered before.
 const NOW_AND_THEN: Duration = Duration::from_secs(30);
@@ -37,6 +38,7 @@ fn write(notice: &Notice) -> String {
         Subject::PasswordUsed => own(notice, ["somebody used your password to sign in", "有人使用您的密码登录"]),
         Subject::PasswordChanged => own(notice, ["the password of your account was changed", "您的账号密码已修改"]),
         Subject::SignInDisowned => disowned(notice),
+        Subject::NewNetwork => new_network(notice),
     };
     // Two of the same second are told apart by it, also by the platform, which leaves out what it was told before.
     let reference = notice.id.get(notice.id.len().saturating_sub(6)..).unwrap_or_default();
@@ -65,6 +67,23 @@ fn disowned(notice: &Notice) -> [String; 2] {
         format!(
             "{chinese} 表示 {at} 来自 {from} 的登录并非本人操作。如由此产生会话，该会话已结束。\
              请在登录日志中查看该员工的记录，并结束其其他会话；如系密码登录，请重置其密码。"
+        ),
+    ]
+}
+
+/// What employees are told of a sign-in with a QR code from a network that is new for them.
+fn new_network(notice: &Notice) -> [String; 2] {
+    let (at, from, device) = (second(notice.at), &notice.address, device(&notice.user_agent));
+    let [english, chinese] = if device.is_empty() { ["unknown browser", "未知浏览器"] } else { [&*device; 2] };
+    [
+        format!(
+            "you were signed in with a QR code from a network that you had not signed in from before ({at}, {english}, {from}). \
+             If that was not you, open Recent sign-ins at the help desk, choose \"That was not me\" there, and tell your \
+             administrator at once."
+        ),
+        format!(
+            "您的账号从新的网络扫码登录（{at}，{chinese}，{from}）。\
+             如非本人操作，请在服务台“最近的登录”中选择“不是我本人”，并立即联系管理员。"
         ),
     ]
 }

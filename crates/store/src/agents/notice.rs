@@ -18,6 +18,8 @@ pub struct Notice {
     pub subject: Subject,
     /// From which address.
     pub address: String,
+    /// With which browser, as it calls itself; empty where that is not told.
+    pub user_agent: String,
     /// When.
     pub at: Timestamp,
     /// Whose sign-in it is about, where it is not about whom it is for.
@@ -59,11 +61,19 @@ pub enum Subject {
     DeviceUnbound,
     /// Somebody said of one of their sign-ins that it was somebody else's. For administrators.
     SignInDisowned,
+    /// A sign-in with a QR code was confirmed for them from a network that they had not signed in from before.
+    NewNetwork,
 }
 
 impl Subject {
-    const ALL: [Self; 5] =
-        [Self::DeviceBound, Self::PasswordUsed, Self::PasswordChanged, Self::DeviceUnbound, Self::SignInDisowned];
+    const ALL: [Self; 6] = [
+        Self::DeviceBound,
+        Self::PasswordUsed,
+        Self::PasswordChanged,
+        Self::DeviceUnbound,
+        Self::SignInDisowned,
+        Self::NewNetwork,
+    ];
 
     /// The word in records.
     #[must_use]
@@ -74,6 +84,7 @@ impl Subject {
             Self::PasswordChanged => "password_changed",
             Self::DeviceUnbound => "device_unbound",
             Self::SignInDisowned => "sign_in_disowned",
+            Self::NewNetwork => "new_network",
         }
     }
 }
@@ -88,17 +99,18 @@ fn claim() -> String {
     format!(
         "UPDATE notice SET due_at = $2, tries = tries + 1 WHERE id IN
          (SELECT id FROM notice WHERE due_at <= $1 AND subject IN ({known}) ORDER BY due_at, id LIMIT $3) AND due_at <= $1
-         RETURNING id, corp_id, employee_key, subject, ip_address, at, tries, about"
+         RETURNING id, corp_id, employee_key, subject, ip_address, at, tries, about, user_agent"
     )
 }
 
 impl Notice {
     pub(crate) fn write(&self, tx: &Tx<'_>) -> Result<(), StoreError> {
-        let text = "INSERT INTO notice (id, corp_id, employee_key, subject, ip_address, at, tries, due_at, about)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $6, $8)";
+        let text = "INSERT INTO notice (id, corp_id, employee_key, subject, ip_address, at, tries, due_at, about,
+            user_agent) VALUES ($1, $2, $3, $4, $5, $6, $7, $6, $8, $9)";
         let (corp, id) = (self.employee.corp(), self.employee.id());
         let about = self.about.as_ref().map(About::to_text).unwrap_or_default();
-        let values = args![&*self.id, corp, id, self.subject.name(), &*self.address, self.at, self.tries, &*about];
+        let (subject, user_agent) = (self.subject.name(), &*self.user_agent);
+        let values = args![&*self.id, corp, id, subject, &*self.address, self.at, self.tries, &*about, user_agent];
         tx.execute(text, &values).map(drop)
     }
 }
@@ -141,6 +153,7 @@ fn notice(row: &Row<'_>) -> Result<Notice, StoreError> {
         at: row.moment(5)?,
         tries: row.int(6)?,
         about: About::from_text(&row.text(7)?),
+        user_agent: row.text(8)?,
     })
 }
 

@@ -13,7 +13,7 @@ use crate::cache::{Cache, Proof};
 
 /// What is carried over, in an order in which nothing refers to what is not there yet. The rest is made anew by whoever
 /// opens the target, or is about the database itself.
-const TABLES: [&str; 19] = [
+const TABLES: [&str; 20] = [
     "employee",
     "user_role",
     "agent",
@@ -33,6 +33,7 @@ const TABLES: [&str; 19] = [
     "service_key",
     "disowned",
     "sign_in_count",
+    "employee_network",
 ];
 
 /// Rows that travel together.

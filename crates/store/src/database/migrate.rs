@@ -18,6 +18,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (6, include_str!("../../migrations/0006_pages.sql")),
     (7, include_str!("../../migrations/0007_departments_and_single_use.sql")),
     (10, include_str!("../../migrations/0010_first_devices.sql")),
+    (11, include_str!("../../migrations/0011_sign_in_networks.sql")),
 ];
 
 /// The version that the tables have once they are up to date.

@@ -2,6 +2,7 @@
 
 use deskpass_core::{Digest, EmployeeKey, Session, Timestamp, Visitor};
 
+use super::network::{self, SignInNetwork};
 use super::{Ended, deny};
 use crate::agents::{half, record};
 use crate::cache::Change;
@@ -23,6 +24,8 @@ pub struct Birth {
     pub at_most: Option<usize>,
     /// How long the digests of those are denied.
     pub deny_until: Timestamp,
+    /// The network it begins from.
+    pub network: SignInNetwork,
     /// The row for the log.
     pub entry: LogEntry,
 }
@@ -45,6 +48,8 @@ pub enum Grounds {
 pub enum Beginning {
     /// It has begun.
     Begun,
+    /// It has begun, and a notice waits to be delivered to its employee.
+    BegunWithNotice,
     /// Its employee is gone or shut out.
     ShutOut,
     /// What it was to stand on does not hold.
@@ -64,7 +69,7 @@ impl Store {
 }
 
 fn begin(tx: &mut Tx<'_>, birth: &Birth) -> Result<Beginning, StoreError> {
-    let Birth { digest, session, lent_by_record, grounds, at_most, deny_until, entry } = birth;
+    let Birth { digest, session, lent_by_record, grounds, at_most, deny_until, network, entry } = birth;
     let (employee, now) = (&session.employee, session.created_at);
     let founded = match grounds {
         Grounds::None => true,
@@ -103,8 +108,9 @@ fn begin(tx: &mut Tx<'_>, birth: &Birth) -> Result<Beginning, StoreError> {
         end_oldest(tx, employee, *digest, *at_most, *deny_until)?;
     }
     tx.touch(Change::Born(*digest, session.clone()));
+    let told = network::note(tx, employee, network, now)?;
     entry.write(tx)?;
-    Ok(Beginning::Begun)
+    Ok(if told { Beginning::BegunWithNotice } else { Beginning::Begun })
 }
 
 /// Notes the sign-in with the employee, unless they are gone or shut out.

@@ -14,7 +14,7 @@ use crate::StoreError;
 
 /// Clients remembered at once; one that is limited in four ways counts as four. Sixteen bytes each.
 const CLIENTS: usize = 1 << 19;
-/// Tickets remembered at once. Anyone can make up tickets, so they must not push out clients.
+/// Tickets remembered at once.
 const TICKETS: usize = 1 << 17;
 
 /// What is counted.

@@ -8,7 +8,7 @@ use deskpass_core::{
 };
 use deskpass_store::{
     Before, Binding, Birth, By, ChainKey, Event, Found, Grounds, HalfSession, Location, LogEntry, Mode, NewEmployee,
-    NewPassword, Notice, PendingDevice, Postgres, Store, Subject, Trial, UsedStep,
+    NewPassword, Notice, PendingDevice, Postgres, SignInNetwork, Store, Subject, Trial, UsedStep,
 };
 use tempfile::TempDir;
 
@@ -151,7 +151,7 @@ pub(crate) fn digest(name: &str) -> Digest {
 
 pub(crate) fn notice(id: &str, subject: Subject) -> Notice {
     let (id, employee, address) = (id.to_owned(), agent01(), "192.0.2.1".to_owned());
-    Notice { id, employee, subject, address, at: at(1), about: None, tries: 0 }
+    Notice { id, employee, subject, address, user_agent: String::new(), at: at(1), about: None, tries: 0 }
 }
 
 pub(crate) fn password(hash: &str, instead_of: Before, now: Timestamp) -> NewPassword {
@@ -208,7 +208,9 @@ pub(crate) fn birth(name: &str, method: LoginMethod, lent: Option<Role>, grounds
     };
     let entry = LogEntry { at: session.created_at, method: Some(method), ..entry() };
     let lent_by_record = false;
-    Birth { digest: digest(name), session, lent_by_record, grounds, at_most: None, deny_until: at(DAY), entry }
+    let network = SignInNetwork { name: "192.0.2.0/24".to_owned(), notice: None, tells_first: false };
+    let (digest, deny_until) = (digest(name), at(DAY));
+    Birth { digest, session, lent_by_record, grounds, at_most: None, deny_until, network, entry }
 }
 
 /// A row for the log, like no other.

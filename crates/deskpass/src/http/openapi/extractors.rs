@@ -19,13 +19,14 @@ use crate::http::extract::{
 };
 use crate::http::failure::Failure;
 use crate::http::fields::Ask;
+use crate::http::opener::OpenedByPage;
 use crate::http::query::{Path, Query};
 
 /// What is read, but is nothing that a client decides on.
 macro_rules! silent {
     ($($argument:ty),*) => {$(impl Asks for $argument { fn asks(_: &mut Sheet) {} })*};
 }
-silent!(State<Desk>, Accepts, Cookies, Guest, HeaderMap, Nothing, Peer, Reads, Uri, Whole);
+silent!(State<Desk>, Accepts, Cookies, Guest, HeaderMap, Nothing, OpenedByPage, Peer, Reads, Uri, Whole);
 
 /// Whose token is wanted.
 macro_rules! authority {

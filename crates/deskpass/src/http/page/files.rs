@@ -52,6 +52,7 @@ pub(super) const ASSETS: &[(&str, &[u8])] = assets! {
     "dress.js",
     "export.js",
     "filters.js",
+    "guard.js",
     "health.js",
     "holders.js",
     "inbox.js",
