@@ -19,6 +19,7 @@ function question(confirm, asked) {
   tell('address', asked.ip_address || say('unknown'));
   tell('asked-at', timeOf(asked.requested_at));
   $('warning').hidden = asked.same_network !== false;
+  $('unlocated').hidden = typeof asked.same_network === 'boolean';
   const done = { title: say('scan_done'), text: say('close'), good: true };
   const cancelled = { title: say('scan_cancelled'), text: say('cancelled_text') };
   $('confirm').onclick = () => answerWith('confirm', confirm, done);

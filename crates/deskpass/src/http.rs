@@ -14,6 +14,7 @@ mod extract;
 mod failure;
 mod fields;
 mod forms;
+mod gate;
 mod health;
 mod introspect;
 mod landing;
@@ -46,6 +47,7 @@ use futures_util::future::BoxFuture;
 use hyper::Method;
 
 pub(crate) use answer::{Answerer, Window};
+pub(crate) use gate::OnReserve;
 pub(crate) use health::Readiness;
 pub(crate) use landing::WORDS;
 pub use limit::Limit;

@@ -45,13 +45,21 @@ pub(crate) struct Metrics {
     platform: Gauge,
     shared: Gauge,
     in_step: Gauge,
-    turned_away: Counter,
+    connections: ConnectionFigures,
+    untrusted_proxy: Counter,
     sockets: Gauge,
     said: Counter,
     parted: [(u16, Counter); CLOSES.len()],
     /// By the row of the route table, where it has a limit.
     limited: Vec<Option<Counter>>,
     refused: [(&'static str, Counter); WORDS.len()],
+}
+
+#[derive(Debug)]
+struct ConnectionFigures {
+    turned_away: Counter,
+    evicted: Counter,
+    reserve: Counter,
 }
 
 #[derive(Debug)]
@@ -91,8 +99,13 @@ impl Metrics {
         let rows = table.iter().map(|route| figures(route.method.as_str(), route.path));
         let routes = rows.chain([figures("other", "other")]).collect();
         let cached_sessions = recorder.register_gauge(&Key::from_name("deskpass_cached_sessions"), &metadata);
-        let turned_away = Key::from_name("deskpass_connections_turned_away_total");
-        let turned_away = recorder.register_counter(&turned_away, &metadata);
+        let counter = |name: &'static str| recorder.register_counter(&Key::from_name(name), &metadata);
+        let connections = ConnectionFigures {
+            turned_away: counter("deskpass_connections_turned_away_total"),
+            evicted: counter("deskpass_connections_evicted_total"),
+            reserve: counter("deskpass_connections_from_reserve_total"),
+        };
+        let untrusted_proxy = counter("deskpass_untrusted_proxy_requests_total");
         let under_way = recorder.register_gauge(&Key::from_name("deskpass_sign_ins_under_way"), &metadata);
         let platform = recorder.register_gauge(&Key::from_name("deskpass_platform_ok"), &metadata);
         let shared = recorder.register_gauge(&Key::from_name("deskpass_shared_ok"), &metadata);
@@ -103,7 +116,7 @@ impl Metrics {
             (word, recorder.register_counter(&key, &metadata))
         });
         let sockets = recorder.register_gauge(&Key::from_name("deskpass_sockets"), &metadata);
-        let said = recorder.register_counter(&Key::from_name("deskpass_socket_messages_total"), &metadata);
+        let said = counter("deskpass_socket_messages_total");
         let parted = CLOSES.map(|code| {
             let labels = vec![Label::new("code", code.to_string())];
             let key = Key::from_parts("deskpass_sockets_closed_total", labels);
@@ -122,7 +135,8 @@ impl Metrics {
             platform,
             shared,
             in_step,
-            turned_away,
+            connections,
+            untrusted_proxy,
             sockets,
             said,
             parted,
@@ -143,9 +157,24 @@ impl Metrics {
         figures.seconds.record(elapsed);
     }
 
-    /// Counts a connection that was closed because its address has too many.
+    /// Counts a connection that was closed at once: its address has too many, or even the reserve is in use.
     pub(crate) fn turned_away(&self) {
-        self.turned_away.increment(1);
+        self.connections.turned_away.increment(1);
+    }
+
+    /// Counts a connection that was closed to make room for another one.
+    pub(crate) fn evicted(&self) {
+        self.connections.evicted.increment(1);
+    }
+
+    /// Counts a connection from the reserve.
+    pub(crate) fn from_reserve(&self) {
+        self.connections.reserve.increment(1);
+    }
+
+    /// Counts a request that was refused because its proxy is not trusted.
+    pub(crate) fn untrusted_proxy(&self) {
+        self.untrusted_proxy.increment(1);
     }
 
     /// Counts a message that goes out on a socket.
