@@ -52,6 +52,12 @@ impl Serving {
         self.0.waiting.store(micros(self.0.epoch), Ordering::Relaxed);
     }
 
+    /// The connection waits since this many microseconds from the epoch.
+    #[cfg(test)]
+    pub(super) fn wait_from(&self, since: u64) {
+        self.0.waiting.store(since, Ordering::Relaxed);
+    }
+
     /// The client has done what the connection waited for while it answers.
     pub(super) fn go_on(&self) {
         if !self.turns().is_multiple_of(2) {

@@ -118,80 +118,82 @@ impl Registry {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use tokio::sync::oneshot::Receiver;
-    use tokio::time::{Instant, advance};
+    use tokio::time::Instant;
 
-    use super::super::progress::micros;
     use super::*;
 
+    /// Long after everything else.
+    const NOW: u64 = 1_000_000;
+
     struct Opened {
-        epoch: Instant,
         registry: Registry,
         asked: Vec<Receiver<()>>,
         serving: Vec<Serving>,
     }
 
     impl Opened {
-        /// Opens so many, a millisecond after each other, from two addresses in turn.
-        async fn new(count: u8) -> Self {
-            let mut opened =
-                Self { epoch: Instant::now(), registry: Registry::default(), asked: Vec::new(), serving: Vec::new() };
+        /// Opens so many, a microsecond after each other, from two addresses in turn.
+        fn new(count: u8) -> Self {
+            let (epoch, mut registry) = (Instant::now(), Registry::default());
+            let (mut asked, mut serving) = (Vec::new(), Vec::new());
             for number in 0..count {
-                advance(Duration::from_millis(1)).await;
-                let ((leave, asked), serving) = (oneshot::channel(), Serving::new(opened.epoch));
+                let ((leave, left), opened) = (oneshot::channel(), Serving::new(epoch));
+                opened.wait_from(1 + u64::from(number));
                 let address = IpAddr::from([192, 0, 2, number % 2]);
-                let connection = Connection { leave, serving: serving.clone(), address };
-                opened.registry.insert(number.into(), connection);
-                opened.asked.push(asked);
-                opened.serving.push(serving);
+                registry.insert(number.into(), Connection { leave, serving: opened.clone(), address });
+                asked.push(left);
+                serving.push(opened);
             }
-            opened
+            Self { registry, asked, serving }
         }
 
         /// Who was asked to leave by this, if anybody.
         fn evict(&mut self, of: Option<IpAddr>) -> Option<usize> {
-            let evicted = self.registry.evict(of, micros(self.epoch));
+            let evicted = self.registry.evict(of, NOW);
             let asked = self.asked.iter_mut().position(|asked| asked.try_recv().is_ok());
             assert_eq!(evicted, asked.is_some());
             asked
         }
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn whoever_has_waited_longest_goes_first() {
-        let mut opened = Opened::new(5).await;
-        // The first is heard of again, the second answers a request.
-        opened.serving.iter().take(2).for_each(Serving::turn);
-        advance(Duration::from_millis(1)).await;
-        opened.serving.iter().take(1).for_each(Serving::turn);
+    #[test]
+    fn the_connection_that_waited_longest_goes_first() {
+        let mut opened = Opened::new(5);
+        for (at, serving) in opened.serving.iter().enumerate() {
+            match at {
+                // Heard of again.
+                0 => serving.wait_from(100),
+                // Answers a request.
+                1 => serving.turn(),
+                _ => {}
+            }
+        }
         let order: Vec<_> = (0..6).map(|_| opened.evict(None)).collect();
         assert_eq!(order, [Some(2), Some(3), Some(4), Some(0), None, None], "never one that answers");
         assert_eq!(opened.registry.len(), 1);
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn one_address_makes_room_for_itself() {
-        let mut opened = Opened::new(4).await;
-        let one = IpAddr::from([192, 0, 2, 1]);
-        assert_eq!(
-            (opened.evict(Some(one)), opened.evict(Some(one)), opened.evict(Some(one))),
-            (Some(1), Some(3), None)
-        );
-        assert_eq!((opened.registry.from(one), opened.registry.len()), (0, 2));
-        assert_eq!(opened.evict(None), Some(0));
+    #[test]
+    fn one_address_makes_room_for_itself() {
+        let (mut opened, one) = (Opened::new(4), IpAddr::from([192, 0, 2, 1]));
+        let order = [Some(one), Some(one), Some(one), None].map(|of| opened.evict(of));
+        assert_eq!(order, [Some(1), Some(3), None, Some(0)]);
+        assert_eq!((opened.registry.from(one), opened.registry.len()), (0, 1));
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn whoever_was_found_and_is_heard_of_stays() {
-        let mut opened = Opened::new(3).await;
+    #[test]
+    fn a_connection_that_is_heard_of_after_it_was_found_stays() {
+        let mut opened = Opened::new(3);
         assert_eq!(opened.evict(None), Some(0));
-        advance(Duration::from_millis(1)).await;
-        opened.serving.iter().skip(1).take(1).for_each(|second| {
-            second.turn();
-            second.turn();
-        });
+        opened.serving.iter().skip(1).take(1).for_each(|second| second.wait_from(100));
         assert_eq!((opened.evict(None), opened.evict(None)), (Some(2), Some(1)));
+    }
+
+    #[test]
+    fn more_than_a_batch_goes_in_order() {
+        let mut opened = Opened::new(200);
+        let order: Vec<_> = (0..200).map(|_| opened.evict(None)).collect();
+        assert_eq!(order, (0..200).map(Some).collect::<Vec<_>>());
     }
 }
