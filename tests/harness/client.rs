@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use super::hold;
 
@@ -68,6 +68,15 @@ pub(crate) fn request(method: &str, path: &str, headers: &[(&str, &str)], body: 
 impl Client {
     pub(crate) async fn connect(address: &str) -> Self {
         let stream = TcpStream::connect(address).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        Self { stream }
+    }
+
+    /// A connection from another address of this machine.
+    pub(crate) async fn connect_from(address: &str, from: &str) -> Self {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(format!("{from}:0").parse().unwrap()).unwrap();
+        let stream = socket.connect(address.parse().unwrap()).await.unwrap();
         stream.set_nodelay(true).unwrap();
         Self { stream }
     }

@@ -20,6 +20,7 @@ function question(confirm, asked) {
   tell('asked-at', timeOf(asked.requested_at));
   $('warning').hidden = asked.same_network !== false;
   $('opened-by-page').hidden = $('sure-line').hidden = !asked.opened_by_page;
+  $('unlocated').hidden = typeof asked.same_network === 'boolean';
   const done = { title: say('scan_done'), text: say('close'), good: true };
   const cancelled = { title: say('scan_cancelled'), text: say('cancelled_text') };
   $('confirm').onclick = () => answerWith('confirm', confirm, done);

@@ -154,6 +154,20 @@ pub fn network_around(address: IpAddr) -> IpNet {
     IpNet::new(address, prefix).unwrap_or_else(|_| IpNet::from(address)).trunc()
 }
 
+/// Whether an address belongs to this machine or to a network that the internet does not route: loopback, link-local, the
+/// private ranges (RFC 1918, RFC 4193) and the shared one that carriers and load balancers use (RFC 6598).
+#[must_use]
+pub fn is_private(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            let [first, second, ..] = address.octets();
+            let shared = first == 100 && second & 0b1100_0000 == 64;
+            address.is_loopback() || address.is_private() || address.is_link_local() || shared
+        }
+        IpAddr::V6(address) => address.is_loopback() || address.is_unique_local() || address.is_unicast_link_local(),
+    }
+}
+
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
@@ -224,6 +238,41 @@ mod tests {
         assert_eq!(counted("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
         assert_eq!(counted("2001:db8:1:2::9"), "2001:db8:1:2::");
         assert_eq!(counted("::ffff:1.2.3.4"), "1.2.3.4");
+    }
+
+    #[test]
+    fn private_addresses_are_told_from_public_ones() {
+        for text in [
+            "127.0.0.1",
+            "127.9.9.9",
+            "10.1.2.3",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.168.1.1",
+            "169.254.1.1",
+            "100.64.0.1",
+            "100.127.255.255",
+            "::1",
+            "fc00::1",
+            "fd12::1",
+            "fe80::1",
+            "::ffff:10.0.0.1",
+            "::ffff:127.0.0.1",
+        ] {
+            assert!(is_private(text.parse().unwrap()), "{text}");
+        }
+        for text in [
+            "8.8.8.8",
+            "172.32.0.1",
+            "100.63.0.1",
+            "100.128.0.1",
+            "192.0.2.1",
+            "2001:db8::1",
+            "::ffff:8.8.8.8",
+            "fec0::1",
+        ] {
+            assert!(!is_private(text.parse().unwrap()), "{text}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod agent;
 mod audit;
 mod config;
 mod copy;
+mod core_dumps;
 mod doctor;
 mod employee;
 mod explain;
@@ -152,6 +153,7 @@ impl Cli {
     /// Runs the command.
     #[must_use]
     pub fn run(self) -> ExitCode {
+        core_dumps::disable();
         let done = match self.command {
             Command::Serve(serving) => serve::run(&serving),
             Command::Migrate(common) => migrate(&common),

@@ -22,6 +22,7 @@ use crate::config::{BindMode, DefaultRole, PasswordFallback, Settings};
 use crate::http::Readiness;
 use crate::tally::Tally;
 use crate::telemetry::Metrics;
+use crate::untrusted::UntrustedProxies;
 
 /// Everything a handler can ask for. Clones are the same desk.
 #[derive(Clone, Debug)]
@@ -44,6 +45,8 @@ pub struct Inner {
     pub(crate) simulator: Option<Simulator>,
     /// The file by which the platform verifies the domain: its name and what is in it.
     pub(crate) verify_file: Option<(String, String)>,
+    /// Proxies that the settings do not list.
+    pub(crate) untrusted: UntrustedProxies,
     /// Those who watch a sign-in as it happens.
     pub(crate) watching: Tally,
     /// Those who hold a socket.
@@ -181,6 +184,7 @@ impl Desk {
             readiness: Readiness::default(),
             simulator,
             verify_file,
+            untrusted: UntrustedProxies::default(),
             // Never so many that nobody else can connect; whoever is one too many asks now and then instead.
             watching: Tally::new(settings.server.max_connections / 4, settings.server.max_connections_per_address),
             connected: Tally::new(settings.server.max_connections / 2, settings.sockets.max_per_address),

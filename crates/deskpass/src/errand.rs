@@ -24,6 +24,7 @@ use deskpass_store::{Link, Listed};
 use serde::{Deserialize, Serialize};
 
 use crate::Desk;
+use crate::untrusted::UntrustedProxy;
 
 pub(crate) use agents::{AgentErrand, Deed};
 pub(crate) use explain::{Question, Wish, purpose};
@@ -61,6 +62,8 @@ pub(crate) enum Errand {
     ServiceKey(KeyErrand),
     IpRule(RuleErrand),
     Explain(Question),
+    /// Which proxies had their requests refused: one a line, nothing where there are none.
+    UntrustedProxies,
 }
 
 /// An employee, as named on the command line.
@@ -122,6 +125,7 @@ impl Errand {
             Self::ServiceKey(errand) => errand.run(desk).await,
             Self::IpRule(errand) => errand.run(desk).await,
             Self::Explain(question) => question.answer(desk).await,
+            Self::UntrustedProxies => Ok(untrusted_proxies(desk)),
             Self::ApproveLink { identity, target } => {
                 let approved = auth.operator().approve_link(outsider(auth, identity)?, target.key(auth)?).await;
                 approved.map_err(|error| target.explain(&error))?;
@@ -277,6 +281,14 @@ fn link_line(auth: &Auth, Link { identity, target, approved_at, bound_at }: &Lin
     let target = if at_home { target.id().to_owned() } else { format!("{}/{}", target.corp(), target.id()) };
     let bound = bound_at.map_or_else(|| "not yet".to_owned(), second);
     format!("{identity:<40} {target:<20} {:<22} {bound}", second(*approved_at))
+}
+
+fn untrusted_proxies(desk: &Desk) -> String {
+    let line = |proxy: &UntrustedProxy| {
+        let UntrustedProxy { address, requests, last, .. } = proxy;
+        format!("{address}: {requests} request(s), the last at {}", second(*last))
+    };
+    desk.untrusted.list().iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// A moment to the second.

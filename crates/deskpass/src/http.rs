@@ -14,6 +14,7 @@ mod extract;
 mod failure;
 mod fields;
 mod forms;
+mod gate;
 mod health;
 mod introspect;
 mod landing;
@@ -48,6 +49,7 @@ use hyper::Method;
 
 pub(crate) use answer::{Answerer, Window};
 pub(crate) use browser::device;
+pub(crate) use gate::OnReserve;
 pub(crate) use health::Readiness;
 pub(crate) use landing::WORDS;
 pub use limit::Limit;

@@ -6,8 +6,10 @@ mod desk;
 mod errand;
 pub mod http;
 mod log_export;
+mod secret_files;
 pub mod server;
 mod tally;
 mod telemetry;
+mod untrusted;
 
 pub use desk::{Desk, StartError};

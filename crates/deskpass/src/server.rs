@@ -1,9 +1,12 @@
 //! The server itself: accepts connections within limits, serves them, and leaves politely.
 
+mod arriving;
 mod connections;
 mod errands;
 mod notices;
 mod patience;
+mod progress;
+mod registry;
 mod statistics;
 mod switching;
 
@@ -17,6 +20,7 @@ use axum::body::Body;
 use axum::response::Response;
 use futures_util::StreamExt as _;
 use hyper::body::Body as _;
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::upgrade;
@@ -28,10 +32,13 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use crate::config::Settings;
 use crate::desk::{CLOCKS_APART, apart};
-use crate::http::{Answerer, Onward};
+use crate::http::{Answerer, OnReserve, Onward};
+use crate::secret_files::exposed;
 use crate::{Desk, StartError};
+use arriving::Arriving;
 use connections::{Connections, Place};
-use patience::{Limits, Patient, Serving};
+use patience::{Limits, Patient};
+use progress::Serving;
 use statistics::Writer;
 use switching::Switching;
 
@@ -77,6 +84,9 @@ impl Server {
         for caution in desk.settings.cautions() {
             tracing::warn!("{caution}");
         }
+        for file in exposed(&desk.settings.secret_files) {
+            tracing::warn!("{}", file.caution());
+        }
         try_key(&desk).await;
         let mut chores = JoinSet::new();
         chores.spawn(upkeep(desk.clone()));
@@ -115,15 +125,17 @@ async fn accept(desk: &Desk, listener: &TcpListener, connections: &Connections) 
     let answerer = Arc::new(Answerer::new(desk.clone()));
     let limits = Limits { head: desk.settings.server.header_timeout, idle: desk.settings.server.idle_timeout };
     loop {
-        let room = connections.room().await;
         match listener.accept().await {
-            Ok((stream, peer)) => match connections.admit(room, peer.ip()) {
-                Some(place) => drop(tokio::spawn(serve(stream, peer, Arc::clone(&answerer), limits, place))),
-                None => desk.metrics.turned_away(),
-            },
+            Ok((stream, peer)) => {
+                if let Some(place) = connections.admit(peer.ip()) {
+                    let limits = if place.reserve { limits.of_reserve() } else { limits };
+                    drop(tokio::spawn(serve(stream, peer, Arc::clone(&answerer), limits, place)));
+                }
+            }
             Err(error) => {
                 // Usually out of file descriptors: some will come free.
                 tracing::warn!(%error, "cannot accept a connection");
+                connections.make_room();
                 sleep(Duration::from_millis(50)).await;
             }
         }
@@ -133,7 +145,7 @@ async fn accept(desk: &Desk, listener: &TcpListener, connections: &Connections) 
 /// Serves a connection to its end. Its place is free again once this returns.
 async fn serve(stream: TcpStream, peer: SocketAddr, answerer: Arc<Answerer>, limits: Limits, mut place: Place) {
     let _ = stream.set_nodelay(true);
-    let (serving, switching) = (Serving::default(), Switching::default());
+    let (serving, switching, reserve) = (place.serving.clone(), Switching::default(), place.reserve);
     let stream = Patient::new(stream, limits, serving.clone());
     let switched = switching.clone();
     let service = service_fn(move |mut request| {
@@ -141,9 +153,18 @@ async fn serve(stream: TcpStream, peer: SocketAddr, answerer: Arc<Answerer>, lim
         async move {
             serving.turn();
             let upgrade = upgrade::on(&mut request);
+            if reserve {
+                request.extensions_mut().insert(OnReserve);
+            }
+            let request = request.map(|body| Arriving::new(body, serving.clone()));
             let mut answer = answerer.answer(peer.ip(), request).await;
+            if reserve {
+                answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
             if let Some(onward) = answer.extensions_mut().remove::<Onward>() {
                 switching.keep(upgrade, onward);
+                // What it becomes is not waited for: it stays busy.
+                return Ok(answer);
             }
             Ok::<_, Infallible>(served(answer, serving))
         }
@@ -155,7 +176,11 @@ async fn serve(stream: TcpStream, peer: SocketAddr, answerer: Arc<Answerer>, lim
     let ended = tokio::select! {
         biased;
         ended = connection.as_mut() => ended,
-        _ = &mut place.leave => {
+        asked = &mut place.leave => {
+            // Another connection has its place now. A request that began in the meantime is answered first.
+            if asked.is_ok() && place.serving.waiting_since().is_some() {
+                return;
+            }
             // Whatever the connection becomes with its last answer is to leave, too.
             place.leave = oneshot::channel().1;
             connection.as_mut().graceful_shutdown();

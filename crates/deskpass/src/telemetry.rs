@@ -45,7 +45,8 @@ pub(crate) struct Metrics {
     platform: Gauge,
     shared: Gauge,
     in_step: Gauge,
-    turned_away: Counter,
+    connections: ConnectionFigures,
+    untrusted_proxy: Counter,
     sockets: Gauge,
     said: Counter,
     dropped: Counter,
@@ -53,6 +54,13 @@ pub(crate) struct Metrics {
     /// By the row of the route table, where it has a limit.
     limited: Vec<Option<Counter>>,
     refused: [(&'static str, Counter); WORDS.len()],
+}
+
+#[derive(Debug)]
+struct ConnectionFigures {
+    turned_away: Counter,
+    evicted: Counter,
+    reserve: Counter,
 }
 
 #[derive(Debug)]
@@ -93,7 +101,12 @@ impl Metrics {
         let routes = rows.chain([figures("other", "other")]).collect();
         let cached_sessions = recorder.register_gauge(&Key::from_name("deskpass_cached_sessions"), &metadata);
         let counter = |name: &'static str| recorder.register_counter(&Key::from_name(name), &metadata);
-        let turned_away = counter("deskpass_connections_turned_away_total");
+        let connections = ConnectionFigures {
+            turned_away: counter("deskpass_connections_turned_away_total"),
+            evicted: counter("deskpass_connections_evicted_total"),
+            reserve: counter("deskpass_connections_from_reserve_total"),
+        };
+        let untrusted_proxy = counter("deskpass_untrusted_proxy_requests_total");
         let under_way = recorder.register_gauge(&Key::from_name("deskpass_sign_ins_under_way"), &metadata);
         let platform = recorder.register_gauge(&Key::from_name("deskpass_platform_ok"), &metadata);
         let shared = recorder.register_gauge(&Key::from_name("deskpass_shared_ok"), &metadata);
@@ -124,7 +137,8 @@ impl Metrics {
             platform,
             shared,
             in_step,
-            turned_away,
+            connections,
+            untrusted_proxy,
             sockets,
             said,
             dropped,
@@ -146,9 +160,24 @@ impl Metrics {
         figures.seconds.record(elapsed);
     }
 
-    /// Counts a connection that was closed because its address has too many.
+    /// Counts a connection that was closed at once: its address has too many, or even the reserve is in use.
     pub(crate) fn turned_away(&self) {
-        self.turned_away.increment(1);
+        self.connections.turned_away.increment(1);
+    }
+
+    /// Counts a connection that was closed to make room for another one.
+    pub(crate) fn evicted(&self) {
+        self.connections.evicted.increment(1);
+    }
+
+    /// Counts a connection from the reserve.
+    pub(crate) fn from_reserve(&self) {
+        self.connections.reserve.increment(1);
+    }
+
+    /// Counts a request that was refused because its proxy is not trusted.
+    pub(crate) fn untrusted_proxy(&self) {
+        self.untrusted_proxy.increment(1);
     }
 
     /// Counts a message that goes out on a socket.

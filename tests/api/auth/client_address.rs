@@ -43,9 +43,14 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn from_an_untrusted_peer_the_header_is_ignored() {
+    /// From a public peer the header is ignored; one that is near is a proxy that was forgotten.
+    async fn from_an_untrusted_peer_the_header_changes_nothing() {
         let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("trusted_proxies", "10.0.0.0/8")])).await;
-        assert_eq!(logged(&desk, &[("x-forwarded-for", "203.0.113.5")]).await, "127.0.0.1");
+        let (mut client, user) = (desk.client().await, json!({ "employee_id": "user01" }));
+        let refused = client.post("/api/auth/bind", &[("x-forwarded-for", "203.0.113.5")], &user).await;
+        assert_eq!(refused.refused(403, 1003).reason(), "untrusted_proxy");
+        assert_eq!(desk.query("SELECT count(*) FROM login_log"), ["0"]);
+        assert_eq!(logged(&desk, &[]).await, "127.0.0.1");
     }
 
     async fn operators_are_told_by_an_address_that_only_a_proxy_can_choose(desk) {

@@ -5,6 +5,7 @@ use clap::Subcommand;
 use super::{Failed, Serving};
 use crate::config;
 use crate::desk::platform::verify_file;
+use crate::secret_files::exposed;
 
 /// Look at the settings.
 #[derive(Debug, Subcommand)]
@@ -30,6 +31,9 @@ impl ConfigCommand {
                 let settings = serving.settings()?;
                 verify_file(&settings)?;
                 let mode = if settings.development { "development" } else { "production" };
+                for file in exposed(&settings.secret_files) {
+                    eprintln!("warning: {}", file.caution());
+                }
                 println!("the settings are good ({mode} mode)");
             }
             Self::Show(serving) => {

@@ -2,6 +2,7 @@
 
 mod data;
 mod domain;
+mod exposure;
 mod pair;
 mod platform;
 mod report;
@@ -80,6 +81,10 @@ async fn examine(settings: &Settings, report: &mut Report) {
     match &settings.store.url {
         Some(store) => pair::check(settings, store, clock.now(), report).await,
         None => drop(report.note(What::Data, data::check(settings, clock.now()).await)),
+    }
+    report.note(What::SecretFiles, exposure::secret_files(settings));
+    if let Some(found) = exposure::proxies(settings) {
+        report.note(What::Proxies, found);
     }
     report.note(What::PublicUrl, domain::public_url(settings));
     ask_platform(settings, clock, report).await;

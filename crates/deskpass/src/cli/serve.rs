@@ -14,28 +14,35 @@ use deskpass_auth::DEV_USERS;
 
 /// Runs the service until it is asked to stop.
 pub(super) fn run(serving: &Serving) -> Result<(), Failed> {
-    let settings = serving.settings()?;
+    let mut settings = serving.settings()?;
     let _logging = telemetry::start_logging(&settings.log);
-    allow_connections(&settings);
+    allow_connections(&mut settings);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(serve(settings))
 }
 
-/// What the service needs besides its clients' connections: the database's, Redis's, the platform's, files.
-const RESERVE: u64 = 256;
+/// What the service needs besides its clients' connections: the database's, Redis's, the platform's, files, and the
+/// connections for health checks.
+const RESERVE: usize = 256;
 
-/// Takes as many open files as the system allows this user. Whoever holds many connections must not keep us from our own.
-fn allow_connections(settings: &Settings) {
+/// Takes as many open files as the system allows this user, and serves no more connections than that permits: clients must
+/// not keep the service from its own.
+fn allow_connections(settings: &mut Settings) {
     let limit = getrlimit(Resource::Nofile);
     // Without permission the limit stays, and is told below where it is too low.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
-    let wanted = u64::try_from(settings.server.max_connections).unwrap_or(u64::MAX).saturating_add(RESERVE);
-    if let Some(allowed) = getrlimit(Resource::Nofile).current.filter(|allowed| *allowed < wanted) {
+    let Some(allowed) = getrlimit(Resource::Nofile).current else { return };
+    let (allowed, wanted) = (usize::try_from(allowed).unwrap_or(usize::MAX), settings.server.max_connections);
+    if allowed < wanted.saturating_add(RESERVE) {
+        let connections = wanted.min(allowed.saturating_sub(RESERVE).max(allowed / 2)).max(1);
         tracing::warn!(
-            allowed,
-            wanted,
-            "fewer files may be open than server.max_connections needs: raise the limit (LimitNOFILE), or lower the setting"
+            open_files = allowed,
+            max_connections = wanted,
+            connections,
+            "fewer files may be open than server.max_connections needs, so fewer connections are served: raise the limit \
+             (LimitNOFILE), or lower the setting"
         );
+        settings.server.max_connections = connections;
     }
 }
 

@@ -62,6 +62,7 @@ fn settings(resolved: &Resolved) -> Option<Settings> {
         limits: limits(resolved)?,
         server: server(resolved)?,
         log: Log { level: resolved.get("log.level")?, format: resolved.get("log.format")? },
+        secret_files: resolved.secret_files(),
     })
 }
 

@@ -1,6 +1,8 @@
 //! The strongest word on every key, before the keys are judged together.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 
 use deskpass_core::Matrix;
 
@@ -10,6 +12,7 @@ use super::matrix;
 use super::origin::Origin;
 use super::problem::{ConfigError, Problem};
 use super::raw::Raw;
+use super::secret_url::STARS;
 use super::sources::Sources;
 use super::table::KEYS;
 use super::value::{FromValue, Value};
@@ -118,6 +121,16 @@ impl Resolved {
         self.entries.iter()
     }
 
+    /// The files that secrets were read from, each once.
+    pub(super) fn secret_files(&self) -> Vec<PathBuf> {
+        let secret = |entry: &&Entry| entry.key.kind.is_secret() && entry.hides_something();
+        let files = self.entries.iter().filter(secret).filter_map(|entry| match &entry.origin {
+            Origin::File { path, .. } | Origin::SecretFile { path, .. } => Some(path.clone()),
+            _ => None,
+        });
+        files.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
     /// The valid value of the key of this name, as the type that the caller wants.
     pub(super) fn get<T: FromValue>(&self, name: &str) -> Option<T> {
         match &self.entry(name)?.state {
@@ -178,6 +191,11 @@ pub(super) fn reachable(mut listen: SocketAddr) -> SocketAddr {
 }
 
 impl Entry {
+    /// Whether it has a value of which a part must not be shown. An address without a password has none.
+    fn hides_something(&self) -> bool {
+        matches!(self.state, State::Valid(_)) && self.shown().contains(STARS)
+    }
+
     fn shown(&self) -> String {
         match &self.state {
             State::Valid(value) => value.to_string(),

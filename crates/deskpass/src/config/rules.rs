@@ -151,16 +151,16 @@ fn bind_networks_exclude_someone(resolved: &Resolved) -> Option<Problem> {
     ))
 }
 
-/// By default all private networks count as proxies, and whoever sits there could name any address as their own.
+/// Behind a proxy that is not listed everyone has the address of the proxy, so the operator has to say which ones there are.
 fn open_bind_knows_its_proxies(resolved: &Resolved) -> Option<Problem> {
     let mode: BindChoice = resolved.get("bind.mode")?;
-    let by_default = matches!(resolved.entry("trusted_proxies")?.origin, Origin::Default);
+    let by_default = matches!(resolved.entry("trusted_proxies")?.origin, Origin::Default | Origin::ProfileDefault(_));
     if development(resolved)? || mode != BindChoice::Open || !by_default {
         return None;
     }
     Some(refused(
         resolved.entry("bind.mode")?,
-        "open goes by addresses, and by default any private address may claim to forward for another",
+        "open goes by addresses, and behind a proxy that is not listed every client has the address of the proxy",
         "list your proxies, and only those, in trusted_proxies ([] when there are none)",
     ))
 }

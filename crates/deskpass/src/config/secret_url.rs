@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::Ipv6Addr;
 
 /// What is shown in place of a password. Its length says nothing about the password's.
-const STARS: &str = "***";
+pub(super) const STARS: &str = "***";
 
 /// An address that may hold a password. `Display` and `Debug` show it without.
 #[derive(Clone)]

@@ -10,7 +10,10 @@ use super::key::{Fallback, Key};
 use super::kind::Kind;
 use super::settings::{BindChoice, DefaultRole, Language, LogFormat, LogLevel, PasswordFallback};
 
-/// Loopback and private ranges: where proxies and operators sit unless told otherwise.
+/// This machine.
+const LOOPBACK: &str = "127.0.0.0/8,::1/128";
+
+/// Loopback and private ranges: where operators sit unless told otherwise, and proxies in development mode.
 const NEAR: &str = "127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7,fe80::/10";
 
 /// Long enough for any patience with a client, short enough that a slip of the unit is caught.
@@ -63,8 +66,11 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "trusted_proxies",
         Kind::Networks,
-        Same(NEAR),
-        "Peers whose X-Forwarded-For is believed. From any other peer the header is ignored.",
+        PerProfile { development: NEAR, production: LOOPBACK },
+        "Proxies whose X-Forwarded-For is believed. List the addresses of your proxies and nothing else: a client \
+         that sends from one of them chooses the address that limits and allow-lists go by. A request with the header from another \
+         private address is refused and logged, because a proxy that is not listed makes all its clients look like one; \
+         from a public address the header is ignored.",
     ),
     key(
         "redirect_origins",
@@ -324,14 +330,15 @@ pub(super) static KEYS: &[Key] = &[
         "server.max_connections",
         CONNECTIONS,
         Same("10000"),
-        "Connections open at once; more wait until one leaves. Keep it below the limit of open files.",
+        "Connections open at once. For one more, the one that has waited longest for its client is closed; where none \
+         waits, 16 more serve health checks and /metrics alone. Keep it 256 below the limit of open files.",
     ),
     key(
         "server.max_connections_per_address",
         CONNECTIONS,
         Same("256"),
-        "Connections open at once from one address or IPv6 /64; one more is closed at once. Trusted \
-         proxies are not counted.",
+        "Connections open at once from one address or IPv6 /64; one more is closed at once. A trusted \
+         proxy may have seven eighths of server.max_connections instead.",
     ),
     key("server.header_timeout", PATIENCE, Same("10s"), "How long a client may take to send the head of a request."),
     key(

@@ -16,7 +16,7 @@ use hyper::{Method, Request, StatusCode};
 
 use super::envelope::{self, Outcome};
 use super::failure::{BadRequest, Failure, Telling, Telltale};
-use super::{Route, failure, language, limit, page, routes};
+use super::{Route, failure, gate, language, limit, page, routes};
 use crate::Desk;
 use crate::config::Language;
 use crate::telemetry::Stopwatch;
@@ -49,7 +49,12 @@ pub(crate) struct Answerer {
     ids: RequestIds,
     /// What every enveloped answer says in its head; copied, since that is quicker than writing it anew.
     headers: HeaderMap,
+    /// Where browsers reach the service by https: that they never use http again.
+    strict_transport: Option<HeaderValue>,
 }
+
+/// For a year. Subdomains are not the service's business.
+const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 impl Answerer {
     pub(crate) fn new(desk: Desk) -> Self {
@@ -69,7 +74,8 @@ impl Answerer {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         guard(&mut headers);
         page::prepare();
-        Self { ids: RequestIds::new(&desk), desk, table, paths, headers }
+        let strict_transport = desk.settings.public_url.starts_with("https://").then_some(STRICT_TRANSPORT);
+        Self { ids: RequestIds::new(&desk), desk, table, paths, headers, strict_transport }
     }
 
     /// Answers one request. Every way out of here has its envelope, its headers and its line in the metrics.
@@ -88,6 +94,9 @@ impl Answerer {
         }
         self.note(&asked, response.status(), watch.elapsed());
         response.headers_mut().insert(REQUEST_ID, asked.id);
+        if let Some(strict) = &self.strict_transport {
+            response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, strict.clone());
+        }
         if self.desk.is_draining() && response.status() != StatusCode::SWITCHING_PROTOCOLS {
             // Whoever holds the connection learns of the end with an answer, not by a connection that breaks.
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -116,6 +125,9 @@ impl Answerer {
     }
 
     async fn run(&self, asked: &Asked<'_>, peer: IpAddr, request: Request<Body>) -> Response {
+        if let Some(refusal) = gate::refusal(&self.desk, peer, &request) {
+            return refusal.into_response();
+        }
         match asked.route {
             Some((_, route)) if route.leaves_traces && is_prefetch(request.headers()) => {
                 Failure::from(BadRequest::Prefetch).into_response()

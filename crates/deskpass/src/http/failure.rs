@@ -32,6 +32,10 @@ pub(crate) enum Failure {
     /// The page that asks is none of ours.
     ForeignOrigin,
     NotReady(ReadyState),
+    /// All connections are in use, and this one is from the reserve for health checks.
+    TooManyConnections,
+    /// It came through a proxy that is not trusted, so where it comes from is not known.
+    UntrustedProxy,
     /// It came too early, by this much.
     Limited(Duration),
     /// Something broke: a word that may be told, and a detail for the log.

@@ -1,5 +1,7 @@
 //! Signing in with a QR code: for the browser that shows it, and for the phone that scans it.
 
+use std::net::IpAddr;
+
 use axum::extract::{FromRequestParts, State};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
@@ -225,8 +227,10 @@ pub(super) struct ScanRequest {
     client: &'static str,
     browser: String,
     os: &'static str,
-    ip_address: String,
-    same_network: bool,
+    /// Null where it is not known: a proxy in front does not say where its client is.
+    ip_address: Option<String>,
+    /// Null where one of the two addresses is not known.
+    same_network: Option<bool>,
     /// Whether another page opened the link on the phone, as far as its browser says.
     opened_by_page: bool,
     #[schemars(with = "Moment")]
@@ -236,17 +240,17 @@ pub(super) struct ScanRequest {
     name: String,
 }
 
-impl From<Decision> for ScanRequest {
-    fn from(decision: Decision) -> Self {
+impl ScanRequest {
+    fn new(desk: &Desk, decision: Decision) -> Self {
         let Decision { asked, who, phone, opened_by_page, remaining } = decision;
         let (browser, os) = browser::describe(asked.visitor.user_agent.as_str());
-        let (here, there) = (asked.visitor.address.decided, phone.address.decided);
+        let [here, there] = [asked.visitor, phone].map(|visitor| known(desk, visitor.address.decided));
         Self {
             client: asked.source.name(),
             browser,
             os,
-            ip_address: here.to_string(),
-            same_network: counted_as(here) == counted_as(there),
+            ip_address: here.map(|address| address.to_string()),
+            same_network: here.zip(there).map(|(here, there)| counted_as(here) == counted_as(there)),
             opened_by_page,
             requested_at: iso(asked.at),
             expires_in: remaining.as_secs(),
@@ -256,11 +260,17 @@ impl From<Decision> for ScanRequest {
     }
 }
 
+/// An address, unless it is a proxy's own: then the proxy did not say where its client is. In development mode clients have
+/// the same addresses as proxies.
+fn known(desk: &Desk, address: IpAddr) -> Option<IpAddr> {
+    (desk.settings.development || !desk.trusted.contain(address)).then_some(address)
+}
+
 /// Shows the phone what it is asked to confirm, and notes that it was shown once the page says so.
 pub(super) async fn request(State(desk): State<Desk>, Body(ask): Body<Showing>) -> Result<Reply<ScanRequest>, Failure> {
     let Showing { confirm, shown } = &ask;
     let decision = if *shown { desk.auth.decision_shown(confirm).await? } else { desk.auth.decision(confirm).await? };
-    Ok(Reply(decision.into()))
+    Ok(Reply(ScanRequest::new(&desk, decision)))
 }
 
 /// That it was done.

@@ -1,74 +1,158 @@
 //! How many connections there may be, in all and from one address, and how they are asked to leave.
+//!
+//! When all places are taken, the connection that has waited longest for its client is closed for the newcomer. Where every
+//! connection answers a request or is a socket, the newcomer gets one from a small reserve, which serves health checks and
+//! operators and nothing else.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use deskpass_core::counted_as;
+use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
 
+use super::progress::{Serving, micros};
+use super::registry::{Connection, Registry};
 use crate::Desk;
-use crate::tally::{Present, Tally};
+
+/// Connections beyond `server.max_connections`, for health checks and operators.
+const RESERVE: usize = 16;
+
+/// The part of all connections that a trusted proxy leaves to others.
+const SHARE_OF_OTHERS: usize = 8;
+
+/// How often it is logged that all connections are in use, in microseconds.
+const LOG_INTERVAL_MICROS: u64 = 60_000_000;
 
 /// The connections that are open.
 #[derive(Debug)]
 pub(super) struct Connections {
     desk: Desk,
-    room: Arc<Semaphore>,
-    size: u32,
-    from: Tally,
+    /// Times are counted from here.
+    epoch: Instant,
     book: Arc<Mutex<Book>>,
+    /// Every connection has a receiver, also one that was asked to leave.
+    alive: watch::Sender<()>,
+    /// When it was last logged that all connections are in use.
+    logged: AtomicU64,
 }
 
 /// Who is here.
 #[derive(Debug, Default)]
 struct Book {
     next: u64,
-    /// One for each connection; dropping it asks the connection to leave. A channel of its own costs a connection next to
-    /// nothing while it waits, where a shared signal would make all of them meet at one lock with every request.
-    open: HashMap<u64, oneshot::Sender<()>>,
+    ordinary: Registry,
+    reserve: Registry,
     closed: bool,
 }
 
-/// Room for one more.
-pub(super) type Room = Option<OwnedSemaphorePermit>;
-
-/// A connection's place; it is free again once this is dropped.
+/// A connection's place; it is free again once this is dropped, or once it was asked to leave for another.
 #[derive(Debug)]
 pub(super) struct Place {
-    /// Completes when the connection is asked to leave.
+    /// Completes when the connection is asked to leave: with success when it is to leave at once.
     pub(super) leave: oneshot::Receiver<()>,
+    pub(super) serving: Serving,
+    /// Whether it is from the reserve.
+    pub(super) reserve: bool,
     number: u64,
     book: Arc<Mutex<Book>>,
-    _counted: Option<Present>,
-    _room: Room,
+    _alive: watch::Receiver<()>,
+}
+
+/// Where a newcomer goes.
+enum Admission {
+    /// To a place that was free, or that another connection left for it.
+    Ordinary {
+        evicted: bool,
+    },
+    Reserve,
+    TurnedAway,
 }
 
 impl Connections {
     pub(super) fn new(desk: &Desk) -> Self {
-        let size = u32::try_from(desk.settings.server.max_connections).unwrap_or(u32::MAX);
-        let room = Arc::new(Semaphore::new(size as usize));
-        let from = Tally::new(usize::MAX, desk.settings.server.max_connections_per_address);
-        Self { desk: desk.clone(), room, size, from, book: Arc::default() }
+        let (alive, book, logged) = (watch::Sender::new(()), Arc::default(), AtomicU64::new(0));
+        Self { desk: desk.clone(), epoch: Instant::now(), book, alive, logged }
     }
 
-    /// Waits until there is room for one more.
-    pub(super) async fn room(&self) -> Room {
-        Arc::clone(&self.room).acquire_owned().await.ok()
-    }
-
-    /// A place for a connection from `address`, unless it has too many. A trusted proxy speaks for many clients and is not
-    /// counted.
-    pub(super) fn admit(&self, room: Room, address: IpAddr) -> Option<Place> {
-        let counted = if self.desk.trusted.contain(address) { None } else { Some(self.from.enter(address)?) };
+    /// A place for a connection from `address`, unless it has too many.
+    pub(super) fn admit(&self, address: IpAddr) -> Option<Place> {
+        let serving = Serving::new(self.epoch);
+        let (leave, asked) = oneshot::channel();
+        let connection = Connection { leave, serving: serving.clone(), address: counted_as(address) };
+        let trusted = self.desk.trusted.contain(address);
         let mut book = lock(&self.book);
-        let (stay, leave) = oneshot::channel();
+        let admission = self.decide(&mut book, connection.address, trusted);
+        let reserve = match admission {
+            Admission::Ordinary { .. } => false,
+            Admission::Reserve => true,
+            Admission::TurnedAway => {
+                drop(book);
+                self.desk.metrics.turned_away();
+                return None;
+            }
+        };
         let number = book.next;
         book.next += 1;
         if !book.closed {
-            book.open.insert(number, stay);
+            book.registry(reserve).insert(number, connection);
         }
         drop(book);
-        Some(Place { leave, number, book: Arc::clone(&self.book), _counted: counted, _room: room })
+        self.tell(&admission);
+        let (book, alive) = (Arc::clone(&self.book), self.alive.subscribe());
+        Some(Place { leave: asked, serving, reserve, number, book, _alive: alive })
+    }
+
+    fn decide(&self, book: &mut Book, address: IpAddr, trusted: bool) -> Admission {
+        let (size, now) = (self.desk.settings.server.max_connections, micros(self.epoch));
+        // A trusted proxy speaks for many clients. It may have nearly all places, and beyond that makes room for itself.
+        let most = if trusted { size - size / SHARE_OF_OTHERS } else { self.most_from_one() };
+        let from = book.ordinary.from(address) + book.reserve.from(address);
+        if from >= most && !trusted {
+            return Admission::TurnedAway;
+        }
+        let of = if book.ordinary.from(address) >= most {
+            Some(address)
+        } else if book.ordinary.len() >= size {
+            None
+        } else {
+            return Admission::Ordinary { evicted: false };
+        };
+        if book.ordinary.evict(of, now) {
+            Admission::Ordinary { evicted: true }
+        } else if book.reserve.len() < RESERVE || book.reserve.evict(None, now) {
+            Admission::Reserve
+        } else {
+            Admission::TurnedAway
+        }
+    }
+
+    fn most_from_one(&self) -> usize {
+        self.desk.settings.server.max_connections_per_address
+    }
+
+    fn tell(&self, admission: &Admission) {
+        match admission {
+            Admission::Ordinary { evicted: false } | Admission::TurnedAway => return,
+            Admission::Ordinary { evicted: true } => self.desk.metrics.evicted(),
+            Admission::Reserve => self.desk.metrics.from_reserve(),
+        }
+        let (now, logged) = (micros(self.epoch), self.logged.load(Ordering::Relaxed));
+        if logged == 0 || now.saturating_sub(logged) >= LOG_INTERVAL_MICROS {
+            self.logged.store(now, Ordering::Relaxed);
+            tracing::warn!(
+                max_connections = self.desk.settings.server.max_connections,
+                "all connections are in use: closing those that have waited longest for their clients"
+            );
+        }
+    }
+
+    /// Closes the connection that has waited longest, where the system has no room for another one.
+    pub(super) fn make_room(&self) {
+        if lock(&self.book).ordinary.evict(None, micros(self.epoch)) {
+            self.desk.metrics.evicted();
+        }
     }
 
     /// Asks every connection to leave when it has answered, and waits until all have.
@@ -76,16 +160,23 @@ impl Connections {
         let asked = {
             let mut book = lock(&self.book);
             book.closed = true;
-            std::mem::take(&mut book.open)
+            (std::mem::take(&mut book.ordinary), std::mem::take(&mut book.reserve))
         };
         drop(asked);
-        drop(self.room.acquire_many(self.size).await);
+        self.alive.closed().await;
+    }
+}
+
+impl Book {
+    fn registry(&mut self, reserve: bool) -> &mut Registry {
+        if reserve { &mut self.reserve } else { &mut self.ordinary }
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        lock(&self.book).open.remove(&self.number);
+        let removed = lock(&self.book).registry(self.reserve).remove(self.number);
+        drop(removed);
     }
 }
 

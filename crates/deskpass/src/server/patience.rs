@@ -6,14 +6,14 @@
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::progress::Serving;
 
 /// How long we wait.
 #[derive(Clone, Copy, Debug)]
@@ -24,17 +24,15 @@ pub(super) struct Limits {
     pub(super) idle: Duration,
 }
 
-/// Counts the beginnings and ends of answers: odd while one is under way. A count and not a flag, since an answer may begin
-/// and end between two looks at it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Serving(Arc<AtomicUsize>);
-
-impl Serving {
-    /// An answer begins, or ends.
-    pub(super) fn turn(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+impl Limits {
+    /// The same for a connection from the reserve, which has to be free again soon.
+    pub(super) fn of_reserve(self) -> Self {
+        Self { head: self.head.min(RESERVE_TIMEOUT), idle: self.idle.min(RESERVE_TIMEOUT) }
     }
 }
+
+/// How long a connection from the reserve waits for anything.
+const RESERVE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A connection whose reads fail once the client has taken too long.
 #[derive(Debug)]
@@ -79,7 +77,7 @@ impl Patient {
 
     /// Looks whether an answer has begun or ended.
     fn look(&mut self) {
-        let turns = self.serving.0.load(Ordering::Relaxed);
+        let turns = self.serving.turns();
         if turns != self.seen {
             self.seen = turns;
             self.waiting = if turns % 2 == 1 { Waiting::No } else { Waiting::Idle(None) };
@@ -89,7 +87,11 @@ impl Patient {
     /// Completes when the client has taken too long.
     fn poll_too_late(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if let Waiting::Head(since) = &mut self.waiting {
+            let begun = since.is_none();
             let deadline = *since.get_or_insert_with(now) + self.limits.head;
+            if begun {
+                self.serving.wait();
+            }
             if deadline < self.alarm.deadline() {
                 self.alarm.as_mut().reset(deadline);
                 self.set = false;
@@ -127,10 +129,15 @@ impl Patient {
     /// Notes whether the client takes what we write, and fails once it has not for too long.
     fn wrote(&mut self, context: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if written.is_ready() {
-            self.stuck = None;
+            if self.stuck.take().is_some() {
+                self.serving.go_on();
+            }
             return written;
         }
-        self.stuck.get_or_insert_with(now);
+        if self.stuck.is_none() {
+            self.stuck = Some(now());
+            self.serving.wait();
+        }
         ready!(self.poll_too_late(context));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }

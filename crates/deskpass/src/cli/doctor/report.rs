@@ -15,6 +15,8 @@ pub(super) enum What {
     Redis,
     Eviction,
     RedisClock,
+    SecretFiles,
+    Proxies,
     PublicUrl,
     Platform,
     Clock,
@@ -29,6 +31,7 @@ impl What {
     /// Everything that cannot be checked without settings.
     pub(super) const AFTER_SETTINGS: &[Self] = &[
         Self::Data,
+        Self::SecretFiles,
         Self::PublicUrl,
         Self::Platform,
         Self::Clock,
@@ -49,6 +52,8 @@ impl What {
             Self::Redis => ("Redis", "Redis"),
             Self::Eviction => ("memory of Redis", "Redis 内存"),
             Self::RedisClock => ("clock of Redis", "Redis 时钟"),
+            Self::SecretFiles => ("files with secrets", "密钥文件"),
+            Self::Proxies => ("proxies", "代理"),
             Self::PublicUrl => ("public URL", "访问地址"),
             Self::Platform => ("platform", "平台连接"),
             Self::Clock => ("clock", "时钟"),
@@ -98,6 +103,8 @@ pub(super) enum Finding<T = ()> {
     Good { found: T, told: Said },
     /// Something is wrong, and can be mended.
     Bad { why: Said, mend: Said },
+    /// It works, and something should be changed all the same.
+    Caution { why: Said, mend: Said },
     /// It could not be checked, which is nobody's fault.
     Skipped(Said),
 }
@@ -134,6 +141,11 @@ impl Report {
             Finding::Bad { why, mend } => {
                 self.wrong += 1;
                 self.line('✗', what, why.pick(self.language));
+                self.below(&mend);
+                None
+            }
+            Finding::Caution { why, mend } => {
+                self.line('!', what, why.pick(self.language));
                 self.below(&mend);
                 None
             }

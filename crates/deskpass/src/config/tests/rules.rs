@@ -127,8 +127,8 @@ fn open_bind_outside_development_needs_to_know_its_proxies() {
     let given = Given::production().toml("bind.mode = \"open\"\nbind.networks = [\"10.1.0.0/16\"]");
     refused(
         &given,
-        "bind.mode (deskpass.toml:1): open goes by addresses, and by default any private address may claim to forward \
-         for another; list your proxies, and only those, in trusted_proxies ([] when there are none)",
+        "bind.mode (deskpass.toml:1): open goes by addresses, and behind a proxy that is not listed every client has \
+         the address of the proxy; list your proxies, and only those, in trusted_proxies ([] when there are none)",
     );
     refused(&given.variable("DESKPASS_TRUSTED_PROXIES", "10.9.9.9"), "");
 }

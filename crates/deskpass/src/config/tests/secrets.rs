@@ -149,3 +149,20 @@ fn the_encryption_key_arrives_whole() {
     let key = Given::production().settings().encryption_key;
     assert_eq!(key.map(|key| *key.as_bytes()), Some([0xff; 32]));
 }
+
+#[test]
+fn the_files_that_hold_secrets_are_known() {
+    let files = |given: &Given| {
+        let files = given.settings().secret_files;
+        files.iter().map(|path| path.display().to_string()).collect::<Vec<_>>()
+    };
+    let in_file = |text: &str| production_without_secret().toml(text);
+    assert_eq!(files(&Given::production()), [""; 0], "the environment is no file");
+    assert_eq!(files(&in_file("listen = \"127.0.0.1:9\"\nplatform.secret = \"hunter2\"")), ["deskpass.toml"]);
+    let own = in_file("listen = \"127.0.0.1:9\"").variable("DESKPASS_PLATFORM__SECRET_FILE", "/run/secret");
+    assert_eq!(files(&own.file("/run/secret", "hunter2")), ["/run/secret"]);
+    let pair =
+        |store: &str| Given::production().toml(&format!("store.url = \"{store}\"\nshared.url = \"redis://redis\""));
+    assert_eq!(files(&pair("postgres://desk@db/desk")), [""; 0], "there is no password in it");
+    assert_eq!(files(&pair("postgres://desk:hunter2@db/desk")), ["deskpass.toml"]);
+}

@@ -37,6 +37,8 @@ fn production_has_its_own_defaults() {
     assert_eq!(settings.bind.mode, BindMode::Proof);
     assert_eq!(settings.agents.password_fallback, PasswordFallback::Outage);
     assert!(settings.limits.enabled);
+    let trusted: Vec<_> = settings.trusted_proxies.iter().map(ToString::to_string).collect();
+    assert_eq!(trusted, ["127.0.0.0/8", "::1/128"], "no network in which clients are");
     let ten_a_minute = Rate::new(10, Duration::from_mins(1));
     assert_eq!((settings.limits.agents_login, settings.limits.otp), (ten_a_minute, ten_a_minute));
     assert_eq!(settings.server.settle, Duration::from_secs(5));
@@ -56,6 +58,17 @@ fn weak_settings_are_told_in_production() {
     assert_eq!(keys(open(Given::production())), ["bind.mode"]);
     assert_eq!(keys(always(Given::production())), ["agents.password_fallback"]);
     assert_eq!(keys(always(open(Given::production()))), ["bind.mode", "agents.password_fallback"]);
+    let trusting = |networks: &str| keys(Given::production().flag("trusted_proxies", networks, "--flag"));
+    for narrow in ["10.0.0.5", "10.0.0.0/24", "127.0.0.0/8", "2001:db8::/64", "10.0.0.5,10.0.0.6,::1"] {
+        assert_eq!(trusting(narrow), [""; 0], "{narrow}");
+    }
+    for wide in ["10.0.0.0/8", "10.0.0.5,192.168.0.0/16", "fc00::/7"] {
+        assert_eq!(trusting(wide), ["trusted_proxies"], "{wide}");
+    }
+    let listening = |given: Given| keys(given.flag("listen", "0.0.0.0:8080", "--listen"));
+    assert_eq!(listening(Given::production()), ["trusted_proxies"], "the proxy is probably on another machine");
+    assert_eq!(listening(Given::production().flag("trusted_proxies", "10.0.0.5", "--flag")), [""; 0]);
+    assert_eq!(listening(Given::production().flag("trusted_proxies", "", "--flag")), [""; 0], "there is none");
     assert_eq!(keys(Given::development()), [""; 0]);
 }
 

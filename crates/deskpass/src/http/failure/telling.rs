@@ -93,6 +93,11 @@ impl Failure {
                 let cause = by.say(state.cause());
                 telling(StatusCode::SERVICE_UNAVAILABLE, 1005, by.fault(cause), json!(state))
             }
+            Self::TooManyConnections => {
+                let cause = by.say(["too many connections", "连接数已满"]);
+                telling(StatusCode::SERVICE_UNAVAILABLE, 1005, by.fault(cause), Value::Null).after(1)
+            }
+            Self::UntrustedProxy => untrusted_proxy(by),
             Self::Limited(wait) => limited(*wait, by),
             Self::Internal(cause, _) => {
                 let (status, words, errcode) = broken(*cause);
@@ -106,6 +111,15 @@ impl Failure {
 /// The whole seconds after which somebody who came too early comes in time.
 fn seconds(wait: Duration) -> u64 {
     u64::try_from(wait.as_millis().div_ceil(1_000)).unwrap_or(u64::MAX).max(1)
+}
+
+fn untrusted_proxy(by: Telltale<'_>) -> Telling {
+    let words = [
+        "this request came through a proxy that is not trusted: list the address of the proxy in trusted_proxies, or have \
+         the proxy send no X-Forwarded-For",
+        "请求经由未受信任的代理转发：请将该代理的地址加入 trusted_proxies，或让该代理不发送 X-Forwarded-For",
+    ];
+    telling(StatusCode::FORBIDDEN, 1003, by.say(words), json!({ "reason": "untrusted_proxy" }))
 }
 
 fn limited(wait: Duration, by: Telltale<'_>) -> Telling {

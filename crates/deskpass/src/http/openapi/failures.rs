@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::Sheet;
 use crate::http::health::State;
-use crate::http::{Limit, Route, Who};
+use crate::http::{Limit, Route, Who, gate};
 
 /// Every code that a failure can have: the status it usually has, and when, in English and Chinese.
 #[rustfmt::skip]
@@ -44,6 +44,9 @@ pub(super) fn responses(route: &Route, sheet: &Sheet, named: &[u16]) -> BTreeMap
     };
     may(500, 1005);
     may(503, 1005);
+    if !gate::answers_untrusted(route.path) {
+        may(403, 1003);
+    }
     for code in by_authority(route.who) {
         may(usual_status(*code), *code);
     }

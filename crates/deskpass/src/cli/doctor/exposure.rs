@@ -1,0 +1,44 @@
+//! Who else can read the secrets, and whether a proxy is missing from the settings.
+
+use super::report::{Finding, Said, said};
+use crate::config::Settings;
+use crate::errand::Errand;
+use crate::secret_files::{Exposed, exposed};
+
+/// Whether files with secrets can be read by other users.
+pub(super) fn secret_files(settings: &Settings) -> Finding {
+    let found = exposed(&settings.secret_files);
+    if found.is_empty() {
+        return Finding::good((), said("readable by nobody else", "其他用户无法读取"));
+    }
+    let names: Vec<_> = found.iter().map(|file| file.path.display().to_string()).collect();
+    let names = names.join(", ");
+    let commands: Vec<_> = found.iter().map(Exposed::mend).collect();
+    let commands = commands.join("\n");
+    Finding::Caution {
+        why: said(format!("other users can read {names}"), format!("其他用户可以读取 {names}")),
+        mend: Said::alike(commands),
+    }
+}
+
+/// Whether the service that runs on this data refused requests of a proxy that is not trusted. Nothing where none runs, or
+/// where nodes share a database: their logs and figures tell.
+pub(super) fn proxies(settings: &Settings) -> Option<Finding> {
+    if settings.store.url.is_some() {
+        return None;
+    }
+    let told = Errand::UntrustedProxies.hand_over(&settings.data, settings.development).ok()?.ok()?;
+    if told.is_empty() {
+        return Some(Finding::good((), said("no request of an untrusted one", "没有来自未受信任代理的请求")));
+    }
+    Some(Finding::Caution {
+        why: said("requests of an untrusted one are refused", "来自未受信任代理的请求已被拒绝"),
+        mend: said(
+            format!(
+                "{told}\nlist each that is a proxy of yours in trusted_proxies; any other is a client that sends \
+                 X-Forwarded-For"
+            ),
+            format!("{told}\n若其中有您的代理，请将其地址加入 trusted_proxies；否则是客户端自行发送了 X-Forwarded-For"),
+        ),
+    })
+}

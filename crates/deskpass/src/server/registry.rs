@@ -1,0 +1,199 @@
+//! Which connections are open, and which of them is closed when another one needs its place.
+
+use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
+
+use tokio::sync::oneshot;
+
+use super::progress::Serving;
+
+/// How many connections are found at once to be closed next: looking at all of them for each newcomer would make a flood
+/// of connections cost more than it does its sender.
+const BATCH: usize = 64;
+
+/// How long the registry does not look again, in microseconds, after it found no connection that could be closed.
+const SCAN_PAUSE_MICROS: u64 = 10_000;
+
+/// A connection that is open.
+#[derive(Debug)]
+pub(super) struct Connection {
+    /// Dropping it asks the connection to leave when it has answered; sending asks it to leave at once. A channel of its own
+    /// costs a connection next to nothing while it waits, where a shared signal would make all of them meet at one lock with
+    /// every request.
+    pub(super) leave: oneshot::Sender<()>,
+    pub(super) serving: Serving,
+    pub(super) address: IpAddr,
+}
+
+/// Connections by number, of which each may be closed for another one.
+#[derive(Debug, Default)]
+pub(super) struct Registry {
+    open: HashMap<u64, Connection>,
+    from: HashMap<IpAddr, usize>,
+    /// Those that have waited longest when they were looked for: since when, and their numbers.
+    candidates: VecDeque<(u64, u64)>,
+    /// Whose connections the candidates are; everybody's where it is none.
+    candidates_of: Option<IpAddr>,
+    /// Nothing is looked for before.
+    next_scan: u64,
+}
+
+impl Registry {
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    /// How many an address has.
+    pub(super) fn from(&self, address: IpAddr) -> usize {
+        self.from.get(&address).copied().unwrap_or_default()
+    }
+
+    pub(super) fn insert(&mut self, number: u64, connection: Connection) {
+        *self.from.entry(connection.address).or_default() += 1;
+        self.open.insert(number, connection);
+    }
+
+    /// Takes a connection out, if it is still there.
+    pub(super) fn remove(&mut self, number: u64) -> Option<Connection> {
+        let connection = self.open.remove(&number)?;
+        if let Some(count) = self.from.get_mut(&connection.address) {
+            *count -= 1;
+            if *count == 0 {
+                self.from.remove(&connection.address);
+            }
+        }
+        Some(connection)
+    }
+
+    /// Closes the connection that has waited longest for its client, of one address or of all. It never is one that
+    /// answers a request, or a socket. Says whether there was one.
+    pub(super) fn evict(&mut self, of: Option<IpAddr>, now: u64) -> bool {
+        let evicted = self.longest_waiting(of, now).and_then(|number| self.remove(number));
+        evicted.is_some_and(|connection| connection.leave.send(()).is_ok())
+    }
+
+    /// Whoever was found before and still waits for the same thing has waited longest: all others have come later, or have
+    /// been heard of since.
+    fn longest_waiting(&mut self, of: Option<IpAddr>, now: u64) -> Option<u64> {
+        if self.candidates_of != of {
+            self.candidates.clear();
+            self.candidates_of = of;
+            self.next_scan = 0;
+        }
+        if let Some(number) = self.next_candidate() {
+            return Some(number);
+        }
+        if now < self.next_scan {
+            return None;
+        }
+        self.scan(of);
+        if self.candidates.is_empty() {
+            self.next_scan = now.saturating_add(SCAN_PAUSE_MICROS);
+        }
+        self.next_candidate()
+    }
+
+    fn next_candidate(&mut self) -> Option<u64> {
+        while let Some((since, number)) = self.candidates.pop_front() {
+            let still = self.open.get(&number).and_then(|connection| connection.serving.waiting_since());
+            if still == Some(since) {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    fn scan(&mut self, of: Option<IpAddr>) {
+        let concerned = self.open.iter().filter(|(_, connection)| of.is_none_or(|of| of == connection.address));
+        let mut waiting: Vec<_> =
+            concerned.filter_map(|(number, connection)| Some((connection.serving.waiting_since()?, *number))).collect();
+        if waiting.len() > BATCH {
+            waiting.select_nth_unstable(BATCH);
+            waiting.truncate(BATCH);
+        }
+        waiting.sort_unstable();
+        self.candidates = waiting.into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot::Receiver;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// Long after everything else.
+    const NOW: u64 = 1_000_000;
+
+    struct Opened {
+        registry: Registry,
+        asked: Vec<Receiver<()>>,
+        serving: Vec<Serving>,
+    }
+
+    impl Opened {
+        /// Opens so many, a microsecond after each other, from two addresses in turn.
+        fn new(count: u8) -> Self {
+            let (epoch, mut registry) = (Instant::now(), Registry::default());
+            let (mut asked, mut serving) = (Vec::new(), Vec::new());
+            for number in 0..count {
+                let ((leave, left), opened) = (oneshot::channel(), Serving::new(epoch));
+                opened.wait_from(1 + u64::from(number));
+                let address = IpAddr::from([192, 0, 2, number % 2]);
+                registry.insert(number.into(), Connection { leave, serving: opened.clone(), address });
+                asked.push(left);
+                serving.push(opened);
+            }
+            Self { registry, asked, serving }
+        }
+
+        /// Who was asked to leave by this, if anybody.
+        fn evict(&mut self, of: Option<IpAddr>) -> Option<usize> {
+            let evicted = self.registry.evict(of, NOW);
+            let asked = self.asked.iter_mut().position(|asked| asked.try_recv().is_ok());
+            assert_eq!(evicted, asked.is_some());
+            asked
+        }
+    }
+
+    #[test]
+    fn the_connection_that_waited_longest_goes_first() {
+        let mut opened = Opened::new(5);
+        for (at, serving) in opened.serving.iter().enumerate() {
+            match at {
+                // Heard of again.
+                0 => serving.wait_from(100),
+                // Answers a request.
+                1 => serving.turn(),
+                _ => {}
+            }
+        }
+        let order: Vec<_> = (0..6).map(|_| opened.evict(None)).collect();
+        assert_eq!(order, [Some(2), Some(3), Some(4), Some(0), None, None], "never one that answers");
+        assert_eq!(opened.registry.len(), 1);
+    }
+
+    #[test]
+    fn one_address_makes_room_for_itself() {
+        let (mut opened, one) = (Opened::new(4), IpAddr::from([192, 0, 2, 1]));
+        let order = [Some(one), Some(one), Some(one), None].map(|of| opened.evict(of));
+        assert_eq!(order, [Some(1), Some(3), None, Some(0)]);
+        assert_eq!((opened.registry.from(one), opened.registry.len()), (0, 1));
+    }
+
+    #[test]
+    fn a_connection_that_is_heard_of_after_it_was_found_stays() {
+        let mut opened = Opened::new(3);
+        assert_eq!(opened.evict(None), Some(0));
+        opened.serving.iter().skip(1).take(1).for_each(|second| second.wait_from(100));
+        assert_eq!((opened.evict(None), opened.evict(None)), (Some(2), Some(1)));
+    }
+
+    #[test]
+    fn more_than_a_batch_goes_in_order() {
+        let mut opened = Opened::new(200);
+        let order: Vec<_> = (0..200).map(|_| opened.evict(None)).collect();
+        assert_eq!(order, (0..200).map(Some).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,186 @@
+//! Places for connections: when all are taken, the one that waits longest is given up, and health is answered all the same.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::timeout;
+
+use crate::harness::{Client, TestDesk, TestSocket, handshake, request, settings};
+
+/// Nothing ends by itself, and there are eight places.
+const CROWDED: [(&str, &str); 7] = [
+    ("development.enabled", "true"),
+    ("server.max_connections", "8"),
+    ("server.header_timeout", "1h"),
+    ("server.idle_timeout", "1h"),
+    ("server.body_timeout", "1h"),
+    ("trusted_proxies", "127.0.0.9"),
+    ("server.operator_networks", "127.0.0.0/8"),
+];
+
+async fn crowded() -> TestDesk {
+    TestDesk::with(settings(&CROWDED)).await
+}
+
+/// Asks on a connection of its own; no answer within a second is none.
+async fn quickly(desk: &TestDesk, path: &str) -> (u16, Option<String>) {
+    quickly_from("127.0.0.1", desk, path).await
+}
+
+async fn quickly_from(from: &str, desk: &TestDesk, path: &str) -> (u16, Option<String>) {
+    let asked = async {
+        let answer = Client::connect_from(&desk.address, from).await.get(path, &[]).await;
+        (answer.status, answer.header("connection").map(str::to_owned))
+    };
+    timeout(Duration::from_secs(1), asked).await.unwrap_or_else(|_| panic!("{path} is not answered within a second"))
+}
+
+async fn figure(desk: &TestDesk, name: &str) -> u64 {
+    let figures = desk.client().await.get("/metrics", &[]).await.body;
+    let line = figures.lines().find(|line| line.split(' ').next() == Some(name));
+    line.and_then(|line| line.split(' ').nth(1)?.parse().ok()).unwrap_or_else(|| panic!("no {name}: {figures}"))
+}
+
+/// Holds all places, several times over, in one way of keeping the service waiting.
+async fn held(desk: &TestDesk, how: &str) -> Vec<Client> {
+    let mut held = Vec::new();
+    let body = b"POST /api/auth/verify HTTP/1.1\r\nhost: desk\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{";
+    for _ in 0..40 {
+        let mut client = desk.client().await;
+        match how {
+            "idle" => drop(client.get("/healthz", &[]).await),
+            "silent" => {}
+            "slow head" => client.start(b"GET /api/ready HTTP/1.1\r\nhost: desk\r\nx-slow: ").await,
+            "slow body" => client.start(body).await,
+            _ => panic!("{how}"),
+        }
+        held.push(client);
+    }
+    held
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn health_is_answered_when_every_place_waits_for_its_client() {
+    for how in ["idle", "silent", "slow head", "slow body"] {
+        let desk = crowded().await;
+        let _held = held(&desk, how).await;
+        for path in ["/healthz", "/api/ready", "/metrics", "/api/version", "/", "/api/dev/users"] {
+            assert_eq!(quickly(&desk, path).await.0, 200, "{how}: {path}");
+        }
+        assert!(figure(&desk, "deskpass_connections_evicted_total").await >= 32, "{how}");
+        assert_eq!(figure(&desk, "deskpass_connections_turned_away_total").await, 0, "{how}");
+    }
+}
+
+/// Asks on and on and takes no answers, until there is no more room for them on the way.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_takes_no_answers_gives_its_place_up() {
+    let desk = TestDesk::with(settings(&[&CROWDED[..], &[("server.max_connections", "1")]].concat())).await;
+    let mut greedy = desk.client().await;
+    let ask = request("GET", "/api/dev/users", &[], b"").repeat(64);
+    while timeout(Duration::from_millis(200), greedy.push(&ask)).await.is_ok() {}
+    // Until it stands still it is answered, and others are served by the reserve at most.
+    let served = async { while quickly(&desk, "/api/dev/users").await.0 != 200 {} };
+    timeout(Duration::from_secs(20), served).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_connection_that_waited_longest_is_closed() {
+    let desk = crowded().await;
+    let mut idle = held(&desk, "silent").await.split_off(32);
+    // Each is heard of once, so that all are known to be there; the first two again at the end.
+    for at in [0, 1, 2, 3, 4, 5, 6, 0, 1] {
+        assert_eq!(idle[at].get("/healthz", &[]).await.status, 200);
+    }
+    let mut fresh = vec![desk.client().await];
+    assert_eq!(fresh[0].get("/healthz", &[]).await.status, 200);
+    // The eighth has said nothing since it came; then the third to the seventh, in turn.
+    assert!(idle[7].read().await.is_none());
+    for last in 2..7 {
+        let mut another = desk.client().await;
+        assert_eq!(another.get("/healthz", &[]).await.status, 200);
+        assert!(idle[last].read().await.is_none(), "{last}");
+        for kept in [0, 1] {
+            assert_eq!(idle[kept].get("/healthz", &[]).await.status, 200);
+        }
+        fresh.push(another);
+    }
+    for kept in &mut fresh {
+        assert_eq!(kept.get("/healthz", &[]).await.status, 200);
+    }
+}
+
+/// Signs in, which takes until the database takes writes again.
+async fn busy(desk: &TestDesk, from: &str, count: usize) -> Vec<Client> {
+    let body = json!({ "employee_id": "user01" }).to_string();
+    let ask = request("POST", "/api/dev/login", &[("content-type", "application/json")], body.as_bytes());
+    let mut busy = Vec::new();
+    for _ in 0..count {
+        let mut client = Client::connect_from(&desk.address, from).await;
+        // The answer shows that the connection has its place.
+        assert_eq!(client.get("/healthz", &[]).await.status, 200);
+        client.start(&ask).await;
+        busy.push(client);
+    }
+    let last = busy.last_mut().unwrap();
+    assert!(timeout(Duration::from_millis(100), last.read()).await.is_err(), "it waits for the database");
+    busy
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_reserve_serves_health_and_operators_and_nothing_is_cut_off() {
+    let desk = crowded().await;
+    let token = desk.client().await.sign_in("user01").await;
+    let writes = desk.hold_writes().await;
+    let mut working = busy(&desk, "127.0.0.2", 8).await;
+    let _silent = held(&desk, "silent").await;
+    for path in ["/healthz", "/metrics", "/api/version"] {
+        assert_eq!(quickly(&desk, path).await, (200, Some("close".to_owned())), "{path}");
+    }
+    let refused = desk.client().await.me(&token).await;
+    assert_eq!(
+        (refused.refused(503, 1005).header("retry-after"), refused.header("connection")),
+        (Some("1"), Some("close"))
+    );
+    assert!(refused.json()["message"].as_str().unwrap().contains("too many connections"), "{refused:?}");
+    let head = handshake("/api/ws/employee", &[("authorization", &format!("Bearer {token}"))]);
+    TestSocket::try_open(&desk.address, &head).await.unwrap_err().refused(503, 1005);
+    writes.let_go().await;
+    for client in &mut working {
+        assert_eq!(client.read().await.map(|answer| answer.status), Some(200));
+    }
+    while desk.client().await.me(&token).await.status != 200 {}
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_trusted_proxy_leaves_places_to_others() {
+    let desk = crowded().await;
+    let token = desk.client().await.sign_in("user01").await;
+    let writes = desk.hold_writes().await;
+    let proxy = "127.0.0.9";
+    let _proxied = busy(&desk, proxy, 7).await;
+    Client::connect_from(&desk.address, proxy).await.me(&token).await.refused(503, 1005);
+    assert_eq!(quickly_from(proxy, &desk, "/healthz").await, (200, Some("close".to_owned())));
+    let mut other = desk.client().await;
+    assert_eq!(other.me(&token).await.data()["employee_id"], "user01");
+    // The last place is another's, who waits; the proxy may not have it.
+    Client::connect_from(&desk.address, proxy).await.me(&token).await.refused(503, 1005);
+    assert_eq!(other.me(&token).await.data()["employee_id"], "user01");
+    writes.let_go().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_socket_keeps_its_place() {
+    let desk = crowded().await;
+    let token = desk.client().await.sign_in("user01").await;
+    let mut sockets = Vec::new();
+    for _ in 0..4 {
+        sockets.push(desk.socket("employee", &token).await);
+    }
+    let _held = held(&desk, "idle").await;
+    for socket in &mut sockets {
+        socket.is_quiet().await;
+    }
+    assert_eq!(desk.auth().sockets.len(), 4);
+    assert_eq!(quickly(&desk, "/healthz").await.0, 200);
+}
