@@ -9,6 +9,7 @@ mod clock;
 mod employee;
 mod entropy;
 mod guesses;
+mod host;
 mod kind;
 mod limit;
 mod login;
@@ -31,6 +32,7 @@ pub use clock::{Clock, Timestamp};
 pub use employee::{CorpId, EmployeeId, EmployeeKey, Identified, InvalidId, Person};
 pub use entropy::{Entropy, NoEntropy};
 pub use guesses::{Guesses, Shut};
+pub use host::{Host, HostNames};
 pub use kind::{
     Access, BindProof, Browser, Confirm, Flow, Half, Kind, KindName, KnownBrowser, Pending, ScanId, ServiceKey, Ticket,
 };

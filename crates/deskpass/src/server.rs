@@ -2,6 +2,8 @@
 
 mod connections;
 mod errands;
+mod framing;
+mod intake;
 mod notices;
 mod patience;
 mod statistics;
@@ -31,6 +33,8 @@ use crate::desk::{CLOCKS_APART, apart};
 use crate::http::{Answerer, Onward};
 use crate::{Desk, StartError};
 use connections::{Connections, Place};
+use framing::{HEAD_BYTES, HEAD_FIELDS};
+use intake::{Exchange, Intake};
 use patience::{Limits, Patient, Serving};
 use statistics::Writer;
 use switching::Switching;
@@ -54,10 +58,6 @@ pub async fn listen(settings: Settings) -> Result<(Settings, TcpListener), Start
     let address = listener.local_addr().map_err(refused)?;
     Ok((settings.listening_at(address), listener))
 }
-
-/// The most a request's head may take, in bytes and in fields.
-const HEAD_BYTES: usize = 16 * 1024;
-const HEAD_FIELDS: usize = 64;
 
 impl Server {
     /// A desk that is open to whoever comes to `listener`.
@@ -133,18 +133,25 @@ async fn accept(desk: &Desk, listener: &TcpListener, connections: &Connections) 
 /// Serves a connection to its end. Its place is free again once this returns.
 async fn serve(stream: TcpStream, peer: SocketAddr, answerer: Arc<Answerer>, limits: Limits, mut place: Place) {
     let _ = stream.set_nodelay(true);
-    let (serving, switching) = (Serving::default(), Switching::default());
-    let stream = Patient::new(stream, limits, serving.clone());
+    let (serving, switching, exchange) = (Serving::default(), Switching::default(), Exchange::default());
+    let stream = Patient::new(Intake::new(stream, exchange.clone()), limits, serving.clone());
     let switched = switching.clone();
     let service = service_fn(move |mut request| {
         let (answerer, serving, switching) = (Arc::clone(&answerer), serving.clone(), switching.clone());
+        let exchange = exchange.clone();
         async move {
             serving.turn();
+            let malformed = exchange.begin();
             let upgrade = upgrade::on(&mut request);
-            let mut answer = answerer.answer(peer.ip(), request).await;
+            let mut answer = match malformed {
+                None => answerer.answer(peer.ip(), request).await,
+                Some(malformed) => answerer.refuse(malformed),
+            };
             if let Some(onward) = answer.extensions_mut().remove::<Onward>() {
+                exchange.switch();
                 switching.keep(upgrade, onward);
             }
+            exchange.end();
             Ok::<_, Infallible>(served(answer, serving))
         }
     });
