@@ -199,6 +199,28 @@ async fn what_follows_an_offer_to_switch_is_read_as_what_it_is() {
     client.read_until("\n\n\n\n\n").await;
 }
 
+/// The HTTP library has refusals of its own, without an envelope. None of them is ever reached.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn is_told_in_the_envelope_whichever_byte_is_wrong() {
+    let desk = TestDesk::start().await;
+    let good = b"GET /api/version?a=b HTTP/1.1\r\nHost: localhost:80\r\nX-Ab: c d\r\nConnection: close\r\n\r\n";
+    let mut statuses = std::collections::BTreeMap::<u16, usize>::new();
+    for at in 0..good.len() - 4 {
+        for byte in *b"\0\t\n\r \"#%:;<?@[x{\x7f\xc3" {
+            let mut bytes = good.to_vec();
+            bytes[at] = byte;
+            let mut client = desk.client().await;
+            client.push(&bytes).await;
+            let answer =
+                client.read().await.unwrap_or_else(|| panic!("no answer to {:?}", String::from_utf8_lossy(&bytes)));
+            assert_shape(&answer);
+            *statuses.entry(answer.status).or_default() += 1;
+        }
+    }
+    let expected: Vec<_> = statuses.keys().copied().collect();
+    assert_eq!(expected, [200, 400, 403, 404, 405], "{statuses:?}");
+}
+
 /// What a proxy may put right by itself. What it then passes on is well-formed, and means one thing.
 const REPAIRED: [&str; 0] = [];
 
