@@ -9,8 +9,8 @@ use std::process::Stdio;
 use serde_json::json;
 
 use crate::harness::{
-    Client, PASSWORDS, PRODUCTION, Place, Process, Response, Servers, Stage, binary, cookies, fragment, location,
-    request, with_settings,
+    Client, PASSWORDS, PRODUCTION, Place, Process, Response, Servers, Stage, binary, cookies, fragment, free_address,
+    location, request, with_settings,
 };
 
 /// A service that tells its log everything, with nobody else on its store.
@@ -258,10 +258,12 @@ fn the_passwords_of_the_pair_stay_secret() {
         ..place.clone()
     };
     let nowhere = Place {
-        store: format!("postgres://desk:{}@127.0.0.1:1/desk", PASSWORDS[0].replace('@', "%40")),
-        shared: format!("redis://:{}@127.0.0.1:1", PASSWORDS[1].replace('@', "%40")),
+        store: format!("postgres://desk:{}@{}/desk", PASSWORDS[0].replace('@', "%40"), free_address()),
+        shared: format!("redis://:{}@{}", PASSWORDS[1].replace('@', "%40"), free_address()),
         ..place.clone()
     };
+    // The doctor looks for a running service here, and must not find one that somebody else has started.
+    let silent = free_address();
     let directory = tempfile::tempdir().unwrap();
     for (place, works) in [(&place, true), (&wrong, false), (&nowhere, false)] {
         for (arguments, is_fine) in [
@@ -274,7 +276,8 @@ fn the_passwords_of_the_pair_stay_secret() {
         ] {
             let mut command = binary();
             command.current_dir(directory.path()).args(arguments).arg("--dev");
-            with_settings(&mut command, place.settings().into_iter().chain([("log.level", "trace")]));
+            let more = [("log.level", "trace"), ("listen", silent.as_str())];
+            with_settings(&mut command, place.settings().into_iter().chain(more));
             let output = command.output().unwrap();
             let text =
                 format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use deskpass_core::{Clock, Timestamp};
 use serde_json::json;
 
-use crate::harness::{Client, PASSWORD, PRODUCTION, Place, Process, Servers, binary, cookies, query, with_settings};
+use crate::harness::{
+    Client, PASSWORD, PRODUCTION, Place, Process, Servers, binary, cookies, free_address, query, with_settings,
+};
 
 /// Copies in development mode; returns whether it succeeded, and all it wrote, which never includes a password.
 fn copy(directory: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> (bool, String) {
@@ -60,8 +62,10 @@ fn a_target_that_is_not_there_is_told_without_its_password() {
     let directory = tempfile::tempdir().unwrap();
     let made = binary().current_dir(directory.path()).args(["migrate", "--dev"]).output().unwrap();
     assert!(made.status.success());
-    let (success, text) = copy(directory.path(), &["--from", "sqlite:data", "--to", NOWHERE], &[]);
-    assert!(!success && text.contains("cannot use postgres://desk:***@127.0.0.1:1/desk: "), "{text}");
+    let address = free_address();
+    let silent = format!("postgres://desk:canary-password@{address}/desk");
+    let (success, text) = copy(directory.path(), &["--from", "sqlite:data", "--to", &silent], &[]);
+    assert!(!success && text.contains(&format!("cannot use postgres://desk:***@{address}/desk: ")), "{text}");
     assert!(text.contains("deskpass doctor"), "{text}");
 }
 

@@ -99,7 +99,7 @@ on_nodes! {
             let mut watching = pair.nodes[round % 2].client().await;
             watching
                 .start(
-                    format!("GET /api/auth/scan/events?ticket={ticket} HTTP/1.1\r\nhost: desk\r\n\r\n").as_bytes(),
+                    format!("GET /api/auth/scan/events?ticket={ticket} HTTP/1.1\r\nhost: localhost\r\n\r\n").as_bytes(),
                 )
                 .await;
             watching.read_until("waiting").await;

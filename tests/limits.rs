@@ -306,7 +306,7 @@ on_every_store! {
         bind(&mut client, "192.0.2.1").await.refused(403, 1003);
         // The same connection goes on, with a body that is there or with one that never comes.
         wait(&bind(&mut client, "192.0.2.1").await, "3600");
-        client.start(b"POST /api/auth/bind HTTP/1.1\r\nhost: desk\r\nx-forwarded-for: 192.0.2.1\r\ncontent-length: 60000\r\n\r\n").await;
+        client.start(b"POST /api/auth/bind HTTP/1.1\r\nhost: localhost\r\nx-forwarded-for: 192.0.2.1\r\ncontent-length: 60000\r\n\r\n").await;
         wait(&client.read().await.unwrap(), "3600");
     }
 

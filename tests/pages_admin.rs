@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 use crate::harness::{Browser, Device, Driver, Options, TestDesk};
 
 /// Somebody who reads Chinese, with a phone.
-const CHINESE_PHONE: Options<'_> = Options { phone: true, language: "zh-CN", dark: true, user_agent: None };
+const CHINESE_PHONE: Options<'_> =
+    Options { phone: true, language: "zh-CN", dark: true, user_agent: None, resolver_rules: None };
 
 /// How many rows a list shows.
 const ROWS: &str = "document.querySelectorAll('.listing tbody tr:not(.below)').length";

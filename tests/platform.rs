@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::harness::{Client, TestDesk, fragment, location, settings};
+use crate::harness::{Client, TestDesk, fragment, free_address, location, settings};
 
 /// Whoever sets out, is identified as user01 and comes back: where they land.
 async fn land(client: &mut Client, page: &str) -> String {
@@ -283,8 +283,8 @@ on_every_store! {
 
     /// The platform is gone altogether.
     async fn without_a_platform_the_desk_serves_who_is_signed_in() {
-        let desk =
-            TestDesk::with(settings(&[("development.enabled", "true"), ("platform.api_url", "http://127.0.0.1:1")])).await;
+        let nowhere = format!("http://{}", free_address());
+        let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("platform.api_url", &nowhere)])).await;
         let mut client = desk.client().await;
         let token = client.sign_in("agent01").await;
         let landed = land(&mut client, &format!("http://{}/h5/", desk.address)).await;

@@ -38,7 +38,7 @@ async fn pass_events_on_as_they_come_and_keep_tickets_out_of_their_logs() {
         client.scan_status(ticket).await;
         let mut watching = Client::connect(&proxy.address).await;
         let path = format!("/api/auth/scan/events?ticket={ticket}");
-        watching.start(format!("GET {path} HTTP/1.1\r\nhost: desk\r\n\r\n").as_bytes()).await;
+        watching.start(format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n").as_bytes()).await;
         watching.read_until("\"waiting\"").await;
         let confirm = client.scan_as(&code, "user01").await;
         watching.read_until("\"scanned\"").await;

@@ -16,7 +16,7 @@ const DEV: (&str, &str) = ("development.enabled", "true");
 async fn a_head_that_does_not_end_is_not_waited_for() {
     let desk = TestDesk::with(settings(&[DEV, ("server.header_timeout", "200ms")])).await;
     let mut slow = desk.client().await;
-    let answer = slow.try_send(b"GET /api/ready HTTP/1.1\r\nhost: desk\r\nx-slow: ").await;
+    let answer = slow.try_send(b"GET /api/ready HTTP/1.1\r\nhost: localhost\r\nx-slow: ").await;
     assert!(answer.is_none_or(|answer| answer.status == 408));
     assert!(slow.read().await.is_none(), "the connection is closed");
     desk.client().await.get("/api/ready", &[]).await.data();
@@ -47,7 +47,7 @@ async fn an_idle_connection_ends_in_the_end() {
 #[tokio::test]
 async fn a_body_that_does_not_come_is_not_waited_for() {
     let desk = TestDesk::with(settings(&[DEV, ("server.body_timeout", "200ms")])).await;
-    let head = b"POST /api/auth/verify HTTP/1.1\r\nhost: desk\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{\"token";
+    let head = b"POST /api/auth/verify HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{\"token";
     let answer = desk.client().await.send(head).await;
     assert!(answer.refused(400, 1002).json()["message"].as_str().unwrap().contains("in time"));
 }
@@ -67,7 +67,7 @@ async fn a_client_that_takes_no_answers_is_not_kept() {
 #[tokio::test]
 async fn a_body_in_pieces_is_put_together() {
     let desk = TestDesk::start().await;
-    let head = b"POST /api/dev/login HTTP/1.1\r\nhost: desk\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
+    let head = b"POST /api/dev/login HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
     let chunks: &[u8] = b"9\r\n{\"employe\r\n13\r\ne_id\":\"user01\"    }\r\n0\r\n\r\n";
     let answer = desk.client().await.send(&[head, chunks].concat()).await;
     assert_eq!(answer.data()["employee_id"], "user01");

@@ -53,7 +53,7 @@ pub(crate) struct Client {
 
 /// A request's bytes.
 pub(crate) fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
-    let mut bytes = format!("{method} {path} HTTP/1.1\r\nhost: desk\r\n").into_bytes();
+    let mut bytes = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\n").into_bytes();
     for (name, value) in headers {
         bytes.extend(format!("{name}: {value}\r\n").bytes());
     }

@@ -24,6 +24,11 @@ pub(crate) fn hold(request: &[u8], answer: &Response) {
     if answer.header("x-request-id").is_none() {
         return;
     }
+    // Refused before it was known what it asked for: no path has to describe that.
+    let unread = [400, 414, 431].contains(&answer.status) && answer.header("connection") == Some("close");
+    if unread || answer.body.contains("\"unknown_host\"") {
+        return;
+    }
     let line = String::from_utf8_lossy(request.split(|byte| *byte == b'\r').next().unwrap_or_default()).into_owned();
     let mut words = line.split(' ');
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());

@@ -10,6 +10,7 @@ mod department;
 mod employee;
 mod entropy;
 mod guesses;
+mod host;
 mod kind;
 mod limit;
 mod login;
@@ -33,6 +34,7 @@ pub use department::{entered_department_id, is_entered_department, is_platform_d
 pub use employee::{CorpId, EmployeeId, EmployeeKey, Identified, InvalidId, Person};
 pub use entropy::{Entropy, NoEntropy};
 pub use guesses::{Guesses, Shut};
+pub use host::{Host, HostNames};
 pub use kind::{
     Access, BindProof, Browser, Confirm, Flow, Half, Kind, KindName, KnownBrowser, Pending, ScanId, ServiceKey, Ticket,
 };

@@ -21,6 +21,7 @@ mod landing;
 mod language;
 mod limit;
 mod login;
+mod malformed;
 mod message;
 mod oauth;
 mod openapi;
@@ -54,6 +55,7 @@ pub(crate) use health::Readiness;
 pub(crate) use landing::WORDS;
 pub use limit::Limit;
 pub(crate) use login::iso;
+pub(crate) use malformed::MalformedHead;
 pub use openapi::description;
 pub(crate) use socket::Onward;
 

@@ -3,6 +3,8 @@
 mod arriving;
 mod connections;
 mod errands;
+mod framing;
+mod intake;
 mod notices;
 mod patience;
 mod progress;
@@ -37,6 +39,8 @@ use crate::secret_files::exposed;
 use crate::{Desk, StartError};
 use arriving::Arriving;
 use connections::{Connections, Place};
+use framing::{HEAD_BYTES, HEAD_FIELDS};
+use intake::{Exchange, Intake};
 use patience::{Limits, Patient};
 use progress::Serving;
 use statistics::Writer;
@@ -61,10 +65,6 @@ pub async fn listen(settings: Settings) -> Result<(Settings, TcpListener), Start
     let address = listener.local_addr().map_err(refused)?;
     Ok((settings.listening_at(address), listener))
 }
-
-/// The most a request's head may take, in bytes and in fields.
-const HEAD_BYTES: usize = 16 * 1024;
-const HEAD_FIELDS: usize = 64;
 
 impl Server {
     /// A desk that is open to whoever comes to `listener`.
@@ -146,26 +146,34 @@ async fn accept(desk: &Desk, listener: &TcpListener, connections: &Connections) 
 async fn serve(stream: TcpStream, peer: SocketAddr, answerer: Arc<Answerer>, limits: Limits, mut place: Place) {
     let _ = stream.set_nodelay(true);
     let (serving, switching, reserve) = (place.serving.clone(), Switching::default(), place.reserve);
-    let stream = Patient::new(stream, limits, serving.clone());
+    let exchange = Exchange::default();
+    let stream = Patient::new(Intake::new(stream, exchange.clone()), limits, serving.clone());
     let switched = switching.clone();
     let service = service_fn(move |mut request| {
         let (answerer, serving, switching) = (Arc::clone(&answerer), serving.clone(), switching.clone());
+        let exchange = exchange.clone();
         async move {
             serving.turn();
+            let malformed = exchange.begin();
             let upgrade = upgrade::on(&mut request);
             if reserve {
                 request.extensions_mut().insert(OnReserve);
             }
             let request = request.map(|body| Arriving::new(body, serving.clone()));
-            let mut answer = answerer.answer(peer.ip(), request).await;
+            let mut answer = match malformed {
+                None => answerer.answer(peer.ip(), request).await,
+                Some(malformed) => answerer.refuse(malformed),
+            };
             if reserve {
                 answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
             if let Some(onward) = answer.extensions_mut().remove::<Onward>() {
+                exchange.switch();
                 switching.keep(upgrade, onward);
                 // What it becomes is not waited for: it stays busy.
                 return Ok(answer);
             }
+            exchange.end();
             Ok::<_, Infallible>(served(answer, serving))
         }
     });

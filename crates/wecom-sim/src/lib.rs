@@ -12,6 +12,7 @@ mod control;
 mod directory;
 mod errcode;
 mod faults;
+mod guard;
 mod inbox;
 mod language;
 mod page;

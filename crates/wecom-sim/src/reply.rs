@@ -54,6 +54,10 @@ pub(crate) fn not_found() -> Response<Bytes> {
     json(StatusCode::NOT_FOUND, &json!({ "errcode": 404, "errmsg": "the simulated platform has no such page or API" }))
 }
 
+pub(crate) fn forbidden(errmsg: &str) -> Response<Bytes> {
+    json(StatusCode::FORBIDDEN, &json!({ "errcode": 403, "errmsg": errmsg }))
+}
+
 pub(crate) fn too_large() -> Response<Bytes> {
     json(StatusCode::PAYLOAD_TOO_LARGE, &json!({ "errcode": 413, "errmsg": "the body is larger than 64 KiB" }))
 }

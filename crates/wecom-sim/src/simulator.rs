@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use deskpass_core::{Clock, Entropy};
+use deskpass_core::{Clock, Entropy, HostNames};
 use http::{Request, Response};
 
 use crate::World;
@@ -15,6 +15,7 @@ use crate::calls::Calls;
 use crate::codes::Codes;
 use crate::control::{self, Control};
 use crate::faults::Faults;
+use crate::guard;
 use crate::inbox::Inbox;
 use crate::page;
 use crate::reply;
@@ -42,6 +43,8 @@ pub(crate) struct Inner {
     pub(crate) clock: Clock,
     pub(crate) entropy: Entropy,
     state: Mutex<State>,
+    /// The hosts that are answered to, where nobody else sees to that.
+    hosts: Option<HostNames>,
 }
 
 /// What has happened so far.
@@ -74,11 +77,24 @@ impl Simulator {
     pub fn new(world: World, clock: Clock, entropy: Entropy) -> Self {
         let base = world.base.trim_end_matches('/').to_owned();
         let world = World { base, ..world };
-        Self(Arc::new(Inner { world, clock, entropy, state: Mutex::default() }))
+        Self(Arc::new(Inner { world, clock, entropy, state: Mutex::default(), hosts: None }))
+    }
+
+    /// The same world, which answers only to these hosts, and to pages of other sites only where people sign in. Without
+    /// it, that is left to the service that the platform is a part of.
+    #[must_use]
+    pub fn at_hosts(self, hosts: HostNames) -> Self {
+        let Inner { world, clock, entropy, .. } = &*self.0;
+        let (world, clock, entropy) = (world.clone(), clock.clone(), entropy.clone());
+        Self(Arc::new(Inner { world, clock, entropy, state: Mutex::default(), hosts: Some(hosts) }))
     }
 
     /// Answers one request; its path may still begin with the base.
     pub async fn answer(&self, peer: IpAddr, request: Request<Bytes>) -> Answer {
+        let refusal = self.0.hosts.as_ref().and_then(|hosts| guard::refuse(hosts, &request));
+        if let Some(refusal) = refusal {
+            return Answer::Response(refusal);
+        }
         let Some(door) = Door::at(&self.0.world.base, request.uri().path()) else {
             return Answer::Response(reply::not_found());
         };

@@ -60,11 +60,13 @@ pub(crate) struct Options<'a> {
     pub(crate) language: &'a str,
     pub(crate) dark: bool,
     pub(crate) user_agent: Option<&'a str>,
+    /// What names resolve to, as `--host-resolver-rules` has it.
+    pub(crate) resolver_rules: Option<&'a str>,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { phone: false, language: "en", dark: false, user_agent: None }
+        Self { phone: false, language: "en", dark: false, user_agent: None, resolver_rules: None }
     }
 }
 
@@ -81,6 +83,7 @@ impl Options<'_> {
         arguments.push(format!("--accept-lang={}", self.language));
         arguments.push("--window-size=1280,860".to_owned());
         arguments.extend(self.user_agent.map(|name| format!("--user-agent={name}")));
+        arguments.extend(self.resolver_rules.map(|rules| format!("--host-resolver-rules={rules}")));
         let mut chrome = json!({ "args": arguments });
         if self.phone {
             let metrics = json!({ "width": 390, "height": 844, "pixelRatio": 2, "touch": true });

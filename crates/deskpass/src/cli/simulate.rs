@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-use deskpass_core::{Clock, CorpId, Entropy, Timestamp};
+use deskpass_core::{Clock, CorpId, Entropy, Host, HostNames, Timestamp};
 use deskpass_wecom_sim::{Domains, Kind, PEOPLE, Simulator, World};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -41,7 +41,11 @@ pub(super) struct Simulate {
     /// several times.
     #[arg(long = "domain", value_name = "HOST[:PORT]", value_parser = domain)]
     domains: Vec<String>,
-    /// Let others reach it, though whoever reaches it can be anyone.
+    /// Another host name under which it is reached, besides localhost, loopback addresses and the listening address. May be
+    /// given several times.
+    #[arg(long = "host", value_name = "HOST", value_parser = host_name)]
+    hosts: Vec<String>,
+    /// Let others reach it, by any address of this machine, though whoever reaches it can be anyone.
     #[arg(long)]
     allow_remote: bool,
 }
@@ -65,11 +69,12 @@ impl Simulate {
         let refused = |source| StartError::Listen { address: self.listen, source };
         let listener = TcpListener::bind(self.listen).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
+        let hosts = self.host_names(address);
         let (world, entropy) = (self.world(), Entropy::system());
         let told = next_steps(address, &world, &STANDARD.encode(entropy.bytes::<32>()?));
         // Whoever started us may have stopped listening; that is no reason not to serve.
         let _ = std::io::stdout().write_all(told.as_bytes());
-        let simulator = Simulator::new(world, Clock::steady(Timestamp::from_millis(0)), entropy);
+        let simulator = Simulator::new(world, Clock::steady(Timestamp::from_millis(0)), entropy).at_hosts(hosts);
         let asked = async {
             tokio::select! {
                 _ = terminate.recv() => {}
@@ -78,6 +83,11 @@ impl Simulate {
         };
         deskpass_wecom_sim::serve(listener, simulator, asked).await;
         Ok(())
+    }
+
+    fn host_names(&self, address: SocketAddr) -> HostNames {
+        let own = HostNames::local().with(&address.to_string()).with_any_address(self.allow_remote);
+        self.hosts.iter().fold(own, |hosts, host| hosts.with(host))
     }
 
     fn world(self) -> World {
@@ -96,6 +106,13 @@ fn domain(text: &str) -> Result<String, &'static str> {
     let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte));
     let url = Url::parse(&format!("http://{text}/")).ok().filter(|url| plain && url.has_host());
     url.map(|_| text.to_owned()).ok_or("give a host, with its port if it has one, such as desk.example.com")
+}
+
+/// Reads a host without a port: it is answered to at any.
+fn host_name(text: &str) -> Result<String, &'static str> {
+    // Whatever has a port already cannot have another one.
+    let host = Host::parse(&format!("{text}:1")).is_some();
+    if host { Ok(text.to_owned()) } else { Err("give a host name without a port, such as platform.test") }
 }
 
 fn next_steps(address: SocketAddr, world: &World, encryption_key: &str) -> String {

@@ -47,6 +47,8 @@ fn settings(resolved: &Resolved) -> Option<Settings> {
         encryption_key: resolved.get("encryption_key"),
         trusted_proxies: resolved.get("trusted_proxies")?,
         development: resolved.get("development.enabled")?,
+        development_remote: resolved.get("development.allow_remote")?,
+        development_hosts: resolved.get("development.hosts")?,
         redirect_origins: resolved.get("redirect_origins")?,
         default_role: resolved.get("default_role")?,
         store: Store { url: resolved.get("store.url"), connections: resolved.get("store.connections")? },

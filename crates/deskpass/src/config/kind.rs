@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use deskpass_core::Host;
+
 use super::raw::{Raw, quoted};
 use super::secret::{EncryptionKey, SecretText};
 use super::value::Value;
@@ -20,6 +22,8 @@ pub(super) enum Kind {
     Path,
     PublicUrl,
     Origins,
+    /// Host names without a port.
+    Hosts,
     WebUrl,
     Choice(&'static [&'static str]),
     Flag,
@@ -61,6 +65,9 @@ impl Kind {
             Self::Origins => {
                 "origins such as \"https://desk.example.com\" (a list in the file, separated by commas in the environment)"
             }
+            Self::Hosts => {
+                "host names without a port such as \"desk.test\" (a list in the file, separated by commas in the environment)"
+            }
             Self::WebUrl => r#"an http or https address such as "https://platform.example.com""#,
             Self::Flag => "true or false",
             Self::AgentId => r#"the application's AgentId, a number such as "1000002""#,
@@ -99,6 +106,7 @@ impl Kind {
             Self::Path => path(raw.text()?),
             Self::PublicUrl => public_url::parse(raw.text()?).map(Value::Text),
             Self::Origins => origins(&raw.texts()?),
+            Self::Hosts => hosts(&raw.texts()?),
             Self::WebUrl => web_url::parse(raw.text()?).map(Value::Text),
             Self::Choice(words) => choice(raw.text()?, words),
             Self::Flag => raw.boolean().map(Value::Flag),
@@ -135,6 +143,15 @@ fn path(text: &str) -> Result<Value, String> {
 
 fn origins(texts: &[&str]) -> Result<Value, String> {
     texts.iter().map(|text| public_url::parse(text)).collect::<Result<_, _>>().map(Value::Texts)
+}
+
+fn hosts(texts: &[&str]) -> Result<Value, String> {
+    // Whatever has a port already cannot have another one.
+    let host = |text: &&str| match Host::parse(&format!("{text}:1")) {
+        Some(_) => Ok(text.to_ascii_lowercase()),
+        None => Err(format!("{} is not a host name", quoted(text))),
+    };
+    texts.iter().map(host).collect::<Result<_, _>>().map(Value::Texts)
 }
 
 fn choice(text: &str, words: &[&'static str]) -> Result<Value, String> {

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use deskpass_core::{Matrix, Rate};
+use deskpass_core::{HostNames, Matrix, Rate};
 use ipnet::IpNet;
 
 use super::choice::choice;
@@ -34,6 +34,10 @@ pub struct Settings {
     pub default_role: DefaultRole,
     /// Development mode rather than production.
     pub development: bool,
+    /// Whether development mode may listen where others reach it.
+    pub development_remote: bool,
+    /// Other host names that development mode answers to.
+    pub development_hosts: Vec<String>,
     /// The database that nodes share.
     pub store: Store,
     /// What nodes share and may be lost.
@@ -85,6 +89,15 @@ impl Settings {
     #[must_use]
     pub fn sealing_key(&self) -> [u8; 32] {
         self.encryption_key.as_ref().map_or(DEVELOPMENT_KEY, |key| *key.as_bytes())
+    }
+
+    /// The hosts that development mode answers to: this machine, where it listens, where it is known to be, and what is listed.
+    /// Where others may reach it they do so by the machine's addresses, which no foreign page can claim to be.
+    #[must_use]
+    pub fn hosts(&self) -> HostNames {
+        let own = HostNames::local().with(&self.listen.to_string()).with_origin(&self.public_url);
+        let listed = self.development_hosts.iter().fold(own, |hosts, host| hosts.with(host));
+        listed.with_any_address(self.development_remote)
     }
 
     /// Where the data is, fit to be shown: the directory, or the address without its password.

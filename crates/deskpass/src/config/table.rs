@@ -100,6 +100,14 @@ pub(super) static KEYS: &[Key] = &[
          anyone. Also set by --dev-allow-remote.",
     ),
     key(
+        "development.hosts",
+        Kind::Hosts,
+        Same(""),
+        "Other host names that development mode answers to. localhost, loopback addresses, the listening address and the \
+         host of public_url always count, and every IP address where allow_remote is on. A request that names another \
+         host is refused: a foreign page could otherwise reach the service through a name of its own (DNS rebinding).",
+    ),
+    key(
         "store.url",
         Kind::StoreUrl,
         Optional { development: None, example: "postgres://desk@db.example.com:5432/desk" },

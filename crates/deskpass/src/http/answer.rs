@@ -9,6 +9,7 @@ use axum::BoxError;
 use axum::body::Body;
 use axum::extract::FromRef;
 use axum::response::{IntoResponse as _, Response};
+use deskpass_core::HostNames;
 use futures_util::FutureExt as _;
 use hyper::body::{Body as HttpBody, Bytes};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -16,6 +17,7 @@ use hyper::{Method, Request, StatusCode};
 
 use super::envelope::{self, Outcome};
 use super::failure::{BadRequest, Failure, Telling, Telltale};
+use super::malformed::MalformedHead;
 use super::{Route, failure, gate, language, limit, page, routes};
 use crate::Desk;
 use crate::config::Language;
@@ -47,6 +49,8 @@ pub(crate) struct Answerer {
     /// The rows of each path.
     paths: matchit::Router<Vec<usize>>,
     ids: RequestIds,
+    /// The hosts that are answered to, in development mode.
+    hosts: Option<HostNames>,
     /// What every enveloped answer says in its head; copied, since that is quicker than writing it anew.
     headers: HeaderMap,
     /// Where browsers reach the service by https: that they never use http again.
@@ -75,7 +79,8 @@ impl Answerer {
         guard(&mut headers);
         page::prepare();
         let strict_transport = desk.settings.public_url.starts_with("https://").then_some(STRICT_TRANSPORT);
-        Self { ids: RequestIds::new(&desk), desk, table, paths, headers, strict_transport }
+        let hosts = desk.settings.development.then(|| desk.settings.hosts());
+        Self { ids: RequestIds::new(&desk), hosts, desk, table, paths, headers, strict_transport }
     }
 
     /// Answers one request. Every way out of here has its envelope, its headers and its line in the metrics.
@@ -85,9 +90,27 @@ impl Answerer {
     {
         let watch = Stopwatch::start();
         let asked = self.read(&request);
+        if !self.answers_to(&request) {
+            return self.finish(Failure::UnknownHost.into_response(), asked, &watch);
+        }
         let running = self.run(&asked, peer, request.map(Body::new));
         let ran = AssertUnwindSafe(running).catch_unwind().await;
-        let mut response = ran.unwrap_or_else(|panic| Failure::unexpected(&panic_text(&*panic)).into_response());
+        let response = ran.unwrap_or_else(|panic| Failure::unexpected(&panic_text(&*panic)).into_response());
+        self.finish(response, asked, &watch)
+    }
+
+    /// Answers a request whose head HTTP does not allow. Nothing that it says is believed, and the connection ends.
+    pub(crate) fn refuse(&self, malformed: MalformedHead) -> Response {
+        let (id, language) = (self.ids.another(), self.desk.settings.default_language);
+        let asked = Asked { id, language, rows: &[], named: Vec::new(), route: None };
+        let failure = Failure::from(BadRequest::Head(malformed)).into_response();
+        let mut response = self.finish(failure, asked, &Stopwatch::start());
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        response
+    }
+
+    /// Gives an answer its envelope, its headers and its line in the metrics.
+    fn finish(&self, mut response: Response, asked: Asked<'_>, watch: &Stopwatch) -> Response {
         match response.extensions_mut().remove::<Outcome>() {
             Some(outcome) => self.fill(&mut response, outcome, &asked),
             None => guard(response.headers_mut()),
@@ -102,6 +125,15 @@ impl Answerer {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
+    }
+
+    /// Whether the request names a host that we answer to. In production the host decides nothing, since addresses and
+    /// origins come from the settings, so that every name will do.
+    fn answers_to<B>(&self, request: &Request<B>) -> bool {
+        let Some(hosts) = &self.hosts else { return true };
+        // Browsers always name a host. Where an absolute target names one, it is the same: others were refused before.
+        let host = request.headers().get(header::HOST);
+        host.is_none_or(|host| host.to_str().is_ok_and(|host| hosts.contain(host)))
     }
 
     /// Finds a request's place in the table.

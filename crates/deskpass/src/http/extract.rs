@@ -193,8 +193,14 @@ impl FromRequestParts<Window> for Guest {
 
 impl FromRequestParts<Window> for Developer {
     type Rejection = Failure;
-    async fn from_request_parts(_: &mut Parts, window: &Window) -> Result<Self, Failure> {
-        if window.desk.settings.development { Ok(Self) } else { Err(Failure::DevelopmentOff) }
+    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
+        if !window.desk.settings.development {
+            return Err(Failure::DevelopmentOff);
+        }
+        // These routes ask for no proof, so that a form on any page could use them.
+        let header = |name: &str| parts.headers.get(name).map(|value| value.to_str().unwrap_or_default());
+        let cross_site = window.desk.settings.hosts().is_cross_site(header("sec-fetch-site"), header("origin"));
+        if cross_site && !parts.method.is_safe() { Err(Failure::CrossSite) } else { Ok(Self) }
     }
 }
 

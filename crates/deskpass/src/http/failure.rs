@@ -15,6 +15,7 @@ pub(super) use telling::{Telling, Telltale};
 use super::envelope::Outcome;
 use super::fields::Problems;
 use super::health::State as ReadyState;
+use super::malformed::MalformedHead;
 use crate::Desk;
 
 /// Why a request was not answered with success.
@@ -31,6 +32,10 @@ pub(crate) enum Failure {
     NotAnOperator,
     /// The page that asks is none of ours.
     ForeignOrigin,
+    /// The host that the request names is none of ours, in development mode.
+    UnknownHost,
+    /// A page of another site asks for something that only development mode does.
+    CrossSite,
     NotReady(ReadyState),
     /// All connections are in use, and this one is from the reserve for health checks.
     TooManyConnections,
@@ -45,6 +50,8 @@ pub(crate) enum Failure {
 /// What is wrong with a request as such.
 #[derive(Clone, Debug)]
 pub(crate) enum BadRequest {
+    /// HTTP does not allow its head.
+    Head(MalformedHead),
     Fields(Problems),
     NotJson,
     NotUtf8,

@@ -13,6 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use super::intake::Intake;
 use super::progress::Serving;
 
 /// How long we wait.
@@ -37,7 +38,7 @@ const RESERVE_TIMEOUT: Duration = Duration::from_secs(1);
 /// A connection whose reads fail once the client has taken too long.
 #[derive(Debug)]
 pub(super) struct Patient {
-    stream: TcpStream,
+    intake: Intake,
     limits: Limits,
     serving: Serving,
     seen: usize,
@@ -63,16 +64,16 @@ enum Waiting {
 }
 
 impl Patient {
-    pub(super) fn new(stream: TcpStream, limits: Limits, serving: Serving) -> Self {
+    pub(super) fn new(intake: Intake, limits: Limits, serving: Serving) -> Self {
         let now = now();
         // A fresh connection is opened to say something: it has as long as a head has.
         let (waiting, alarm) = (Waiting::Head(Some(now)), Box::pin(sleep_until(now + limits.head.min(limits.idle))));
-        Self { stream, limits, serving, seen: 0, waiting, stuck: None, alarm, set: false }
+        Self { intake, limits, serving, seen: 0, waiting, stuck: None, alarm, set: false }
     }
 
-    /// The connection, for whoever is patient in another way.
-    pub(super) fn into_inner(self) -> TcpStream {
-        self.stream
+    /// The connection, and what came on it and was not read yet, for whoever is patient in another way.
+    pub(super) fn into_parts(self) -> (TcpStream, Vec<u8>) {
+        self.intake.into_parts()
     }
 
     /// Looks whether an answer has begun or ended.
@@ -152,13 +153,14 @@ impl AsyncRead for Patient {
         let this = &mut *self;
         this.look();
         let before = buffer.filled().len();
-        let read = Pin::new(&mut this.stream).poll_read(context, buffer);
+        let read = this.intake.poll_read(context, buffer);
+        let begun = buffer.filled().len() > before || this.intake.is_partial();
+        if begun && matches!(this.waiting, Waiting::Idle(_)) {
+            this.waiting = Waiting::Head(None);
+        }
         if read.is_pending() {
             ready!(this.poll_too_late(context));
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
-        }
-        if buffer.filled().len() > before && matches!(this.waiting, Waiting::Idle(_)) {
-            this.waiting = Waiting::Head(None);
         }
         read
     }
@@ -166,7 +168,7 @@ impl AsyncRead for Patient {
 
 impl AsyncWrite for Patient {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        let written = Pin::new(&mut self.intake.stream).poll_write(context, bytes);
         self.wrote(context, written)
     }
 
@@ -175,17 +177,18 @@ impl AsyncWrite for Patient {
         context: &mut Context<'_>,
         bytes: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write_vectored(context, bytes);
+        let written = Pin::new(&mut self.intake.stream).poll_write_vectored(context, bytes);
         self.wrote(context, written)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        self.intake.stream.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        let flushed = Pin::new(&mut self.intake.stream).poll_flush(context);
         self.look();
+        self.intake.wake(context);
         if matches!(self.waiting, Waiting::Idle(_)) {
             // After an answer hyper reads again only when woken; without this nobody would set the alarm. Whether it has
             // rung is the next read's business.
@@ -195,7 +198,8 @@ impl AsyncWrite for Patient {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        self.intake.discard(context);
+        Pin::new(&mut self.intake.stream).poll_shutdown(context)
     }
 }
 

@@ -25,7 +25,10 @@ impl Switching {
         // Ready at once, since HTTP is over; it fails where the client left before the answer was out.
         let Ok(upgraded) = upgrade.await else { return };
         if let Ok(parts) = upgraded.downcast::<TokioIo<Patient>>() {
-            Box::pin(onward.run(parts.io.into_inner().into_inner(), parts.read_buf, leave)).await;
+            let (stream, unread) = parts.io.into_inner().into_parts();
+            // What the HTTP library had read came before what was kept from it.
+            let read = if unread.is_empty() { parts.read_buf } else { [&*parts.read_buf, &unread].concat().into() };
+            Box::pin(onward.run(stream, read, leave)).await;
         }
     }
 }

@@ -105,6 +105,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("trusted_proxies", "192.0.2.0/24"),
     ("redirect_origins", "https://else.example.com"),
     ("default_role", "none"),
+    ("development.hosts", "desk.test"),
     ("store.connections", "9"),
     ("shared.prefix", "other"),
     ("tls.ca_file", "other.pem"),

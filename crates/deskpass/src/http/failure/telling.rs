@@ -89,6 +89,17 @@ impl Failure {
                 ];
                 telling(StatusCode::FORBIDDEN, 1003, by.say(words), json!({ "reason": "foreign_origin" }))
             }
+            Self::UnknownHost => {
+                let words = [
+                    "development mode does not answer to this host name; list it in development.hosts",
+                    "开发模式不接受该主机名，请在 development.hosts 中登记",
+                ];
+                telling(StatusCode::FORBIDDEN, 1003, by.say(words), json!({ "reason": "unknown_host" }))
+            }
+            Self::CrossSite => {
+                let words = ["pages of other sites may not do this", "其他站点的页面不可执行此操作"];
+                telling(StatusCode::FORBIDDEN, 1003, by.say(words), json!({ "reason": "foreign_origin" }))
+            }
             Self::NotReady(state) => {
                 let cause = by.say(state.cause());
                 telling(StatusCode::SERVICE_UNAVAILABLE, 1005, by.fault(cause), json!(state))
@@ -135,6 +146,7 @@ fn limited(wait: Duration, by: Telltale<'_>) -> Telling {
 fn malformed(problem: &BadRequest, by: Telltale<'_>) -> Telling {
     let bad = |words| telling(StatusCode::BAD_REQUEST, 1002, by.say(words), Value::Null);
     match problem {
+        BadRequest::Head(malformed) => Telling { status: malformed.status(), ..bad(malformed.words()) },
         BadRequest::Fields(problems) => Telling {
             data: json!({ "fields": fields(problems, by.language) }),
             ..bad(["some fields are wrong", "部分字段不正确"])

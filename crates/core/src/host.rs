@@ -1,0 +1,212 @@
+//! The host that a request names, and the hosts that a service answers to.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+/// The host of an authority such as `desk.example.com:8443`; the port is checked and left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Host<'a> {
+    /// An IP address. A browser connects to exactly this address: no DNS answer can redirect it.
+    Address(IpAddr),
+    /// A DNS name.
+    Name(&'a str),
+}
+
+impl<'a> Host<'a> {
+    /// Reads `host` or `host:port`, as the `Host` header has it. Stricter than RFC 3986: a name consists of letters, digits,
+    /// `-`, `.` and `_`, which is all that DNS names and container names need.
+    #[must_use]
+    pub fn parse(authority: &'a str) -> Option<Self> {
+        if let Some(rest) = authority.strip_prefix('[') {
+            let (address, port) = rest.split_once(']')?;
+            return port_fits(port).then_some(Self::Address(address.parse::<Ipv6Addr>().ok()?.into()));
+        }
+        let at = authority.find(':').unwrap_or(authority.len());
+        let (host, port) = authority.split_at_checked(at)?;
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+        if !port_fits(port) || !(1..=255).contains(&host.len()) || !host.bytes().all(plain) {
+            return None;
+        }
+        Some(host.parse().map_or(Self::Name(host), Self::Address))
+    }
+}
+
+/// Whether it is empty, or a colon with a port or none.
+fn port_fits(text: &str) -> bool {
+    let Some(port) = text.strip_prefix(':') else { return text.is_empty() };
+    port.is_empty() || port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok()
+}
+
+/// The hosts that a service answers to, at any port. A service that signs people in without a proof answers to no other: a
+/// foreign page could otherwise let its own name resolve to this machine, and read the answers (DNS rebinding).
+#[derive(Clone, Debug, Default)]
+pub struct HostNames {
+    names: Vec<String>,
+    addresses: Vec<IpAddr>,
+    any_address: bool,
+}
+
+impl HostNames {
+    /// This machine: `localhost` and every loopback address.
+    #[must_use]
+    pub fn local() -> Self {
+        Self { names: vec!["localhost".to_owned()], ..Self::default() }
+    }
+
+    /// Also this host, written with or without a port; what is no host is left out.
+    #[must_use]
+    pub fn with(mut self, authority: &str) -> Self {
+        match Host::parse(authority) {
+            Some(Host::Address(address)) => self.addresses.push(address.to_canonical()),
+            Some(Host::Name(name)) => self.names.push(name.to_ascii_lowercase()),
+            None => {}
+        }
+        self
+    }
+
+    /// Also the host of an origin such as `https://desk.example.com`.
+    #[must_use]
+    pub fn with_origin(self, origin: &str) -> Self {
+        match origin.split_once("://") {
+            Some((_, authority)) => self.with(authority),
+            None => self,
+        }
+    }
+
+    /// Also every IP address, for a service that others reach by the addresses of its machine.
+    #[must_use]
+    pub fn with_any_address(self, any_address: bool) -> Self {
+        Self { any_address, ..self }
+    }
+
+    /// Whether the service answers to this `Host`.
+    #[must_use]
+    pub fn contain(&self, authority: &str) -> bool {
+        match Host::parse(authority) {
+            Some(Host::Address(address)) => {
+                let address = address.to_canonical();
+                self.any_address || address.is_loopback() || self.addresses.contains(&address)
+            }
+            Some(Host::Name(name)) => self.names.iter().any(|known| known.eq_ignore_ascii_case(name)),
+            None => false,
+        }
+    }
+
+    /// Whether a browser says that a page of another site sends this request: by `Sec-Fetch-Site`, or by an `Origin` that is
+    /// none of these hosts. Programs that are no browsers send neither header.
+    #[must_use]
+    pub fn is_cross_site(&self, fetch_site: Option<&str>, origin: Option<&str>) -> bool {
+        let elsewhere = |site| !matches!(site, "same-origin" | "same-site" | "none");
+        let foreign = |origin: &str| {
+            let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+            !authority.is_some_and(|authority| self.contain(authority))
+        };
+        fetch_site.is_some_and(elsewhere) || origin.is_some_and(foreign)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_have_one_spelling_each() {
+        for (text, port) in [("desk.example.com", ""), ("desk.example.com", ":8443"), ("a_b-c", ":"), ("x", ":65535")] {
+            assert_eq!(Host::parse(&format!("{text}{port}")), Some(Host::Name(text)), "{text}{port}");
+        }
+        for (text, address) in [("127.0.0.1", "127.0.0.1"), ("127.0.0.1:80", "127.0.0.1"), ("[::1]:80", "::1")] {
+            assert_eq!(Host::parse(text), address.parse().ok().map(Host::Address), "{text}");
+        }
+        let long = "x".repeat(256);
+        let bad = [
+            "",
+            ":80",
+            "a b",
+            "a,b",
+            "a/b",
+            "a@b",
+            "a?b",
+            "a#b",
+            "a\\b",
+            "a%41",
+            "a:b",
+            "a:80:80",
+            "a:+80",
+            "a:65536",
+            "a: 80",
+            "::1",
+            "[::1",
+            "::1]",
+            "[::1]x",
+            "[::1%25lo]",
+            "[127.0.0.1]",
+            "[]",
+            "desk\u{e9}",
+            "a\0",
+            "*",
+            &long,
+        ];
+        for text in bad {
+            assert_eq!(Host::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_its_own_hosts_are_answered() {
+        let own = HostNames::local().with("192.0.2.7:8080").with_origin("https://Desk.example.com").with("box");
+        let good = [
+            "localhost",
+            "LocalHost:1",
+            "127.0.0.1:8080",
+            "127.9.9.9",
+            "[::1]:8080",
+            "[::ffff:127.0.0.1]",
+            "192.0.2.7",
+            "desk.example.com:8443",
+            "box",
+        ];
+        for host in good {
+            assert!(own.contain(host), "{host}");
+        }
+        let bad = [
+            "evil.test",
+            "localhost.evil.test",
+            "localhost.",
+            "evil.localhost",
+            "127.0.0.1.evil.test",
+            "127.1",
+            "192.0.2.8",
+            "[2001:db8::7]",
+            "",
+            "sub.desk.example.com",
+            "127.0.0.1@evil.test",
+        ];
+        for host in bad {
+            assert!(!own.contain(host), "{host}");
+        }
+        let remote = own.with_any_address(true);
+        assert!(remote.contain("192.0.2.8:80") && remote.contain("[2001:db8::7]") && !remote.contain("evil.test"));
+    }
+
+    #[test]
+    fn pages_of_other_sites_are_told_by_either_header() {
+        let own = HostNames::local();
+        let own_page = Some("http://localhost:3000");
+        for (site, origin) in
+            [(None, None), (Some("same-origin"), own_page), (Some("none"), None), (None, Some("http://127.0.0.1"))]
+        {
+            assert!(!own.is_cross_site(site, origin), "{site:?} {origin:?}");
+        }
+        for (site, origin) in [
+            (Some("cross-site"), None),
+            (Some("cross-site"), own_page),
+            (Some("something-new"), own_page),
+            (None, Some("http://evil.test")),
+            (None, Some("null")),
+            (None, Some("")),
+            (None, Some("http://localhost@evil.test")),
+            (Some("same-origin"), Some("http://evil.test")),
+        ] {
+            assert!(own.is_cross_site(site, origin), "{site:?} {origin:?}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Where requests begin and end on a connection, found before the HTTP library reads the bytes.
+//!
+//! The library repairs what it can: it takes a bare line feed for the end of a line, a request without a host, two hosts, two
+//! lengths. A proxy in front may repair the same bytes in another way, and then the two disagree on where the next request
+//! begins. So nothing that can be read in two ways is passed on. What is passed on is read by both in the same way, which is
+//! why this can follow the library from request to request on one connection, bodies included.
+
+mod head;
+#[cfg(test)]
+mod tests;
+
+use self::head::Body;
+use crate::http::MalformedHead;
+
+/// The most a request's head may take, in bytes and in fields.
+pub(super) const HEAD_BYTES: usize = 16 * 1024;
+pub(super) const HEAD_FIELDS: usize = 64;
+/// The longest target of a request.
+const TARGET_BYTES: usize = 8 * 1024;
+/// The longest line with the size of a chunk, extensions included.
+const SIZE_BYTES: usize = 1024;
+
+/// What is wrong with the bytes of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    Head(MalformedHead),
+    /// The framing of a chunked body.
+    Chunk,
+}
+
+/// Reads the bytes of a connection in whatever pieces they come, and says how far they may be passed on: heads and lines
+/// only when they are whole and good, bodies as they come.
+#[derive(Debug, Default)]
+pub(super) struct Framing {
+    state: State,
+    /// How far the bytes that were not passed on yet have been searched for the end of their line.
+    searched: usize,
+    /// Where that line begins.
+    line: usize,
+    /// What is left of the space for trailers.
+    trailers: usize,
+    upgrade: bool,
+    heads: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Head,
+    /// So many bytes of a body follow.
+    Body(u64),
+    /// The line with the size of a chunk.
+    Size,
+    /// So many bytes of a chunk follow.
+    Chunk(u64),
+    /// The line end after a chunk.
+    ChunkEnd,
+    Trailer,
+    /// A request asked to go on with another protocol: whether that is what follows depends on the answer.
+    Offered,
+    /// Nothing more is passed on.
+    Refused,
+}
+
+impl Framing {
+    /// How many of these bytes may be passed on, and what is wrong with those after them. `bytes` are all that came and were
+    /// not passed on yet.
+    pub(super) fn pass(&mut self, bytes: &[u8]) -> (usize, Result<(), Fault>) {
+        let mut passed = 0;
+        loop {
+            let rest = bytes.get(passed..).unwrap_or_default();
+            match self.step(rest) {
+                Ok(Some(more)) => passed += more,
+                Ok(None) => return (passed, Ok(())),
+                Err(fault) => {
+                    self.state = State::Refused;
+                    return (passed, Err(fault));
+                }
+            }
+        }
+    }
+
+    /// The heads that were passed on.
+    pub(super) fn heads(&self) -> usize {
+        self.heads
+    }
+
+    /// Whether what follows depends on the answer to a request.
+    pub(super) fn is_offered(&self) -> bool {
+        self.state == State::Offered
+    }
+
+    /// The connection goes on with HTTP.
+    pub(super) fn decline(&mut self) {
+        if self.is_offered() {
+            self.begin(State::Head);
+        }
+    }
+
+    /// Takes one step; `None` where it needs more bytes.
+    fn step(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        match self.state {
+            State::Head => self.head(bytes).map_err(Fault::Head),
+            State::Body(left) => Ok(Some(self.some(bytes, left, State::Body))),
+            State::Chunk(left) => Ok(Some(self.some(bytes, left, State::Chunk))),
+            State::Size | State::ChunkEnd | State::Trailer => self.chunk_line(bytes),
+            State::Offered | State::Refused => Ok(None),
+        }
+    }
+
+    /// Passes on as much of a body as there is.
+    fn some(&mut self, bytes: &[u8], left: u64, state: fn(u64) -> State) -> usize {
+        let available = bytes.len() as u64;
+        if available < left {
+            self.state = state(left - available);
+            return bytes.len();
+        }
+        match self.state {
+            State::Chunk(_) => self.begin(State::ChunkEnd),
+            _ => self.end(),
+        }
+        usize::try_from(left).unwrap_or(bytes.len())
+    }
+
+    fn head(&mut self, bytes: &[u8]) -> Result<Option<usize>, MalformedHead> {
+        let within = bytes.get(..HEAD_BYTES).unwrap_or(bytes);
+        while let Some(line) = self.next_line(within).map_err(|()| MalformedHead::LineEnd)? {
+            // An empty line ends the head, but not before it began.
+            if line.content == 0 && line.begin > 0 {
+                let whole = within.get(..line.end).unwrap_or_default();
+                let head = head::check(whole)?;
+                self.heads += 1;
+                self.upgrade = head.upgrade;
+                match head.body {
+                    Body::Length(0) => self.end(),
+                    Body::Length(length) => self.begin(State::Body(length)),
+                    Body::Chunked => self.begin(State::Size),
+                }
+                return Ok(Some(line.end));
+            }
+        }
+        if bytes.len() >= HEAD_BYTES { Err(MalformedHead::TooLarge) } else { Ok(None) }
+    }
+
+    /// A line of the framing of a chunked body.
+    fn chunk_line(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
+        let limit = if self.state == State::Trailer { self.trailers } else { SIZE_BYTES };
+        let within = bytes.get(..limit).unwrap_or(bytes);
+        let Some(line) = self.next_line(within).map_err(|()| Fault::Chunk)? else {
+            return if bytes.len() >= limit { Err(Fault::Chunk) } else { Ok(None) };
+        };
+        let content = within.get(..line.content).unwrap_or_default();
+        match self.state {
+            State::Size => match chunk_size(content).ok_or(Fault::Chunk)? {
+                0 => {
+                    self.trailers = HEAD_BYTES;
+                    self.begin(State::Trailer);
+                }
+                size => self.begin(State::Chunk(size)),
+            },
+            State::ChunkEnd if content.is_empty() => self.begin(State::Size),
+            State::Trailer if content.is_empty() => self.end(),
+            State::Trailer if head::field(content).is_some() => {
+                self.trailers -= line.end;
+                self.begin(State::Trailer);
+            }
+            _ => return Err(Fault::Chunk),
+        }
+        Ok(Some(line.end))
+    }
+
+    /// The next whole line; fails where one ends without a carriage return.
+    fn next_line(&mut self, bytes: &[u8]) -> Result<Option<Line>, ()> {
+        let found = bytes.get(self.searched..).and_then(|rest| rest.iter().position(|byte| *byte == b'\n'));
+        let Some(more) = found else {
+            self.searched = bytes.len();
+            return Ok(None);
+        };
+        let (begin, feed) = (self.line, self.searched + more);
+        let content = bytes.get(begin..feed).and_then(|line| line.strip_suffix(b"\r")).ok_or(())?;
+        (self.searched, self.line) = (feed + 1, feed + 1);
+        Ok(Some(Line { begin, content: content.len(), end: feed + 1 }))
+    }
+
+    /// A request is whole.
+    fn end(&mut self) {
+        self.begin(if self.upgrade { State::Offered } else { State::Head });
+    }
+
+    fn begin(&mut self, state: State) {
+        (self.state, self.searched, self.line) = (state, 0, 0);
+    }
+}
+
+/// Where a line begins, how long it is without its end, and where the next one begins.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    begin: usize,
+    content: usize,
+    end: usize,
+}
+
+/// Reads the size of a chunk: hexadecimal digits, and extensions that are ignored.
+fn chunk_size(line: &[u8]) -> Option<u64> {
+    let digits = line.iter().position(|byte| !byte.is_ascii_hexdigit()).unwrap_or(line.len());
+    let (size, extensions) = line.split_at_checked(digits)?;
+    let plain = |byte: &u8| *byte == b'\t' || *byte >= b' ' && *byte != 0x7f;
+    let extended = extensions.is_empty() || extensions.trim_ascii_start().starts_with(b";");
+    if !(1..=15).contains(&size.len()) || !extended || !extensions.iter().all(plain) {
+        return None;
+    }
+    u64::from_str_radix(std::str::from_utf8(size).ok()?, 16).ok()
+}

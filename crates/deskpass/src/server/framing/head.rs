@@ -1,0 +1,185 @@
+//! The head of a request: what is allowed in it, and what it says about the bytes that follow.
+
+use deskpass_core::Host;
+
+use super::{HEAD_FIELDS, TARGET_BYTES};
+use crate::http::MalformedHead;
+
+/// What the head says about the bytes after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) body: Body,
+    /// The client offers to go on with another protocol, which begins after the answer if the server agrees.
+    pub(super) upgrade: bool,
+}
+
+/// How the end of a body is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Body {
+    /// So many bytes.
+    Length(u64),
+    Chunked,
+}
+
+/// Checks a whole head, with the empty line at its end.
+pub(super) fn check(head: &[u8]) -> Result<Head, MalformedHead> {
+    // RFC 9112 2.2: one empty line before a request is ignored.
+    let head = head.strip_prefix(b"\r\n").unwrap_or(head);
+    let mut lines = head.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let line = RequestLine::read(lines.next().unwrap_or_default())?;
+    let mut fields = Fields::default();
+    for field in lines.take_while(|line| !line.is_empty()) {
+        fields.read(field)?;
+    }
+    fields.judge(line)
+}
+
+#[derive(Clone, Copy, Debug)]
+struct RequestLine<'a> {
+    /// HTTP/1.1 rather than 1.0.
+    current: bool,
+    /// The host of an absolute target.
+    authority: Option<&'a [u8]>,
+}
+
+impl<'a> RequestLine<'a> {
+    fn read(line: &'a [u8]) -> Result<Self, MalformedHead> {
+        let mut words = line.split(|byte| *byte == b' ');
+        let (Some(method), Some(target), Some(version), None) =
+            (words.next(), words.next(), words.next(), words.next())
+        else {
+            return Err(MalformedHead::RequestLine);
+        };
+        let current = match version {
+            b"HTTP/1.1" => true,
+            b"HTTP/1.0" => false,
+            _ => return Err(MalformedHead::RequestLine),
+        };
+        if !is_token(method) {
+            return Err(MalformedHead::RequestLine);
+        }
+        if target.len() > TARGET_BYTES {
+            return Err(MalformedHead::TargetTooLong);
+        }
+        // Nothing is tunnelled here, so a target that is only an authority means nothing.
+        let authority = (method != b"CONNECT").then(|| authority(method, target)).flatten();
+        Ok(Self { current, authority: authority.ok_or(MalformedHead::Target)? })
+    }
+}
+
+/// The authority of a target that has one; `None` where it is no good target.
+#[expect(clippy::option_option, reason = "no target, and a target without an authority, are two things")]
+fn authority<'a>(method: &[u8], target: &'a [u8]) -> Option<Option<&'a [u8]>> {
+    if target.starts_with(b"/") {
+        return is_path(target).then_some(None);
+    }
+    if target == b"*" {
+        return (method == b"OPTIONS").then_some(None);
+    }
+    let rest = target.strip_prefix(b"http://").or_else(|| target.strip_prefix(b"https://"))?;
+    let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at_checked(end)?;
+    is_path(path).then_some(Some(authority))
+}
+
+/// Whether it consists of what may stand in a path and a query. The same characters as the HTTP library takes, without
+/// those that RFC 3986 forbids and proxies disagree about: `#`, and everything outside of ASCII.
+fn is_path(text: &[u8]) -> bool {
+    let end = text.iter().position(|byte| *byte == b'?').unwrap_or(text.len());
+    let path = |byte: u8| matches!(byte, 0x21..=0x22 | 0x24..=0x3b | 0x3d | 0x40..=0x5f | 0x61..=0x7e);
+    let query = |byte: u8| matches!(byte, 0x21 | 0x24..=0x3b | 0x3d | 0x3f..=0x7e);
+    let Some((before, after)) = text.split_at_checked(end) else { return false };
+    all(before, path) && all(after, query)
+}
+
+/// The fields that decide about framing.
+#[derive(Debug, Default)]
+struct Fields<'a> {
+    count: usize,
+    host: Option<&'a [u8]>,
+    length: Option<u64>,
+    chunked: bool,
+    upgrade: bool,
+}
+
+impl<'a> Fields<'a> {
+    fn read(&mut self, line: &'a [u8]) -> Result<(), MalformedHead> {
+        self.count += 1;
+        if self.count > HEAD_FIELDS {
+            return Err(MalformedHead::TooLarge);
+        }
+        let (name, value) = field(line).ok_or(MalformedHead::Field)?;
+        match name.len() {
+            4 if name.eq_ignore_ascii_case(b"host") => {
+                if self.host.replace(value).is_some() {
+                    return Err(MalformedHead::HostRepeated);
+                }
+            }
+            7 if name.eq_ignore_ascii_case(b"upgrade") => self.upgrade = true,
+            14 if name.eq_ignore_ascii_case(b"content-length") => {
+                let length = decimal(value).filter(|_| self.length.is_none());
+                self.length = Some(length.ok_or(MalformedHead::ContentLength)?);
+            }
+            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
+                if self.chunked || !value.eq_ignore_ascii_case(b"chunked") {
+                    return Err(MalformedHead::TransferEncoding);
+                }
+                self.chunked = true;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn judge(&self, line: RequestLine<'_>) -> Result<Head, MalformedHead> {
+        match (self.host, line.authority) {
+            // Health checks of balancers speak HTTP/1.0 without a host.
+            (None, None) if !line.current => {}
+            (None, _) => return Err(MalformedHead::HostMissing),
+            (Some(host), _) if !is_host(host) => return Err(MalformedHead::HostInvalid),
+            (Some(host), Some(authority)) if !host.eq_ignore_ascii_case(authority) => {
+                return Err(MalformedHead::HostMismatch);
+            }
+            (Some(_), _) => {}
+        }
+        let body = match (self.length, self.chunked) {
+            (Some(_), true) => return Err(MalformedHead::TwoLengths),
+            (None, true) if !line.current => return Err(MalformedHead::TransferEncoding),
+            (None, true) => Body::Chunked,
+            (length, false) => Body::Length(length.unwrap_or(0)),
+        };
+        // Only HTTP/1.1 can switch.
+        Ok(Head { body, upgrade: self.upgrade && line.current })
+    }
+}
+
+/// Splits a line into a name and a value without the blanks around it.
+pub(super) fn field(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = line.iter().position(|byte| *byte == b':')?;
+    let (name, value) = (line.get(..colon)?, line.get(colon + 1..)?);
+    let plain = |byte: u8| byte == b'\t' || byte >= b' ' && byte != 0x7f;
+    (is_token(name) && all(value, plain)).then(|| (name, value.trim_ascii()))
+}
+
+fn is_token(text: &[u8]) -> bool {
+    let token = |byte: u8| {
+        byte.is_ascii_alphanumeric()
+            || matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~')
+    };
+    !text.is_empty() && all(text, token)
+}
+
+fn is_host(value: &[u8]) -> bool {
+    std::str::from_utf8(value).is_ok_and(|text| Host::parse(text).is_some())
+}
+
+/// Reads digits and nothing else: no sign, no list.
+fn decimal(text: &[u8]) -> Option<u64> {
+    let digits = (1..=19).contains(&text.len()) && text.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(text).ok().filter(|_| digits)?.parse().ok()
+}
+
+/// Whether all bytes pass. Looks at each of them, since that can be done many at a time.
+fn all(bytes: &[u8], pass: impl Fn(u8) -> bool) -> bool {
+    bytes.iter().fold(true, |good, byte| good & pass(*byte))
+}

@@ -1,0 +1,28 @@
+//! Keeps pages of other sites away: this platform asks for no password, and browsers reach it from any page.
+
+use bytes::Bytes;
+use deskpass_core::HostNames;
+use http::header::{HOST, HeaderName, ORIGIN};
+use http::{HeaderMap, Method, Request, Response};
+
+use crate::reply;
+
+/// The refusal of a request that names a host which is not this platform's (DNS rebinding), or that a page of another site
+/// sends to change something. Pages to sign in on are reached from everywhere, by GET.
+pub(crate) fn refuse(hosts: &HostNames, request: &Request<Bytes>) -> Option<Response<Bytes>> {
+    let headers = request.headers();
+    let mut named = headers.get_all(HOST).iter().map(|host| host.to_str().unwrap_or_default());
+    // Browsers always name one host.
+    let known = named.all(|host| hosts.contain(host)) && headers.get_all(HOST).iter().count() < 2;
+    if !known {
+        return Some(reply::forbidden("the simulated platform does not answer to this host name; give it with --host"));
+    }
+    let safe = [Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method());
+    let site = HeaderName::from_static("sec-fetch-site");
+    let cross_site = !safe && hosts.is_cross_site(text(headers, &site), text(headers, &ORIGIN));
+    cross_site.then(|| reply::forbidden("pages of other sites may not do this"))
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name).map(|value| value.to_str().unwrap_or_default())
+}

@@ -1,0 +1,270 @@
+//! Odd HTTP: refused in the envelope, never repaired, directly and behind the proxies of `deploy/`.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::envelope::assert_shape;
+use crate::harness::{Client, Process, Proxy, Response, TestDesk, handshake, request};
+
+/// A request that a desync would have answered.
+const HIDDEN: &str = "GET /api/version HTTP/1.1\r\nhost: localhost\r\nx-request-id: hidden\r\n\r\n";
+
+/// A request to `/api/auth/verify` with these lines instead of a length, and this body.
+fn verify(fields: &str, body: &str) -> String {
+    format!(
+        "POST /api/auth/verify HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{fields}\r\n\r\n{body}"
+    )
+}
+
+fn get(line: &str, fields: &str) -> String {
+    format!("{line}\r\n{fields}\r\n\r\n")
+}
+
+const CHUNKED: &str = "d\r\n{\"token\":\"x\"}\r\n0\r\n\r\n";
+
+/// What a client may send to be read in two ways: a name, the bytes, the status that it gets from us.
+fn odd() -> Vec<(&'static str, String, u16)> {
+    [odd_heads(), odd_lengths(), odd_sizes()].concat()
+}
+
+const LINE: &str = "GET /api/version HTTP/1.1";
+const HOST: &str = "host: localhost";
+
+fn odd_heads() -> Vec<(&'static str, String, u16)> {
+    let (line, host) = (LINE, HOST);
+    let json = r#"{"token":"x"}"#;
+    vec![
+        ("bare LF after the request line", format!("{line}\n{host}\r\n\r\n"), 400),
+        ("bare LF after a field", format!("{line}\r\n{host}\nx: y\r\n\r\n"), 400),
+        ("bare LF at the end", format!("{line}\r\n{host}\r\n\n"), 400),
+        ("bare LFs only", format!("{line}\n{host}\n\n"), 400),
+        ("bare CR in a value", get(line, &format!("{host}\r\nx: a\rb")), 400),
+        ("bare CR as a line end", format!("{line}\r{host}\r\r\n\r\n"), 400),
+        ("no host", get(line, "x: y"), 400),
+        ("two hosts", get(line, &format!("{host}\r\n{host}")), 400),
+        ("two different hosts", get(line, &format!("{host}\r\nhost: other")), 400),
+        ("an empty host", get(line, "host:"), 400),
+        ("a host with a blank", get(line, "host: local host"), 400),
+        ("a host with a path", get(line, "host: localhost/x"), 400),
+        ("a host with a user", get(line, "host: x@localhost"), 400),
+        ("a list of hosts", get(line, "host: localhost, other"), 400),
+        ("a host with a bad port", get(line, "host: localhost:x"), 400),
+        ("another host in the target", get("GET http://other/api/version HTTP/1.1", host), 400),
+        ("a folded line", get(line, &format!("{host}\r\nx: y\r\n z")), 400),
+        ("a blank before a colon", get(line, &format!("{host}\r\nx : y")), 400),
+        ("a blank before the colon of a length", verify("content-length : 13", json), 400),
+        ("a line without a colon", get(line, &format!("{host}\r\nx")), 400),
+        ("NUL in a value", get(line, &format!("{host}\r\nx: a\0b")), 400),
+        ("a control character in a value", get(line, &format!("{host}\r\nx: a\u{1}b")), 400),
+        ("NUL in the target", get("GET /\0 HTTP/1.1", host), 400),
+        ("a fragment in the target", get("GET /api/version#x HTTP/1.1", host), 400),
+        ("two blanks in the request line", get("GET  /api/version HTTP/1.1", host), 400),
+        ("no version", get("GET /api/version", host), 400),
+        ("a version to come", get("GET /api/version HTTP/3.0", host), 400),
+        ("a tunnel", get("CONNECT localhost:80 HTTP/1.1", host), 400),
+    ]
+}
+
+fn odd_lengths() -> Vec<(&'static str, String, u16)> {
+    let json = r#"{"token":"x"}"#;
+    let length = "content-length: 13";
+    vec![
+        ("a length and chunks", verify(&format!("{length}\r\ntransfer-encoding: chunked"), CHUNKED), 400),
+        ("chunks and a length", verify("transfer-encoding: chunked\r\ncontent-length: 4", CHUNKED), 400),
+        ("two lengths", verify(&format!("{length}\r\ncontent-length: 5"), json), 400),
+        ("the same length twice", verify(&format!("{length}\r\n{length}"), json), 400),
+        ("a list of lengths", verify("content-length: 13, 13", json), 400),
+        ("a length with a sign", verify("content-length: +13", json), 400),
+        ("a negative length", verify("content-length: -13", json), 400),
+        ("a hexadecimal length", verify("content-length: 0xd", json), 400),
+        ("an empty length", verify("content-length:", json), 400),
+        ("an endless length", verify("content-length: 99999999999999999999", json), 400),
+        ("another encoding", verify("transfer-encoding: identity", json), 400),
+        ("an encoding before chunks", verify("transfer-encoding: gzip, chunked", CHUNKED), 400),
+        ("chunks twice", verify("transfer-encoding: chunked\r\ntransfer-encoding: chunked", CHUNKED), 400),
+        ("almost chunks", verify("transfer-encoding: xchunked", CHUNKED), 400),
+        ("chunks with a control character", verify("transfer-encoding: \u{b}chunked", CHUNKED), 400),
+    ]
+}
+
+fn odd_sizes() -> Vec<(&'static str, String, u16)> {
+    let (line, host) = (LINE, HOST);
+    let long = format!("GET /{} HTTP/1.1", "x".repeat(9_000));
+    let large = format!("{host}\r\nx: {}", "x".repeat(20_000));
+    let many = format!("{host}\r\n{}", "x: y\r\n".repeat(80));
+    vec![
+        ("a very long target", get(&long, host), 414),
+        ("a large head", get(line, &large), 431),
+        ("many fields", get(line, &many), 431),
+    ]
+}
+
+/// Everything that comes back until the connection ends.
+async fn answers(address: &str, bytes: &[u8]) -> Vec<Response> {
+    let (mut client, mut answers) = (Client::connect(address).await, Vec::new());
+    client.push(bytes).await;
+    while let Ok(Some(answer)) = tokio::time::timeout(Duration::from_secs(20), client.read()).await {
+        answers.push(answer);
+    }
+    answers
+}
+
+#[tokio::test]
+async fn is_refused_and_ends_the_connection() {
+    let desk = TestDesk::start().await;
+    for (name, bytes, status) in odd() {
+        let answers = answers(&desk.address, format!("{bytes}{HIDDEN}").as_bytes()).await;
+        assert_eq!(answers.len(), 1, "{name}: {answers:?}");
+        assert_shape(answers[0].refused(status, 1002));
+        assert_eq!(answers[0].header("connection"), Some("close"), "{name}");
+    }
+}
+
+/// Nor does it help to hide it behind a request, behind its body, or in small pieces.
+#[tokio::test]
+async fn is_refused_wherever_it_stands_on_a_connection() {
+    let desk = TestDesk::start().await;
+    let first = request("GET", "/healthz", &[], b"");
+    let json = [("content-type", "application/json")];
+    let second = request("POST", "/api/auth/verify", &json, b"{\n\"token\": \"\n\n\r\n\r\n\" }");
+    for (name, bytes, status) in odd() {
+        let all = [&first[..], &second, bytes.as_bytes(), HIDDEN.as_bytes()].concat();
+        let answers = answers(&desk.address, &all).await;
+        let seen: Vec<_> = answers.iter().map(|answer| answer.status).collect();
+        // A line break in a text is no JSON, and no reason to doubt the request.
+        assert_eq!(seen, [200, 400, status], "{name}: {answers:?}");
+        assert_eq!(answers[1].header("connection"), None, "{name}");
+    }
+    let (_, bytes, _) = &odd()[0];
+    let mut client = desk.client().await;
+    for byte in first.iter().chain(bytes.as_bytes()) {
+        client.push(&[*byte]).await;
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(client.read().await.unwrap().status, 200);
+    client.read().await.unwrap().refused(400, 1002);
+    assert!(client.read().await.is_none());
+}
+
+#[tokio::test]
+async fn chunks_that_are_framed_oddly_end_the_request() {
+    let desk = TestDesk::start().await;
+    let chunked = |body: &str| verify("transfer-encoding: chunked", body);
+    for body in [
+        "d\n{\"token\":\"x\"}\r\n0\r\n\r\n",
+        "d\r\n{\"token\":\"x\"}\n0\r\n\r\n",
+        "d\r\n{\"token\":\"x\"}\r\n0\n\n",
+        "d;x\ny\r\n{\"token\":\"x\"}\r\n0\r\n\r\n",
+        "+d\r\n{\"token\":\"x\"}\r\n0\r\n\r\n",
+        "0xd\r\n{\"token\":\"x\"}\r\n0\r\n\r\n",
+        "d\r\n{\"token\":\"x\"}\r\n0\r\nbad trailer\r\n\r\n",
+        "fffffffffffffffff\r\n{\"token\":\"x\"}\r\n0\r\n\r\n",
+    ] {
+        let answers = answers(&desk.address, format!("{}{HIDDEN}", chunked(body)).as_bytes()).await;
+        assert_eq!(answers.len(), 1, "{body:?}: {answers:?}");
+        assert_shape(answers[0].refused(400, 1002));
+    }
+    let whole = "5;ext=\"a b\"\r\n{\"tok\r\n8\r\nen\":\"x\"}\r\n000\r\nx-trailer: y\r\n\r\n";
+    let mut client = desk.client().await;
+    assert_eq!(client.send(chunked(whole).as_bytes()).await.data(), json!({ "valid": false }));
+    assert_eq!(client.send(HIDDEN.as_bytes()).await.status, 200, "the connection goes on");
+}
+
+#[tokio::test]
+async fn is_not_what_good_clients_send() {
+    let desk = TestDesk::start().await;
+    let mut client = desk.client().await;
+    let good = [
+        "GET /api/version HTTP/1.1\r\nHost: LOCALHOST:80\r\n\r\n".to_owned(),
+        "\r\nGET /api/version HTTP/1.1\r\nhost:\t127.0.0.1 \r\n\r\n".to_owned(),
+        "GET http://localhost/api/version?x=%00&y=a|b HTTP/1.1\r\nhost: localhost\r\n\r\n".to_owned(),
+        "GET /api/version HTTP/1.1\r\nhost: [::1]:8080\r\nx_under_score: y\r\nx-obs: caf\u{e9}\r\n\r\n".to_owned(),
+        "GET /api/version HTTP/1.1\r\nhost: localhost\r\nconnection: host, content-length\r\n\r\n".to_owned(),
+        verify("expect: 100-continue\r\ncontent-length: 13", ""),
+    ];
+    for text in &good[..5] {
+        assert_eq!(client.send(text.as_bytes()).await.status, 200, "{text:?}");
+    }
+    client.start(good[5].as_bytes()).await;
+    assert_eq!(client.read().await.unwrap().status, 100);
+    assert_eq!(client.send(br#"{"token":"x"}"#).await.data(), json!({ "valid": false }));
+    // A balancer's health check of the old kind.
+    let old = answers(&desk.address, b"GET /api/ready HTTP/1.0\r\n\r\n").await;
+    assert_eq!(old.iter().map(|answer| answer.status).collect::<Vec<_>>(), [200]);
+}
+
+/// What follows an offer to switch is read as requests when the offer is declined, and as frames when it is not.
+#[tokio::test]
+async fn what_follows_an_offer_to_switch_is_read_as_what_it_is() {
+    let desk = TestDesk::start().await;
+    let offer = "GET /api/version HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n";
+    let seen = async |bytes: String| {
+        let answers = answers(&desk.address, bytes.as_bytes()).await;
+        answers.iter().map(|answer| answer.status).collect::<Vec<_>>()
+    };
+    let last = HIDDEN.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n");
+    assert_eq!(seen(format!("{offer}{HIDDEN}{offer}{last}")).await, [200; 4]);
+    assert_eq!(seen(format!("{offer}{}{HIDDEN}", HIDDEN.replace("\r\n", "\n"))).await, [200, 400]);
+
+    let token = desk.client().await.sign_in("user01").await;
+    let bearer = format!("Bearer {token}");
+    let shake = handshake("/api/ws/employee", &[("authorization", bearer.as_str())]);
+    // A ping whose mask and text look like line ends, sent before the answer.
+    let early = [&shake[..], b"\x89\x85\n\n\n\n\0\0\0\0\0"].concat();
+    let mut client = desk.client().await;
+    client.start(&early).await;
+    client.read_until("\n\n\n\n\n").await;
+}
+
+/// The HTTP library has refusals of its own, without an envelope. None of them is ever reached.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn is_told_in_the_envelope_whichever_byte_is_wrong() {
+    let desk = TestDesk::start().await;
+    let good = b"GET /api/version?a=b HTTP/1.1\r\nHost: localhost:80\r\nX-Ab: c d\r\nConnection: close\r\n\r\n";
+    let mut statuses = std::collections::BTreeMap::<u16, usize>::new();
+    for at in 0..good.len() - 4 {
+        for byte in *b"\0\t\n\r \"#%:;<?@[x{\x7f\xc3" {
+            let mut bytes = good.to_vec();
+            bytes[at] = byte;
+            let mut client = desk.client().await;
+            client.push(&bytes).await;
+            let answer =
+                client.read().await.unwrap_or_else(|| panic!("no answer to {:?}", String::from_utf8_lossy(&bytes)));
+            assert_shape(&answer);
+            *statuses.entry(answer.status).or_default() += 1;
+        }
+    }
+    let expected: Vec<_> = statuses.keys().copied().collect();
+    assert_eq!(expected, [200, 400, 403, 404, 405], "{statuses:?}");
+}
+
+/// What a proxy may put right by itself. What it then passes on is well-formed, and means one thing.
+const REPAIRED: [&str; 0] = [];
+
+/// Behind a proxy the same is refused, by it or by us, except for what the proxy puts right; and whatever it passes on, the
+/// next client on its connections gets the answer to its own request.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn is_read_alike_behind_proxies() {
+    let data = tempfile::tempdir().unwrap();
+    let node = Process::serve(data.path(), &[]);
+    let mut wrong = Vec::new();
+    for (kind, proxy) in [
+        ("haproxy", Proxy::haproxy([&node.address, &node.address])),
+        ("nginx", Proxy::nginx([&node.address, &node.address])),
+    ] {
+        let mut probe = Client::connect(&proxy.address).await;
+        for (at, (name, bytes, _)) in odd().into_iter().enumerate() {
+            let closing = bytes.replacen("\r\n", "\r\nconnection: close\r\n", 1);
+            let answers = answers(&proxy.address, format!("{closing}{HIDDEN}").as_bytes()).await;
+            let seen: Vec<_> = answers.iter().map(|answer| answer.status).collect();
+            if seen.iter().any(|status| *status < 400) && !REPAIRED.contains(&name) || seen.len() > 1 {
+                wrong.push(format!("{kind}: {name}: {seen:?}"));
+            }
+            let id = format!("{kind}-{at}");
+            let answer = probe.get("/api/version", &[("x-request-id", &id)]).await;
+            assert_eq!(answer.json()["request_id"], id, "{kind}: after {name}");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
