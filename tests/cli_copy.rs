@@ -65,7 +65,7 @@ fn a_target_that_is_not_there_is_told_without_its_password() {
     assert!(text.contains("deskpass doctor"), "{text}");
 }
 
-const TABLES: [&str; 19] = [
+const TABLES: [&str; 20] = [
     "employee",
     "user_role",
     "agent",
@@ -80,6 +80,7 @@ const TABLES: [&str; 19] = [
     "bind_proof",
     "login_log",
     "log_chain",
+    "log_marker",
     "employee_term",
     "ip_rule",
     "service_key",

@@ -49,4 +49,5 @@ learn({
   set_up_device: ['Set one up', '前往绑定'],
   browser_on: ['{browser} on {system}', '{system} 上的 {browser}'],
   unknown: ['unknown', '未知'],
+  told_address: ['claims to be {address}', '自称 {address}'],
 });

@@ -2,6 +2,7 @@
 
 mod admin;
 mod agent;
+mod anonymous;
 mod arrival;
 mod bind;
 mod code;
@@ -36,6 +37,7 @@ pub use admin::{
     TriedOut,
 };
 pub use agent::{AgentEntry, Evidence, HalfSignIn, Knock};
+pub use anonymous::AnonymousRefusals;
 pub use code::Progress;
 pub use dev::DEV_USERS;
 pub use entrant::{Entrant, Halfway};
@@ -68,6 +70,8 @@ pub struct Auth {
     pub locker: Locker,
     /// What the rows of the log are chained with.
     pub chain: ChainKey,
+    /// Refusals that name no employee.
+    pub anonymous: AnonymousRefusals,
     /// Fires when there is something to tell agents.
     pub noticed: Notify,
     /// Who is connected to this node.

@@ -2,6 +2,7 @@
 
 mod data;
 mod domain;
+mod key;
 mod pair;
 mod platform;
 mod report;
@@ -80,6 +81,9 @@ async fn examine(settings: &Settings, report: &mut Report) {
     match &settings.store.url {
         Some(store) => pair::check(settings, store, clock.now(), report).await,
         None => drop(report.note(What::Data, data::check(settings, clock.now()).await)),
+    }
+    if let Some(finding) = key::check(settings).await {
+        report.note(What::Key, finding);
     }
     report.note(What::PublicUrl, domain::public_url(settings));
     ask_platform(settings, clock, report).await;
