@@ -84,6 +84,7 @@ const TABLES: [&str; 20] = [
     "bind_proof",
     "login_log",
     "log_chain",
+    "log_marker",
     "employee_term",
     "ip_rule",
     "service_key",

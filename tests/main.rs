@@ -12,6 +12,7 @@
 #[macro_use]
 mod harness;
 
+mod anonymous;
 mod api;
 mod browser;
 mod canary;

@@ -25,6 +25,7 @@ fn of_many_that_migrate_at_once_one_does_it() {
         place.query("SELECT count(DISTINCT id) FROM migration"),
         "each was applied once"
     );
+    assert_eq!(place.query("SELECT count(*) FROM log_marker"), ["1"]);
     assert_eq!(place.query("SELECT mode FROM desk"), ["development mode"]);
 }
 

@@ -177,12 +177,40 @@ async fn a_key_that_was_changed_is_told_at_the_start() {
     let told = |process: Process| process.terminate().1.contains("encryption_key is not the one");
     let other = Some(PRODUCTION[3].1);
     assert!(!told(serve(None)));
-    assert!(!told(serve(other)), "there is nothing that depends on it");
+    assert!(told(serve(other)), "the log depends on it");
     let process = serve(None);
     Client::connect(&process.address).await.first_password("agent01").await;
     assert!(!told(process));
     assert!(told(serve(other)));
     assert!(!told(serve(None)), "it is back");
+}
+
+/// What is written with another key nobody could verify, and the way out is told.
+#[tokio::test]
+async fn production_does_not_start_with_another_key_than_before() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str], key: &str| {
+        let mut command = binary();
+        command.args(arguments).arg("--data").arg(directory.path());
+        with_settings(&mut command, PRODUCTION.into_iter().chain([("server.settle", "0s"), ("encryption_key", key)]));
+        command
+    };
+    let (ours, other) = (PRODUCTION[3].1, "ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8=");
+    let serve = |key| run(&["serve", "--listen", "127.0.0.1:0"], key);
+    assert_eq!(Process::spawn(serve(ours)).terminate().0, Some(0));
+    let refused = serve(other).output().unwrap();
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && told.contains("encryption_key is not the one that the data in "), "{told}");
+    assert!(told.contains("deskpass audit restart --key-is-lost"), "{told}");
+    assert_eq!(Process::spawn(serve(ours)).terminate().0, Some(0), "nothing happened to the data");
+    // The key is lost.
+    let doctor = String::from_utf8_lossy(&run(&["doctor"], other).output().unwrap().stdout).into_owned();
+    assert!(doctor.contains("✗ key of the data: encryption_key is not the one"), "{doctor}");
+    let restarted = run(&["audit", "restart", "--key-is-lost"], other).output().unwrap();
+    assert!(restarted.status.success(), "{restarted:?}");
+    assert_eq!(Process::spawn(serve(other)).terminate().0, Some(0));
+    assert!(run(&["audit", "verify"], other).output().unwrap().status.success());
+    assert!(!serve(ours).output().unwrap().status.success());
 }
 
 /// The desk's own clock never goes back, so that nothing is revived. Authenticators go by everybody else's.

@@ -2,7 +2,7 @@
 
 import { CLIENTS, isFor, pathOf } from './clients.js';
 import { h } from './dom.js';
-import { moment, panel } from './listing.js';
+import { addressOf, moment, panel } from './listing.js';
 import { wordFor } from './login-words.js';
 import { outcome } from './sign-ins.js';
 import { learn, say, sayOr } from './words.js';
@@ -106,7 +106,7 @@ async function showLatest(desk, side) {
     h(
       'li',
       {},
-      h('div', {}, moment(one.at), h('small', {}, [one.device, one.ip_address].filter(Boolean).join(' · '))),
+      h('div', {}, moment(one.at), h('small', {}, [one.device, addressOf(one)].filter(Boolean).join(' · '))),
       one.current ? h('span', { class: 'tag good' }, say('own_this_one')) : outcome(one),
     );
   side.append(

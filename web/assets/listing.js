@@ -136,6 +136,9 @@ export function deviceName(device) {
   return system ? say('browser_on', { browser, system }) : browser || say('unknown');
 }
 
+/** Where a request came from: what limits and allow-lists decided by, where it is known, since the other one can be made up. */
+export const addressOf = ({ decided_address, ip_address }) => decided_address || ip_address;
+
 /** A moment as people write it, with its day unless that is today. */
 export function moment(iso) {
   if (!iso) return '–';

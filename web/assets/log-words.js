@@ -5,11 +5,11 @@ import { learn } from './words.js';
 
 /** What can have happened, in the order in which people look for it. */
 export const EVENTS = [
-  'sign_in', 'sign_in_refused', 'sign_in_disowned', 'logout', 'session_ended', 'logout_all', 'switch_role', 'switch_role_refused',
+  'sign_in', 'sign_in_refused', 'refusals_summarised', 'sign_in_disowned', 'logout', 'session_ended', 'logout_all', 'switch_role', 'switch_role_refused',
   'otp_refused', 'device_bound', 'device_unbound', 'password_changed', 'password_refused', 'administration_refused',
   'employee_added', 'employee_disabled', 'employee_enabled', 'roles_changed', 'sessions_ended',
   'agent_added', 'agent_role_changed', 'agent_disabled', 'agent_enabled', 'agent_unlocked', 'device_reset', 'password_reset',
-  'link_approved', 'link_removed', 'ip_rules_changed', 'service_key_created', 'service_key_revoked',
+  'link_approved', 'link_removed', 'ip_rules_changed', 'service_key_created', 'service_key_revoked', 'log_restarted',
 ];
 
 /** Why somebody can have been refused. */
@@ -26,6 +26,7 @@ export const METHODS = ['qrcode', 'oauth2', 'bind', 'password', 'dev'];
 learn({
   event_sign_in: ['Signed in', '登录'],
   event_sign_in_refused: ['Sign-in refused', '登录被拒绝'],
+  event_refusals_summarised: ['More anonymous refusals, summarised', '其余匿名拒绝（汇总）'],
   event_sign_in_disowned: ['Sign-in reported: “not me”', '报告“非本人登录”'],
   event_logout: ['Signed out', '退出登录'],
   event_session_ended: ['Ended another session of their own', '结束了自己的另一会话'],
@@ -54,5 +55,6 @@ learn({
   event_link_removed: ['Link removed', '删除关联'],
   event_ip_rules_changed: ['Allow-lists changed', '修改网络白名单'],
   event_service_key_created: ['Service key created', '创建服务密钥'],
+  event_log_restarted: ['Log begun anew with another key', '日志改用新密钥重新开始'],
   event_service_key_revoked: ['Service key revoked', '吊销服务密钥'],
 });

@@ -4,7 +4,7 @@ import './admin-words.js';
 import { h } from './dom.js';
 import { exporter } from './export.js';
 import { anyChoice, filters, typed } from './filters.js';
-import { listing, moment, panel } from './listing.js';
+import { addressOf, listing, moment, panel } from './listing.js';
 import { wordFor } from './login-words.js';
 import { EVENTS, METHODS, REASONS } from './log-words.js';
 import { language, learn, say, sayOr } from './words.js';
@@ -28,6 +28,10 @@ learn({
   acted_by: ['Done by', '操作人'],
   in_words: ['More', '说明'],
   peer: ['Connection from', '连接地址'],
+  own_decided_address: ['Address', '地址'],
+  claimed_address: ['Address the request claims', '请求自称的地址'],
+  unverified: ['not as it was written', '与写入时不符'],
+  unverified_text: ['This entry was changed, or was not written by the service. Have an operator run “deskpass audit verify”.', '该记录被修改过，或并非由本服务写入。请运维人员运行 “deskpass audit verify”。'],
   browser: ['Browser', '浏览器'],
   source: ['Signed in to', '登录入口'],
   company: ['Company', '企业'],
@@ -85,12 +89,15 @@ const columns = () => [
   { title: say('when'), class: 'when', cell: ({ at }) => moment(at) },
   { title: say('event'), cell: (row) => h('div', {},
     h('span', { class: isBad(row) ? 'tag bad' : 'tag' }, wordFor('event', row.event)),
-    row.reason && h('small', {}, wordFor('reason', row.reason))) },
+    row.reason && h('small', {}, wordFor('reason', row.reason)),
+    row.verified === false && h('span', { class: 'tag bad unverified' }, say('unverified'))) },
   { title: say('who'), cell: ({ employee_id, actor }) => h('div', {},
     employee_id ? h('strong', {}, employee_id) : say('nobody_known'),
     actor && h('small', {}, say('by', { actor: actor.employee_id }))) },
-  { title: say('where'), cell: ({ ip_address, login_method }) => h('div', {},
-    ip_address || '–', login_method && h('small', {}, wordFor('method', login_method))) },
+  { title: say('where'), cell: (row) => h('div', {},
+    addressOf(row) || '–',
+    row.decided_address && row.decided_address !== row.ip_address && h('small', { class: 'told-address' }, say('told_address', { address: row.ip_address })),
+    row.login_method && h('small', {}, wordFor('method', row.login_method))) },
 ];
 
 /** Everything that a row has, in words where there are some. */
@@ -102,7 +109,10 @@ function details(row) {
     ['acted_by', actor && named(actor)],
     ['active_role', current_role && sayOr(current_role)],
     ['source', wordFor('source', login_source)],
-    ['peer', peer_address !== ip_address && peer_address],
+    ['unverified', row.verified === false && say('unverified_text')],
+    ['own_decided_address', row.decided_address && row.decided_address !== ip_address && row.decided_address],
+    ['claimed_address', row.decided_address && row.decided_address !== ip_address && ip_address],
+    ['peer', peer_address !== addressOf(row) && peer_address],
     ['browser', user_agent],
     ['company', corp_id],
     ['entry', h('code', {}, id)],

@@ -2,7 +2,7 @@
 
 import { question } from './dialog.js';
 import { fill, h } from './dom.js';
-import { deviceName, listing, moment, panel } from './listing.js';
+import { addressOf, deviceName, listing, moment, panel } from './listing.js';
 import { wordFor } from './login-words.js';
 import './security-words.js';
 import { say } from './words.js';
@@ -49,8 +49,14 @@ const columns = (notMe) => [
   { title: say('own_what'), cell: outcome },
   {
     title: say('own_device'),
-    cell: ({ device, user_agent, ip_address }) =>
-      h('span', { title: user_agent || null }, deviceName(device), h('small', {}, ip_address || say('unknown'))),
+    cell: (row) =>
+      h(
+        'span',
+        { title: row.user_agent || null },
+        deviceName(row.device),
+        h('small', {}, addressOf(row) || say('unknown')),
+        row.decided_address && row.decided_address !== row.ip_address && h('small', { class: 'told-address' }, say('told_address', { address: row.ip_address })),
+      ),
   },
   {
     title: say('own_way'),
@@ -77,11 +83,12 @@ const columns = (notMe) => [
   },
 ];
 
-async function disown(desk, own, { id, at, session_id, ip_address }, told) {
+async function disown(desk, own, row, told) {
+  const { id, at, session_id } = row;
   const time = moment(at).textContent;
   const answer = await question({
     title: say('not_me_title'),
-    text: say(session_id ? 'not_me_text_ends' : 'not_me_text', { time, address: ip_address || say('unknown') }),
+    text: say(session_id ? 'not_me_text_ends' : 'not_me_text', { time, address: addressOf(row) || say('unknown') }),
     action: say('not_me_go'),
     danger: true,
     send: () => desk.post(`/api/auth/sign-ins/${id}/not-me`),

@@ -114,7 +114,7 @@ impl Administrator<'_> {
     /// Turns them away, which is written down.
     async fn refuse<T>(&self, refusal: Refusal) -> Result<T, Error> {
         let (refused, who, visitor) = (Event::AdministrationRefused, self.who.as_ref(), &self.visitor);
-        let attempt = Attempt { refused, who, method: None, source: None, visitor };
+        let attempt = Attempt { refused, who, claimed: false, method: None, source: None, visitor };
         self.auth.recorded(attempt, Err(refusal.into())).await
     }
 }

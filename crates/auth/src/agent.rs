@@ -102,7 +102,7 @@ impl Auth {
             Evidence::Code(_) => LoginMethod::Oauth2,
             Evidence::Password(_) | Evidence::Either(..) => LoginMethod::Password,
         };
-        let attempt = Attempt::to_sign_in(Some(&knock.employee), method, &knock.visitor);
+        let attempt = Attempt::to_sign_in(Some(&knock.employee), method, &knock.visitor).claimed();
         let attempt = Attempt { source: Some(LoginSource::ItAgent), ..attempt };
         self.recorded(attempt, self.look_at(knock).await).await
     }

@@ -23,7 +23,7 @@ impl Auth {
             let signed_in = self.sign_in(bound(employee, proven, visitor)).await;
             return self.recorded(attempt, signed_in).await.map_err(veiled);
         }
-        self.recorded(attempt, self.bind_without_proof(employee, visitor).await).await
+        self.recorded(attempt.claimed(), self.bind_without_proof(employee, visitor).await).await
     }
 
     async fn bind_without_proof(&self, employee: &EmployeeKey, visitor: &Visitor) -> Result<SignedIn, Error> {

@@ -61,7 +61,8 @@ impl Auth {
         let (method, proven, source) = (LoginMethod::Dev, Proven::No, Some(LoginSource::H5));
         let employee = &self.key(corp, id);
         let signed_in = self.sign_in(Admission { employee, role, method, proven, source, visitor }).await;
-        self.recorded(Attempt { source, ..Attempt::to_sign_in(Some(employee), method, visitor) }, signed_in).await
+        let attempt = Attempt::to_sign_in(Some(employee), method, visitor).claimed();
+        self.recorded(Attempt { source, ..attempt }, signed_in).await
     }
 
     /// The first people of the directory.

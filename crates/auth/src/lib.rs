@@ -2,6 +2,7 @@
 
 mod admin;
 mod agent;
+mod anonymous;
 mod arrival;
 mod bind;
 mod code;
@@ -38,6 +39,7 @@ pub use admin::{
     SessionsWanted, ShutOutOf, TriedOut,
 };
 pub use agent::{AgentEntry, Evidence, HalfSignIn, Knock};
+pub use anonymous::AnonymousRefusals;
 pub use code::Progress;
 pub use dev::DEV_USERS;
 pub use entrant::{Entrant, Halfway};
@@ -71,6 +73,8 @@ pub struct Auth {
     pub locker: Locker,
     /// What the rows of the log are chained with.
     pub chain: ChainKey,
+    /// Refusals that name no employee.
+    pub anonymous: AnonymousRefusals,
     /// Fires when there is something to tell agents.
     pub noticed: Notify,
     /// Who is connected to this node.

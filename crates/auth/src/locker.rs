@@ -83,7 +83,7 @@ fn opens(checks: &Seal, check: &str) -> bool {
 }
 
 impl Auth {
-    /// Whether the key is the one that agents' secrets were made with. Where there are none, it is from then on.
+    /// Whether the key is the one that agents' secrets were made with, and the log. Where there are neither, it is from then on.
     ///
     /// # Errors
     /// When the store fails.
@@ -93,6 +93,9 @@ impl Auth {
             return Ok(true);
         }
         if before.is_some() && self.store.keeps_secrets().await? {
+            return Ok(false);
+        }
+        if self.store.is_key_of_log(self.chain.clone()).await? == Some(false) {
             return Ok(false);
         }
         self.store.keep_key_check(self.locker.check()?, before).await?;

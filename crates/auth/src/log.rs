@@ -17,6 +17,8 @@ pub(crate) struct Attempt<'a> {
     pub(crate) refused: Event,
     /// Who they are, or say they are.
     pub(crate) who: Option<&'a EmployeeKey>,
+    /// Whether that is only what they say: then it may be no employee at all.
+    pub(crate) claimed: bool,
     pub(crate) method: Option<LoginMethod>,
     pub(crate) source: Option<LoginSource>,
     pub(crate) visitor: &'a Visitor,
@@ -25,13 +27,18 @@ pub(crate) struct Attempt<'a> {
 impl<'a> Attempt<'a> {
     /// Somebody who wants in.
     pub(crate) fn to_sign_in(who: Option<&'a EmployeeKey>, method: LoginMethod, visitor: &'a Visitor) -> Self {
-        Self { refused: Event::SignInRefused, who, method: Some(method), source: None, visitor }
+        Self { refused: Event::SignInRefused, who, claimed: false, method: Some(method), source: None, visitor }
+    }
+
+    /// The same, of which nobody knows whether they are who they say.
+    pub(crate) fn claimed(self) -> Self {
+        Self { claimed: true, ..self }
     }
 
     /// Somebody who is signed in.
     pub(crate) fn within(session: &'a Session, refused: Event, visitor: &'a Visitor) -> Self {
         let Session { employee, method, source, .. } = session;
-        Self { refused, who: Some(employee), method: Some(*method), source: Some(*source), visitor }
+        Self { refused, who: Some(employee), claimed: false, method: Some(*method), source: Some(*source), visitor }
     }
 }
 
@@ -103,11 +110,29 @@ impl Auth {
         Ok(admitted.map_err(Refusal::TooOften)?)
     }
 
+    /// Whether somebody who works here is named, rightly or not: such a row is always written.
+    async fn names_employee(&self, attempt: Attempt<'_>) -> Result<bool, Error> {
+        match attempt.who {
+            Some(who) if attempt.claimed => Ok(self.store.person(who).await?.is_some()),
+            who => Ok(who.is_some()),
+        }
+    }
+
     pub(crate) async fn record_refusal(&self, attempt: Attempt<'_>, refusal: &Refusal) -> Result<(), Error> {
         let Some(reason) = refusal.recorded_as() else { return Ok(()) };
         self.expect_patience(attempt).await?;
+        let Attempt { refused, who, method, source, visitor, .. } = attempt;
+        if !self.names_employee(attempt).await? && !self.admits_anonymous_row(visitor, reason) {
+            if refused == Event::SignInRefused {
+                self.count(Step::Refused);
+            }
+            if attempt.claimed {
+                // As long as writing a row takes: otherwise the time would tell whether there is such an employee.
+                self.store.probe(self.clock.now()).await?;
+            }
+            return Ok(());
+        }
         let nobody = EmployeeKey::from_parts(self.policy.home.as_str(), "");
-        let Attempt { refused, who, method, source, visitor } = attempt;
         let plain = self.plain_entry(refused, who.unwrap_or(&nobody), self.clock.now(), visitor)?;
         tracing::debug!(event = refused.name(), reason, employee = ?plain.about, "somebody was turned away");
         let entry = LogEntry { method, source, reason: Some(reason), detail: refusal.detail(), ..plain };

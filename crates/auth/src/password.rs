@@ -70,7 +70,7 @@ impl Auth {
     ) -> Result<usize, Error> {
         let (refused, who, visitor) = (Event::PasswordRefused, Some(employee), &change.visitor);
         let set_up = self.set_up_unrecorded(employee, code, change).await;
-        self.recorded(Attempt { refused, who, method: None, source: None, visitor }, set_up).await
+        self.recorded(Attempt { refused, who, claimed: true, method: None, source: None, visitor }, set_up).await
     }
 
     async fn set_up_unrecorded(

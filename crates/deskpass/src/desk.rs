@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deskpass_auth::{AgentPolicy, Auth, BindPolicy, Error, Fallback, Locker, Policy, Sockets};
+use deskpass_auth::{AgentPolicy, AnonymousRefusals, Auth, BindPolicy, Error, Fallback, Locker, Policy, Sockets};
 use deskpass_core::{Clock, CorpId, Entropy, InvalidId, Networks, Role, Timestamp};
 use deskpass_store::{ChainKey, OpenError, Store, StoreError};
 use deskpass_wecom::SettingsError;
@@ -88,6 +88,12 @@ pub enum StartError {
          both set by NTP"
     )]
     Clock(u64),
+    /// The key is not the one that the data was written with.
+    #[error(
+        "encryption_key is not the one that the data in {0} was written with: put that key back into the settings. If it is lost for \
+         good, `deskpass audit restart --key-is-lost` goes on with the new one"
+    )]
+    Key(String),
     /// The system says no.
     #[error("cannot start the threads that hash passwords: {0}; raise the limit of threads for this user")]
     Threads(std::io::Error),
@@ -170,10 +176,11 @@ impl Desk {
         let verify_file = platform::verify_file(&settings)?;
         let locker = Locker::new(&settings.sealing_key(), entropy).map_err(StartError::Threads)?;
         let chain = ChainKey::new(&settings.sealing_key());
-        let (noticed, sockets) = (Notify::new(), Arc::<Sockets>::default());
+        let (anonymous, noticed) = (AnonymousRefusals::default(), Notify::new());
+        let sockets = Arc::<Sockets>::default();
         let (concerned, order) = (Arc::clone(&sockets), Arc::clone(&shared));
         store.listen(move |touched| concerned.doubt(touched, order.mail.newest()));
-        let auth = Auth { store, shared, platform, clock, entropy, locker, chain, noticed, sockets, policy };
+        let auth = Auth { store, shared, platform, clock, entropy, locker, chain, anonymous, noticed, sockets, policy };
         if settings.development {
             auth.seed_dev_users().await?;
         }

@@ -36,6 +36,10 @@ pub(crate) struct Line<'a> {
     actor: Option<Actor<'a>>,
     reason: Option<&'a str>,
     detail: &'a str,
+    /// The address that limits and allow-lists decided by; `null` in rows of earlier versions.
+    decided_address: Option<&'a str>,
+    /// Whether the row is in a chain and as it was written; `null` where that was not looked at.
+    verified: Option<bool>,
 }
 
 /// Who did something to somebody else.
@@ -46,7 +50,7 @@ pub(crate) struct Actor<'a> {
 }
 
 const HEADING: &str = "id,at,event,corp_id,employee_id,current_role,login_method,login_source,ip_address,peer_address,user_agent,\
-    actor_corp_id,actor_employee_id,reason,detail\r\n";
+    actor_corp_id,actor_employee_id,reason,detail,decided_address,verified\r\n";
 
 impl<'a> Line<'a> {
     /// What a row says.
@@ -67,10 +71,12 @@ impl<'a> Line<'a> {
             actor: row.actor.as_ref().map(|actor| Actor { corp_id: actor.corp(), employee_id: actor.id() }),
             reason: row.reason.as_deref(),
             detail: &row.detail,
+            decided_address: row.decided_address.as_deref(),
+            verified: row.verified,
         }
     }
 
-    fn cells(&self) -> [&str; 15] {
+    fn cells(&self) -> [&str; 17] {
         [
             self.id,
             &self.at,
@@ -87,6 +93,8 @@ impl<'a> Line<'a> {
             self.actor.map_or("", |actor| actor.employee_id),
             self.reason.unwrap_or_default(),
             self.detail,
+            self.decided_address.unwrap_or_default(),
+            self.verified.map_or("", |verified| if verified { "true" } else { "false" }),
         ]
     }
 }
@@ -127,11 +135,21 @@ impl Format {
 /// What makes a spreadsheet take a cell for a formula, if it begins with it.
 const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
-/// A text as one cell. One that a spreadsheet would take for a formula is told to be text, since strangers choose the words.
+/// Where a spreadsheet may begin another cell in the middle of a text: it goes by the separator of its own language, and does not
+/// know the quotes of another one's.
+const SEPARATORS: [char; 4] = [';', '\t', '\r', '\n'];
+
+/// A text as one cell. What a spreadsheet would take for a formula, at its beginning or behind something that may be a separator, is
+/// told to be text, since strangers choose the words.
 fn cell(text: &str) -> String {
-    let formula = text.trim_start_matches(' ').starts_with(FORMULA);
-    let text = if formula { format!("'{text}") } else { text.to_owned() };
+    let parts = text.split_inclusive(SEPARATORS);
+    let text =
+        parts.map(|part| if is_formula(part) { format!("'{part}") } else { part.to_owned() }).collect::<String>();
     if text.contains(['"', ',', '\r', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}
+
+fn is_formula(text: &str) -> bool {
+    text.trim_start_matches([' ', '"']).starts_with(FORMULA)
 }
 
 #[cfg(test)]
@@ -157,6 +175,8 @@ mod tests {
             actor: Some(EmployeeKey::from_parts("ww", "admin01")),
             reason: Some("not_held".to_owned()),
             detail: "admin, user -> user".to_owned(),
+            decided_address: Some("198.51.100.7".to_owned()),
+            verified: Some(true),
         }
     }
 
@@ -169,6 +189,8 @@ mod tests {
             actor: None,
             reason: None,
             detail: String::new(),
+            decided_address: None,
+            verified: None,
             ..row()
         }
     }
@@ -178,11 +200,11 @@ mod tests {
         assert_eq!(
             Format::Csv.line(&row()),
             "0197,2025-06-15T15:06:40.123Z,roles_changed,ww,zhangsan,admin,qrcode,itadmin,192.0.2.1,::1,\
-             Mozilla/5.0 (X11; Linux),ww,admin01,not_held,\"admin, user -> user\"\r\n"
+             Mozilla/5.0 (X11; Linux),ww,admin01,not_held,\"admin, user -> user\",198.51.100.7,true\r\n"
         );
         let (heading, line) = (Format::Csv.heading(), Format::Csv.line(&nobody()));
         assert_eq!(line.split(',').count(), heading.split(',').count());
-        assert!(line.contains(",ww,,,,,192.0.2.1,") && line.ends_with(",,,,\r\n"), "{line}");
+        assert!(line.contains(",ww,,,,,192.0.2.1,") && line.ends_with(",,,,,,\r\n"), "{line}");
         assert!(heading.ends_with("\r\n"));
     }
 
@@ -205,7 +227,15 @@ mod tests {
             ("=HYPERLINK(\"http://x\",\"y\")", "\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\""),
             (" =1", "' =1"),
             ("＝1", "'＝1"),
-            ("\n=1", "\"'\n=1\""),
+            ("\n=1", "\"'\n'=1\""),
+            ("a;=1", "a;'=1"),
+            ("a; =1;b", "a;' =1;b"),
+            ("a\t@SUM(A1)", "a\t'@SUM(A1)"),
+            ("a;\"=1", "\"a;'\"\"=1\""),
+            ("a;＝1", "a;'＝1"),
+            ("a\n-2+3", "\"a\n'-2+3\""),
+            ("a;b", "a;b"),
+            ("\"=1", "\"'\"\"=1\""),
             ("a=b", "a=b"),
         ] {
             assert_eq!(cell(text), written, "{text:?}");
@@ -227,11 +257,20 @@ mod tests {
                 "employee_id": "zhangsan", "current_role": "admin", "login_method": "qrcode", "login_source": "itadmin",
                 "ip_address": "192.0.2.1", "peer_address": "::1", "user_agent": "Mozilla/5.0 (X11; Linux)",
                 "actor": { "corp_id": "ww", "employee_id": "admin01" }, "reason": "not_held",
-                "detail": "张三 \"said\"\nso"
+                "detail": "张三 \"said\"\nso", "decided_address": "198.51.100.7", "verified": true
             })
         );
         let said: serde_json::Value = serde_json::from_str(&Format::JsonLines.line(&nobody())).unwrap();
-        for name in ["employee_id", "current_role", "login_method", "login_source", "actor", "reason"] {
+        for name in [
+            "employee_id",
+            "current_role",
+            "login_method",
+            "login_source",
+            "actor",
+            "reason",
+            "decided_address",
+            "verified",
+        ] {
             assert_eq!(said.get(name), Some(&serde_json::Value::Null), "{name}");
         }
     }

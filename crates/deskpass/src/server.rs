@@ -117,6 +117,10 @@ impl Server {
         }
         chores.shutdown().await;
         statistics.finish().await;
+        // Nothing is refused any more.
+        if timeout(SUMMARY_TIMEOUT, summarise_refusals(&desk)).await.is_err() {
+            tracing::warn!("the last summary of anonymous refusals was not written in time");
+        }
         tracing::info!("stopped");
     }
 }
@@ -231,8 +235,8 @@ async fn try_key(desk: &Desk) {
     match desk.auth.knows_key().await {
         Ok(true) => {}
         Ok(false) => tracing::error!(
-            "encryption_key is not the one that agents' passwords and devices were kept with: bring that back, or have agents \
-             begin anew with deskpass agent reset-otp and reset-password"
+            "encryption_key is not the one that the log and agents' passwords and devices were written with: put that key back into \
+             the settings"
         ),
         Err(error) => tracing::warn!(%error, "whether encryption_key is the right one cannot be told"),
     }
@@ -251,6 +255,19 @@ async fn upkeep(desk: Desk) {
     }
 }
 
+/// How long the end of the process waits for the last summary of anonymous refusals.
+const SUMMARY_TIMEOUT: Duration = Duration::from_secs(2);
+
+async fn summarise_refusals(desk: &Desk) {
+    match desk.auth.summarise_refusals().await {
+        Ok(0) => {}
+        Ok(refusals) => {
+            tracing::warn!(refusals, "anonymous refusals beyond the limit were summarised in one row of the log")
+        }
+        Err(error) => tracing::warn!(%error, "cannot write the summary of anonymous refusals"),
+    }
+}
+
 /// How many uses of sessions are written down in a minute at most; the rest wait.
 const SEEN: usize = 10_000;
 
@@ -263,6 +280,7 @@ async fn by_the_minute(desk: &Desk) {
     if let Err(error) = desk.auth.store.note_time(desk.auth.clock.now()).await {
         tracing::warn!(%error, "cannot write to the store");
     }
+    summarise_refusals(desk).await;
     if let Err(error) = desk.auth.store.flush_seen(SEEN).await {
         tracing::warn!(%error, "cannot write down when sessions were used");
     }

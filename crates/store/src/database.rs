@@ -6,6 +6,7 @@ mod beside;
 mod copy;
 mod migrate;
 mod postgres;
+mod restart;
 mod sqlite;
 mod tx;
 
@@ -20,12 +21,13 @@ pub(crate) use beside::{at_one_moment, beside};
 pub use copy::{Copied, CopyError, Progress, copy};
 pub use migrate::newest_version;
 pub use postgres::{Postgres, PostgresExam, examine_postgres};
+pub use restart::restart_log;
 pub(crate) use sql::{Row, Sql, Value};
 pub(crate) use tx::Tx;
 
-use crate::StoreError;
 use crate::cache::Cache;
 use crate::tls::BadAuthority;
+use crate::{ChainKey, StoreError};
 
 /// Where the data is.
 #[derive(Clone, Debug)]
@@ -139,11 +141,14 @@ impl Database {
         mode: Mode,
         cache: Arc<Cache>,
         now: Timestamp,
+        key: Option<ChainKey>,
     ) -> Result<Self, OpenError> {
         match location {
-            Location::Embedded(directory) => Ok(Self::Sqlite(sqlite::Sqlite::open(&directory, mode, cache, now)?)),
+            Location::Embedded(directory) => {
+                Ok(Self::Sqlite(sqlite::Sqlite::open(&directory, mode, cache, now, key.as_ref())?))
+            }
             Location::Postgres(settings) => {
-                Ok(Self::Postgres(postgres::Pooled::open(&settings, mode, cache, now).await?))
+                Ok(Self::Postgres(postgres::Pooled::open(&settings, mode, cache, now, key).await?))
             }
         }
     }

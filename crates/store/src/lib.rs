@@ -44,14 +44,14 @@ pub use cache::{Member, Standing, Touched};
 pub use cursor::{BadCursor, Cursor};
 pub use database::{
     BesideError, Copied, CopyError, Location, Mode, OpenError, Postgres, PostgresExam, Progress, copy,
-    examine_postgres, newest_version,
+    examine_postgres, newest_version, restart_log,
 };
 pub use directory::{At, Changed, InDepartment, Listed, NewEmployee, Order, PeopleFilter, PeoplePage, ShutOut, Sought};
 pub use error::{Cause, Remedy, StoreError};
 pub use links::Link;
 pub use login_log::{
     BadReceipt, ChainKey, Event, Fault, LogEntry, LogFilter, LogPage, LogRow, LogVerdict, Receipt, VerifyError, What,
-    read_log, verify_log,
+    is_key_of_log, read_log, verify_log,
 };
 pub use rulebook::Rulebook;
 pub use seal::{Seal, SealError};
@@ -83,12 +83,27 @@ impl Store {
     /// # Errors
     /// When it is in use or cannot be used, or the data is damaged, newer than this program, or made in the other mode.
     pub async fn open(location: Location, mode: Mode, cache_entries: usize, now: Timestamp) -> Result<Self, OpenError> {
+        Self::open_with(location, mode, cache_entries, now, None).await
+    }
+
+    /// The same, with the key that the log is chained with. Only with it is the log's marker made, when its table is: every service
+    /// opens its store so.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn open_with(
+        location: Location,
+        mode: Mode,
+        cache_entries: usize,
+        now: Timestamp,
+        key: Option<ChainKey>,
+    ) -> Result<Self, OpenError> {
         let proof = match location {
             Location::Embedded(_) => Proof::always(),
             Location::Postgres(_) => Proof::none_yet(),
         };
         let cache = Arc::new(Cache::new(cache_entries, proof));
-        let database = Database::open(location, mode, Arc::clone(&cache), now).await?;
+        let database = Database::open(location, mode, Arc::clone(&cache), now, key).await?;
         Ok(Self { database: Arc::new(database), cache, seen: Arc::default(), statistics: Arc::default() })
     }
 

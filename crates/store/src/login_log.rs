@@ -3,10 +3,12 @@
 mod chain;
 mod event;
 mod links;
+mod marker;
 mod page;
 mod prune;
 mod receipt;
 mod verify;
+mod vouch;
 
 use deskpass_core::{EmployeeKey, LoginMethod, LoginSource, Role, Timestamp, Visitor};
 
@@ -15,6 +17,8 @@ use crate::{Store, StoreError};
 
 pub use chain::ChainKey;
 pub use event::Event;
+pub(crate) use marker::begin_chains;
+pub use marker::is_key_of_log;
 pub use page::{LogFilter, LogPage, LogRow, read_log};
 pub(crate) use page::{find, walk};
 pub use receipt::{BadReceipt, Receipt};
@@ -81,12 +85,16 @@ impl LogEntry {
             &*self.detail,
             link.chain,
             link.seq,
-            &*link.hash
+            &*link.hash,
+            address.decided,
+            link.seen.0,
+            &*link.seen.1
         ];
         tx.execute(
             "INSERT INTO login_log (id, at, event, corp_id, employee_key, role_id, login_method, login_source, ip_address,
-             peer_address, user_agent, actor_corp_id, actor_key, reason, detail, chain, seq, hash)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
+             peer_address, user_agent, actor_corp_id, actor_key, reason, detail, chain, seq, hash,
+             decided_address, seen_seq, seen_hash)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)",
             &values,
         )
         .map(drop)

@@ -155,7 +155,7 @@ impl Disowning {
             id: id.clone(),
             employee,
             subject: Subject::SignInDisowned,
-            address: sign_in.ip_address.clone(),
+            address: sign_in.address().to_owned(),
             user_agent: sign_in.user_agent.clone(),
             at: entry.at,
             about: Some(about.clone()),

@@ -38,7 +38,7 @@ on_every_store! {
                 "id": items[0]["id"], "at": "2027-01-15T08:00:31Z", "event": "sign_in_refused", "corp_id": "wwdeskpass",
                 "employee_id": "user01", "current_role": null, "login_method": "bind", "login_source": null,
                 "ip_address": "198.51.100.7", "peer_address": "127.0.0.1", "user_agent": "curl/8.5.0", "actor": null,
-                "reason": "disabled", "detail": ""
+                "reason": "disabled", "detail": "", "decided_address": "198.51.100.7", "verified": true
             })
         );
         let disabled = &items[1];

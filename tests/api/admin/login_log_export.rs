@@ -60,7 +60,7 @@ fn fill_desk(desk: &TestDesk) {
 on_every_store! {
     async fn a_table_a_spreadsheet_can_be_trusted_with(desk) {
         let mut client = desk.client().await;
-        let agents = ["=HYPERLINK(\"http://evil\",\"x\")", "a \"quoted\", one", "+1", "@SUM(A1)", "-1", "plain", "＝1", "张三"];
+        let agents = ["=HYPERLINK(\"http://evil\",\"x\")", "a \"quoted\", one", "+1", "@SUM(A1)", "-1", "plain", "＝1", "张三", "x;=1; @y"];
         for agent in agents {
             client.post("/api/dev/login", &[("user-agent", agent)], &json!({ "employee_id": "user01" })).await.data();
             desk.clock.wind(Duration::from_millis(1));
@@ -77,11 +77,13 @@ on_every_store! {
             assert_eq!(answer.header(name), Some(value), "{name}");
         }
         let rows = cells(&answer.body);
-        assert_eq!(rows[0].join(","), "id,at,event,corp_id,employee_id,current_role,login_method,login_source,ip_address,peer_address,user_agent,actor_corp_id,actor_employee_id,reason,detail");
+        assert_eq!(rows[0].join(","), "id,at,event,corp_id,employee_id,current_role,login_method,login_source,ip_address,peer_address,user_agent,actor_corp_id,actor_employee_id,reason,detail,decided_address,verified");
         assert!(rows.iter().all(|row| row.len() == rows[0].len()));
         let written: Vec<_> = rows[1..].iter().rev().map(|row| row[10].as_str()).collect();
-        let expected = ["'=HYPERLINK(\"http://evil\",\"x\")", "a \"quoted\", one", "'+1", "'@SUM(A1)", "'-1", "two\nlines", "'＝1", "张三"];
+        let expected = ["'=HYPERLINK(\"http://evil\",\"x\")", "a \"quoted\", one", "'+1", "'@SUM(A1)", "'-1", "two\nlines", "'＝1", "张三", "x;'=1;' @y"];
         assert_eq!(written, expected);
+        let verified: Vec<_> = rows[1..].iter().rev().map(|row| row[16].as_str()).collect();
+        assert_eq!(verified, ["true", "true", "true", "true", "true", "false", "true", "true", "true"], "the one that was written past the service");
         assert!(answer.body.ends_with("\r\n"));
     }
 

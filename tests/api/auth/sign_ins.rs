@@ -66,7 +66,7 @@ on_every_store! {
             *refused,
             json!({
                 "id": refused["id"], "at": "2027-01-15T08:00:01Z", "signed_in": false, "reason": "role_not_held", "device": "Chrome on Windows",
-                "user_agent": CHROME, "ip_address": "198.51.100.7", "login_method": "dev", "login_source": "h5", "session_id": null,
+                "user_agent": CHROME, "ip_address": "198.51.100.7", "decided_address": "198.51.100.7", "login_method": "dev", "login_source": "h5", "session_id": null,
                 "current": false, "disowned_at": null
             })
         );
@@ -75,13 +75,28 @@ on_every_store! {
             *there,
             json!({
                 "id": there["id"], "at": "2027-01-15T08:00:00Z", "signed_in": true, "reason": null, "device": "Chrome on Windows",
-                "user_agent": CHROME, "ip_address": "198.51.100.7", "login_method": "bind", "login_source": "h5", "session_id": session,
+                "user_agent": CHROME, "ip_address": "198.51.100.7", "decided_address": "198.51.100.7", "login_method": "bind", "login_source": "h5", "session_id": session,
                 "current": false, "disowned_at": null
             })
         );
         let end = format!("/api/auth/sessions/{session}");
         client.send(&request("DELETE", &end, &[("authorization", &format!("Bearer {token}"))], b"")).await.data();
         assert_eq!(own(&mut client, &token).await[2]["session_id"], json!(null), "it has ended");
+    }
+
+    async fn the_address_that_counts_is_told_where_another_one_is_claimed(desk) {
+        let mut client = desk.client().await;
+        let spoofed = [("x-forwarded-for", "203.0.113.99, 198.51.100.7")];
+        client.post("/api/dev/login", &spoofed, &json!({ "employee_id": "user01" })).await.data();
+        let token = sign_in(&desk, &mut client, "user01").await;
+        let sign_in = own(&mut client, &token).await.remove(1);
+        assert_eq!((&sign_in["ip_address"], &sign_in["decided_address"]), (&json!("203.0.113.99"), &json!("198.51.100.7")));
+        not_me(&mut client, &token, sign_in["id"].as_str().unwrap()).await.data();
+        let detail = desk.query("SELECT detail FROM login_log WHERE event = 'sign_in_disowned'").remove(0);
+        assert!(detail.contains(" from 198.51.100.7 (it said 203.0.113.99) by dev"), "{detail}");
+        settled(&desk).await;
+        let message = inbox(&mut client).await.remove(0).to_string();
+        assert!(message.contains("from 198.51.100.7 was not theirs") && !message.contains("203.0.113.99"), "{message}");
     }
 
     async fn a_session_that_expired_is_not_named(desk) {

@@ -72,7 +72,8 @@ impl Auth {
         let LogWanted { employee, event, reason, method, ip_address, from, to } = wanted.clone();
         let employee = employee.map(|id| self.canonical(reach, &id));
         let ip_address = ip_address.map(|address| address.to_string());
-        let filter = LogFilter { corp, department_id, employee, event, ip_address, reason, method, from, to };
+        let key = Some(self.chain.clone());
+        let filter = LogFilter { corp, department_id, employee, event, ip_address, reason, method, from, to, key };
         Ok(self.store.log_page(filter, before, limit).await?)
     }
 

@@ -63,8 +63,13 @@ impl Auth {
 /// Which sign-in it is, for the log.
 fn told(sign_in: &LogRow) -> String {
     let LogRow { at, reason, ip_address, method, .. } = sign_in;
+    // The first is what limits and allow-lists believed; the other one may be made up.
+    let from = match sign_in.address() {
+        address if address == ip_address => ip_address.clone(),
+        address => format!("{address} (it said {ip_address})"),
+    };
     let at = jiff::Timestamp::from_millisecond(at.millis()).unwrap_or_default();
     let refused = if reason.is_some() { "refused " } else { "" };
     let method = if method.is_empty() { String::new() } else { format!(" by {method}") };
-    format!("{refused}sign-in of {at} from {ip_address}{method}")
+    format!("{refused}sign-in of {at} from {from}{method}")
 }

@@ -1,6 +1,7 @@
 //! `deskpass audit`: whether the log is as it was written, and the log for others to read.
 
 mod export;
+mod restart;
 mod words;
 
 use std::io::{self, IsTerminal as _, Write as _};
@@ -24,8 +25,8 @@ const UNWATCHED: Duration = Duration::from_secs(5);
 pub(super) enum AuditCommand {
     /// Find out whether the log is as it was written.
     ///
-    /// Reads the whole log beside the running service and changes nothing. Exits with 1 when a row was changed, removed, moved or put
-    /// in, and says which. When all is well it prints a receipt: kept where nobody reaches it who can change the database, it also
+    /// Reads the whole log beside the running service and changes nothing. Exits with 1 when a row was changed, removed, moved, put in
+    /// or taken out of its chain, or cannot be vouched for, and says which. When all is well it prints a receipt: kept where nobody reaches it who can change the database, it also
     /// finds rows that were cut off the end later.
     #[command(
         after_help = "Examples:\n  deskpass audit verify --config /etc/deskpass.toml\n  deskpass audit verify --receipt \"$(cat /mnt/elsewhere/receipt)\""
@@ -38,6 +39,13 @@ pub(super) enum AuditCommand {
         after_help = "Examples:\n  deskpass audit export --format csv > log.csv\n  deskpass audit export --format jsonl --from 2026-07-01 --to 2026-08-01 --employee zhangsan > july.jsonl"
     )]
     Export(export::Export),
+    /// Go on with another encryption_key when the one that the log was written with is lost.
+    ///
+    /// Takes all rows into a chain of the new key. From then on they can be verified again, but nobody can tell any more whether they
+    /// were changed before. A row of the log tells of it. The service does not start in production with a key that the data was not
+    /// written with, so bring the key back if there is any way to.
+    #[command(after_help = "Example:\n  deskpass audit restart --key-is-lost --config /etc/deskpass.toml")]
+    Restart(restart::Restart),
 }
 
 impl AuditCommand {
@@ -45,6 +53,7 @@ impl AuditCommand {
         match self {
             Self::Verify(verify) => verify.run(),
             Self::Export(export) => export.run(),
+            Self::Restart(restart) => restart.run(),
         }
     }
 }
@@ -102,7 +111,8 @@ fn refusal(error: &VerifyError, settings: &Settings) -> String {
     match error {
         VerifyError::WrongKey => format!(
             "encryption_key is not the one that the log in {} was written with, so nothing can be said about it; put that key into \
-             the settings, or name the settings of the service with --config",
+             the settings, or name the settings of the service with --config. If it is the right key, every trace of it in the log was \
+             overwritten",
             settings.place()
         ),
         VerifyError::Read(error) => unreadable(error),

@@ -116,6 +116,11 @@ fn refusal(error: &CopyError, from: &Path, to: &impl fmt::Display) -> String {
             format!("cannot use {to}: {error}; `deskpass doctor` looks for the cause")
         }
         CopyError::Source(error) | CopyError::Target(error) => error.to_string(),
+        CopyError::Older { .. } => {
+            format!(
+                "the data in {from} is of an earlier version ({error}); bring it up to date with `deskpass migrate` first"
+            )
+        }
         CopyError::NotEmpty { table, rows } => format!(
             "{to} has data in it ({table}: {rows}), which is never mixed with other data; name an empty database, or make \
              this one empty"

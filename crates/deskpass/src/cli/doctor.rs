@@ -3,6 +3,7 @@
 mod data;
 mod domain;
 mod exposure;
+mod key;
 mod pair;
 mod platform;
 mod report;
@@ -81,6 +82,9 @@ async fn examine(settings: &Settings, report: &mut Report) {
     match &settings.store.url {
         Some(store) => pair::check(settings, store, clock.now(), report).await,
         None => drop(report.note(What::Data, data::check(settings, clock.now()).await)),
+    }
+    if let Some(finding) = key::check(settings).await {
+        report.note(What::Key, finding);
     }
     report.note(What::SecretFiles, exposure::secret_files(settings));
     if let Some(found) = exposure::proxies(settings) {

@@ -2,13 +2,14 @@
 
 use deskpass_auth::Progress;
 use deskpass_core::Clock;
-use deskpass_store::{Location, Mode, OpenError, Postgres, Redis, Shared, Store, StoreError};
+use deskpass_store::{ChainKey, Location, Mode, OpenError, Postgres, Redis, Shared, Store, StoreError};
 
 use crate::config::Settings;
 
 /// Opens the store where the settings say.
 pub(super) async fn open_store(settings: &Settings, clock: &Clock) -> Result<Store, OpenError> {
-    Store::open(location(settings), mode(settings), settings.session.cache_entries, clock.now()).await
+    let key = ChainKey::new(&settings.sealing_key());
+    Store::open_with(location(settings), mode(settings), settings.session.cache_entries, clock.now(), Some(key)).await
 }
 
 /// Where the data is.

@@ -29,6 +29,8 @@ pub(super) struct SignInShown {
     device: String,
     user_agent: String,
     ip_address: String,
+    /// The address that limits and allow-lists decided by; `null` in rows of earlier versions.
+    decided_address: Option<String>,
     #[schemars(with = "Option<MethodName>")]
     login_method: Option<LoginMethod>,
     #[schemars(with = "Option<SourceName>")]
@@ -51,6 +53,7 @@ impl SignInShown {
             device: browser::device(&row.user_agent),
             user_agent: row.user_agent,
             ip_address: row.ip_address,
+            decided_address: row.decided_address,
             login_method: LoginMethod::from_name(&row.method),
             login_source: LoginSource::from_name(&row.source),
             session_id: session.map(|session| session.to_text()),

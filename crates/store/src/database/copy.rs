@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use deskpass_core::Timestamp;
 
+use super::migrate;
 use super::postgres::{self, Column};
 use super::sqlite::{self, Sqlite};
-use super::{Mode, NOTE_TIME, OpenError, Postgres, Value};
+use super::{Mode, NOTE_TIME, OpenError, Postgres, Sql, Value};
 use crate::StoreError;
 use crate::cache::{Cache, Proof};
 
@@ -28,6 +29,7 @@ const TABLES: [&str; 20] = [
     "bind_proof",
     "login_log",
     "log_chain",
+    "log_marker",
     "employee_term",
     "ip_rule",
     "service_key",
@@ -63,6 +65,14 @@ pub enum CopyError {
     /// The source cannot be used: in use, of the other mode, of a later version, damaged.
     #[error(transparent)]
     Source(OpenError),
+    /// The source has tables of an earlier version.
+    #[error("its tables have version {found}, and this program copies version {known}")]
+    Older {
+        /// The version found.
+        found: i64,
+        /// The version known here.
+        known: i64,
+    },
     /// The target cannot be used: out of reach, of the other mode, of a later version.
     #[error(transparent)]
     Target(OpenError),
@@ -96,12 +106,35 @@ pub async fn copy(
     now: Timestamp,
     mut progress: impl FnMut(Progress) + Send + 'static,
 ) -> Result<Copied, CopyError> {
-    // Held until the end, so that nothing changes behind our back.
-    let source = Sqlite::open(from, mode, Arc::new(Cache::new(1, Proof::always())), now).map_err(CopyError::Source)?;
     let unreadable = |error| OpenError::Database { path: from.join("deskpass.db"), error };
+    expect_newest(&from.join("deskpass.db")).map_err(|error| error.map_source(unreadable))?;
+    // Held until the end, so that nothing changes behind our back.
+    let cache = Arc::new(Cache::new(1, Proof::always()));
+    let source = Sqlite::open(from, mode, cache, now, None).map_err(CopyError::Source)?;
     let reader = source.reader().map_err(unreadable).map_err(CopyError::Source)?;
     let work = move |target: &postgres::Connection| carry_all(&reader, target, &mut progress);
     postgres::on_one_connection(to, mode, now, work).await.map_err(CopyError::Target)?
+}
+
+/// Bringing the tables up to date takes the key of the log, which a copy does without.
+fn expect_newest(path: &Path) -> Result<(), Unfit> {
+    let connection = sqlite::Connection::open_reader(path).map_err(Unfit::Failed)?;
+    let (found, known) = (migrate::found(&Sql::Sqlite(&connection)).map_err(Unfit::Failed)?, migrate::newest_version());
+    if found < known { Err(Unfit::Older { found, known }) } else { Ok(()) }
+}
+
+enum Unfit {
+    Failed(StoreError),
+    Older { found: i64, known: i64 },
+}
+
+impl Unfit {
+    fn map_source(self, unreadable: impl FnOnce(StoreError) -> OpenError) -> CopyError {
+        match self {
+            Self::Failed(error) => CopyError::Source(unreadable(error)),
+            Self::Older { found, known } => CopyError::Older { found, known },
+        }
+    }
 }
 
 fn carry_all(
@@ -112,12 +145,19 @@ fn carry_all(
     let broken = |table| move |error| CopyError::Broken { table, error };
     lock(target).map_err(broken("all tables"))?;
     for table in TABLES {
-        let count = target.rows(&format!("SELECT COUNT(*) FROM {table}"), &[], |row| row.int(0));
+        // Chains without a row and their marker are there as soon as a service was.
+        let used = match table {
+            "log_chain" => "seq > 0",
+            "log_marker" => "adopted > 0",
+            _ => "true",
+        };
+        let count = target.rows(&format!("SELECT COUNT(*) FROM {table} WHERE {used}"), &[], |row| row.int(0));
         let rows = count.map_err(broken(table))?.iter().map(|count| count.unsigned_abs()).sum();
         if rows > 0 {
             return Err(CopyError::NotEmpty { table, rows });
         }
     }
+    target.batch("DELETE FROM log_chain; DELETE FROM log_marker").map_err(broken("log_chain"))?;
     let mut tables = Vec::new();
     for table in TABLES {
         tables.push((table, carry(source, target, table, progress).map_err(broken(table))?));
@@ -132,10 +172,12 @@ fn lock(target: &postgres::Connection) -> Result<(), StoreError> {
     target.batch("LOCK TABLE employee, session, denied_token, login_log IN SHARE ROW EXCLUSIVE MODE")
 }
 
-/// The newest time on record goes along, for the clock not to start before it.
+/// The newest time on record goes along, for the clock not to start before it, and so does what the key is told by.
 fn finish(source: &sqlite::Connection, target: &postgres::Connection) -> Result<(), StoreError> {
     let newest = source.first("SELECT at FROM probe", &[], |row| row.moment(0))?;
     target.execute(NOTE_TIME, &args![newest])?;
+    let check = source.first("SELECT key_check FROM desk", &[], |row| row.maybe_text(0))?.flatten();
+    target.execute("UPDATE desk SET key_check = $1", &args![check.as_deref()])?;
     target.batch("COMMIT")
 }
 
@@ -177,7 +219,8 @@ mod tests {
     fn no_table_is_forgotten() {
         let directory = tempfile::tempdir().unwrap();
         let cache = Arc::new(Cache::new(1, Proof::always()));
-        let source = Sqlite::open(directory.path(), Mode::Production, cache, Timestamp::from_millis(0)).unwrap();
+        let now = Timestamp::from_millis(0);
+        let source = Sqlite::open(directory.path(), Mode::Production, cache, now, None).unwrap();
         let tables = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name";
         let found = source.reader().unwrap().rows(tables, &[], |row| row.text(0)).unwrap();
         // About the database itself, the same in every one, or about to be over.

@@ -4,8 +4,9 @@ use std::fmt;
 
 use deskpass_core::Timestamp;
 
-use super::{Mode, OpenError, Sql};
-use crate::StoreError;
+use super::{Mode, OpenError, Sql, Tx};
+use crate::login_log::begin_chains;
+use crate::{ChainKey, StoreError};
 
 /// The migrations, oldest first. A landed one is never edited. A node of the version before goes on working while they
 /// run and afterwards, so they only add.
@@ -17,9 +18,13 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (5, include_str!("../../migrations/0005_administration.sql")),
     (6, include_str!("../../migrations/0006_pages.sql")),
     (7, include_str!("../../migrations/0007_departments_and_single_use.sql")),
+    (8, include_str!("../../migrations/0008_log_marker.sql")),
     (10, include_str!("../../migrations/0010_first_devices.sql")),
     (11, include_str!("../../migrations/0011_sign_in_networks.sql")),
 ];
+
+/// The migration that makes the marker of the log. What it says is written in the same transaction, and never again.
+const MARKER: i64 = 8;
 
 /// The version that the tables have once they are up to date.
 #[must_use]
@@ -59,14 +64,17 @@ impl MigrateError {
 
 /// Brings the tables up to date, unless the data is of another mode: then it stays as it is. Of several who try at once,
 /// one does it and the others find it done.
-pub(super) fn run(sql: &Sql<'_>, mode: Mode, now: Timestamp) -> Result<(), MigrateError> {
+///
+/// With a key, the log's marker is made when its table is. Without one it is not, and `deskpass audit verify` will say so: that is
+/// for a target that gets the marker of its source.
+pub(super) fn run(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainKey>) -> Result<(), MigrateError> {
     let known = newest_version();
     // Nothing to do is the usual case, and takes no more than permission to read.
     if found(sql)? == known {
         return check(sql, mode);
     }
     begin(sql)?;
-    let outcome = migrate(sql, mode, now, known).and_then(|()| Ok(sql.batch("COMMIT")?));
+    let outcome = migrate(sql, mode, now, key).and_then(|()| Ok(sql.batch("COMMIT")?));
     if outcome.is_err() {
         // A transaction that failed to commit is rolled back by closing the connection at the latest.
         let _ = sql.batch("ROLLBACK");
@@ -88,7 +96,8 @@ fn begin(sql: &Sql<'_>) -> Result<(), StoreError> {
     }
 }
 
-fn migrate(sql: &Sql<'_>, mode: Mode, now: Timestamp, known: i64) -> Result<(), MigrateError> {
+fn migrate(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainKey>) -> Result<(), MigrateError> {
+    let known = newest_version();
     sql.batch("CREATE TABLE IF NOT EXISTS migration (id BIGINT NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)")?;
     let found = version(sql)?;
     if found > known {
@@ -100,6 +109,9 @@ fn migrate(sql: &Sql<'_>, mode: Mode, now: Timestamp, known: i64) -> Result<(), 
     for (id, text) in MIGRATIONS.iter().filter(|(id, _)| *id > found) {
         sql.batch(text)?;
         sql.execute("INSERT INTO migration (id, applied_at) VALUES ($1, $2)", &args![*id, now])?;
+        if let Some(key) = key.filter(|_| *id == MARKER) {
+            begin_chains(&Tx::new(*sql), key, now)?;
+        }
     }
     if found == 0 {
         sql.execute("INSERT INTO desk (mode) VALUES ($1)", &args![mode.name()])?;

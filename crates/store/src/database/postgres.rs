@@ -22,8 +22,8 @@ pub(super) use journal::{sweep, try_out};
 
 use super::migrate;
 use super::{Mode, OpenError, Sql, Tx};
-use crate::StoreError;
 use crate::cache::{Cache, Change};
+use crate::{ChainKey, StoreError};
 use address::Address;
 use connection::State;
 use journal::Reader;
@@ -68,9 +68,10 @@ impl Pooled {
         mode: Mode,
         cache: Arc<Cache>,
         now: Timestamp,
+        key: Option<ChainKey>,
     ) -> Result<Self, OpenError> {
         let address = Address::new(settings)?;
-        migrated(address.clone(), mode, now).await?;
+        migrated(address.clone(), mode, now, key).await?;
         let reader = Reader::start(address.clone(), Arc::clone(&cache));
         let pool = Pool::new(address, settings.connections);
         Ok(Self { pool, cache, reader, changed: Arc::default() })
@@ -155,11 +156,12 @@ fn prepared<T>(
 }
 
 /// Brings the tables up to date; returns once they are.
-async fn migrated(address: Address, mode: Mode, now: Timestamp) -> Result<(), OpenError> {
+async fn migrated(address: Address, mode: Mode, now: Timestamp, key: Option<ChainKey>) -> Result<(), OpenError> {
     let server = address.to_string();
     let failed = |error| OpenError::Server { server: server.clone(), error };
-    let outcome =
-        on(address, move |connection| patiently(connection, || migrate::run(&Sql::Postgres(connection), mode, now)));
+    let outcome = on(address, move |connection| {
+        patiently(connection, || migrate::run(&Sql::Postgres(connection), mode, now, key.as_ref()))
+    });
     let instead = "choose another database with store.url";
     outcome.await.map_err(failed)?.map_err(|error| error.at(&server, instead, failed))
 }
@@ -186,7 +188,7 @@ pub(super) async fn on_one_connection<T: Send + 'static>(
     work: impl FnOnce(&Connection) -> T + Send + 'static,
 ) -> Result<T, OpenError> {
     let address = Address::new(settings)?;
-    migrated(address.clone(), mode, now).await?;
+    migrated(address.clone(), mode, now, None).await?;
     let server = address.to_string();
     on(address, work).await.map_err(|error| OpenError::Server { server, error })
 }

@@ -16,8 +16,8 @@ pub(crate) use connection::Connection;
 
 use super::migrate;
 use super::{Mode, OpenError, Sql, Tx};
-use crate::StoreError;
 use crate::cache::Cache;
+use crate::{ChainKey, StoreError};
 use lock::Lock;
 use readers::Readers;
 use writer::Writer;
@@ -31,21 +31,29 @@ pub(crate) struct Sqlite {
 }
 
 impl Sqlite {
-    pub(super) fn open(directory: &Path, mode: Mode, cache: Arc<Cache>, now: Timestamp) -> Result<Self, OpenError> {
+    pub(super) fn open(
+        directory: &Path,
+        mode: Mode,
+        cache: Arc<Cache>,
+        now: Timestamp,
+        key: Option<&ChainKey>,
+    ) -> Result<Self, OpenError> {
         let refused = |source| OpenError::Directory { path: directory.to_owned(), source };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(refused)?;
         let lock = Lock::take(directory)?;
         let path = directory.join("deskpass.db");
-        if lock.is_marked().map_err(refused)? && fs::metadata(&path).map_or(true, |file| file.len() == 0) {
+        let empty = fs::metadata(&path).map_or(true, |file| file.len() == 0);
+        if empty && (lock.shows_database(&path).map_err(refused)? || has_traces(directory)) {
             return Err(OpenError::Lost(path));
         }
+        lock.begin().map_err(refused)?;
         create(&path).map_err(refused)?;
         warn_if_others_may(directory, "700");
         warn_if_others_may(&path, "600");
         let broken = |error: StoreError| OpenError::Database { path: path.clone(), error };
         let connection = Connection::open_writer(&path).map_err(broken)?;
         let instead = "choose another directory with --data";
-        let migrated = migrate::run(&Sql::Sqlite(&connection), mode, now);
+        let migrated = migrate::run(&Sql::Sqlite(&connection), mode, now, key);
         migrated.map_err(|error| error.at(directory.display(), instead, broken))?;
         lock.mark().map_err(refused)?;
         let writer = Writer::start(connection, cache).map_err(broken)?;
@@ -72,6 +80,25 @@ impl Sqlite {
     }
 }
 
+/// What only a database leaves behind: changes that are not in its file yet, a copy of it, or the socket of a service.
+fn has_traces(directory: &Path) -> bool {
+    let files = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut names = files.filter(|file| {
+        let length = file.metadata().map_or(0, |found| if found.is_dir() { 0 } else { found.len() });
+        let name = file.file_name();
+        let name = name.to_string_lossy();
+        match &*name {
+            "deskpass.db" | "deskpass.db-shm" | "deskpass.db-journal" => false,
+            SOCKET => true,
+            name => name.starts_with("deskpass.db") && length > 0,
+        }
+    });
+    names.next().is_some()
+}
+
+/// The socket on which a running service takes commands.
+const SOCKET: &str = "deskpass.sock";
+
 /// Makes an empty database file that only this user can read, unless there is one.
 fn create(path: &Path) -> std::io::Result<()> {
     fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path).map(drop)
@@ -97,6 +124,7 @@ mod tests {
             Mode::Production,
             Arc::new(Cache::new(10, Proof::always())),
             Timestamp::from_millis(0),
+            None,
         );
         opened.map(drop).unwrap_err().to_string()
     }
@@ -107,6 +135,42 @@ mod tests {
         fs::write(directory.path().join("deskpass.db"), "not a database".repeat(1_000)).unwrap();
         let told = refusal(directory.path());
         assert!(told.ends_with("; if the file is damaged, restore it from a backup"), "{told}");
+    }
+
+    #[test]
+    fn a_lost_database_is_not_taken_for_a_first_start() {
+        let lost = "is missing or empty, though this directory had a database";
+        let begins = |files: &[(&str, &str)]| {
+            let directory = tempfile::tempdir().unwrap();
+            for (name, content) in files {
+                fs::write(directory.path().join(name), content).unwrap();
+            }
+            let cache = Arc::new(Cache::new(10, Proof::always()));
+            let opened = Sqlite::open(directory.path(), Mode::Production, cache, Timestamp::from_millis(0), None);
+            opened.map(drop).map_err(|error| error.to_string())
+        };
+        for traces in [
+            &[("deskpass.lock", "deskpass\n")][..],
+            &[("deskpass.lock", "deskpass\n"), ("deskpass.db", "")],
+            &[("deskpass.lock", ""), ("deskpass.db", "")],
+            &[("deskpass.db", ""), ("deskpass.db-wal", "changes")],
+            &[("deskpass.db-wal", "changes")],
+            &[("deskpass.db.bak", "a copy")],
+            &[("deskpass.db", ""), (SOCKET, "")],
+        ] {
+            let told = begins(traces).unwrap_err();
+            assert!(told.contains(lost), "{traces:?}: {told}");
+        }
+        for first in [
+            &[][..],
+            &[("deskpass.lock", "")],
+            &[("deskpass.db", "")],
+            // Killed during the first start.
+            &[("deskpass.lock", "starting\n"), ("deskpass.db", "")],
+            &[("deskpass.toml", "listen = 1"), ("notes.txt", "mine")],
+        ] {
+            assert_eq!(begins(first), Ok(()), "{first:?}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, Role};
+use deskpass_core::{ClientAddress, Digest, EmployeeKey, LoginMethod, LoginSource, Role};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
@@ -13,6 +13,9 @@ use crate::database::Tx;
 
 /// How many chains there are. Nodes that write at once would wait for each other at a single one.
 pub(super) const CHAINS: i64 = 8;
+
+/// The chain of the rows that were written before rows were chained. It is made once and never grows.
+pub(super) const ADOPTED: i64 = CHAINS;
 
 /// The block of SHA-256, to which HMAC fills up a key.
 const BLOCK: usize = 64;
@@ -58,6 +61,8 @@ pub(super) struct Link {
     pub(super) chain: i64,
     pub(super) seq: i64,
     pub(super) hash: String,
+    /// The last row of another chain, and its hash.
+    pub(super) seen: (i64, String),
 }
 
 /// What a row says, as it is hashed: every column but its hash, as text.
@@ -77,7 +82,23 @@ pub(super) struct Said<'a> {
     pub(super) actor: Option<(&'a str, &'a str)>,
     pub(super) reason: Option<&'a str>,
     pub(super) detail: &'a str,
+    /// None in rows of the version before.
+    pub(super) later: Option<Later<'a>>,
 }
+
+/// What rows say besides since the second version of what is hashed.
+#[derive(Clone, Copy)]
+pub(super) struct Later<'a> {
+    /// The address that limits and allow-lists decided by.
+    pub(super) decided: &'a str,
+    /// The last row of another chain at that time, and its hash.
+    pub(super) seen_seq: i64,
+    pub(super) seen_hash: &'a str,
+}
+
+/// What a hash of the second version begins with. One of the first begins with the hash of the row before, which is longer or
+/// empty, so that neither can be taken for the other.
+const SECOND: &str = "2";
 
 impl Said<'_> {
     /// The hash of a row that says this, in this place, after the one with the hash `before`.
@@ -106,7 +127,10 @@ impl Said<'_> {
             self.reason.unwrap_or_default(),
             self.detail,
         ];
-        key.hash(&[&parts[..], &absent[..]].concat())
+        let Some(Later { decided, seen_seq, seen_hash }) = self.later else {
+            return key.hash(&[&parts[..], &absent[..]].concat());
+        };
+        key.hash(&[&[SECOND], &parts[..], &absent[..], &[decided, &seen_seq.to_string(), seen_hash]].concat())
     }
 }
 
@@ -121,7 +145,12 @@ pub(super) fn extend(tx: &Tx<'_>, entry: &LogEntry) -> Result<Link, StoreError> 
         tx.execute(text, &args![chain])?;
         next(tx, chain)?.ok_or_else(|| StoreError::damaged("a chain of the log has no end"))?
     };
-    let (address, peer) = (entry.visitor.address.logged.to_string(), entry.visitor.address.peer.to_string());
+    let seen = tx.first("SELECT seq, hash FROM log_chain WHERE chain = $1", &args![seen_by(chain, seq)], |row| {
+        Ok((row.int(0)?, row.text(1)?))
+    })?;
+    let seen = seen.unwrap_or_default();
+    let ClientAddress { logged, decided, peer } = entry.visitor.address;
+    let [address, decided, peer] = [logged, decided, peer].map(|address| address.to_string());
     let said = Said {
         id: &entry.id,
         at: entry.at.millis(),
@@ -137,16 +166,22 @@ pub(super) fn extend(tx: &Tx<'_>, entry: &LogEntry) -> Result<Link, StoreError> 
         actor: entry.actor.as_ref().map(|actor: &EmployeeKey| (actor.corp(), actor.id())),
         reason: entry.reason,
         detail: &entry.detail,
+        later: Some(Later { decided: &decided, seen_seq: seen.0, seen_hash: &seen.1 }),
     };
     let hash = said.hash(&entry.key, chain, seq, &before);
     tx.execute("UPDATE log_chain SET hash = $2 WHERE chain = $1", &args![chain, &*hash])?;
-    Ok(Link { chain, seq, hash })
+    Ok(Link { chain, seq, hash, seen })
 }
 
 /// The next place in a chain and the hash of the last one; whoever else wants it waits until the transaction ends.
 fn next(tx: &Tx<'_>, chain: i64) -> Result<Option<(i64, String)>, StoreError> {
     let text = "UPDATE log_chain SET seq = seq + 1 WHERE chain = $1 RETURNING seq, hash";
     tx.first(text, &args![chain], |row| Ok((row.int(0)?, row.text(1)?)))
+}
+
+/// The chain whose end the row at this place tells of: each of the others in turn.
+pub(super) fn seen_by(chain: i64, seq: i64) -> i64 {
+    (chain + 1 + seq.rem_euclid(CHAINS - 1)).rem_euclid(CHAINS)
 }
 
 /// The end of an identifier is random: by it, entries spread over the chains.

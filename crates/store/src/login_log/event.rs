@@ -37,6 +37,8 @@ events! {
     SignIn = "sign_in",
     /// Somebody who wanted to was turned away.
     SignInRefused = "sign_in_refused",
+    /// Requests that name no employee were refused, more than get a row each.
+    RefusalsSummarised = "refusals_summarised",
     /// Somebody signed out.
     Logout = "logout",
     /// Somebody ended one of their other sessions.
@@ -93,6 +95,8 @@ events! {
     IpRulesChanged = "ip_rules_changed",
     /// A service key was made.
     ServiceKeyCreated = "service_key_created",
+    /// The chains of this log were begun anew with another key.
+    LogRestarted = "log_restarted",
     /// A service key counts no more.
     ServiceKeyRevoked = "service_key_revoked",
 }

@@ -2,7 +2,7 @@
 
 use deskpass_core::Timestamp;
 
-use super::chain::{ChainKey, Said, chain_of};
+use super::chain::{ADOPTED, ChainKey, Later, Said, chain_of, seen_by};
 use crate::StoreError;
 use crate::database::{Row, Sql};
 
@@ -61,6 +61,18 @@ pub(super) struct Found {
     pub(super) at: Option<Timestamp>,
     pub(super) hash: String,
     pub(super) fit: Fit,
+    /// What it says about another chain.
+    pub(super) seen: Option<Seen>,
+}
+
+/// What a row says about the end of another chain.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    pub(super) chain: i64,
+    pub(super) seq: i64,
+    pub(super) hash: String,
+    /// The hash of the row that stands there now.
+    pub(super) now: Option<String>,
 }
 
 /// How a row fits to the one before.
@@ -95,7 +107,7 @@ impl<'a> Walk<'a> {
     /// Looks at the next rows, at most `limit` of them; `false` when there are none.
     pub(super) fn next(&mut self, sql: &Sql<'_>, limit: i64, mut each: impl FnMut(Found)) -> Result<bool, StoreError> {
         let (after, mut any) = (self.seq, false);
-        sql.rows(ROWS, &args![self.chain, after, limit], |row| {
+        sql.rows(&rows(), &args![self.chain, after, limit], |row| {
             // A number of a kind that nobody writes is no place in a chain.
             if let Ok(seq) = row.int(SEQ) {
                 any = true;
@@ -118,7 +130,7 @@ impl<'a> Walk<'a> {
         let stored = row.text(HASH).unwrap_or_default();
         let made: Vec<_> = written.iter().flat_map(|written| self.hashes(written, seq)).collect();
         let fit = match &written {
-            Some(written) if chain_of(&written.id) != self.chain => Fit::Elsewhere,
+            Some(written) if !written.belongs_to(self.chain) => Fit::Elsewhere,
             _ if !follows => Fit::Unknown,
             _ if made.contains(&stored) => Fit::Well,
             _ => Fit::Not,
@@ -129,8 +141,15 @@ impl<'a> Walk<'a> {
             // The first is right when the row before was changed, the last when only hashes were.
             self.before.extend(made.first().into_iter().chain(made.get(1..).and_then(<[_]>::last)).cloned());
         }
+        let seen = written.as_ref().and_then(|written| written.later.as_ref()).filter(|_| self.chain != ADOPTED);
+        let seen = seen.map(|(_, seen_seq, hash)| Seen {
+            chain: seen_by(self.chain, seq),
+            seq: *seen_seq,
+            hash: hash.clone(),
+            now: row.maybe_text(NOW).ok().flatten(),
+        });
         let (id, at) = written.map(|written| (written.id, Timestamp::from_millis(written.at))).unzip();
-        Found { seq, id, at, hash: stored, fit }
+        Found { seq, id, at, hash: stored, fit, seen }
     }
 
     /// What the hash of a row ought to be.
@@ -140,25 +159,42 @@ impl<'a> Walk<'a> {
     }
 }
 
-const ROWS: &str =
-    "SELECT id, at, event, corp_id, employee_key, role_id, login_method, login_source, ip_address, peer_address,
-    user_agent, actor_corp_id, actor_key, reason, detail, seq, hash FROM login_log
-    WHERE chain = $1 AND seq > $2 ORDER BY chain, seq LIMIT $3";
-const SEQ: usize = 15;
-const HASH: usize = 16;
+/// The columns that [`Written::read`] reads, followed by the place of the row and its hash.
+pub(super) fn columns(detail: &str) -> String {
+    format!(
+        "l.id, l.at, l.event, l.corp_id, l.employee_key, l.role_id, l.login_method, l.login_source, l.ip_address, l.peer_address,
+         l.user_agent, l.actor_corp_id, l.actor_key, l.reason, {detail}, l.decided_address, l.seen_seq, l.seen_hash, l.chain, l.seq,
+         l.hash"
+    )
+}
+pub(super) const CHAIN: usize = 18;
+pub(super) const SEQ: usize = 19;
+pub(super) const HASH: usize = 20;
+/// What follows the columns: the hash of the row that the row tells of, or of the row before.
+pub(super) const NOW: usize = 21;
+
+fn rows() -> String {
+    format!(
+        "SELECT {}, (SELECT s.hash FROM login_log s WHERE s.chain = (l.chain + 1 + l.seq % 7) % 8 AND s.seq = l.seen_seq)
+         FROM login_log l WHERE l.chain = $1 AND l.seq > $2 ORDER BY l.chain, l.seq LIMIT $3",
+        columns("l.detail")
+    )
+}
 
 /// A row as it was written. One that has a value where nobody leaves one out, or none where everybody writes one, cannot be read.
-struct Written {
-    id: String,
+pub(super) struct Written {
+    pub(super) id: String,
     at: i64,
     role: i64,
     texts: [String; 9],
     actor: Option<(String, String)>,
     reason: Option<String>,
+    /// The address decided by, and the end of another chain.
+    later: Option<(String, i64, String)>,
 }
 
 impl Written {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+    pub(super) fn read(row: &Row<'_>) -> Result<Self, StoreError> {
         let [event, corp, employee] = [2, 3, 4].map(|column| row.text(column));
         let [method, source, address, peer, user_agent] = [6, 7, 8, 9, 10].map(|column| row.text(column));
         let actor = match (row.maybe_text(11)?, row.maybe_text(12)?) {
@@ -167,10 +203,21 @@ impl Written {
             _ => return Err(StoreError::damaged("half an actor")),
         };
         let texts = [event?, corp?, employee?, method?, source?, address?, peer?, user_agent?, row.text(14)?];
-        Ok(Self { id: row.text(0)?, at: row.int(1)?, role: row.int(5)?, texts, actor, reason: row.maybe_text(13)? })
+        let later = match (row.maybe_text(15)?, row.maybe_int(16)?, row.maybe_text(17)?) {
+            (Some(decided), Some(seq), Some(hash)) => Some((decided, seq, hash)),
+            (None, None, None) => None,
+            _ => return Err(StoreError::damaged("half of what rows say of another chain")),
+        };
+        let (id, at, role, reason) = (row.text(0)?, row.int(1)?, row.int(5)?, row.maybe_text(13)?);
+        Ok(Self { id, at, role, texts, actor, reason, later })
     }
 
-    fn said(&self) -> Said<'_> {
+    /// Whether a row with this identifier can be in a chain.
+    pub(super) fn belongs_to(&self, chain: i64) -> bool {
+        chain == ADOPTED || chain_of(&self.id) == chain
+    }
+
+    pub(super) fn said(&self) -> Said<'_> {
         let [event, corp, employee, method, source, address, peer, user_agent, detail] = &self.texts;
         Said {
             id: &self.id,
@@ -187,6 +234,11 @@ impl Written {
             actor: self.actor.as_ref().map(|(corp, id)| (&**corp, &**id)),
             reason: self.reason.as_deref(),
             detail,
+            later: self.later.as_ref().map(|(decided, seen_seq, seen_hash)| Later {
+                decided,
+                seen_seq: *seen_seq,
+                seen_hash,
+            }),
         }
     }
 }

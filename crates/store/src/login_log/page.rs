@@ -2,7 +2,8 @@
 
 use deskpass_core::{EmployeeKey, LoginMethod, Role, Timestamp};
 
-use super::Event;
+use super::vouch::vouch;
+use super::{ChainKey, Event};
 use crate::database::{Row, Sql, Value, at_one_moment, beside};
 use crate::{BesideError, Location, Mode, Store, StoreError};
 
@@ -32,8 +33,10 @@ pub struct LogRow {
     pub method: String,
     /// Which client they had signed in to; else empty.
     pub source: String,
-    /// From where.
+    /// From where, as the first proxy was told.
     pub ip_address: String,
+    /// The address that limits and allow-lists decided by; rows of earlier versions have none.
+    pub decided_address: Option<String>,
     /// The other end of the connection.
     pub peer_address: String,
     /// With which program.
@@ -44,6 +47,8 @@ pub struct LogRow {
     pub reason: Option<String>,
     /// What exactly.
     pub detail: String,
+    /// Whether it is in a chain and as it was written; not looked at where nobody asked.
+    pub verified: Option<bool>,
 }
 
 impl LogRow {
@@ -51,6 +56,12 @@ impl LogRow {
     #[must_use]
     pub fn is_sign_in(&self) -> bool {
         [Event::SignIn, Event::SignInRefused].iter().any(|event| self.event == event.name())
+    }
+
+    /// From where, to be judged by people: the address that limits and allow-lists decided by, where it is known.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        self.decided_address.as_deref().unwrap_or(&self.ip_address)
     }
 }
 
@@ -75,6 +86,8 @@ pub struct LogFilter {
     pub from: Option<Timestamp>,
     /// Before this moment.
     pub to: Option<Timestamp>,
+    /// With this key, each row is said to be as it was written or not.
+    pub key: Option<ChainKey>,
 }
 
 /// A page of the log.
@@ -136,7 +149,7 @@ impl Way {
 }
 
 const COLUMNS: &str = "SELECT id, at, event, corp_id, employee_key, role_id, login_method, login_source, ip_address,
-    peer_address, user_agent, actor_corp_id, actor_key, reason, detail";
+    peer_address, user_agent, actor_corp_id, actor_key, reason, detail, decided_address";
 const DEPARTMENT: &str =
     "(SELECT department_id FROM employee e WHERE e.corp_id = l.corp_id AND e.employee_key = l.employee_key)";
 
@@ -198,6 +211,14 @@ pub(crate) fn walk(
     before: Option<String>,
     limit: usize,
 ) -> Result<LogPage, StoreError> {
+    let mut page = collect(sql, filter, before, limit)?;
+    if let Some(key) = &filter.key {
+        vouch(sql, key, &mut page.rows)?;
+    }
+    Ok(page)
+}
+
+fn collect(sql: &Sql<'_>, filter: &LogFilter, before: Option<String>, limit: usize) -> Result<LogPage, StoreError> {
     let (way, along) = Way::of(filter);
     let (from, to) = (filter.from.map_or_else(String::new, edge), filter.to.map_or_else(|| END.to_owned(), edge));
     let mut before = before.into_iter().chain([to]).min().unwrap_or_default();
@@ -232,7 +253,7 @@ fn values<'a>(corp: &'a str, before: &'a str, from: &'a str, along: &[&'a str]) 
 
 /// The identifier of an entry, and its row when it fits.
 fn entry(row: &Row<'_>, filter: &LogFilter) -> Result<(String, Option<LogRow>), StoreError> {
-    let department = filter.department_id.is_none() || row.maybe_text(15)? == filter.department_id;
+    let department = filter.department_id.is_none() || row.maybe_text(16)? == filter.department_id;
     let row = read(row)?;
     Ok((row.id.clone(), Some(row).filter(|row| department && filter.fits(row))))
 }
@@ -254,6 +275,8 @@ fn read(row: &Row<'_>) -> Result<LogRow, StoreError> {
         reason: row.maybe_text(13)?,
         // Rows from before there was one have none.
         detail: row.maybe_text(14)?.unwrap_or_default(),
+        decided_address: row.maybe_text(15)?,
+        verified: None,
     })
 }
 

@@ -2,14 +2,10 @@
 
 use deskpass_core::Timestamp;
 
-use super::chain::{CHAINS, ChainKey};
+use super::chain::{ADOPTED, ChainKey};
 use super::links::{self, Fit, Pruned, Walk};
-use super::page::edge;
 use crate::database::{Sql, Tx, at_one_moment};
 use crate::{Store, StoreError};
-
-/// How far one looks for rows that are in no chain.
-const LOOK: usize = 20_000;
 
 /// What is to go from a chain.
 #[derive(Clone, Debug)]
@@ -22,8 +18,8 @@ struct Cut {
 }
 
 impl Store {
-    /// Removes rows from before `older_than`, up to `batch` of each chain and as many that are in none; returns how many went. Only
-    /// rows that fit go: one that was changed stays where it is, with everything after it, for whoever verifies the log.
+    /// Removes rows from before `older_than`, up to `batch` of each chain; returns how many went. Only rows that fit go: one that
+    /// was changed stays where it is, with everything after it, for whoever verifies the log, and so does one that is in no chain.
     ///
     /// # Errors
     /// When the store fails.
@@ -37,14 +33,14 @@ impl Store {
         for cut in cuts {
             gone += self.database.write(move |tx| cut.make(tx)).await?;
         }
-        Ok(gone + self.database.write(move |tx| loose(tx, older_than, batch)).await?)
+        Ok(gone)
     }
 }
 
 /// What is to go, and how many chains have rows in the way that were changed.
 fn cuts(sql: &Sql<'_>, older_than: Timestamp, key: &ChainKey, rows: i64) -> Result<(Vec<Cut>, usize), StoreError> {
     let (mut cuts, mut changed) = (Vec::new(), 0);
-    for chain in 0..CHAINS {
+    for chain in 0..=ADOPTED {
         let (cut, good) = at_one_moment(sql, |sql| cut(sql, older_than, key, chain, rows))?;
         cuts.extend(cut);
         changed += usize::from(!good);
@@ -96,15 +92,4 @@ impl Cut {
         tx.execute(&format!("DELETE FROM disowned WHERE sign_in IN (SELECT id {those})"), &values)?;
         tx.execute(&format!("DELETE {those}"), &values)
     }
-}
-
-/// Removes old rows that are in no chain.
-fn loose(tx: &Tx<'_>, older_than: Timestamp, batch: i64) -> Result<usize, StoreError> {
-    let those = format!(
-        "(SELECT id FROM (SELECT id, chain FROM login_log WHERE id < $1 ORDER BY id LIMIT {LOOK})
-         AS oldest WHERE chain IS NULL ORDER BY id LIMIT $2)"
-    );
-    let edge = edge(older_than);
-    tx.execute(&format!("DELETE FROM disowned WHERE sign_in IN {those}"), &args![&*edge, batch])?;
-    tx.execute(&format!("DELETE FROM login_log WHERE id IN {those}"), &args![&*edge, batch])
 }

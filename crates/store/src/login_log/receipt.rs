@@ -4,12 +4,15 @@ use std::fmt;
 
 use super::chain::ChainKey;
 
-/// What a receipt begins with.
-const KIND: &str = "deskpass-log-1";
+/// What a receipt begins with, and one that was made by the version before.
+const KIND: &str = "deskpass-log-2";
+const FIRST_KIND: &str = "deskpass-log-1";
 
 /// Where every chain ended: one line of text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Receipt {
+    /// The code of the marker that says since when the log is chained. The version before had none.
+    pub(super) marker: Option<String>,
     /// Chain, number and hash of the last row.
     pub(super) ends: Vec<(i64, i64, String)>,
     mark: String,
@@ -27,9 +30,9 @@ pub enum BadReceipt {
 }
 
 impl Receipt {
-    pub(super) fn new(key: &ChainKey, ends: Vec<(i64, i64, String)>) -> Self {
-        let mark = key.hash(&["receipt", &body(&ends)]);
-        Self { ends, mark }
+    pub(super) fn new(key: &ChainKey, marker: Option<String>, ends: Vec<(i64, i64, String)>) -> Self {
+        let mark = key.hash(&["receipt", &body(marker.as_deref(), &ends)]);
+        Self { marker, ends, mark }
     }
 
     /// Reads a receipt that was made with this key.
@@ -38,9 +41,14 @@ impl Receipt {
     /// When it was not, or is none.
     pub fn parse(text: &str, key: &ChainKey) -> Result<Self, BadReceipt> {
         let (body, mark) = text.trim().rsplit_once(',').ok_or(BadReceipt::Form)?;
-        let ends = body.strip_prefix(KIND).ok_or(BadReceipt::Form)?;
-        let ends: Option<Vec<_>> = ends.split(',').skip(1).map(end).collect();
-        let receipt = Self::new(key, ends.ok_or(BadReceipt::Form)?);
+        let mut parts = body.split(',');
+        let marker = match parts.next() {
+            Some(FIRST_KIND) => None,
+            Some(KIND) => Some(parts.next().ok_or(BadReceipt::Form)?.to_owned()),
+            _ => return Err(BadReceipt::Form),
+        };
+        let ends: Option<Vec<_>> = parts.map(end).collect();
+        let receipt = Self::new(key, marker, ends.ok_or(BadReceipt::Form)?);
         if receipt.mark == mark { Ok(receipt) } else { Err(BadReceipt::Mark) }
     }
 
@@ -53,13 +61,14 @@ impl Receipt {
 
 impl fmt::Display for Receipt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{},{}", body(&self.ends), self.mark)
+        write!(f, "{},{}", body(self.marker.as_deref(), &self.ends), self.mark)
     }
 }
 
-fn body(ends: &[(i64, i64, String)]) -> String {
+fn body(marker: Option<&str>, ends: &[(i64, i64, String)]) -> String {
     let ends: Vec<_> = ends.iter().map(|(chain, seq, hash)| format!(",{chain}:{seq}:{hash}")).collect();
-    format!("{KIND}{}", ends.concat())
+    let kind = marker.map_or_else(|| FIRST_KIND.to_owned(), |marker| format!("{KIND},{marker}"));
+    format!("{kind}{}", ends.concat())
 }
 
 fn end(text: &str) -> Option<(i64, i64, String)> {
@@ -76,16 +85,19 @@ mod tests {
     #[test]
     fn a_receipt_is_read_as_it_was_written_and_with_its_key_alone() {
         let (key, other) = (ChainKey::new(&[1; 32]), ChainKey::new(&[2; 32]));
-        for ends in [vec![], vec![(0, 17, "abc".to_owned()), (7, 1, "x-_".to_owned())]] {
-            let receipt = Receipt::new(&key, ends);
+        let ends = vec![(0, 17, "abc".to_owned()), (7, 1, "x-_".to_owned())];
+        for (marker, ends) in [(None, vec![]), (Some("m"), vec![]), (None, ends.clone()), (Some("m"), ends)] {
+            let receipt = Receipt::new(&key, marker.map(str::to_owned), ends);
             let text = receipt.to_string();
             assert!(!text.contains(char::is_whitespace));
             assert_eq!(Receipt::parse(&format!(" {text}\n"), &key).unwrap(), receipt);
             assert_eq!(Receipt::parse(&text, &other), Err(BadReceipt::Mark));
             assert_eq!(Receipt::parse(text.get(..text.len() - 1).unwrap(), &key), Err(BadReceipt::Mark));
         }
-        let text = Receipt::new(&key, vec![(0, 17, "abc".to_owned())]).to_string();
-        assert_eq!(Receipt::parse(&text.replace(":17:", ":16:"), &key), Err(BadReceipt::Mark));
+        let text = Receipt::new(&key, Some("m".to_owned()), vec![(0, 17, "abc".to_owned())]).to_string();
+        for changed in [text.replace(":17:", ":16:"), text.replace(",m,", ",n,"), text.replace("log-2,m", "log-1")] {
+            assert_eq!(Receipt::parse(&changed, &key), Err(BadReceipt::Mark), "{changed}");
+        }
         for text in ["", "deskpass-log-1", "nonsense,x", "deskpass-log-1,0:x:y,z", "deskpass-log-1,0,z"] {
             assert_eq!(Receipt::parse(text, &key), Err(BadReceipt::Form), "{text}");
         }

@@ -1,13 +1,18 @@
 //! Whether the log is as it was written: every row of every chain, read beside the running service.
 //!
-//! Whoever has the database and not the key can change nothing that is not found here, with one exception: they may cut off the
-//! newest rows of a chain and set its end back to match. That takes a receipt, made before and kept elsewhere.
+//! With the database and without the key, nothing can be changed that is not found here, with one exception: the newest rows of all
+//! chains can be cut off together, as if the whole database were an older copy. That takes a receipt, made before and kept elsewhere.
 
 mod along;
 mod fault;
 
-use super::chain::{CHAINS, ChainKey};
-use super::links::{self, Fit, Walk};
+use std::collections::{BTreeMap, BTreeSet};
+
+use deskpass_core::Timestamp;
+
+use super::chain::{ADOPTED, ChainKey};
+use super::links;
+use super::marker::{self, Marked, Marker};
 use super::receipt::Receipt;
 use crate::database::{Sql, at_one_moment, beside};
 use crate::{BesideError, Location, Mode, StoreError};
@@ -15,8 +20,11 @@ use crate::{BesideError, Location, Mode, StoreError};
 use fault::Faults;
 pub use fault::{Fault, What};
 
-/// How many of the first rows of each chain tell whether the key is the right one.
-const SAMPLE: i64 = 50;
+/// How many rows that are in no chain are told one by one.
+const LISTED: u64 = 100;
+
+/// How many rows of each chain are remembered that others tell of and that are not there.
+const REMEMBERED: usize = 1_000;
 
 /// What became of the log.
 #[derive(Clone, Debug)]
@@ -25,10 +33,10 @@ pub struct LogVerdict {
     pub rows: u64,
     /// How many of them fit: as good as all, or the key is another one.
     pub fitting: u64,
-    /// How many stand in none: from before there were chains, written by a node of a version before, or put in by hand.
+    /// How many stand in none. The service writes no such rows.
     pub unchained: u64,
-    /// Of those, how many are newer than the oldest row in a chain, and the first of them.
-    pub unchained_since: Option<(u64, String)>,
+    /// How many are from before rows were chained, and when they were taken into a chain: until then nobody can vouch for them.
+    pub adopted: Option<(u64, Timestamp)>,
     /// How many went for their age.
     pub pruned: u64,
     /// What is wrong, the first of it.
@@ -63,14 +71,16 @@ pub async fn verify_log(
     receipt: Option<&Receipt>,
     progress: impl FnMut(u64, u64) + Send + 'static,
 ) -> Result<LogVerdict, VerifyError> {
-    let (key, receipt, mut progress) = (key.clone(), receipt.cloned().unwrap_or_default(), progress);
+    let (key, receipt, mut progress) = (key.clone(), receipt.cloned(), progress);
     let verdict = beside(location, mode, move |sql| {
         if at_one_moment(sql, |sql| is_other_key(sql, &key, &knows))? {
             return Ok(None);
         }
-        let mut survey = Survey::new(&key, &receipt, &mut progress);
+        let known = receipt.unwrap_or_default();
+        let mut survey = Survey::new(&key, &known, &mut progress);
         survey.of = at_one_moment(sql, expected)?;
-        for chain in at_one_moment(sql, |sql| chains(sql, &receipt))? {
+        at_one_moment(sql, |sql| survey.look_at_marker(sql))?;
+        for chain in at_one_moment(sql, |sql| chains(sql, &known))? {
             at_one_moment(sql, |sql| along::go(&mut survey, sql, chain))?;
         }
         at_one_moment(sql, |sql| survey.verdict(sql)).map(Some)
@@ -78,21 +88,14 @@ pub async fn verify_log(
     verdict.await?.ok_or(VerifyError::WrongKey)
 }
 
-/// Whether not one of the first rows fits, and what was left to tell the key by says so, too.
+/// Whether nothing in the log was made with this key, and what was left to tell the key by does not say otherwise.
 fn is_other_key(sql: &Sql<'_>, key: &ChainKey, knows: &impl Fn(&str) -> bool) -> Result<bool, StoreError> {
-    let (mut rows, mut fitting) = (0, 0);
-    for chain in 0..CHAINS {
-        let pruned = links::end(sql, chain)?.unwrap_or_default().pruned;
-        Walk::after(key, chain, &pruned).next(sql, SAMPLE, |found| {
-            rows += 1;
-            fitting += i32::from(found.fit == Fit::Well);
-        })?;
-    }
-    if rows == 0 || fitting > 0 {
-        return Ok(false);
-    }
-    let check = sql.first("SELECT key_check FROM desk", &[], |row| row.maybe_text(0))?;
-    Ok(check.flatten().is_some_and(|check| !knows(&check)))
+    let check = sql.first("SELECT key_check FROM desk", &[], |row| Ok(row.maybe_text(0).ok().flatten()))?.flatten();
+    Ok(match marker::is_key_of(sql, key)? {
+        Some(true) => false,
+        Some(false) => !check.is_some_and(|check| knows(&check)),
+        None => check.is_some_and(|check| !knows(&check)),
+    })
 }
 
 /// How many rows there are to be read, more or less.
@@ -105,7 +108,7 @@ fn expected(sql: &Sql<'_>) -> Result<u64, StoreError> {
 
 /// Every chain that there is, was or ought to be.
 fn chains(sql: &Sql<'_>, receipt: &Receipt) -> Result<Vec<i64>, StoreError> {
-    let mut chains: Vec<_> = (0..CHAINS).chain(receipt.ends.iter().map(|(chain, ..)| *chain)).collect();
+    let mut chains: Vec<_> = (0..=ADOPTED).chain(receipt.ends.iter().map(|(chain, ..)| *chain)).collect();
     chains.extend(sql.rows("SELECT chain FROM log_chain", &[], |row| Ok(row.int(0).ok()))?.into_iter().flatten());
     // Hops from one to the next: there are few.
     let mut after = Some(i64::MIN);
@@ -128,15 +131,45 @@ struct Survey<'a> {
     rows: u64,
     fitting: u64,
     pruned: u64,
-    oldest: Option<String>,
+    marker: Option<Marker>,
+    /// Rows that others tell of and that are not there, by their chain.
+    lost: BTreeMap<i64, BTreeSet<i64>>,
     faults: Faults,
     ends: Vec<(i64, i64, String)>,
 }
 
 impl<'a> Survey<'a> {
     fn new(key: &'a ChainKey, receipt: &'a Receipt, progress: &'a mut (dyn FnMut(u64, u64) + Send)) -> Self {
-        let (faults, ends) = (Faults::default(), Vec::new());
-        Self { key, receipt, progress, of: 0, rows: 0, fitting: 0, pruned: 0, oldest: None, faults, ends }
+        let (faults, ends, lost) = (Faults::default(), Vec::new(), BTreeMap::new());
+        Self { key, receipt, progress, of: 0, rows: 0, fitting: 0, pruned: 0, marker: None, lost, faults, ends }
+    }
+
+    /// Whether the marker is there, genuine, and the one that the receipt tells of.
+    fn look_at_marker(&mut self, sql: &Sql<'_>) -> Result<(), StoreError> {
+        match marker::read(sql, self.key)? {
+            Marked::Genuine(marker) => {
+                if self.receipt.marker.as_ref().is_some_and(|known| *known != marker.mac) {
+                    self.whole(What::MarkerReplaced, None, Some(Timestamp::from_millis(marker.since)));
+                }
+                self.marker = Some(marker);
+            }
+            Marked::Forged => self.whole(What::MarkerChanged, None, None),
+            Marked::Missing => self.whole(What::MarkerMissing, None, None),
+        }
+        Ok(())
+    }
+
+    /// Notes a fault that has no place in a chain.
+    fn whole(&mut self, what: What, id: Option<String>, at: Option<Timestamp>) {
+        self.faults.note(Fault { chain: -1, first: 0, last: 0, what, id, at });
+    }
+
+    /// Remembers that a row of another chain tells of a row that is not there.
+    fn miss(&mut self, chain: i64, seq: i64) {
+        let lost = self.lost.entry(chain).or_default();
+        if lost.len() < REMEMBERED {
+            lost.insert(seq);
+        }
     }
 
     /// Tells how far it is.
@@ -150,30 +183,51 @@ impl<'a> Survey<'a> {
         let text = "SELECT id FROM login_log WHERE (chain IS NOT NULL AND typeof(chain) <> 'integer')
             OR (seq IS NOT NULL AND typeof(seq) <> 'integer') LIMIT 1000";
         for id in sql.rows(text, &[], |row| Ok(row.text(0).ok()))? {
-            self.faults.note(Fault { chain: -1, first: 0, last: 0, what: What::Added, id, at: None });
+            self.whole(What::Added, id, None);
         }
         Ok(())
     }
 
-    fn verdict(mut self, sql: &Sql<'_>) -> Result<LogVerdict, StoreError> {
-        self.strays(sql)?;
+    /// Rows that are in no chain.
+    fn unchained(&mut self, sql: &Sql<'_>) -> Result<u64, StoreError> {
         let loose = "FROM login_log WHERE (chain IS NULL OR seq IS NULL)";
-        let unchained = sql.first(&format!("SELECT COUNT(*) {loose}"), &[], |row| row.int(0))?.unwrap_or(0);
-        let since = self.oldest.as_deref().filter(|_| unchained > 0).map(|oldest| {
-            let text = format!("SELECT COUNT(*), COALESCE(MIN(id), '') {loose} AND id > $1");
-            sql.first(&text, &args![oldest], |row| Ok((row.int(0)?.unsigned_abs(), row.text(1)?)))
-        });
-        let since = since.transpose()?.flatten().filter(|(rows, _)| *rows > 0);
+        let rows = sql.first(&format!("SELECT COUNT(*) {loose}"), &[], |row| row.int(0))?.unwrap_or(0).unsigned_abs();
+        let text = format!("SELECT id, at {loose} ORDER BY id LIMIT {LISTED}");
+        for (id, at) in sql.rows(&text, &[], |row| Ok((row.text(0).ok(), row.moment(1).ok())))? {
+            self.whole(What::Unchained, id, at);
+        }
+        self.faults.add(rows.saturating_sub(LISTED));
+        Ok(rows)
+    }
+
+    /// Rows that others tell of, where nothing else is known to be wrong with their place.
+    fn contradictions(&mut self) {
+        for (chain, lost) in std::mem::take(&mut self.lost) {
+            for seq in lost {
+                if !self.faults.cover(chain, seq) {
+                    let what = What::LostFromOthers;
+                    self.faults.note(Fault { chain, first: seq, last: seq, what, id: None, at: None });
+                }
+            }
+        }
+    }
+
+    fn verdict(mut self, sql: &Sql<'_>) -> Result<LogVerdict, StoreError> {
+        self.contradictions();
+        self.strays(sql)?;
+        let unchained = self.unchained(sql)?;
+        let adopted = self.marker.as_ref().filter(|marker| marker.adopted > 0);
+        let adopted = adopted.map(|marker| (marker.adopted.unsigned_abs(), Timestamp::from_millis(marker.since)));
         let (faults, more) = self.faults.into_parts();
         Ok(LogVerdict {
             rows: self.rows,
             fitting: self.fitting,
-            unchained: unchained.unsigned_abs(),
-            unchained_since: since,
+            unchained,
+            adopted,
             pruned: self.pruned,
             faults,
             more,
-            receipt: Receipt::new(self.key, self.ends),
+            receipt: Receipt::new(self.key, self.marker.map(|marker| marker.mac), self.ends),
         })
     }
 }

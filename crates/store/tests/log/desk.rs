@@ -18,6 +18,23 @@ use crate::places;
 
 /// Runs a test on each database.
 macro_rules! on_every_store {
+    ($(#[$meta:meta])* async fn $name:ident($desk:ident: &mut Desk) $body:block) => {
+        mod $name {
+            use super::*;
+
+            async fn test($desk: &mut Desk) $body
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn embedded() {
+                test(&mut $crate::desk::Desk::embedded().await).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn scaled_out() {
+                test(&mut $crate::desk::Desk::scaled_out().await).await;
+            }
+        }
+    };
     ($(#[$meta:meta])* async fn $name:ident($desk:ident: $kind:ty) $body:block) => {
         mod $name {
             use super::*;
@@ -70,6 +87,24 @@ impl Desk {
     /// A node, another one each time where there are several.
     pub(crate) fn node(&self, number: usize) -> Store {
         self.nodes[number % self.nodes.len()].clone()
+    }
+
+    /// Gives the tables the form that they had before the log had a marker.
+    pub(crate) async fn make_older(&self) {
+        self.sql("DROP TABLE log_marker").await;
+        for column in ["decided_address", "seen_seq", "seen_hash"] {
+            self.sql(&format!("ALTER TABLE login_log DROP COLUMN {column}")).await;
+        }
+        self.sql("DELETE FROM migration WHERE id >= 8").await;
+    }
+
+    /// Stops the nodes and starts them again, which brings the tables up to date.
+    pub(crate) async fn reopen(&mut self) {
+        let nodes = self.nodes.len();
+        self.nodes.clear();
+        for _ in 0..nodes {
+            self.nodes.push(open(&self.location).await);
+        }
     }
 
     pub(crate) async fn employ(&self, corp: &str, id: &str, department: &str) {
@@ -208,7 +243,7 @@ pub(crate) fn told(fault: &Fault) -> (What, i64, i64, i64) {
 }
 
 async fn open(location: &Location) -> Store {
-    Store::open(location.clone(), Mode::Development, 100, at(0)).await.unwrap()
+    Store::open_with(location.clone(), Mode::Development, 100, at(0), Some(key())).await.unwrap()
 }
 
 pub(crate) fn key() -> ChainKey {

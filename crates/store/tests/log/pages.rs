@@ -3,7 +3,7 @@
 use deskpass_core::{EmployeeKey, LoginMethod, Role};
 use deskpass_store::{Event, LogEntry, LogFilter, LogRow};
 
-use crate::desk::{Desk, at, on_every_store};
+use crate::desk::{Desk, at, key, on_every_store};
 
 fn of(corp: &str) -> LogFilter {
     LogFilter { corp: corp.to_owned(), ..LogFilter::default() }
@@ -40,9 +40,14 @@ on_every_store! {
             detail: "张三, \"quoted\"".to_owned(),
             ..desk.entry(5)
         };
+        let mut entry = entry;
+        entry.visitor.address.decided = [198, 51, 100, 7].into();
         desk.store().record(entry.clone()).await.unwrap();
         desk.write([4]).await;
         let rows = all(desk, of("ww"), 50).await;
+        assert_eq!((rows[0].address(), rows[1].address()), ("198.51.100.7", "192.0.2.1"));
+        let checked = all(desk, LogFilter { key: Some(key()), ..of("ww") }, 50).await;
+        assert!(checked.iter().all(|row| row.verified == Some(true)), "{checked:?}");
         let row = LogRow {
             id: entry.id,
             at: at(5),
@@ -57,12 +62,16 @@ on_every_store! {
             actor: entry.actor,
             reason: Some("disabled".to_owned()),
             detail: entry.detail,
+            decided_address: Some("198.51.100.7".to_owned()),
+            verified: None,
         };
         assert_eq!(rows[0], row);
         assert_eq!((rows[1].role, &*rows[1].method, &*rows[1].source), (Some(Role::User), "qrcode", "h5"));
         assert_eq!((&rows[1].actor, &rows[1].reason, &*rows[1].detail), (&None, &None, ""));
         // As nodes of the version before write them, and as those of a later one may.
         desk.sql("UPDATE login_log SET detail = NULL, chain = NULL, seq = NULL, hash = NULL, event = 'later', role_id = 99").await;
+        let checked = all(desk, LogFilter { key: Some(key()), ..of("ww") }, 50).await;
+        assert!(checked.iter().all(|row| row.verified == Some(false)), "{checked:?}");
         let rows = all(desk, of("ww"), 50).await;
         assert_eq!((rows.len(), &*rows[0].event, rows[0].role, &*rows[0].detail), (2, "later", None, ""));
     }
@@ -175,5 +184,33 @@ async fn check_plans(desk: &Desk, when: &str) {
         assert!(plan.contains(index), "{when}, {name}: {plan}");
         let sorts = ["TEMP B-TREE", "Sort", "Bitmap", "Seq Scan on login_log", "SCAN"];
         assert!(!sorts.iter().any(|sort| plan.contains(sort)), "{when}, {name}: {plan}");
+    }
+}
+
+on_every_store! {
+    async fn a_row_that_is_not_as_it_was_written_is_marked(desk: &Desk) {
+        desk.write(0..60).await;
+        desk.prune(20).await;
+        let (chain, seq, id) = desk.middle().await;
+        let unverified = async || {
+            let rows = all(desk, LogFilter { key: Some(key()), ..of("ww") }, 7).await;
+            rows.into_iter().filter(|row| row.verified != Some(true)).map(|row| row.id).collect::<Vec<_>>()
+        };
+        assert_eq!(unverified().await, [""; 0], "also the first of each chain after the pruned ones");
+        desk.sql(&format!("UPDATE login_log SET employee_key = 'other' WHERE id = '{id}'")).await;
+        assert_eq!(unverified().await, [&*id]);
+        desk.sql(&format!("UPDATE login_log SET employee_key = 'user01' WHERE id = '{id}'")).await;
+        // Put in by hand, in no chain and in a place of its own.
+        for (suffix, place) in [("0", "NULL, NULL"), ("1", &*format!("{chain}, {}", seq + 1_000))] {
+            desk.sql(&format!(
+                "INSERT INTO login_log (id, at, event, corp_id, employee_key, role_id, login_method, login_source, ip_address,
+                 peer_address, user_agent, actor_corp_id, actor_key, reason, detail, decided_address, seen_seq, seen_hash, hash, chain, seq)
+                 SELECT '{id}{suffix}', at, event, corp_id, employee_key, role_id, login_method, login_source, ip_address,
+                 peer_address, user_agent, actor_corp_id, actor_key, reason, detail, decided_address, seen_seq, seen_hash, hash, {place}
+                 FROM login_log WHERE id = '{id}'"
+            ))
+            .await;
+        }
+        assert_eq!(unverified().await, [format!("{id}1"), format!("{id}0")]);
     }
 }

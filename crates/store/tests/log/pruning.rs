@@ -53,17 +53,23 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn rows_without_a_chain_go_by_their_age(desk: &Desk) {
+    async fn rows_from_before_chains_go_by_their_age_and_rows_in_no_chain_do_not(desk: &mut Desk) {
         desk.write(0..30).await;
         desk.sql("UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL").await;
         desk.sql("DELETE FROM log_chain").await;
+        desk.make_older().await;
+        desk.reopen().await;
         desk.write(30..60).await;
         assert_eq!(desk.prune(10).await, 10);
         let verdict = desk.verify().await;
-        assert_eq!((verdict.rows, verdict.unchained, verdict.pruned, verdict.faults.len()), (30, 20, 0, 0));
+        assert_eq!((verdict.rows, verdict.unchained, verdict.pruned, verdict.faults.len()), (50, 0, 10, 0));
         assert_eq!(desk.prune(40).await, 30);
         let verdict = desk.verify().await;
-        assert_eq!((verdict.rows, verdict.unchained, verdict.pruned, verdict.faults.len()), (20, 0, 10, 0));
+        assert_eq!((verdict.rows, verdict.unchained, verdict.pruned, verdict.faults.len()), (20, 0, 40, 0));
+        // Taking rows out of their chains and waiting for them to be old enough removes nothing.
+        desk.sql("UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL").await;
+        assert_eq!(desk.prune(1_000).await, 0);
+        assert_eq!(desk.verify().await.unchained, 20);
     }
 }
 
@@ -127,10 +133,7 @@ on_every_store! {
 
 on_every_store! {
     async fn what_was_said_of_a_row_goes_with_it(desk: &Desk) {
-        desk.write(0..30).await;
-        desk.sql("UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL").await;
-        desk.sql("DELETE FROM log_chain").await;
-        desk.write(30..60).await;
+        desk.write(0..60).await;
         desk.sql("INSERT INTO disowned (sign_in, at) SELECT id, at FROM login_log").await;
         for (older_than, left) in [(10, 50), (40, 20), (1_000, 0)] {
             desk.prune(older_than).await;

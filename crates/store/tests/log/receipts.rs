@@ -29,12 +29,10 @@ on_every_store! {
         let end: i64 = receipt.to_string().split(&format!(",{chain}:")).nth(1).unwrap().split(':').next().unwrap().parse().unwrap();
         assert!(seq < end, "the receipt tells of rows after the middle");
         set_back(desk, chain, seq).await;
-        assert_eq!(desk.faults().await, [], "nothing tells of it but the receipt");
-        assert_eq!(faults(desk, &receipt).await, [(What::LostFromReceipt, chain, seq + 1, end)]);
+        assert!(faults(desk, &receipt).await.contains(&(What::LostFromReceipt, chain, seq + 1, end)));
         // The service goes on from there, with rows that fit.
         desk.write(100..400).await;
-        assert_eq!(desk.faults().await, []);
-        assert_eq!(faults(desk, &receipt).await, [(What::LostFromReceipt, chain, end, end)]);
+        assert!(faults(desk, &receipt).await.contains(&(What::LostFromReceipt, chain, end, end)));
     }
 }
 
@@ -50,7 +48,28 @@ on_every_store! {
         let receipt = desk.verify().await.receipt;
         desk.sql("DELETE FROM login_log").await;
         desk.sql("DELETE FROM log_chain").await;
-        assert_eq!(desk.faults().await, []);
-        assert_eq!(faults(desk, &receipt).await.len(), 8, "everything is gone, and the receipt remembers");
+        assert_eq!(desk.faults().await.len(), 9, "no chain is without an end");
+        assert_eq!(faults(desk, &receipt).await.len(), 9 + 8, "everything is gone, and the receipt remembers");
+    }
+}
+
+on_every_store! {
+    async fn an_older_copy_of_all_of_it_is_found_with_a_receipt(desk: &Desk) {
+        const TABLES: [&str; 3] = ["login_log", "log_chain", "log_marker"];
+        desk.write(0..40).await;
+        for table in TABLES {
+            desk.sql(&format!("CREATE TABLE old_{table} AS SELECT * FROM {table}")).await;
+        }
+        let old = desk.verify().await.receipt;
+        desk.write(40..80).await;
+        let receipt = desk.verify().await.receipt;
+        for table in TABLES {
+            desk.sql(&format!("DELETE FROM {table}")).await;
+            desk.sql(&format!("INSERT INTO {table} SELECT * FROM old_{table}")).await;
+        }
+        assert_eq!(desk.faults().await, [], "nothing inside it tells");
+        assert_eq!(faults(desk, &old).await, []);
+        let found = faults(desk, &receipt).await;
+        assert!(!found.is_empty() && found.iter().all(|(what, ..)| *what == What::LostFromReceipt), "{found:?}");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use deskpass_core::EmployeeKey;
 use deskpass_store::{ChainKey, LogEntry, VerifyError, What};
 
-use crate::desk::{Desk, key, on_every_store, told};
+use crate::desk::{Desk, at, key, on_every_store, told};
 
 /// A log of some length, with every column of every row filled.
 async fn fill(desk: &Desk) {
@@ -74,7 +74,7 @@ on_every_store! {
         fill(desk).await;
         let (chain, seq, id) = desk.middle().await;
         let columns = columns(desk, "login_log").await;
-        assert!(columns.len() >= 18, "{columns:?}");
+        assert!(columns.len() >= 21, "{columns:?}");
         for column in &columns {
             let name = &column.name;
             // By something else than what is changed.
@@ -102,25 +102,147 @@ on_every_store! {
     async fn a_change_to_where_a_chain_ends_is_found(desk: &Desk) {
         fill(desk).await;
         desk.prune(20).await;
-        let (chain, ..) = desk.middle().await;
         let columns = columns(desk, "log_chain").await;
         assert!(columns.len() >= 6, "{columns:?}");
+        // One with rows that went and rows that are there, and the one of rows from before chains, which has none.
+        for chain in [desk.middle().await.0, 8] {
+            for column in &columns {
+                let name = &column.name;
+                let row = format!("SELECT {name} FROM log_chain WHERE chain = {chain}");
+                let before = desk.sql(&row).await.remove(0).remove(0);
+                for other in others(desk, column) {
+                    let same = format!("SELECT 1 FROM log_chain WHERE chain = {chain} AND {name} = {other}");
+                    if !desk.sql(&same).await.is_empty() {
+                        continue;
+                    }
+                    desk.sql(&format!("UPDATE log_chain SET {name} = {other} WHERE chain = {chain}")).await;
+                    let faults = desk.faults().await;
+                    assert!(faults.iter().any(|(_, of, ..)| *of == chain), "{chain} {name} = {other}: {faults:?}");
+                    let back = literal(before.as_deref(), column.is_text);
+                    let moved = if name == "chain" { "chain NOT IN (0, 1, 2, 3, 4, 5, 6, 7, 8)".to_owned() } else { format!("chain = {chain}") };
+                    desk.sql(&format!("UPDATE log_chain SET {name} = {back} WHERE {moved}")).await;
+                    assert_eq!(desk.faults().await, [], "{name} is as it was");
+                }
+            }
+        }
+        for chain in 0..=8 {
+            desk.sql(&format!("DELETE FROM log_chain WHERE chain = {chain}")).await;
+            assert!(desk.faults().await.iter().any(|(what, of, ..)| (*what, *of) == (What::EndChanged, chain)));
+        }
+    }
+}
+
+on_every_store! {
+    async fn a_change_to_the_marker_is_found(desk: &Desk) {
+        fill(desk).await;
+        let columns = columns(desk, "log_marker").await;
+        assert!(columns.len() >= 5, "{columns:?}");
         for column in &columns {
             let name = &column.name;
-            let row = format!("SELECT {name} FROM log_chain WHERE chain = {chain}");
-            let before = desk.sql(&row).await.remove(0).remove(0);
+            let before = desk.sql(&format!("SELECT {name} FROM log_marker")).await.remove(0).remove(0);
             for other in others(desk, column) {
-                desk.sql(&format!("UPDATE log_chain SET {name} = {other} WHERE chain = {chain}")).await;
-                let faults = desk.faults().await;
-                assert!(faults.iter().any(|(_, of, ..)| *of == chain), "{name} = {other}: {faults:?}");
-                let back = literal(before.as_deref(), column.is_text);
-                let moved = if name == "chain" { "chain NOT IN (0, 1, 2, 3, 4, 5, 6, 7)".to_owned() } else { format!("chain = {chain}") };
-                desk.sql(&format!("UPDATE log_chain SET {name} = {back} WHERE {moved}")).await;
+                if !desk.sql(&format!("SELECT 1 FROM log_marker WHERE {name} = {other}")).await.is_empty() {
+                    continue;
+                }
+                desk.sql(&format!("UPDATE log_marker SET {name} = {other}")).await;
+                assert_eq!(desk.faults().await, [(What::MarkerChanged, -1, 0, 0)], "{name} = {other}");
+                desk.sql(&format!("UPDATE log_marker SET {name} = {}", literal(before.as_deref(), column.is_text))).await;
                 assert_eq!(desk.faults().await, [], "{name} is as it was");
             }
         }
-        desk.sql(&format!("DELETE FROM log_chain WHERE chain = {chain}")).await;
-        assert!(desk.faults().await.iter().any(|(what, of, ..)| (*what, *of) == (What::EndChanged, chain)));
+        desk.sql("INSERT INTO log_marker (id, since, adopted, hash, mac) SELECT 2, since, adopted, hash, mac FROM log_marker").await;
+        assert_eq!(desk.faults().await, [(What::MarkerChanged, -1, 0, 0)]);
+        desk.sql("DELETE FROM log_marker").await;
+        assert_eq!(desk.faults().await, [(What::MarkerMissing, -1, 0, 0)]);
+    }
+}
+
+on_every_store! {
+    async fn a_log_that_is_taken_out_of_its_chains_is_found_and_never_taken_for_an_old_one(desk: &mut Desk) {
+        fill(desk).await;
+        let receipt = desk.verify().await.receipt;
+        desk.sql("UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL").await;
+        desk.sql("DELETE FROM log_chain").await;
+        let ends = |what: What| (0..9).map(move |chain| (what, chain, 0, 0));
+        let unchained = std::iter::repeat_n((What::Unchained, -1, 0, 0), 60);
+        let expected: Vec<_> = ends(What::EndChanged).chain(unchained.clone()).collect();
+        let verdict = desk.verify().await;
+        assert_eq!(verdict.faults.iter().map(told).collect::<Vec<_>>(), expected);
+        assert_eq!(verdict.unchained, 60);
+        // Without the marker, too, and a start does not make another one.
+        desk.sql("DELETE FROM log_marker").await;
+        desk.reopen().await;
+        let expected: Vec<_> = std::iter::once((What::MarkerMissing, -1, 0, 0)).chain(expected).collect();
+        assert_eq!(desk.faults().await, expected);
+        // As if it had the tables of an earlier version: that takes the right to change tables, and a receipt finds it.
+        desk.make_older().await;
+        desk.reopen().await;
+        let verdict = desk.verify().await;
+        assert_eq!((verdict.faults.len(), verdict.adopted.map(|(rows, _)| rows)), (0, Some(60)), "{verdict:?}");
+        let verdict = desk.verify_with(&key(), Some(&receipt)).await.unwrap();
+        assert_eq!(told(&verdict.faults[0]), (What::MarkerReplaced, -1, 0, 0));
+        assert_eq!(verdict.faults.iter().filter(|fault| fault.what == What::LostFromReceipt).count(), 8);
+    }
+}
+
+on_every_store! {
+    async fn rows_from_before_chains_are_taken_into_one_and_cannot_be_changed_from_then_on(desk: &mut Desk) {
+        desk.write(0..30).await;
+        desk.sql("UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL, detail = NULL, decided_address = NULL, seen_seq = NULL, seen_hash = NULL").await;
+        desk.sql("DELETE FROM log_chain").await;
+        desk.make_older().await;
+        // As the version before goes on: these rows are chained, and say less.
+        desk.reopen().await;
+        let verdict = desk.verify().await;
+        assert_eq!((verdict.rows, verdict.unchained, verdict.faults.len()), (30, 0, 0), "{verdict:?}");
+        assert_eq!(verdict.adopted, Some((30, at(0))));
+        desk.write(30..60).await;
+        assert_eq!(desk.faults().await, []);
+        let id = desk.sql("SELECT id FROM login_log WHERE chain = 8 AND seq = 7").await.remove(0).remove(0).unwrap();
+        desk.sql(&format!("UPDATE login_log SET employee_key = 'other' WHERE id = '{id}'")).await;
+        assert_eq!(desk.faults().await, [(What::Changed, 8, 7, 7)]);
+        desk.sql(&format!("UPDATE login_log SET employee_key = 'user01' WHERE id = '{id}'")).await;
+        // The end of a chain that never grows cannot be cut off, either.
+        desk.sql("DELETE FROM login_log WHERE chain = 8 AND seq > 25").await;
+        desk.sql("UPDATE log_chain SET seq = 25, hash = (SELECT hash FROM login_log WHERE chain = 8 AND seq = 25) WHERE chain = 8").await;
+        assert_eq!(desk.faults().await, [(What::EndChanged, 8, 30, 30)]);
+    }
+}
+
+on_every_store! {
+    async fn rows_in_no_chain_that_are_newer_than_chains_are_not_taken_into_one(desk: &mut Desk) {
+        fill(desk).await;
+        let (chain, seq, id) = desk.middle().await;
+        desk.sql(&format!("UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL WHERE id = '{id}'")).await;
+        desk.make_older().await;
+        desk.reopen().await;
+        let faults = desk.faults().await;
+        assert!(faults.contains(&(What::Missing, chain, seq, seq)) && faults.contains(&(What::Unchained, -1, 0, 0)), "{faults:?}");
+    }
+}
+
+on_every_store! {
+    async fn a_chain_that_is_cut_contradicts_the_others(desk: &Desk) {
+        desk.write(0..120).await;
+        let (chain, seq, _) = desk.middle().await;
+        desk.sql(&format!("DELETE FROM login_log WHERE chain = {chain} AND seq > {seq}")).await;
+        let hash = format!("(SELECT hash FROM login_log WHERE chain = {chain} AND seq = {seq})");
+        desk.sql(&format!("UPDATE log_chain SET seq = {seq}, hash = {hash} WHERE chain = {chain}")).await;
+        let faults = desk.faults().await;
+        let cut = |(what, of, first, _): &(What, i64, i64, i64)| (*what, *of) == (What::LostFromOthers, chain) && *first > seq;
+        assert!(!faults.is_empty() && faults.iter().all(cut), "{faults:?}");
+        // Rows that the service writes there afterwards do not hide it.
+        desk.write(200..500).await;
+        let faults = desk.faults().await;
+        assert!(!faults.is_empty() && faults.iter().all(cut), "{faults:?}");
+        // Nor do rows that go for their age, those aside that tell of it.
+        desk.prune(20).await;
+        assert!(desk.faults().await.iter().all(cut));
+        // A chain that is emptied altogether.
+        let other = (chain + 1) % 8;
+        desk.sql(&format!("DELETE FROM login_log WHERE chain = {other}")).await;
+        desk.sql(&format!("UPDATE log_chain SET seq = 0, hash = '', pruned_seq = 0, pruned_hash = '', pruned_mac = '' WHERE chain = {other}")).await;
+        assert!(desk.faults().await.iter().any(|(what, of, ..)| (*what, *of) == (What::LostFromOthers, other)));
     }
 }
 
@@ -182,7 +304,7 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn rows_put_in_by_hand_are_found_or_noted(desk: &Desk) {
+    async fn rows_put_in_by_hand_are_found(desk: &Desk) {
         fill(desk).await;
         let (chain, seq, id) = desk.middle().await;
         let copy = |new: &str, place: &str| format!(
@@ -191,14 +313,16 @@ on_every_store! {
              SELECT '{new}', at, event, corp_id, employee_key, role_id, login_method, login_source, ip_address,
              peer_address, user_agent, actor_corp_id, actor_key, reason, detail, {place}, hash FROM login_log WHERE id = '{id}'"
         );
-        let old = format!("{:012x}{:020x}", 1, 1);
-        desk.sql(&copy(&old, "NULL, NULL")).await;
-        let verdict = desk.verify().await;
-        assert_eq!((verdict.rows, verdict.unchained, verdict.unchained_since, verdict.faults.len()), (60, 1, None, 0));
-        let new = format!("{id}0");
-        desk.sql(&copy(&new, "NULL, NULL")).await;
-        let verdict = desk.verify().await;
-        assert_eq!((verdict.unchained, verdict.unchained_since, verdict.faults.len()), (2, Some((1, new)), 0));
+        // Older than every other, and newer than some.
+        for (old, rows) in [(format!("{:012x}{:020x}", 1, 1), 1), (format!("{id}0"), 2)] {
+            desk.sql(&copy(&old, "NULL, NULL")).await;
+            let verdict = desk.verify().await;
+            assert_eq!((verdict.rows, verdict.unchained, verdict.faults.len()), (60, rows, usize::try_from(rows).unwrap()));
+            assert!(verdict.faults.iter().any(|fault| fault.what == What::Unchained && fault.id.as_ref() == Some(&old)));
+        }
+        // However old it is, it stays for whoever looks into it.
+        assert_eq!(desk.prune(-1).await, 0);
+        assert_eq!(desk.verify().await.unchained, 2);
         desk.sql(&copy(&format!("{id}1"), &format!("{chain}, 0"))).await;
         desk.sql(&copy(&format!("{id}2"), &format!("{chain}, {}", seq + 1_000))).await;
         let faults = desk.faults().await;
@@ -210,18 +334,26 @@ on_every_store! {
 on_every_store! {
     async fn another_key_is_told_from_a_changed_log(desk: &Desk) {
         let other = ChainKey::new(&[8; 32]);
-        assert!(desk.verify_with(&other, None).await.unwrap().faults.is_empty(), "nothing is written yet");
+        assert!(matches!(desk.verify_with(&other, None).await, Err(VerifyError::WrongKey)), "also where nothing is written yet");
+        assert_eq!(desk.store().is_key_of_log(other.clone()).await.unwrap(), Some(false));
+        assert_eq!(desk.store().is_key_of_log(key()).await.unwrap(), Some(true));
         fill(desk).await;
         desk.prune(20).await;
-        desk.sql("UPDATE desk SET key_check = 'theirs'").await;
+        for check in ["NULL", "'theirs'"] {
+            desk.sql(&format!("UPDATE desk SET key_check = {check}")).await;
+            assert!(matches!(desk.verify_with(&other, None).await, Err(VerifyError::WrongKey)));
+            // What was left to tell the key by is in the database, and nothing depends on it while rows fit.
+            assert!(desk.verify_with(&key(), None).await.unwrap().faults.is_empty());
+        }
+        // Nor does it depend on the marker.
+        desk.sql("UPDATE log_marker SET mac = 'x'").await;
+        assert_eq!(desk.faults().await, [(What::MarkerChanged, -1, 0, 0)]);
         assert!(matches!(desk.verify_with(&other, None).await, Err(VerifyError::WrongKey)));
-        // What was left to tell the key by is in the database, and nothing depends on it while rows fit.
-        assert!(desk.verify_with(&key(), None).await.unwrap().faults.is_empty());
         desk.sql("UPDATE desk SET key_check = 'ours'").await;
         let verdict = desk.verify_with(&other, None).await.unwrap();
         assert_eq!((verdict.rows, verdict.fitting), (40, 0));
         let faults: Vec<_> = verdict.faults.iter().map(told).collect();
-        assert!(faults.iter().all(|(what, ..)| matches!(what, What::Changed | What::ForgedPrune)), "{faults:?}");
-        assert_eq!(faults.len(), 16, "one for each chain and one for what went of it: {faults:?}");
+        assert!(faults.iter().all(|(what, ..)| matches!(what, What::Changed | What::ForgedPrune | What::MarkerChanged)), "{faults:?}");
+        assert_eq!(faults.len(), 17, "one for the marker, one for each chain and one for what went of it: {faults:?}");
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, ErrorKind, Write as _};
 
 use clap::Args;
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Timestamp};
-use deskpass_store::{LogFilter, LogRow, read_log};
+use deskpass_store::{ChainKey, LogFilter, LogRow, read_log};
 
 use super::unreadable;
 use crate::cli::{Common, Failed, find_database, runtime};
@@ -67,7 +67,8 @@ impl Export {
         let id = id.map_err(|error| format!("--employee {error}"))?;
         let employee = id.map(|id| EmployeeKey::new(&corp, &id, &home).id().to_owned());
         let (from, to) = (self.from, self.to);
-        Ok(LogFilter { corp: corp.as_str().to_owned(), employee, from, to, ..LogFilter::default() })
+        let key = Some(ChainKey::new(&settings.sealing_key()));
+        Ok(LogFilter { corp: corp.as_str().to_owned(), employee, from, to, key, ..LogFilter::default() })
     }
 }
 

@@ -50,12 +50,17 @@ fn faults(verdict: &LogVerdict) -> Vec<String> {
 }
 
 fn fault(Fault { chain, first, last, what, id, at }: &Fault) -> String {
-    let rows = if first == last { format!("row {first}") } else { format!("rows {first} to {last}") };
     let (word, meaning) = meaning(*what);
+    let rows = match (chain, first) {
+        (..0, _) => "the log".to_owned(),
+        (_, 0) if *last == 0 => format!("chain {chain}"),
+        _ if first == last => format!("chain {chain}, row {first}"),
+        _ => format!("chain {chain}, rows {first} to {last}"),
+    };
     let id = id.as_ref().map(|id| format!(", id {id}")).unwrap_or_default();
     let before = if *what == What::Missing { "before " } else { "" };
     let at = at.map(|at| format!(", {before}{}", shown(at))).unwrap_or_default();
-    format!("- chain {chain}, {rows}{id}{at}: {word}; {meaning}")
+    format!("- {rows}{id}{at}: {word}; {meaning}")
 }
 
 /// What a fault is called, and what it means.
@@ -79,21 +84,35 @@ const fn meaning(what: What) -> (&'static str, &'static str) {
             "lost since the receipt",
             "the receipt tells of rows that are not there, or others are in their place: the end was cut off and set back",
         ),
+        What::LostFromOthers => (
+            "lost",
+            "rows of other chains tell of rows that are not there, or others are in their place: the end was cut off and set back",
+        ),
+        What::Unchained => (
+            "in no chain",
+            "the service writes no such rows: it was put in, or taken out of its chain; nobody can vouch for it",
+        ),
+        What::NoSuchChain => ("not a chain of the service", "rows or an end (table log_chain) were put in"),
+        What::MarkerMissing => (
+            "the marker is missing",
+            "that every row is in a chain (table log_marker) was removed, or the tables were brought up to date without the key",
+        ),
+        What::MarkerChanged => ("the marker was changed", "table log_marker is not as the service has written it"),
+        What::MarkerReplaced => (
+            "another marker than the receipt tells of",
+            "the chains were begun anew since, with rows of which nobody can say who wrote them",
+        ),
     }
 }
 
 fn notes(verdict: &LogVerdict) -> Option<String> {
-    let from_before = format!("note: {} row(s) are in no chain", verdict.unchained);
-    match &verdict.unchained_since {
-        Some((rows, first)) => Some(format!(
-            "{from_before}; {rows} of them are newer than chains are, the first with id {first}: a node of the version before writes \
-             such rows during an upgrade, and otherwise somebody has put them in"
-        )),
-        None if verdict.unchained > 0 => {
-            Some(format!("{from_before}: they are from before there were any, and cannot be checked"))
-        }
-        None => None,
-    }
+    verdict.adopted.map(|(rows, since)| {
+        format!(
+            "note: {rows} row(s) are from before rows were chained. They are as they were at {}, when they were taken into a chain; \
+             what happened to them before that cannot be checked",
+            shown(since)
+        )
+    })
 }
 
 fn shown(moment: Timestamp) -> String {
@@ -119,7 +138,7 @@ mod tests {
             rows: 100,
             fitting: 10,
             unchained: 0,
-            unchained_since: None,
+            adopted: None,
             pruned: 7,
             faults: (1..).step_by(2).map(fault).take(faults).collect(),
             more,
@@ -139,13 +158,24 @@ mod tests {
     }
 
     #[test]
-    fn rows_in_no_chain_are_noted() {
+    fn rows_from_before_chains_are_noted() {
         assert!(!report(&verdict(0, 0), false).contains("note: "));
-        let told = report(&LogVerdict { unchained: 5, ..verdict(0, 0) }, false);
-        assert!(told.contains("note: 5 row(s) are in no chain: they are from before there were any"), "{told}");
-        let since = Some((2, "0198".to_owned()));
-        let told = report(&LogVerdict { unchained: 5, unchained_since: since, ..verdict(0, 0) }, false);
-        assert!(told.contains("; 2 of them are newer than chains are, the first with id 0198: "), "{told}");
+        let adopted = Some((5, Timestamp::from_millis(1_750_000_000_123)));
+        let told = report(&LogVerdict { adopted, ..verdict(0, 0) }, false);
+        assert!(
+            told.contains("note: 5 row(s) are from before rows were chained. They are as they were at 2025-06-15T"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn a_fault_without_a_place_in_a_chain_says_what_it_is_about() {
+        let of = |chain, what, id: Option<&str>| {
+            fault(&Fault { chain, first: 0, last: 0, what, id: id.map(str::to_owned), at: None })
+        };
+        assert!(of(-1, What::MarkerMissing, None).starts_with("- the log: the marker is missing; "));
+        assert!(of(-1, What::Unchained, Some("0197")).starts_with("- the log, id 0197: in no chain; "));
+        assert!(of(3, What::EndChanged, None).starts_with("- chain 3: another end; "));
     }
 
     #[test]

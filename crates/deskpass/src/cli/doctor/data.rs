@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use deskpass_core::Timestamp;
-use deskpass_store::{Location, OpenError, Remedy, Store};
+use deskpass_store::{ChainKey, Location, OpenError, Remedy, Store};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -25,8 +25,10 @@ pub(super) async fn check(settings: &Settings, now: Timestamp) -> Finding {
     }
     let mode = mode(settings);
     let (location, entries) = (Location::Embedded(settings.data.clone()), settings.session.cache_entries);
+    let key = ChainKey::new(&settings.sealing_key());
     // On a thread of its own, since opening waits for the disk.
-    let opening = spawn_blocking(move || Handle::current().block_on(Store::open(location, mode, entries, now)));
+    let opening =
+        spawn_blocking(move || Handle::current().block_on(Store::open_with(location, mode, entries, now, Some(key))));
     match timeout(PATIENCE, opening).await {
         Ok(Ok(Ok(store))) => writes(&store, &settings.data, now).await,
         Ok(Ok(Err(OpenError::InUse(_)))) => {

@@ -100,7 +100,7 @@ async fn attempts(auth: &Auth, about: &EmployeeKey) -> Result<Vec<LogRow>, Strin
 /// What happened, in words, and what to do about it.
 fn attempt(row: &LogRow, who: &Who) -> String {
     let way = if row.method.is_empty() { String::new() } else { format!(" by {}", row.method) };
-    let place = format!("{}{way} from {}", second(row.at), row.ip_address);
+    let place = format!("{}{way} from {}", second(row.at), row.address());
     let Some(word) = &row.reason else {
         let role = row.role.map_or_else(String::new, |role: Role| format!(" as {role}"));
         return plain(&format!("{place}: signed in{role}"));

@@ -1,7 +1,7 @@
 //! One process per data directory: the cache is right only while nobody else writes.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -11,28 +11,53 @@ use crate::OpenError;
 #[derive(Debug)]
 pub(super) struct Lock {
     file: File,
+    /// Whether it was there before.
+    found: bool,
 }
+
+/// What the file says once there is a database, and while the first one is being made.
+const MADE: &str = "deskpass\n";
+const STARTING: &str = "starting\n";
+
+/// More than anybody writes into it.
+const LONGEST: u64 = 1024;
 
 impl Lock {
     pub(super) fn take(directory: &Path) -> Result<Self, OpenError> {
         let refused = |source| OpenError::Directory { path: directory.to_owned(), source };
-        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(directory.join("deskpass.lock"));
+        let path = directory.join("deskpass.lock");
+        let found = path.exists();
+        let file = OpenOptions::new().create(true).read(true).append(true).mode(0o600).open(path);
         let file = file.map_err(refused)?;
         match file.try_lock() {
-            Ok(()) => Ok(Self { file }),
+            Ok(()) => Ok(Self { file, found }),
             Err(TryLockError::WouldBlock) => Err(OpenError::InUse(directory.to_owned())),
             Err(TryLockError::Error(source)) => Err(refused(source)),
         }
     }
 
-    /// Whether a database was made in this directory.
-    pub(super) fn is_marked(&self) -> io::Result<bool> {
-        self.file.metadata().map(|file| file.len() > 0)
+    /// Whether a database was made in this directory: the file says so, or it says nothing though there is a file of a database,
+    /// which the first start does not leave.
+    pub(super) fn shows_database(&self, database: &Path) -> io::Result<bool> {
+        let said = self.said()?;
+        Ok(said.contains(MADE) || (self.found && said.is_empty() && database.exists()))
     }
 
-    /// Remembers that there is one, so that its loss is not taken for a fresh start.
+    /// Remembers that the first start is under way, so that it can be repeated.
+    pub(super) fn begin(&self) -> io::Result<()> {
+        if self.said()?.is_empty() { (&self.file).write_all(STARTING.as_bytes()) } else { Ok(()) }
+    }
+
+    /// Remembers that there is a database, so that its loss is not taken for a fresh start.
     pub(super) fn mark(&self) -> io::Result<()> {
-        if self.is_marked()? { Ok(()) } else { (&self.file).write_all(b"deskpass\n") }
+        if self.said()?.contains(MADE) { Ok(()) } else { (&self.file).write_all(MADE.as_bytes()) }
+    }
+
+    fn said(&self) -> io::Result<String> {
+        let (mut file, mut said) = (&self.file, Vec::new());
+        file.seek(SeekFrom::Start(0))?;
+        file.take(LONGEST).read_to_end(&mut said)?;
+        Ok(String::from_utf8_lossy(&said).into_owned())
     }
 }
 

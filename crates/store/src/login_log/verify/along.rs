@@ -4,7 +4,8 @@ use super::fault::{Fault, What};
 use super::{Survey, links};
 use crate::StoreError;
 use crate::database::Sql;
-use crate::login_log::links::{End, Fit, Found, Pruned, Walk};
+use crate::login_log::chain::{ADOPTED, ChainKey};
+use crate::login_log::links::{End, Fit, Found, Pruned, Seen, Walk};
 
 /// Rows that are read together.
 const ROWS: i64 = 5_000;
@@ -14,6 +15,8 @@ struct Along<'s, 'a> {
     survey: &'s mut Survey<'a>,
     chain: i64,
     end: Option<End>,
+    /// Up to where every chain was pruned, as far as that is genuine.
+    pruned: Vec<(i64, Pruned)>,
     /// The number of the row before.
     last: i64,
     /// Whether that one fits.
@@ -25,7 +28,9 @@ pub(super) fn go(survey: &mut Survey<'_>, sql: &Sql<'_>, chain: i64) -> Result<(
     let (end, key) = (links::end(sql, chain)?, survey.key);
     let start = start(survey, sql, chain, end.as_ref())?;
     survey.ends.extend(end.iter().map(|end| (chain, end.seq, end.hash.clone())));
-    let mut along = Along { survey, chain, end, last: start.seq, well: true };
+    let pruned = pruned(sql, key)?;
+    let mut along = Along { survey, chain, end, pruned, last: start.seq, well: true };
+    along.expect_end();
     if let Some((first, _)) = links::up_to(sql, chain, start.seq)? {
         along.fault(What::Added, first, start.seq);
     }
@@ -36,6 +41,16 @@ pub(super) fn go(survey: &mut Survey<'_>, sql: &Sql<'_>, chain: i64) -> Result<(
     }
     along.finish(&walk);
     Ok(())
+}
+
+/// Up to where each chain was pruned, where that was written with the key.
+fn pruned(sql: &Sql<'_>, key: &ChainKey) -> Result<Vec<(i64, Pruned)>, StoreError> {
+    let mut genuine = Vec::new();
+    for chain in 0..ADOPTED {
+        let end = links::end(sql, chain)?.filter(|end| end.pruned.is_genuine(key, chain));
+        genuine.extend(end.map(|end| (chain, end.pruned)));
+    }
+    Ok(genuine)
 }
 
 /// Where the rows begin.
@@ -52,6 +67,33 @@ fn start(survey: &mut Survey<'_>, sql: &Sql<'_>, chain: i64, end: Option<&End>) 
 }
 
 impl Along<'_, '_> {
+    /// Every chain that the service has has an end, and that of the rows from before chains stays as it was made.
+    fn expect_end(&mut self) {
+        let made = self.survey.marker.as_ref().filter(|_| self.chain == ADOPTED);
+        let made = made.map(|marker| (marker.adopted, marker.hash.clone()));
+        match (&self.end, made) {
+            _ if !(0..=ADOPTED).contains(&self.chain) => self.fault(What::NoSuchChain, 0, 0),
+            (None, _) => self.fault(What::EndChanged, 0, 0),
+            (Some(end), Some((seq, hash))) if (end.seq, &end.hash) != (seq, &hash) => {
+                self.fault(What::EndChanged, seq, seq);
+            }
+            (Some(_), _) => {}
+        }
+    }
+
+    /// Whether the row that another one tells of is the one that stands there, or went for its age.
+    fn compare(&mut self, Seen { chain, seq, hash, now }: Seen) {
+        let pruned = self.pruned.iter().find(|(of, _)| *of == chain).map(|(_, pruned)| pruned);
+        let known = match now {
+            _ if seq == 0 => true,
+            Some(now) => now == hash,
+            None => pruned.is_some_and(|pruned| seq < pruned.seq || (seq == pruned.seq && hash == pruned.hash)),
+        };
+        if !known {
+            self.survey.miss(chain, seq);
+        }
+    }
+
     fn take(&mut self, found: Found) {
         let follows = self.last.saturating_add(1);
         if found.seq > follows {
@@ -68,13 +110,11 @@ impl Along<'_, '_> {
             Fit::Well | Fit::Unknown => None,
         };
         (self.last, self.well) = (found.seq, found.fit == Fit::Well);
-        let Found { seq, id, at, .. } = found;
+        let Found { seq, id, at, seen, .. } = found;
         if let Some(what) = what {
-            let fault = Fault { chain: self.chain, first: seq, last: seq, what, id, at };
-            return self.survey.faults.note(fault);
-        }
-        if let Some(id) = id.filter(|id| self.survey.oldest.as_ref().is_none_or(|oldest| id < oldest)) {
-            self.survey.oldest = Some(id);
+            self.survey.faults.note(Fault { chain: self.chain, first: seq, last: seq, what, id, at });
+        } else if let Some(seen) = seen.filter(|_| self.well) {
+            self.compare(seen);
         }
     }
 
@@ -86,7 +126,6 @@ impl Along<'_, '_> {
             Some(end) if end.seq == self.last && self.well && !walk.is_at(&end.hash) => {
                 self.fault(What::EndChanged, end.seq, end.seq);
             }
-            None if self.last > 0 => self.fault(What::EndChanged, self.last, self.last),
             Some(_) | None => {}
         }
         if let Some((seq, _)) = self.survey.receipt.of(self.chain).filter(|(seq, _)| *seq > reached) {

@@ -47,6 +47,18 @@ pub enum What {
     ForgedPrune,
     /// Rows that a receipt tells of are not there, or others are in their place.
     LostFromReceipt,
+    /// Rows that rows of other chains tell of are not there, or others are in their place: the end of the chain was cut off.
+    LostFromOthers,
+    /// Rows are in no chain.
+    Unchained,
+    /// There is a chain that the service does not have.
+    NoSuchChain,
+    /// The marker is not there that says since when every row is in a chain.
+    MarkerMissing,
+    /// That marker was changed, or another one put in.
+    MarkerChanged,
+    /// That marker is another one than the receipt tells of: the chains were begun anew since.
+    MarkerReplaced,
 }
 
 /// Collects faults, and keeps no more than anybody reads.
@@ -65,6 +77,16 @@ impl Faults {
             _ if room => self.first.push(fault),
             _ => self.more += 1,
         }
+    }
+
+    /// Notes that there are so many more.
+    pub(super) fn add(&mut self, more: u64) {
+        self.more = self.more.saturating_add(more);
+    }
+
+    /// Whether something is known to be wrong with this place.
+    pub(super) fn cover(&self, chain: i64, seq: i64) -> bool {
+        self.first.iter().any(|fault| fault.chain == chain && (fault.first..=fault.last).contains(&seq))
     }
 
     pub(super) fn into_parts(self) -> (Vec<Fault>, u64) {

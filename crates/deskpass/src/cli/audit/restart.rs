@@ -1,0 +1,62 @@
+//! `deskpass audit restart`: goes on with another key when the one from before is lost.
+
+use clap::Args;
+use deskpass_core::{Clock, CorpId, EmployeeKey, Entropy, Timestamp, Visitor};
+use deskpass_store::{ChainKey, Event, LogEntry, OpenError, restart_log};
+
+use crate::cli::{Common, Failed, find_database, runtime};
+use crate::config::Settings;
+use crate::desk::nodes::{location, mode};
+
+/// Begin the chains of the log anew with the encryption_key of the settings.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct Restart {
+    /// Yes, the key from before is lost: from now on nobody can tell whether rows from before were changed.
+    #[arg(long, required = true)]
+    key_is_lost: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+impl Restart {
+    pub(super) fn run(self) -> Result<(), Failed> {
+        let settings = self.common.settings()?;
+        if settings.store.url.is_none() {
+            find_database(&settings.data)?;
+        }
+        let now = Clock::steady(Timestamp::from_millis(0)).now();
+        let place = location(&settings);
+        let restarted = restart_log(&place, mode(&settings), now, entry(&settings, now)?);
+        runtime()?.block_on(restarted).map_err(|error| match error {
+            OpenError::InUse(data) => format!("a service runs on {}; stop it first", data.display()),
+            error => error.to_string(),
+        })?;
+        println!(
+            "the log of {} goes on with the encryption_key of the settings. Rows from before can be verified from now on only; receipts \
+             from before can no longer be used. Agents whose passwords and devices were kept with the key from before begin anew: \
+             deskpass agent reset-password, deskpass agent reset-otp",
+            settings.place()
+        );
+        Ok(())
+    }
+}
+
+/// The row that tells of it.
+fn entry(settings: &Settings, now: Timestamp) -> Result<LogEntry, Failed> {
+    let home = CorpId::parse(&settings.platform.corp_id).map_err(|error| format!("platform.corp_id {error}"))?;
+    let random = u128::from_be_bytes(Entropy::system().bytes()?) >> 48;
+    Ok(LogEntry {
+        id: format!("{:012x}{random:020x}", now.millis()),
+        at: now,
+        event: Event::LogRestarted,
+        about: EmployeeKey::from_parts(home.as_str(), ""),
+        role: None,
+        method: None,
+        source: None,
+        visitor: Visitor::operator(),
+        actor: None,
+        reason: None,
+        detail: "the chains were begun anew with another encryption_key".to_owned(),
+        key: ChainKey::new(&settings.sealing_key()),
+    })
+}

@@ -1,0 +1,35 @@
+//! The key: whether it is the one that the data was written with.
+
+use std::time::Duration;
+
+use deskpass_store::{ChainKey, is_key_of_log};
+use tokio::time::timeout;
+
+use super::report::{Finding, said};
+use crate::config::Settings;
+use crate::desk::nodes::{location, mode};
+
+/// A database that takes longer is told of elsewhere.
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Whether the log was written with the `encryption_key` of the settings; `None` where there is nothing to tell by.
+pub(super) async fn check(settings: &Settings) -> Option<Finding> {
+    let key = ChainKey::new(&settings.sealing_key());
+    let known = timeout(READ_TIMEOUT, is_key_of_log(&location(settings), mode(settings), key)).await;
+    match known.ok()?.ok()?? {
+        true => Some(Finding::good(
+            (),
+            said("encryption_key is the one that the data was written with", "encryption_key 与写入数据时一致"),
+        )),
+        false => Some(Finding::bad(
+            said(
+                "encryption_key is not the one that the data was written with",
+                "encryption_key 与写入数据时使用的不一致",
+            ),
+            said(
+                "put that key back into the settings; if it is lost: deskpass audit restart --key-is-lost",
+                "请在配置中恢复原来的密钥；如已丢失：deskpass audit restart --key-is-lost",
+            ),
+        )),
+    }
+}

@@ -1,0 +1,54 @@
+//! Begins the chains of the log anew with another key, for when the one that they were made with is lost.
+
+use std::sync::Arc;
+
+use deskpass_core::Timestamp;
+
+use super::postgres;
+use super::sqlite::Sqlite;
+use super::{Location, Mode, OpenError, Sql, Tx};
+use crate::cache::{Cache, Proof};
+use crate::login_log::begin_chains;
+use crate::{LogEntry, StoreError};
+
+/// Takes all rows of the log into a chain that is made with the key of `entry`, and writes that row after them. All of it happens
+/// in one transaction. No service may run on an embedded database meanwhile.
+///
+/// # Errors
+/// When the data is in use or cannot be used.
+pub async fn restart_log(location: &Location, mode: Mode, now: Timestamp, entry: LogEntry) -> Result<(), OpenError> {
+    match location {
+        Location::Embedded(directory) => {
+            let cache = Arc::new(Cache::new(1, Proof::always()));
+            let store = Sqlite::open(directory, mode, cache, now, Some(&entry.key))?;
+            let failed = |error| OpenError::Database { path: directory.join("deskpass.db"), error };
+            store.write(move |tx| restart(tx, &entry, now)).await.map_err(failed)
+        }
+        Location::Postgres(server) => {
+            let name = postgres::name(server)?;
+            let work = move |connection: &postgres::Connection| {
+                connection.batch(
+                    "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;
+                     LOCK TABLE log_chain, login_log IN SHARE ROW EXCLUSIVE MODE",
+                )?;
+                restart(&Tx::new(Sql::Postgres(connection)), &entry, now)?;
+                connection.batch("COMMIT")
+            };
+            let done = postgres::on_one_connection(server, mode, now, work).await?;
+            done.map_err(|error| OpenError::Server { server: name, error })
+        }
+    }
+}
+
+fn restart(tx: &Tx<'_>, entry: &LogEntry, now: Timestamp) -> Result<(), StoreError> {
+    for text in [
+        "UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL",
+        "DELETE FROM log_chain",
+        "DELETE FROM log_marker",
+        "UPDATE desk SET key_check = NULL",
+    ] {
+        tx.execute(text, &[])?;
+    }
+    begin_chains(tx, &entry.key, now)?;
+    entry.write(tx)
+}

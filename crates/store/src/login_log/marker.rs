@@ -1,0 +1,145 @@
+//! The marker: since when every row of the log is in a chain. It is made under the key of the chains, once, in the transaction
+//! that makes its table. So a row that is in no chain, a chain without an end and a missing marker are all faults, and the marker
+//! also tells whether the key is the right one.
+
+use deskpass_core::Timestamp;
+
+use super::chain::{ADOPTED, CHAINS, ChainKey};
+use super::links::{self, Fit, Pruned, Walk, Written};
+use crate::database::{Row, Sql, Tx, at_one_moment, beside};
+use crate::{BesideError, Location, Mode, Store, StoreError};
+
+/// Rows that are adopted together.
+const ROWS: i64 = 5_000;
+
+/// How many of the first rows of each chain tell whether the key is the right one.
+const SAMPLE: i64 = 50;
+
+/// Since when the log is chained, and what it had by then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Marker {
+    /// When it was made.
+    pub(super) since: i64,
+    /// How many rows from before were taken into a chain.
+    pub(super) adopted: i64,
+    /// The hash of the last of them.
+    pub(super) hash: String,
+    /// The code of whoever has the key.
+    pub(super) mac: String,
+}
+
+/// The marker as it was found.
+#[derive(Clone, Debug)]
+pub(super) enum Marked {
+    /// As it was made with this key.
+    Genuine(Marker),
+    /// Changed, or made with another key.
+    Forged,
+    /// Removed.
+    Missing,
+}
+
+impl Marker {
+    fn new(key: &ChainKey, since: i64, adopted: i64, hash: &str) -> Self {
+        let mac = key.hash(&["chained since", &since.to_string(), &adopted.to_string(), hash]);
+        Self { since, adopted, hash: hash.to_owned(), mac }
+    }
+
+    fn is_genuine(&self, key: &ChainKey) -> bool {
+        *self == Self::new(key, self.since, self.adopted, &self.hash)
+    }
+}
+
+/// Reads the marker.
+pub(super) fn read(sql: &Sql<'_>, key: &ChainKey) -> Result<Marked, StoreError> {
+    let read = |row: &Row<'_>| -> Result<Option<Marker>, StoreError> {
+        let marker = Marker { since: row.int(1)?, adopted: row.int(2)?, hash: row.text(3)?, mac: row.text(4)? };
+        Ok(Some(marker).filter(|_| row.int(0).is_ok_and(|id| id == 1)))
+    };
+    // A value of a kind that the service never writes makes it unreadable, and says nothing about the rest of the database.
+    let text = "SELECT id, since, adopted, hash, mac FROM log_marker";
+    let mut found = sql.rows(text, &[], |row| Ok(read(row).ok().flatten()))?;
+    Ok(match (found.pop(), found.is_empty()) {
+        (None, _) => Marked::Missing,
+        (Some(Some(marker)), true) if marker.is_genuine(key) => Marked::Genuine(marker),
+        _ => Marked::Forged,
+    })
+}
+
+/// Has every row from now on be in a chain: takes the rows from before there were chains into one, gives every chain an end, and
+/// leaves the marker. Runs in the transaction that makes the marker's table, and at no other time: otherwise removing the marker
+/// would be enough to have a changed log taken for a new one.
+pub(crate) fn begin_chains(tx: &Tx<'_>, key: &ChainKey, now: Timestamp) -> Result<(), StoreError> {
+    let (adopted, hash) = adopt(tx, key)?;
+    let text = "INSERT INTO log_chain (chain, seq, hash, pruned_seq, pruned_hash, pruned_mac)
+        VALUES ($1, $2, $3, 0, '', '') ON CONFLICT DO NOTHING";
+    for chain in 0..CHAINS {
+        tx.execute(text, &args![chain, 0_i64, ""])?;
+    }
+    tx.execute(text, &args![ADOPTED, adopted, &*hash])?;
+    let Marker { since, adopted, hash, mac } = Marker::new(key, now.millis(), adopted, &hash);
+    let text = "INSERT INTO log_marker (id, since, adopted, hash, mac) VALUES (1, $1, $2, $3, $4)";
+    tx.execute(text, &args![since, adopted, &*hash, &*mac]).map(drop)
+}
+
+/// Takes rows that are in no chain into one. Where there are chains already, only rows from before them: one that is newer was
+/// not written by a version that chains its rows.
+fn adopt(tx: &Tx<'_>, key: &ChainKey) -> Result<(i64, String), StoreError> {
+    let oldest = "SELECT COALESCE((SELECT MIN(id) FROM login_log WHERE chain IS NOT NULL),
+        CASE WHEN EXISTS (SELECT 1 FROM log_chain WHERE seq > 0) THEN '' ELSE 'g' END)";
+    let oldest = tx.first(oldest, &[], |row| row.text(0))?.unwrap_or_default();
+    let text = format!(
+        "SELECT {} FROM login_log l WHERE chain IS NULL AND seq IS NULL AND hash IS NULL AND id > $1 AND id < $2
+         ORDER BY id LIMIT {ROWS}",
+        links::columns("COALESCE(detail, '')")
+    );
+    let place = "UPDATE login_log SET chain = $2, seq = $3, hash = $4, detail = COALESCE(detail, '') WHERE id = $1";
+    let (mut seq, mut hash, mut after) = (0, String::new(), String::new());
+    loop {
+        let rows = tx.rows(&text, &args![&*after, &*oldest], Written::read)?;
+        for written in &rows {
+            seq += 1;
+            hash = written.said().hash(key, ADOPTED, seq, &hash);
+            tx.execute(place, &args![&*written.id, ADOPTED, seq, &*hash])?;
+        }
+        let Some(last) = rows.into_iter().next_back() else { return Ok((seq, hash)) };
+        after = last.id;
+    }
+}
+
+/// Whether this is the key that the log was written with, as far as the log can tell: `None` when nothing in it was made with any
+/// key, or what was could be anything.
+pub(super) fn is_key_of(sql: &Sql<'_>, key: &ChainKey) -> Result<Option<bool>, StoreError> {
+    let marked = read(sql, key)?;
+    if matches!(marked, Marked::Genuine(_)) {
+        return Ok(Some(true));
+    }
+    let (mut rows, mut fitting) = (0, 0);
+    for chain in 0..=ADOPTED {
+        let pruned = links::end(sql, chain)?.map_or_else(Pruned::default, |end| end.pruned);
+        Walk::after(key, chain, &pruned).next(sql, SAMPLE, |found| {
+            rows += 1;
+            fitting += i32::from(found.fit == Fit::Well);
+        })?;
+    }
+    let any = rows > 0 || matches!(marked, Marked::Forged);
+    Ok((fitting > 0).then_some(true).or(any.then_some(false)))
+}
+
+/// Whether this is the key that the log was written with, read beside the running service.
+///
+/// # Errors
+/// When the log cannot be read.
+pub async fn is_key_of_log(location: &Location, mode: Mode, key: ChainKey) -> Result<Option<bool>, BesideError> {
+    beside(location, mode, move |sql| at_one_moment(sql, |sql| is_key_of(sql, &key))).await
+}
+
+impl Store {
+    /// Whether this is the key that the log was written with. `None` when nothing in the log was made with a key.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn is_key_of_log(&self, key: ChainKey) -> Result<Option<bool>, StoreError> {
+        self.database.read(move |sql| at_one_moment(sql, |sql| is_key_of(sql, &key))).await
+    }
+}

@@ -1,0 +1,46 @@
+//! Whether single rows are as they were written, for whoever reads some of them. Whether rows are missing takes reading all of the log.
+
+use std::collections::HashSet;
+
+use super::chain::ChainKey;
+use super::links::{self, CHAIN, HASH, NOW, SEQ, Written};
+use super::page::LogRow;
+use crate::StoreError;
+use crate::database::{Row, Sql, Value};
+
+/// Rows that are looked up together.
+const ROWS: usize = 500;
+
+/// Says of each row whether it is in a chain and has the hash that it was written with.
+pub(super) fn vouch(sql: &Sql<'_>, key: &ChainKey, rows: &mut [LogRow]) -> Result<(), StoreError> {
+    for rows in rows.chunks_mut(ROWS) {
+        let good = good(sql, key, rows)?;
+        for row in rows {
+            row.verified = Some(good.contains(&row.id));
+        }
+    }
+    Ok(())
+}
+
+/// The identifiers of the rows that are as they were written.
+fn good(sql: &Sql<'_>, key: &ChainKey, rows: &[LogRow]) -> Result<HashSet<String>, StoreError> {
+    let values: Vec<_> = rows.iter().map(|row| Value::from(&*row.id)).collect();
+    let places: Vec<_> = (1..=values.len()).map(|place| format!("${place}")).collect();
+    // The hash of the row before, or that of the last one that went for its age.
+    let text = format!(
+        "SELECT {}, COALESCE((SELECT b.hash FROM login_log b WHERE b.chain = l.chain AND b.seq = l.seq - 1),
+         (SELECT c.pruned_hash FROM log_chain c WHERE c.chain = l.chain AND c.pruned_seq = l.seq - 1))
+         FROM login_log l WHERE l.id IN ({})",
+        links::columns("l.detail"),
+        places.join(", ")
+    );
+    let found = sql.rows(&text, &values, |row| Ok(is_good(row, key).ok().flatten()))?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// The identifier of a row, if it has its hash.
+fn is_good(row: &Row<'_>, key: &ChainKey) -> Result<Option<String>, StoreError> {
+    let (written, chain, seq) = (Written::read(row)?, row.int(CHAIN)?, row.int(SEQ)?);
+    let good = written.belongs_to(chain) && written.said().hash(key, chain, seq, &row.text(NOW)?) == row.text(HASH)?;
+    Ok(good.then_some(written.id))
+}
