@@ -1,6 +1,7 @@
 //! What an administrator does to people and their roles.
 
 mod agents;
+mod clock;
 mod keys;
 mod links;
 mod people;
@@ -17,6 +18,7 @@ use crate::log::Attempt;
 use crate::{Auth, Caller, Error, Refusal};
 
 pub use agents::PasswordReset;
+pub(crate) use agents::SETUP_CODE_LIFETIME;
 pub use keys::NewServiceKey;
 pub use people::{PeopleAsked, PeopleFound};
 pub use reach::Reach;

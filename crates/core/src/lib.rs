@@ -27,7 +27,7 @@ mod totp;
 mod unseen;
 
 pub use allow::AllowLists;
-pub use clock::{Clock, Timestamp};
+pub use clock::{Clock, ClockTrust, Doubt, DoubtReason, MachineClock, Timestamp, Witness, WitnessSource};
 pub use employee::{CorpId, EmployeeId, EmployeeKey, Identified, InvalidId, Person};
 pub use entropy::{Entropy, NoEntropy};
 pub use guesses::{Guesses, Shut};

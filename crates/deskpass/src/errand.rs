@@ -46,6 +46,7 @@ pub(crate) enum Errand {
     ServiceKey(KeyErrand),
     IpRule(RuleErrand),
     Explain(Question),
+    ConfirmClock,
 }
 
 /// An employee, as named on the command line.
@@ -114,6 +115,7 @@ impl Errand {
                 ))
             }
             Self::Links => links(auth).await,
+            Self::ConfirmClock => confirm_clock(desk).await,
             Self::RemoveLink { identity } => {
                 let removed =
                     auth.operator().remove_link(outsider(auth, identity)?).await.map_err(|error| trouble(&error))?;
@@ -232,6 +234,16 @@ fn names(roles: Roles) -> String {
 
 fn no_such_role(name: &str) -> String {
     format!("there is no role {name}; the roles are {}", names(Role::ALL.into_iter().collect()))
+}
+
+/// The running service cannot go back in time: what it keeps in memory has times, too.
+async fn confirm_clock(desk: &Desk) -> Told {
+    if desk.confirm_machine_clock().await {
+        return Ok(format!("the service goes by this machine's time: {}", second(desk.auth.clock.now())));
+    }
+    Err("the service runs ahead of this machine's time and does not go back while it runs; stop it, run `deskpass clock \
+         repair --yes` again, and start it"
+        .to_owned())
 }
 
 async fn links(auth: &Auth) -> Told {

@@ -16,7 +16,7 @@ use crate::{Store, StoreError};
 pub use chain::ChainKey;
 pub use event::Event;
 pub use page::{LogFilter, LogPage, LogRow, read_log};
-pub(crate) use page::{find, walk};
+pub(crate) use page::{edge, find, walk};
 pub use receipt::{BadReceipt, Receipt};
 pub use verify::{Fault, LogVerdict, VerifyError, What, verify_log};
 
@@ -100,15 +100,5 @@ impl Store {
     /// When the store fails.
     pub async fn record(&self, entry: LogEntry) -> Result<(), StoreError> {
         self.database.write(move |tx| entry.write(tx)).await
-    }
-
-    /// The newest time on record: the clock must not start before it.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn newest_moment(&self) -> Result<Option<Timestamp>, StoreError> {
-        let newest = "SELECT MAX(at) FROM (SELECT at FROM (SELECT at FROM login_log ORDER BY id DESC LIMIT 1) AS newest
-            UNION ALL SELECT at FROM probe) AS moments";
-        self.database.read(move |sql| sql.first(newest, &[], |row| row.moment(0))).await
     }
 }

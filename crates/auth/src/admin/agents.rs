@@ -9,7 +9,7 @@ use super::Administrator;
 use crate::{Auth, Error, Refusal};
 
 /// How long a code for setting a password counts.
-const SETUP_CODE: Duration = Duration::from_hours(24);
+pub(crate) const SETUP_CODE_LIFETIME: Duration = Duration::from_hours(24);
 
 /// A password that was taken away.
 #[derive(Debug)]
@@ -119,7 +119,7 @@ impl Administrator<'_> {
         self.at_home().await?;
         let (auth, code) = (self.auth, SpareCode::generate(&self.auth.entropy)?);
         let entry = self.entry(Event::PasswordReset, &employee, "")?;
-        let (mark, until) = (auth.locker.mark(&code, &employee), entry.at + SETUP_CODE);
+        let (mark, until) = (auth.locker.mark(&code, &employee), entry.at + SETUP_CODE_LIFETIME);
         let ended = auth.store.reset_password(employee, mark, until, auth.deny_until(entry.at), entry).await?;
         Ok(PasswordReset { code, until, ended: ended.ok_or(Refusal::NoSuchAgent)? })
     }

@@ -1,14 +1,14 @@
 //! One node among several, or alone: where it keeps things.
 
 use deskpass_auth::Progress;
-use deskpass_core::Clock;
+use deskpass_core::Timestamp;
 use deskpass_store::{Location, Mode, OpenError, Postgres, Redis, Shared, Store, StoreError};
 
 use crate::config::Settings;
 
 /// Opens the store where the settings say.
-pub(super) async fn open_store(settings: &Settings, clock: &Clock) -> Result<Store, OpenError> {
-    Store::open(location(settings), mode(settings), settings.session.cache_entries, clock.now()).await
+pub(super) async fn open_store(settings: &Settings, now: Timestamp) -> Result<Store, OpenError> {
+    Store::open(location(settings), mode(settings), settings.session.cache_entries, now).await
 }
 
 /// Where the data is.

@@ -95,4 +95,6 @@ events! {
     ServiceKeyCreated = "service_key_created",
     /// A service key counts no more.
     ServiceKeyRevoked = "service_key_revoked",
+    /// The time that the service goes by was set.
+    ClockSet = "clock_set",
 }
