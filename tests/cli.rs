@@ -44,6 +44,8 @@ fn every_command_has_help_with_an_example() {
         &["ip-rule", "list"],
         &["ip-rule", "set"],
         &["ip-rule", "clear"],
+        &["clock"],
+        &["clock", "repair"],
         &["explain"],
         &["explain", "login"],
         &["explain", "access"],

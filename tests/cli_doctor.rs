@@ -30,6 +30,7 @@ fn a_healthy_desk_passes_every_check() {
         ),
         (format!("✓ platform: reachable at {api}"), format!("✓ 平台连接：可以访问 {api}")),
         ("✓ clock: ".to_owned(), "✓ 时钟：与平台相差 ".to_owned()),
+        ("✓ time on record: the newest is ".to_owned(), "✓ 时间记录：最新记录与本机时间相差 ".to_owned()),
         ("✓ corp id and secret: accepted".to_owned(), "✓ 企业 ID 与 Secret：已通过".to_owned()),
         ("✓ API call: allowed from here".to_owned(), "✓ 接口调用：允许从本机调用".to_owned()),
         ("✓ application: Deskpass is enabled".to_owned(), "✓ 应用状态：Deskpass 已启用".to_owned()),

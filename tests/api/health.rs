@@ -5,7 +5,7 @@ use serde_json::json;
 on_every_store! {
     async fn ready_names_each_dependency(desk) {
         let ready = desk.client().await.get("/api/ready", &[]).await.data();
-        assert_eq!(ready, json!({ "ready": true, "draining": false, "mode": "development", "dependencies": { "store": "ok", "shared": "ok", "platform": "unknown" } }));
+        assert_eq!(ready, json!({ "ready": true, "draining": false, "mode": "development", "dependencies": { "store": "ok", "shared": "ok", "platform": "unknown", "clock": "ok" } }));
     }
 
     async fn versions_are_the_same_on_both_paths(desk) {

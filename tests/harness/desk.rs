@@ -84,6 +84,12 @@ impl TestDesk {
         Box::pin(Self::open(settings, Home::at(Stage::current().place()), new_clock())).await
     }
 
+    /// A desk in development mode that goes by this clock.
+    pub(crate) async fn by(clock: Clock) -> Self {
+        let settings = settings(&[("development.enabled", "true")]);
+        Box::pin(Self::open(settings, Home::at(Stage::current().place()), clock)).await
+    }
+
     /// A desk with these settings in a place that others may share.
     pub(crate) async fn at(place: &Place, settings: Settings) -> Self {
         Box::pin(Self::open(settings, Home::at(Some(place.clone())), new_clock())).await

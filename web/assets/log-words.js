@@ -10,6 +10,7 @@ export const EVENTS = [
   'employee_added', 'employee_disabled', 'employee_enabled', 'roles_changed', 'sessions_ended',
   'agent_added', 'agent_role_changed', 'agent_disabled', 'agent_enabled', 'agent_unlocked', 'device_reset', 'password_reset',
   'link_approved', 'link_removed', 'ip_rules_changed', 'service_key_created', 'service_key_revoked', 'log_restarted',
+  'clock_set',
 ];
 
 /** Why somebody can have been refused. */
@@ -57,4 +58,5 @@ learn({
   event_service_key_created: ['Service key created', '创建服务密钥'],
   event_log_restarted: ['Log begun anew with another key', '日志改用新密钥重新开始'],
   event_service_key_revoked: ['Service key revoked', '吊销服务密钥'],
+  event_clock_set: ['Service time set', '调整服务时间'],
 });

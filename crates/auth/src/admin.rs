@@ -1,6 +1,7 @@
 //! What an administrator does to people and their roles.
 
 mod agents;
+mod clock;
 mod keys;
 mod links;
 mod people;
@@ -16,6 +17,7 @@ use deskpass_store::{By, ChangeError, Event, LogEntry};
 use crate::log::Attempt;
 use crate::{Auth, Caller, Error, Holder, Refusal};
 
+pub(crate) use agents::SETUP_CODE_LIFETIME;
 pub use agents::{DeviceReset, PasswordReset};
 pub use keys::NewServiceKey;
 pub use people::{PeopleAsked, PeopleFound};

@@ -15,7 +15,7 @@ use crate::mint::{Admission, Proven};
 use crate::{Auth, Error, Fallback, Holder, Refusal, SignedIn};
 
 /// How long somebody with a right password has for their one-time password.
-const HALF: Duration = Duration::from_mins(10);
+pub(crate) const HALF_LIFETIME: Duration = Duration::from_mins(10);
 /// How long a browser is known in which an agent has been.
 const REMEMBERED: Duration = Duration::from_hours(90 * 24);
 
@@ -206,14 +206,14 @@ impl Auth {
         knock: &Knock,
     ) -> Result<HalfSignIn, Error> {
         let (now, token) = (self.clock.now(), Secret::<Half>::generate(&self.entropy)?);
-        let (employee, expires_at) = (knock.employee.clone(), now + HALF);
+        let (employee, expires_at) = (knock.employee.clone(), now + HALF_LIFETIME);
         let notice = self.notice(&employee, Subject::PasswordUsed, now, &knock.visitor)?;
         let half = HalfSession { digest: token.digest(), employee, expires_at };
         if !self.store.begin_half(half, hash, trial, notice).await? {
             return Err(Refusal::PasswordWrong.into());
         }
         self.noticed.notify_one();
-        Ok(HalfSignIn { token, has_device, lifetime: HALF, expires_at })
+        Ok(HalfSignIn { token, has_device, lifetime: HALF_LIFETIME, expires_at })
     }
 
     /// Notes that an agent has been in a browser, for as long again; returns the cookie for it, which is the one that it

@@ -4,7 +4,7 @@ use deskpass_core::{BindProof, EmployeeKey, LoginMethod, LoginSource, Secret, Vi
 
 use crate::log::Attempt;
 use crate::mint::{Admission, Proven};
-use crate::{Auth, BindPolicy, Error, Refusal, SignedIn};
+use crate::{Auth, BindPolicy, Error, PROOF_LIFETIME, Refusal, SignedIn};
 
 impl Auth {
     /// Signs the named employee in, as far as a proof of the platform goes, and without one as far as this desk lets
@@ -40,7 +40,10 @@ impl Auth {
     async fn proven(&self, employee: &EmployeeKey, proof: Option<&str>) -> Result<Option<Proven>, Error> {
         let proof = proof.and_then(|proof| Secret::<BindProof>::parse(proof).ok());
         let Some(proof) = proof.filter(|_| !matches!(self.policy.bind, BindPolicy::Off)) else { return Ok(None) };
-        let permits = self.store.proof_permits(proof.digest(), employee.clone(), self.clock.now()).await?;
+        let permits = self
+            .store
+            .proof_permits(proof.digest(), employee.clone(), self.clock.now_for_lifetime(PROOF_LIFETIME))
+            .await?;
         Ok(permits.then(|| Proven::By(proof.digest())))
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use deskpass_core::{Digest, EmployeeKey, Half, LoginMethod, LoginSource, Secret, Timestamp, Visitor};
 use deskpass_store::{By, Ended, HalfFound, Member};
 
+use crate::agent::HALF_LIFETIME;
 use crate::mint::{Admission, Proven};
 use crate::{Auth, Error, Holder, Refusal, SignedIn, TokenProblem};
 
@@ -93,7 +94,7 @@ impl Auth {
             HalfFound::Denied(ended) => return Err(problem(TokenProblem::Ended(ended))),
             HalfFound::Nothing => return Err(problem(TokenProblem::Unknown)),
         };
-        if self.clock.now() >= half.expires_at {
+        if self.clock.now_for_lifetime(HALF_LIFETIME) >= half.expires_at {
             return Err(problem(TokenProblem::Expired));
         }
         let person = self.store.person(&half.employee).await?.ok_or(problem(TokenProblem::Unknown))?;

@@ -5,6 +5,7 @@ use std::fmt;
 use deskpass_core::{Digest, EmployeeKey, Password, Person, SpareCode, Visitor, weakness};
 use deskpass_store::{Agent, Before, By, Event, NewPassword, Subject};
 
+use crate::admin::SETUP_CODE_LIFETIME;
 use crate::hasher::{Rank, Turn};
 use crate::log::Attempt;
 use crate::{Auth, Caller, Error, Refusal};
@@ -80,7 +81,8 @@ impl Auth {
         change: &PasswordChange,
     ) -> Result<usize, Error> {
         let mark = self.locker.mark(code.ok_or(Refusal::SetupCodeWrong)?, employee);
-        if !self.store.awaits_password(employee.clone(), mark, self.clock.now()).await? {
+        if !self.store.awaits_password(employee.clone(), mark, self.clock.now_for_lifetime(SETUP_CODE_LIFETIME)).await?
+        {
             return Err(Refusal::SetupCodeWrong.into());
         }
         let turn = self.locker.turn(Rank::Known, employee)?;

@@ -133,7 +133,8 @@ impl Auth {
             Found::Nothing => return Err(problem(TokenProblem::Unknown)),
         };
         let Standing { session, person, .. } = &*standing;
-        let remaining = session.remaining(self.clock.now()).ok_or_else(|| problem(TokenProblem::Expired))?;
+        let remaining =
+            session.remaining(self.clock.now_for(session.created_at)).ok_or_else(|| problem(TokenProblem::Expired))?;
         if person.disabled {
             return Err(problem(TokenProblem::Ended(Ended::Disabled)));
         }

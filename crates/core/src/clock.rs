@@ -1,11 +1,18 @@
 //! One clock for the whole process, and one a test can wind by hand.
 
+mod machine;
+mod trust;
+
 use std::ops::{Add, Sub};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+pub use machine::MachineClock;
+pub use trust::{ClockTrust, Doubt, DoubtReason, Witness, WitnessSource};
+use trust::{State, Verdict};
 
 /// A moment: milliseconds since 1970-01-01 UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -51,20 +58,45 @@ pub struct Clock(Arc<Source>);
 
 #[derive(Debug)]
 enum Source {
-    Steady { started: Instant, at: Timestamp, slewed: AtomicI64 },
+    Steady(Steady),
     Wound(AtomicI64),
 }
 
-/// The most the steady clock moves towards the machine's in one [`Clock::follow_wall`].
-const SLEW: i64 = 1_000;
+/// A clock that counts the machine's uptime, and moves to the machine's time of day only as far as that can be trusted.
+#[derive(Debug)]
+struct Steady {
+    machine: MachineClock,
+    /// The time when this clock started.
+    started: Timestamp,
+    /// The time now, less the uptime.
+    offset: AtomicI64,
+    /// Whether the machine's time at the start was accepted; a copy of what `state` says, for the hot path.
+    settled: AtomicBool,
+    state: Mutex<State>,
+}
 
 impl Clock {
     /// A clock that starts at the machine's time, but not before `floor`, and then advances steadily: a step of the
     /// machine's clock neither ends a session early nor revives one that has ended.
     #[must_use]
     pub fn steady(floor: Timestamp) -> Self {
-        let (started, at) = (instant(), wall().max(floor));
-        Self(Arc::new(Source::Steady { started, at, slewed: AtomicI64::new(0) }))
+        let machine = MachineClock::real();
+        let now = machine.wall().max(floor);
+        Self::started(machine, now, State::default())
+    }
+
+    /// A clock for data whose newest record has this time. It starts at the machine's time if that is within a day of the
+    /// record, and otherwise at the record, with a doubt that [`Clock::review`] resolves.
+    #[must_use]
+    pub fn after_record(machine: MachineClock, record: Option<Timestamp>) -> Self {
+        let (now, state) = trust::start(machine.wall(), record);
+        Self::started(machine, now, state)
+    }
+
+    fn started(machine: MachineClock, now: Timestamp, state: State) -> Self {
+        let offset = AtomicI64::new(now.0.saturating_sub(millis(machine.uptime())));
+        let settled = AtomicBool::new(state.settled);
+        Self(Arc::new(Source::Steady(Steady { machine, started: now, offset, settled, state: Mutex::new(state) })))
     }
 
     /// A clock that stands still until it is wound.
@@ -73,25 +105,78 @@ impl Clock {
         Self(Arc::new(Source::Wound(AtomicI64::new(at.0))))
     }
 
-    /// The time now.
+    /// The time now. It never goes back, and nothing that goes by it is deleted too early: while the machine's time is
+    /// doubted, this is the newest record plus the time that has passed since.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         match &*self.0 {
-            Source::Steady { started, at, slewed } => {
-                let elapsed = instant().saturating_duration_since(*started);
-                Timestamp(at.0.saturating_add(millis(elapsed)).saturating_add(slewed.load(Ordering::Relaxed)))
-            }
+            Source::Steady(steady) => steady.now(),
             Source::Wound(at) => Timestamp(at.load(Ordering::SeqCst)),
         }
     }
 
-    /// The time that other people's clocks show: the machine's, which may be set forwards and back. For what is agreed with
-    /// a device that has a clock of its own, and for nothing that must not be revived.
+    /// The time by which to tell whether something that was issued at `issued` has expired. This is [`Clock::now`], except
+    /// while the machine's time at the start is doubted: the machine may have been off for longer than the record shows, so what
+    /// was issued before the start is refused once it is over by the machine's time. It is not deleted.
+    #[must_use]
+    pub fn now_for(&self, issued: Timestamp) -> Timestamp {
+        match &*self.0 {
+            Source::Steady(steady) if !steady.settled.load(Ordering::Acquire) && issued <= steady.started => {
+                steady.now().max(steady.machine.wall())
+            }
+            _ => self.now(),
+        }
+    }
+
+    /// The same, for what always lives for `lifetime`, when only its end is known.
+    #[must_use]
+    pub fn now_for_lifetime(&self, lifetime: Duration) -> Timestamp {
+        match &*self.0 {
+            Source::Steady(steady) if !steady.settled.load(Ordering::Acquire) => {
+                // What was issued before the start ends before `started + lifetime`, everything else later.
+                steady.now().max(steady.machine.wall().min(steady.started + lifetime))
+            }
+            _ => self.now(),
+        }
+    }
+
+    /// The time that other people's clocks show: the machine's, which may be set forwards and back, unless it is known to be
+    /// wrong. For what is agreed with a device that has a clock of its own, and for nothing that must not be revived.
     #[must_use]
     pub fn wall(&self) -> Timestamp {
         match &*self.0 {
-            Source::Steady { .. } => wall(),
+            Source::Steady(steady) => match steady.seen().others {
+                Some(apart) => Timestamp(steady.now().0.saturating_add(apart)),
+                None => steady.machine.wall(),
+            },
             Source::Wound(_) => self.now(),
+        }
+    }
+
+    /// The machine's time of day, right or wrong.
+    #[must_use]
+    pub fn machine(&self) -> Timestamp {
+        match &*self.0 {
+            Source::Steady(steady) => steady.machine.wall(),
+            Source::Wound(_) => self.now(),
+        }
+    }
+
+    /// How long the machine has been up, including the time it was suspended. For the age of what is kept in memory.
+    #[must_use]
+    pub fn uptime(&self) -> Duration {
+        match &*self.0 {
+            Source::Steady(steady) => steady.machine.uptime(),
+            Source::Wound(_) => self.now().since(Timestamp(0)),
+        }
+    }
+
+    /// Whether the machine's time is trusted, as it is right now.
+    #[must_use]
+    pub fn trust(&self) -> ClockTrust {
+        match &*self.0 {
+            Source::Steady(steady) => steady.seen().trust,
+            Source::Wound(_) => ClockTrust::Trusted,
         }
     }
 
@@ -102,16 +187,33 @@ impl Clock {
         }
     }
 
-    /// Moves a steady clock at most a second forwards to the machine's time, never backwards, and returns how many
-    /// milliseconds ahead of us the machine still is (negative: behind). Called once a minute, so a step is followed slowly
-    /// or not at all.
-    #[must_use]
-    pub fn follow_wall(&self) -> i64 {
-        let Source::Steady { slewed, .. } = &*self.0 else { return 0 };
-        let ahead = wall().0.saturating_sub(self.now().0);
-        let step = ahead.clamp(0, SLEW);
-        slewed.fetch_add(step, Ordering::Relaxed);
-        ahead - step
+    /// Compares this clock with the machine's and with an independent one, if there is one at hand. Moves forwards, never
+    /// backwards: at most a second towards the machine's time, or all the way where the independent clock confirms that.
+    /// Returns how far it moved. Called once a minute.
+    pub fn review(&self, witness: Option<Witness>) -> Duration {
+        let Source::Steady(steady) = &*self.0 else { return Duration::ZERO };
+        let mut state = steady.state();
+        let Verdict { state: next, forward } = trust::review(*state, steady.machine.wall(), steady.now(), witness);
+        *state = next;
+        steady.offset.fetch_add(millis(forward), Ordering::AcqRel);
+        steady.settled.store(next.settled, Ordering::Release);
+        forward
+    }
+}
+
+impl Steady {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.offset.load(Ordering::Acquire).saturating_add(millis(self.machine.uptime())))
+    }
+
+    /// What a review would find now, so that a step of the machine's clock shows before the next one.
+    fn seen(&self) -> State {
+        let state = *self.state();
+        if state.is_contradicted() { state } else { trust::review(state, self.machine.wall(), self.now(), None).state }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -119,45 +221,5 @@ fn millis(span: Duration) -> i64 {
     i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
 }
 
-#[expect(clippy::disallowed_methods, reason = "the one place that reads the monotonic clock for a decision")]
-fn instant() -> Instant {
-    Instant::now()
-}
-
-#[expect(clippy::disallowed_methods, reason = "the one place that reads the machine's clock")]
-fn wall() -> Timestamp {
-    Timestamp(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, millis))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_wound_clock_moves_only_by_hand() {
-        let clock = Clock::wound(Timestamp::from_millis(1_000));
-        assert_eq!(clock.now(), clock.clone().now());
-        clock.wind(Duration::from_secs(2));
-        assert_eq!(clock.now().millis(), 3_000);
-        assert_eq!((clock.follow_wall(), clock.wall()), (0, clock.now()));
-    }
-
-    #[test]
-    fn a_steady_clock_never_starts_before_what_was_recorded() {
-        let tomorrow = wall() + Duration::from_hours(24);
-        let clock = Clock::steady(tomorrow);
-        assert!(clock.now() >= tomorrow);
-        let before = clock.now();
-        // The machine is a day behind, and we do not go back for it.
-        assert!(clock.follow_wall() < -23 * 3_600_000);
-        assert!(clock.now() >= before);
-        assert!(clock.wall() < tomorrow, "but can tell what others' clocks show");
-    }
-
-    #[test]
-    fn spans_are_never_negative() {
-        let (early, late) = (Timestamp::from_millis(5), Timestamp::from_millis(9));
-        assert_eq!(late.since(early), Duration::from_millis(4));
-        assert_eq!(early.since(late), Duration::ZERO);
-    }
-}
+mod tests;

@@ -29,7 +29,7 @@ mod totp;
 mod unseen;
 
 pub use allow::AllowLists;
-pub use clock::{Clock, Timestamp};
+pub use clock::{Clock, ClockTrust, Doubt, DoubtReason, MachineClock, Timestamp, Witness, WitnessSource};
 pub use department::{entered_department_id, is_entered_department, is_platform_department};
 pub use employee::{CorpId, EmployeeId, EmployeeKey, Identified, InvalidId, Person};
 pub use entropy::{Entropy, NoEntropy};

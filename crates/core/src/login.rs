@@ -146,9 +146,19 @@ impl Visitor {
     /// Whoever sits at the command line of the machine itself.
     #[must_use]
     pub fn operator() -> Self {
+        Self::here("deskpass command line")
+    }
+
+    /// The service itself.
+    #[must_use]
+    pub fn service() -> Self {
+        Self::here("deskpass service")
+    }
+
+    fn here(program: &str) -> Self {
         let here = IpAddr::from(Ipv4Addr::LOCALHOST);
         let address = ClientAddress { logged: here, decided: here, peer: here };
-        Self { address, user_agent: UserAgent("deskpass command line".to_owned()) }
+        Self { address, user_agent: UserAgent(program.to_owned()) }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod agent;
 mod audit;
+mod clock;
 mod config;
 mod copy;
 mod core_dumps;
@@ -93,6 +94,9 @@ enum Command {
         after_help = "Examples:\n  deskpass explain login zhangsan\n  deskpass explain access zhangsan conversation read all\n  deskpass explain token < token.txt"
     )]
     Explain(explain::ExplainCommand),
+    /// Bring a service back whose clock was wrong.
+    #[command(subcommand, after_help = "Example:\n  deskpass clock repair --config /etc/deskpass.toml")]
+    Clock(clock::ClockCommand),
     /// Look at the settings.
     #[command(subcommand, after_help = "Example:\n  deskpass config check --config /etc/deskpass.toml")]
     Config(config::ConfigCommand),
@@ -166,6 +170,7 @@ impl Cli {
             Command::IpRule(command) => command.run(),
             Command::ServiceKey(command) => command.run(),
             Command::Explain(command) => command.run(),
+            Command::Clock(command) => command.run(),
             Command::Config(command) => command.run(),
             Command::Doctor(doctor) => doctor.run(),
             Command::Simulate(simulate) => simulate.run(),

@@ -1,5 +1,6 @@
 //! The desk as the HTTP floor sees it: the flows below, and what this deployment is.
 
+pub(crate) mod clock;
 pub(crate) mod nodes;
 pub(crate) mod platform;
 mod vault;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_auth::{AgentPolicy, AnonymousRefusals, Auth, BindPolicy, Error, Fallback, Locker, Policy, Sockets};
-use deskpass_core::{Clock, CorpId, Entropy, InvalidId, Networks, Role, Timestamp};
+use deskpass_core::{Clock, CorpId, Entropy, InvalidId, MachineClock, Networks, Role, Timestamp};
 use deskpass_store::{ChainKey, OpenError, Store, StoreError};
 use deskpass_wecom::SettingsError;
 use deskpass_wecom_sim::Simulator;
@@ -130,30 +131,29 @@ pub(crate) fn apart(one: Timestamp, other: Timestamp) -> Duration {
 }
 
 impl Desk {
-    /// Opens the desk with the machine's clock, which never starts before the newest recorded event.
+    /// Opens the desk with the machine's clock, as far as that can be trusted: it never starts before the newest record, and
+    /// not more than a day after it unless an independent clock confirms that.
     ///
     /// # Errors
     /// When the store cannot be opened.
     pub async fn open(settings: Settings) -> Result<Self, StartError> {
-        let wall = Clock::steady(Timestamp::from_millis(0));
-        let store = nodes::open_store(&settings, &wall).await?;
-        let mut newest = store.newest_moment().await.map_err(Error::from)?.unwrap_or(wall.now());
+        let machine = MachineClock::real();
+        let store = nodes::open_store(&settings, machine.wall()).await?;
+        let mut record = store.newest_moment().await.map_err(Error::from)?;
         if let Some(common) = store.common_time().await.map_err(Error::from)? {
-            let apart = apart(wall.now(), common);
+            let apart = apart(machine.wall(), common);
             if apart > CLOCKS_APART {
                 return Err(StartError::Clock(apart.as_secs()));
             }
             // Another node's clock may have been wrong when it wrote.
-            newest = newest.min(common);
+            record = record.map(|record| record.min(common));
         }
-        let ahead = newest.since(wall.now());
-        if ahead.as_secs() > 60 {
-            tracing::warn!(
-                seconds = ahead.as_secs(),
-                "the machine's clock is behind the newest record; going on from that"
-            );
+        let desk = Self::with(settings, store, Clock::after_record(machine, record)).await?;
+        if record.is_none() {
+            desk.auth.store.note_time(desk.auth.clock.now()).await.map_err(Error::from)?;
         }
-        Self::with(settings, store, Clock::steady(newest)).await
+        desk.review_clock().await;
+        Ok(desk)
     }
 
     /// Opens the desk with another clock.
@@ -161,7 +161,7 @@ impl Desk {
     /// # Errors
     /// When the store cannot be opened.
     pub async fn open_at(settings: Settings, clock: Clock) -> Result<Self, StartError> {
-        let store = nodes::open_store(&settings, &clock).await?;
+        let store = nodes::open_store(&settings, clock.now()).await?;
         Self::with(settings, store, clock).await
     }
 

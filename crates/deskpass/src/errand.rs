@@ -64,6 +64,7 @@ pub(crate) enum Errand {
     Explain(Question),
     /// Which proxies had their requests refused: one a line, nothing where there are none.
     UntrustedProxies,
+    ConfirmClock,
 }
 
 /// An employee, as named on the command line.
@@ -135,6 +136,7 @@ impl Errand {
                 ))
             }
             Self::Links => links(auth).await,
+            Self::ConfirmClock => confirm_clock(desk).await,
             Self::RemoveLink { identity } => {
                 let removed =
                     auth.operator().remove_link(outsider(auth, identity)?).await.map_err(|error| trouble(&error))?;
@@ -263,6 +265,16 @@ fn names(roles: Roles) -> String {
 
 fn no_such_role(name: &str) -> String {
     format!("there is no role {name}; the roles are {}", names(Role::ALL.into_iter().collect()))
+}
+
+/// The running service cannot go back in time: what it keeps in memory has times, too.
+async fn confirm_clock(desk: &Desk) -> Told {
+    if desk.confirm_machine_clock().await {
+        return Ok(format!("the service goes by this machine's time: {}", second(desk.auth.clock.now())));
+    }
+    Err("the service runs ahead of this machine's time and does not go back while it runs; stop it, run `deskpass clock \
+         repair --yes` again, and start it"
+        .to_owned())
 }
 
 async fn links(auth: &Auth) -> Told {

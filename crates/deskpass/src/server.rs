@@ -272,10 +272,7 @@ async fn summarise_refusals(desk: &Desk) {
 const SEEN: usize = 10_000;
 
 async fn by_the_minute(desk: &Desk) {
-    let ahead = desk.auth.clock.follow_wall();
-    if ahead.unsigned_abs() > 60_000 {
-        tracing::warn!(milliseconds = ahead, "the machine's clock was set; following it slowly");
-    }
+    desk.review_clock().await;
     // Puts the time on record, so that a clock that is behind at the next start does not prolong anyone's session.
     if let Err(error) = desk.auth.store.note_time(desk.auth.clock.now()).await {
         tracing::warn!(%error, "cannot write to the store");

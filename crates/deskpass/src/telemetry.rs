@@ -3,6 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use deskpass_core::ClockTrust;
 use deskpass_wecom::Circuit;
 use hyper::StatusCode;
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder as _};
@@ -45,6 +46,7 @@ pub(crate) struct Metrics {
     platform: Gauge,
     shared: Gauge,
     in_step: Gauge,
+    clock: Gauge,
     connections: ConnectionFigures,
     untrusted_proxy: Counter,
     sockets: Gauge,
@@ -74,6 +76,17 @@ struct Figures {
 /// The codes that sockets are closed with; 1006 is a line that broke.
 const CLOSES: [u16; 13] = [1000, 1001, 1002, 1003, 1006, 1007, 1008, 1009, 1012, 1013, 4401, 4403, 4409];
 
+/// What is looked at when somebody asks.
+const GAUGES: [&str; 7] = [
+    "deskpass_cached_sessions",
+    "deskpass_sign_ins_under_way",
+    "deskpass_platform_ok",
+    "deskpass_shared_ok",
+    "deskpass_cache_in_step",
+    "deskpass_sockets",
+    "deskpass_clock_ok",
+];
+
 const BUCKETS: [f64; 10] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0];
 
 impl Metrics {
@@ -99,7 +112,8 @@ impl Metrics {
         let table = routes();
         let rows = table.iter().map(|route| figures(route.method.as_str(), route.path));
         let routes = rows.chain([figures("other", "other")]).collect();
-        let cached_sessions = recorder.register_gauge(&Key::from_name("deskpass_cached_sessions"), &metadata);
+        let gauge = |name| recorder.register_gauge(&Key::from_name(name), &metadata);
+        let [cached_sessions, under_way, platform, shared, in_step, sockets, clock] = GAUGES.map(gauge);
         let counter = |name: &'static str| recorder.register_counter(&Key::from_name(name), &metadata);
         let connections = ConnectionFigures {
             turned_away: counter("deskpass_connections_turned_away_total"),
@@ -107,16 +121,11 @@ impl Metrics {
             reserve: counter("deskpass_connections_from_reserve_total"),
         };
         let untrusted_proxy = counter("deskpass_untrusted_proxy_requests_total");
-        let under_way = recorder.register_gauge(&Key::from_name("deskpass_sign_ins_under_way"), &metadata);
-        let platform = recorder.register_gauge(&Key::from_name("deskpass_platform_ok"), &metadata);
-        let shared = recorder.register_gauge(&Key::from_name("deskpass_shared_ok"), &metadata);
-        let in_step = recorder.register_gauge(&Key::from_name("deskpass_cache_in_step"), &metadata);
         let refused = WORDS.map(|word| {
             let labels = vec![Label::new("why", word)];
             let key = Key::from_parts("deskpass_platform_sign_ins_refused_total", labels);
             (word, recorder.register_counter(&key, &metadata))
         });
-        let sockets = recorder.register_gauge(&Key::from_name("deskpass_sockets"), &metadata);
         let said = counter("deskpass_socket_messages_total");
         let dropped = counter("deskpass_messages_dropped_total");
         let parted = CLOSES.map(|code| {
@@ -137,6 +146,7 @@ impl Metrics {
             platform,
             shared,
             in_step,
+            clock,
             connections,
             untrusted_proxy,
             sockets,
@@ -216,6 +226,7 @@ impl Metrics {
         gauge(&self.platform, usize::from(matches!(desk.auth.platform.circuit(), Circuit::Closed | Circuit::Untried)));
         gauge(&self.shared, usize::from(desk.auth.shared.is_up()));
         gauge(&self.in_step, usize::from(desk.auth.store.is_in_step()));
+        gauge(&self.clock, usize::from(desk.auth.clock.trust() == ClockTrust::Trusted));
         self.dropped.absolute(desk.auth.shared.mail.dropped());
         self.handle.render()
     }

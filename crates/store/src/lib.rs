@@ -7,6 +7,7 @@ mod database;
 mod acting;
 mod agents;
 mod cache;
+mod clock;
 mod cursor;
 mod directory;
 mod error;
@@ -41,6 +42,7 @@ pub use agents::{
     Subject, Trial, UsedStep,
 };
 pub use cache::{Member, Standing, Touched};
+pub use clock::{ClockRepaired, read_newest_moment};
 pub use cursor::{BadCursor, Cursor};
 pub use database::{
     BesideError, Copied, CopyError, Location, Mode, OpenError, Postgres, PostgresExam, Progress, copy,
@@ -135,14 +137,6 @@ impl Store {
     /// When it does not.
     pub async fn probe(&self, now: Timestamp) -> Result<(), StoreError> {
         self.database.write(move |tx| database::try_out(tx, now)).await
-    }
-
-    /// Puts the time on record, for a clock that is behind at the next start.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn note_time(&self, now: Timestamp) -> Result<(), StoreError> {
-        self.database.write(move |tx| tx.execute(database::NOTE_TIME, &args![now]).map(drop)).await
     }
 
     /// The time by the clock of a database that nodes share, where they do.

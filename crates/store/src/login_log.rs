@@ -20,7 +20,7 @@ pub use event::Event;
 pub(crate) use marker::begin_chains;
 pub use marker::is_key_of_log;
 pub use page::{LogFilter, LogPage, LogRow, read_log};
-pub(crate) use page::{find, walk};
+pub(crate) use page::{edge, find, walk};
 pub use receipt::{BadReceipt, Receipt};
 pub use verify::{Fault, LogVerdict, VerifyError, What, verify_log};
 
@@ -108,15 +108,5 @@ impl Store {
     /// When the store fails.
     pub async fn record(&self, entry: LogEntry) -> Result<(), StoreError> {
         self.database.write(move |tx| entry.write(tx)).await
-    }
-
-    /// The newest time on record: the clock must not start before it.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn newest_moment(&self) -> Result<Option<Timestamp>, StoreError> {
-        let newest = "SELECT MAX(at) FROM (SELECT at FROM (SELECT at FROM login_log ORDER BY id DESC LIMIT 1) AS newest
-            UNION ALL SELECT at FROM probe) AS moments";
-        self.database.read(move |sql| sql.first(newest, &[], |row| row.moment(0))).await
     }
 }

@@ -11,7 +11,7 @@ use crate::answer::Answer;
 use crate::api::{Api, Question};
 use crate::circuit::Breakers;
 use crate::department::Departments;
-use crate::line::Line;
+use crate::line::{DateSeen, Line};
 use crate::outage::Lookout;
 use crate::plain::{is_visible, plain};
 use crate::vault::{Alone, Vault};
@@ -120,6 +120,12 @@ impl Wecom {
     /// When the platform cannot be reached.
     pub async fn date(&self) -> Result<Option<String>, Error> {
         self.0.line.date().await
+    }
+
+    /// The newest date that a response of the platform had, without asking.
+    #[must_use]
+    pub fn date_seen(&self) -> Option<DateSeen> {
+        self.0.line.date_seen()
     }
 
     /// Whether the platform is being asked.

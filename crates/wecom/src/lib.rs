@@ -29,6 +29,7 @@ pub use circuit::Circuit;
 pub use client::{Application, Wecom};
 pub use error::{Error, Garbled, Unreachable};
 pub use identity::Identity;
+pub use line::DateSeen;
 pub use link::Lang;
 pub use profile::{Department, Profile, Standing};
 pub use settings::{Hosts, Patience, Settings, SettingsError};

@@ -2,6 +2,7 @@
 
 use std::error::Error as _;
 use std::net::{Ipv4Addr, UdpSocket};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use deskpass_core::Clock;
@@ -32,6 +33,9 @@ pub(crate) const PAUSE: Duration = Duration::from_millis(100);
 /// The platform is busy (-1), or two writers met (6000): both pass.
 pub(crate) const BUSY: [i64; 2] = [-1, 6000];
 
+/// How long the date of a response is kept before another one replaces it.
+const DATE_KEPT: Duration = Duration::from_secs(10);
+
 /// The line to the platform.
 pub(crate) struct Line {
     http: Client,
@@ -39,6 +43,17 @@ pub(crate) struct Line {
     patience: Patience,
     breakers: Breakers,
     turns: Semaphore,
+    clock: Clock,
+    date_seen: Mutex<Option<DateSeen>>,
+}
+
+/// The date of a response of the platform.
+#[derive(Clone, Debug)]
+pub struct DateSeen {
+    /// As the platform wrote it.
+    pub date: String,
+    /// The uptime of this machine when the response came.
+    pub at: Duration,
 }
 
 impl Line {
@@ -59,8 +74,10 @@ impl Line {
             http: http.build().map_err(|_| SettingsError::Client)?,
             api: settings.hosts.api.clone(),
             patience: settings.patience,
-            breakers: Breakers::new(clock),
+            breakers: Breakers::new(clock.clone()),
             turns: Semaphore::new(AT_ONCE),
+            clock,
+            date_seen: Mutex::default(),
         })
     }
 
@@ -113,6 +130,7 @@ impl Line {
         let name = question.api.name();
         let answered = request.timeout(self.left(deadline)).send().await;
         let response = answered.map_err(|error| unreachable(name, &error))?;
+        self.note_date(&response);
         let body = match response.status().as_u16() {
             200 => read(name, response).await,
             300..=399 => Err(Garbled::Redirected.into()),
@@ -131,14 +149,34 @@ impl Line {
             unreachable("date", &error)
         })?;
         self.breakers.reached();
-        let date = response.headers().get(reqwest::header::DATE).and_then(|date| date.to_str().ok());
-        Ok(date.filter(|date| date.len() <= 64).map(str::to_owned))
+        self.note_date(&response);
+        Ok(date(&response).map(str::to_owned))
+    }
+
+    /// The newest date that a response of the platform had, if there was one.
+    pub(crate) fn date_seen(&self) -> Option<DateSeen> {
+        self.date_seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Remembers the date of a response, every few seconds at most.
+    fn note_date(&self, response: &Response) {
+        let at = self.clock.uptime();
+        let mut seen = self.date_seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.as_ref().is_none_or(|seen| at.saturating_sub(seen.at) >= DATE_KEPT) {
+            *seen = date(response).map(|date| DateSeen { date: date.to_owned(), at });
+        }
     }
 
     /// How long one call may take, with this much left of the whole.
     fn left(&self, deadline: Instant) -> Duration {
         self.patience.call.min(deadline.saturating_duration_since(Instant::now()))
     }
+}
+
+/// The date of a response.
+fn date(response: &Response) -> Option<&str> {
+    let date = response.headers().get(reqwest::header::DATE).and_then(|date| date.to_str().ok());
+    date.filter(|date| date.len() <= 64)
 }
 
 /// Reads a body up to the limit.

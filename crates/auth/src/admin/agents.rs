@@ -9,7 +9,7 @@ use super::Administrator;
 use crate::{Auth, Error, Refusal};
 
 /// How long a code for setting a password, or for binding a device, counts.
-const SETUP_CODE: Duration = Duration::from_hours(24);
+pub(crate) const SETUP_CODE_LIFETIME: Duration = Duration::from_hours(24);
 
 /// A password that was taken away.
 #[derive(Debug)]
@@ -133,7 +133,7 @@ impl Administrator<'_> {
         self.auth.expect_agent(&employee).await?;
         let code = SpareCode::generate(&self.auth.entropy)?;
         let entry = self.entry(Event::DeviceReset, &employee, "")?;
-        let (mark, until) = (self.auth.locker.mark(&code, &employee), entry.at + SETUP_CODE);
+        let (mark, until) = (self.auth.locker.mark(&code, &employee), entry.at + SETUP_CODE_LIFETIME);
         let reset = self.auth.store.reset_device(self.by(), employee, mark, until, entry).await;
         let was_bound = self.changed(reset).await?;
         Ok(DeviceReset { was_bound, code, until })
@@ -147,7 +147,7 @@ impl Administrator<'_> {
         self.at_home().await?;
         let (auth, code) = (self.auth, SpareCode::generate(&self.auth.entropy)?);
         let entry = self.entry(Event::PasswordReset, &employee, "")?;
-        let (mark, until) = (auth.locker.mark(&code, &employee), entry.at + SETUP_CODE);
+        let (mark, until) = (auth.locker.mark(&code, &employee), entry.at + SETUP_CODE_LIFETIME);
         let ended = self
             .changed(
                 auth.store.reset_password(self.by(), employee, mark, until, auth.deny_until(entry.at), entry).await,

@@ -88,7 +88,7 @@ impl Auth {
         let key = Secret::<Kind>::parse(key).map_err(|_| problem(TokenProblem::Malformed))?;
         let book = self.store.rulebook().await?;
         let known = book.service_key(&key.digest()).ok_or_else(|| problem(TokenProblem::Unknown))?;
-        if !known.counts(self.clock.now()) {
+        if !known.counts(self.clock.now_for(known.created_at)) {
             return Err(problem(TokenProblem::Expired));
         }
         if known.scopes.hold(scope) { Ok(known.clone()) } else { Err(Refusal::ScopeNeeded(scope).into()) }

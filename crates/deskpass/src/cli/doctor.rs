@@ -6,6 +6,7 @@ mod exposure;
 mod key;
 mod pair;
 mod platform;
+mod record;
 mod report;
 mod trouble;
 
@@ -96,10 +97,14 @@ async fn examine(settings: &Settings, report: &mut Report) {
 }
 
 async fn ask_platform(settings: &Settings, clock: Clock, report: &mut Report) {
-    let Some(reached) = report.note(What::Platform, platform::reach(settings, clock.clone()).await) else {
-        return report.skip(&[What::Clock, What::Credentials, What::Api, What::Application, What::Domain]);
+    let reached = report.note(What::Platform, platform::reach(settings, clock.clone()).await);
+    let Some(reached) = reached else {
+        report.skip(&[What::Clock]);
+        report.note(What::Record, record::check(settings, clock.now(), false).await);
+        return report.skip(&[What::Credentials, What::Api, What::Application, What::Domain]);
     };
-    report.note(What::Clock, platform::compare(reached.date.as_deref(), clock.now()));
+    let compared = report.note(What::Clock, platform::compare(reached.date.as_deref(), clock.now()));
+    report.note(What::Record, record::check(settings, clock.now(), compared.is_some()).await);
     if report.note(What::Credentials, platform::credentials(settings, &reached.client).await).is_none() {
         return report.skip(&[What::Api, What::Application, What::Domain]);
     }

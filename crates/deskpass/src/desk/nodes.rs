@@ -1,15 +1,15 @@
 //! One node among several, or alone: where it keeps things.
 
 use deskpass_auth::Progress;
-use deskpass_core::Clock;
+use deskpass_core::Timestamp;
 use deskpass_store::{ChainKey, Location, Mode, OpenError, Postgres, Redis, Shared, Store, StoreError};
 
 use crate::config::Settings;
 
 /// Opens the store where the settings say.
-pub(super) async fn open_store(settings: &Settings, clock: &Clock) -> Result<Store, OpenError> {
+pub(super) async fn open_store(settings: &Settings, now: Timestamp) -> Result<Store, OpenError> {
     let key = ChainKey::new(&settings.sealing_key());
-    Store::open_with(location(settings), mode(settings), settings.session.cache_entries, clock.now(), Some(key)).await
+    Store::open_with(location(settings), mode(settings), settings.session.cache_entries, now, Some(key)).await
 }
 
 /// Where the data is.

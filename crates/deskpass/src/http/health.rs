@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::extract::State as Shared;
 use axum::response::{IntoResponse as _, Response};
-use deskpass_core::Timestamp;
+use deskpass_core::{ClockTrust, Timestamp};
 use deskpass_wecom::Circuit;
 use hyper::header::CONTENT_TYPE;
 use schemars::JsonSchema;
@@ -15,6 +15,7 @@ use super::envelope::Reply;
 use super::extract::Operator;
 use super::failure::Failure;
 use crate::Desk;
+use crate::desk::clock;
 
 /// How long a look at the store counts: readiness asked often must not become a load of its own.
 const FRESH: Duration = Duration::from_secs(1);
@@ -39,6 +40,22 @@ pub(crate) struct State {
     #[schemars(extend("enum" = ["development", "production"]))]
     mode: &'static str,
     dependencies: Dependencies,
+    /// Why the machine's clock is not trusted, while that is so. The desk goes on by the newest record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock: Option<ClockDoubt>,
+}
+
+/// Why the machine's clock is not trusted.
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
+struct ClockDoubt {
+    #[schemars(extend("enum" = [
+        "ahead_of_record", "behind_record", "stepped", "contradicted_by_database", "contradicted_by_platform"
+    ]))]
+    reason: &'static str,
+    /// How far the machine's time is ahead of what it is compared with; negative when it is behind.
+    ahead_seconds: i64,
+    /// What an operator does about it.
+    action: &'static str,
 }
 
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
@@ -51,6 +68,9 @@ struct Dependencies {
     /// What it looked like lately. Only new sign-ins need it, so it does not make the desk unready.
     #[schemars(extend("enum" = ["ok", "suspended", "unreachable", "refused", "unknown"]))]
     platform: &'static str,
+    /// The machine's clock. While it is doubted nothing is removed for its age; it does not make the desk unready.
+    #[schemars(extend("enum" = ["ok", "doubted"]))]
+    clock: &'static str,
 }
 
 impl State {
@@ -64,13 +84,26 @@ impl State {
 pub(super) async fn ready(Shared(desk): Shared<Desk>) -> Result<Reply<State>, Failure> {
     let (seen, draining) = (look(&desk).await, desk.is_draining());
     let word = |works| if works { "ok" } else { "unavailable" };
+    let clock = clock_doubt(&desk);
     let state = State {
         ready: seen.store && !draining,
         draining,
         mode: if desk.settings.development { "development" } else { "production" },
-        dependencies: Dependencies { store: word(seen.store), shared: word(seen.shared), platform: platform(&desk) },
+        dependencies: Dependencies {
+            store: word(seen.store),
+            shared: word(seen.shared),
+            platform: platform(&desk),
+            clock: if clock.is_some() { "doubted" } else { "ok" },
+        },
+        clock,
     };
     if state.ready { Ok(Reply(state)) } else { Err(Failure::NotReady(state)) }
+}
+
+fn clock_doubt(desk: &Desk) -> Option<ClockDoubt> {
+    let ClockTrust::Doubted(doubt) = desk.auth.clock.trust() else { return None };
+    let (reason, ahead_seconds) = (doubt.reason.name(), clock::ahead_seconds(doubt));
+    Some(ClockDoubt { reason, ahead_seconds, action: clock::action(doubt.reason) })
 }
 
 fn platform(desk: &Desk) -> &'static str {

@@ -99,4 +99,6 @@ events! {
     LogRestarted = "log_restarted",
     /// A service key counts no more.
     ServiceKeyRevoked = "service_key_revoked",
+    /// The time that the service goes by was set.
+    ClockSet = "clock_set",
 }

@@ -295,7 +295,7 @@ impl LogFilter {
 const END: &str = "g";
 
 /// What comes before the identifiers of everything from a moment on.
-pub(super) fn edge(moment: Timestamp) -> String {
+pub(crate) fn edge(moment: Timestamp) -> String {
     // As many digits as identifiers have, so that texts are in the order of numbers.
     format!("{:012x}", moment.millis().clamp(0, 0xffff_ffff_ffff))
 }

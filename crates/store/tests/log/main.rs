@@ -7,6 +7,7 @@
     reason = "a test may stop at the first surprise"
 )]
 
+mod clock;
 mod desk;
 mod pages;
 #[path = "../harness/places.rs"]

@@ -1,0 +1,32 @@
+//! The time that the service goes by, set by the operator or once an independent clock has confirmed it.
+
+use deskpass_core::{Timestamp, Visitor};
+use deskpass_store::{ClockRepaired, Event};
+
+use super::Administrator;
+use crate::{Auth, Error};
+
+impl Auth {
+    /// Writes down that the service moved its time forwards by itself, and puts the new time on record.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn record_clock_set(&self, detail: String) -> Result<(), Error> {
+        let service = Administrator { auth: self, who: None, visitor: Visitor::service() };
+        let entry = service.entry(Event::ClockSet, &service.desk(), detail)?;
+        self.store.record(entry).await?;
+        Ok(self.store.note_time(self.clock.now()).await?)
+    }
+}
+
+impl Administrator<'_> {
+    /// Puts the time now on record in place of what was there, and brings back what has a time in the future.
+    ///
+    /// # Errors
+    /// When the store fails; then nothing has changed.
+    pub async fn repair_clock(&self, detail: String) -> Result<ClockRepaired, Error> {
+        let now: Timestamp = self.auth.clock.now();
+        let entry = self.entry(Event::ClockSet, &self.desk(), detail)?;
+        Ok(self.auth.store.repair_clock(now, self.auth.deny_until(now), entry).await?)
+    }
+}

@@ -1,0 +1,86 @@
+//! What the machine knows of time: the time of day, which can be set, and how long it has been up, which cannot.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::time::{ClockId, clock_gettime};
+
+use super::{Timestamp, millis};
+
+/// The clocks of the machine, or of one that a test sets by hand. Clones are the same machine.
+#[derive(Clone, Debug)]
+pub struct MachineClock(Source);
+
+#[derive(Clone, Debug)]
+enum Source {
+    Real,
+    ByHand(Arc<Hands>),
+}
+
+#[derive(Debug)]
+struct Hands {
+    wall: AtomicI64,
+    uptime: AtomicI64,
+}
+
+impl MachineClock {
+    /// The machine that this process runs on.
+    #[must_use]
+    pub fn real() -> Self {
+        Self(Source::Real)
+    }
+
+    /// A machine whose clocks stand still until a test moves them.
+    #[must_use]
+    pub fn by_hand(wall: Timestamp) -> Self {
+        Self(Source::ByHand(Arc::new(Hands { wall: AtomicI64::new(wall.0), uptime: AtomicI64::new(0) })))
+    }
+
+    /// The time of day.
+    #[must_use]
+    pub fn wall(&self) -> Timestamp {
+        match &self.0 {
+            Source::Real => real_wall(),
+            Source::ByHand(hands) => Timestamp(hands.wall.load(Ordering::SeqCst)),
+        }
+    }
+
+    /// The time since the machine started, including the time it was suspended. Nobody can set it.
+    #[must_use]
+    pub fn uptime(&self) -> Duration {
+        match &self.0 {
+            Source::Real => real_uptime(),
+            Source::ByHand(hands) => Timestamp(hands.uptime.load(Ordering::SeqCst)).since(Timestamp(0)),
+        }
+    }
+
+    /// Lets time pass on a machine that is moved by hand, whether it runs or is suspended.
+    pub fn pass(&self, span: Duration) {
+        if let Source::ByHand(hands) = &self.0 {
+            hands.wall.fetch_add(millis(span), Ordering::SeqCst);
+            hands.uptime.fetch_add(millis(span), Ordering::SeqCst);
+        }
+    }
+
+    /// Sets the time of day of a machine that is moved by hand.
+    pub fn set_wall(&self, wall: Timestamp) {
+        if let Source::ByHand(hands) = &self.0 {
+            hands.wall.store(wall.0, Ordering::SeqCst);
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the machine's time of day")]
+fn real_wall() -> Timestamp {
+    Timestamp(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, millis))
+}
+
+fn real_uptime() -> Duration {
+    #[cfg(target_os = "linux")]
+    let clock = ClockId::Boottime;
+    #[cfg(not(target_os = "linux"))]
+    let clock = ClockId::Monotonic;
+    let time = clock_gettime(clock);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())
+}

@@ -1,0 +1,141 @@
+use super::*;
+
+const DAY: Duration = Duration::from_hours(24);
+const NOW: Timestamp = Timestamp(1_800_000_000_000);
+
+fn years(number: u64) -> Duration {
+    DAY * 365 * u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn reason(clock: &Clock) -> Option<DoubtReason> {
+    match clock.trust() {
+        ClockTrust::Trusted => None,
+        ClockTrust::Doubted(doubt) => Some(doubt.reason),
+    }
+}
+
+fn platform(time: Timestamp) -> Option<Witness> {
+    Some(Witness { time, source: WitnessSource::Platform })
+}
+
+#[test]
+fn a_wound_clock_moves_only_by_hand() {
+    let clock = Clock::wound(Timestamp::from_millis(1_000));
+    assert_eq!(clock.now(), clock.clone().now());
+    clock.wind(Duration::from_secs(2));
+    assert_eq!(clock.now().millis(), 3_000);
+    assert_eq!((clock.review(None), clock.wall(), clock.trust()), (Duration::ZERO, clock.now(), ClockTrust::Trusted));
+}
+
+#[test]
+fn a_clock_never_starts_before_what_was_recorded() {
+    let machine = MachineClock::by_hand(NOW);
+    let clock = Clock::after_record(machine.clone(), Some(NOW + Duration::from_hours(20)));
+    assert_eq!((clock.now(), reason(&clock)), (NOW + Duration::from_hours(20), None));
+    clock.review(None);
+    assert_eq!(clock.now(), NOW + Duration::from_hours(20), "the machine is behind, and we do not go back for it");
+    assert_eq!(clock.wall(), NOW, "but can tell what others' clocks show");
+}
+
+/// Whatever the machine says, what is deleted by this clock is as old as the record says.
+#[test]
+fn a_start_far_from_the_record_goes_on_from_the_record() {
+    for (wall, doubted) in [
+        (NOW + DAY * 800, DoubtReason::AheadOfRecord),
+        (NOW + years(10), DoubtReason::AheadOfRecord),
+        (NOW - years(10), DoubtReason::BehindRecord),
+    ] {
+        let machine = MachineClock::by_hand(wall);
+        let clock = Clock::after_record(machine.clone(), Some(NOW));
+        machine.pass(Duration::from_secs(6));
+        clock.review(None);
+        assert_eq!((clock.now(), reason(&clock)), (NOW + Duration::from_secs(6), Some(doubted)));
+        // The machine is repaired, and the service recovers with it.
+        machine.set_wall(NOW + Duration::from_mins(30));
+        clock.review(None);
+        assert_eq!(reason(&clock), None, "{doubted:?}");
+        assert!(clock.now() <= NOW + Duration::from_mins(30));
+    }
+}
+
+#[test]
+fn a_machine_that_was_off_for_a_week_is_believed_once_an_independent_clock_agrees() {
+    let (machine, week) = (MachineClock::by_hand(NOW + DAY * 7), NOW + DAY * 7);
+    let clock = Clock::after_record(machine.clone(), Some(NOW));
+    assert_eq!((clock.now(), clock.review(None)), (NOW, Duration::ZERO));
+    clock.review(platform(NOW));
+    assert_eq!(reason(&clock), Some(DoubtReason::Contradicted(WitnessSource::Platform)));
+    assert_eq!(clock.review(platform(week + Duration::from_mins(4))), DAY * 7);
+    assert_eq!((clock.now(), reason(&clock)), (week, None));
+}
+
+/// What may have ended while the machine was off is not accepted meanwhile, and not deleted either.
+#[test]
+fn what_was_issued_before_a_doubted_start_expires_by_the_machines_time() {
+    let machine = MachineClock::by_hand(NOW + DAY * 7);
+    let clock = Clock::after_record(machine.clone(), Some(NOW));
+    machine.pass(Duration::from_mins(1));
+    let (earlier, lately) = (NOW - Duration::from_mins(1), NOW + Duration::from_secs(30));
+    assert_eq!(clock.now_for(earlier), NOW + DAY * 7 + Duration::from_mins(1));
+    assert_eq!(clock.now_for(lately), clock.now());
+    for hours in [1, 24, 200] {
+        let lifetime = Duration::from_hours(hours);
+        let by_end = |issued: Timestamp| issued + lifetime > clock.now_for_lifetime(lifetime);
+        assert_eq!(by_end(earlier), earlier + lifetime > clock.now_for(earlier), "{hours}");
+        assert!(by_end(lately), "{hours}");
+    }
+    clock.review(platform(clock.machine()));
+    assert_eq!((clock.now_for(earlier), clock.now_for(lately)), (clock.now(), clock.now()));
+    assert_eq!(clock.now_for_lifetime(DAY), clock.now());
+}
+
+#[test]
+fn a_step_while_the_service_runs_is_not_followed() {
+    for step in [NOW + DAY * 800, NOW + Duration::from_hours(2), NOW - years(10)] {
+        let machine = MachineClock::by_hand(NOW);
+        let clock = Clock::after_record(machine.clone(), Some(NOW));
+        machine.set_wall(step);
+        clock.review(None);
+        assert_eq!((clock.now(), reason(&clock)), (NOW, Some(DoubtReason::Stepped)));
+        assert_eq!(clock.wall(), NOW, "authenticators do not follow it, either");
+        machine.set_wall(NOW);
+        clock.review(None);
+        assert_eq!(reason(&clock), None);
+    }
+}
+
+#[test]
+fn a_small_difference_is_followed_by_a_second_a_minute() {
+    let machine = MachineClock::by_hand(NOW);
+    let clock = Clock::after_record(machine.clone(), Some(NOW));
+    machine.set_wall(NOW + Duration::from_mins(10));
+    assert_eq!((clock.review(None), reason(&clock)), (Duration::from_secs(1), None));
+    assert_eq!(clock.review(platform(clock.machine())), Duration::from_secs(599), "or at once, if it is confirmed");
+    machine.set_wall(NOW - Duration::from_mins(10));
+    assert_eq!((clock.review(None), clock.now()), (Duration::ZERO, NOW + Duration::from_mins(10)));
+}
+
+#[test]
+fn time_counts_while_the_machine_is_suspended() {
+    let machine = MachineClock::by_hand(NOW);
+    let clock = Clock::after_record(machine.clone(), Some(NOW));
+    machine.pass(Duration::from_hours(1));
+    assert_eq!(clock.now(), NOW + Duration::from_hours(1));
+}
+
+/// CLOCK_MONOTONIC would stand still; `/proc/uptime` is CLOCK_BOOTTIME.
+#[cfg(target_os = "linux")]
+#[test]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+fn the_uptime_includes_suspension() {
+    let shown = std::fs::read_to_string("/proc/uptime").unwrap();
+    let shown: f64 = shown.split_whitespace().next().unwrap().parse().unwrap();
+    assert!((MachineClock::real().uptime().as_secs_f64() - shown).abs() < 5.0);
+}
+
+#[test]
+fn spans_are_never_negative() {
+    let (early, late) = (Timestamp::from_millis(5), Timestamp::from_millis(9));
+    assert_eq!(late.since(early), Duration::from_millis(4));
+    assert_eq!(early.since(late), Duration::ZERO);
+}

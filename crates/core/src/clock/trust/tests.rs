@@ -1,0 +1,83 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// What happens to a machine and a service on it between two reviews.
+#[derive(Clone, Copy, Debug)]
+struct Minute {
+    /// How long it takes, in milliseconds.
+    passes: i64,
+    /// Where the time of day is set to, if it is.
+    set: Option<i64>,
+    /// What a witness shows, relative to the real time, if there is one. Some witnesses lie.
+    witness: Option<i64>,
+}
+
+const REAL: i64 = 1_800_000_000_000;
+const TEN_YEARS: i64 = 3_650 * FROM_RECORD;
+
+fn wrong() -> impl Strategy<Value = i64> {
+    prop_oneof![-TEN_YEARS..TEN_YEARS, -2 * FROM_RECORD..2 * FROM_RECORD, -SMALL..SMALL, Just(0)]
+}
+
+fn minutes(witness: impl Strategy<Value = Option<i64>>) -> impl Strategy<Value = Vec<Minute>> {
+    let minute = (0..2 * FOLLOWED, proptest::option::weighted(0.3, wrong()), witness);
+    proptest::collection::vec(minute.prop_map(|(passes, set, witness)| Minute { passes, set, witness }), 1..40)
+}
+
+/// Runs a service through these minutes, and hands every time it goes by to `look`, with the real one.
+fn run(record: i64, wrong: i64, minutes: &[Minute], mut look: impl FnMut(i64, i64, State)) {
+    let (mut real, mut wrong) = (REAL, wrong);
+    let (now, mut state) = start(Timestamp(real + wrong), Some(Timestamp(record)));
+    let mut now = now.0;
+    look(now, real, state);
+    for minute in minutes {
+        (real, now) = (real + minute.passes, now + minute.passes);
+        wrong = minute.set.unwrap_or(wrong);
+        let source = WitnessSource::Platform;
+        let witness = minute.witness.map(|lie| Witness { time: Timestamp(real + lie), source });
+        let verdict = review(state, Timestamp(real + wrong), Timestamp(now), witness);
+        state = verdict.state;
+        now += super::super::millis(verdict.forward);
+        look(now, real, state);
+    }
+}
+
+proptest! {
+    /// Nothing is revived: whatever the machine and the witnesses say, the time does not go back.
+    #[test]
+    fn time_never_goes_back(off in 0..TEN_YEARS, by in wrong(), minutes in minutes(proptest::option::of(wrong()))) {
+        let mut last = REAL - off;
+        run(REAL - off, by, &minutes, |now, _, _| {
+            assert!(now >= last);
+            last = now;
+        });
+    }
+
+    /// Nothing is deleted too early: without a witness that confirms it, no time of day brings the clock further than a day
+    /// past the record and what has passed since, and a second for each review.
+    #[test]
+    fn a_wrong_time_of_day_alone_changes_little(off in 0..TEN_YEARS, by in wrong(), minutes in minutes(Just(None))) {
+        let (record, mut reviews) = (REAL - off, -1);
+        run(record, by, &minutes, |now, real, _| {
+            reviews += 1;
+            assert!(now <= record + (real - REAL) + FROM_RECORD + reviews * SLEW);
+        });
+    }
+
+    /// With an honest witness the clock is never further ahead of the real time than a day, however wrong the machine's is.
+    #[test]
+    fn an_honest_witness_keeps_it_right(off in 0..TEN_YEARS, by in wrong(), minutes in minutes(Just(Some(0)))) {
+        run(REAL - off, by, &minutes, |now, real, _| assert!(now <= real + FROM_RECORD + 60_000));
+    }
+
+    /// A machine whose time is right and confirmed is trusted at once, however long it was off.
+    #[test]
+    fn a_right_and_confirmed_time_is_adopted(off in 0..TEN_YEARS, by in -SMALL..SMALL) {
+        let minute = Minute { passes: 1_000, set: Some(by), witness: Some(0) };
+        let mut last = None;
+        run(REAL - off, by, &[minute], |now, real, state| last = Some((now - real, state)));
+        let (ahead, state) = last.unwrap_or((i64::MAX, State::default()));
+        assert!(state == State::default() && (-2 * SMALL..=SMALL).contains(&ahead), "{ahead} {state:?}");
+    }
+}

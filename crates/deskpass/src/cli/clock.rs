@@ -1,0 +1,124 @@
+//! `deskpass clock`: brings a service back whose record has a wrong time.
+
+use clap::{Args, Subcommand};
+use deskpass_core::{Clock, Timestamp};
+use deskpass_store::{OpenError, read_newest_moment};
+use jiff::fmt::rfc2822;
+
+use super::{Common, Failed, find_database, runtime};
+use crate::config::Settings;
+use crate::desk::clock::utc;
+use crate::desk::nodes::{location, mode};
+use crate::desk::{apart, platform};
+use crate::errand::Errand;
+use crate::{Desk, StartError};
+
+/// How far the machine's time may be from an independent clock.
+const FARTHEST_APART: std::time::Duration = std::time::Duration::from_mins(5);
+
+/// Look after the time that the service goes by.
+#[derive(Debug, Subcommand)]
+pub(super) enum ClockCommand {
+    /// Have the service go by this machine's time again, after the clock was wrong.
+    ///
+    /// Shows the newest time on record, this machine's time and that of an independent clock, and changes nothing without --yes.
+    /// With it, the machine's time is put on record. Sessions that began in the future end, and what else has a time in the future
+    /// is brought back; the log keeps its rows and gets one about this. Make sure that the machine's time is right first.
+    #[command(
+        after_help = "Examples:\n  deskpass clock repair --config /etc/deskpass.toml          look first\n  deskpass clock repair --config /etc/deskpass.toml --yes    then do it"
+    )]
+    Repair(Repair),
+}
+
+/// Have the service go by this machine's time again.
+#[derive(Args, Debug)]
+pub(super) struct Repair {
+    /// Do it.
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+impl ClockCommand {
+    pub(super) fn run(self) -> Result<(), Failed> {
+        match self {
+            Self::Repair(repair) => repair.run(),
+        }
+    }
+}
+
+impl Repair {
+    fn run(self) -> Result<(), Failed> {
+        let (runtime, settings) = (runtime()?, self.common.settings()?);
+        if settings.store.url.is_none() {
+            find_database(&settings.data)?;
+        }
+        runtime.block_on(self.repair(settings))
+    }
+
+    async fn repair(&self, settings: Settings) -> Result<(), Failed> {
+        let clock = Clock::steady(Timestamp::from_millis(0));
+        match Desk::open_at(settings.clone(), clock.clone()).await {
+            Ok(desk) => {
+                let record = desk.auth.store.newest_moment().await?;
+                let common = desk.auth.store.common_time().await?;
+                self.agree(&settings, &clock, record, common).await?;
+                let before = record.map_or_else(|| "nothing".to_owned(), utc);
+                let detail = format!("from {before} to {} by the operator", utc(clock.now()));
+                let done = desk.auth.operator().repair_clock(detail).await?;
+                println!(
+                    "the service goes by this machine's time from its next start on; {} session(s) from the future ended, {} \
+                     other record(s) brought back, {} row(s) of the log keep their later time",
+                    done.sessions, done.others, done.log_rows
+                );
+                Ok(())
+            }
+            Err(StartError::Open(OpenError::InUse(data))) => {
+                let record = read_newest_moment(&location(&settings), mode(&settings)).await?;
+                self.agree(&settings, &clock, record, None).await?;
+                println!("{}", Errand::ConfirmClock.hand_over(&data, settings.development)??);
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Tells what each clock shows, and whether to go on.
+    async fn agree(
+        &self,
+        settings: &Settings,
+        clock: &Clock,
+        record: Option<Timestamp>,
+        common: Option<Timestamp>,
+    ) -> Result<(), Failed> {
+        let (whose, independent) = match common {
+            Some(common) => ("database", Some(common)),
+            None => ("platform", platform_time(settings, clock).await),
+        };
+        let shown = |moment: Option<Timestamp>| moment.map_or_else(|| "unknown".to_owned(), utc);
+        println!("newest record  {}", shown(record));
+        println!("this machine   {}", utc(clock.now()));
+        println!("{whose:<14} {}", shown(independent));
+        if independent.is_some_and(|independent| apart(independent, clock.now()) > FARTHEST_APART) {
+            return Err(format!(
+                "this machine's time is wrong by the {whose}'s clock; set it first (timedatectl set-ntp true)"
+            )
+            .into());
+        }
+        if !self.yes {
+            return Err("nothing was changed; if this machine's time is right, run it again with --yes".into());
+        }
+        Ok(())
+    }
+}
+
+/// The platform's time, where the platform is another machine that answers.
+async fn platform_time(settings: &Settings, clock: &Clock) -> Option<Timestamp> {
+    if settings.development {
+        return None;
+    }
+    let date = platform::client(settings, clock.clone()).ok()?.date().await.ok()??;
+    let date = rfc2822::parse(&date).ok()?.timestamp();
+    Some(Timestamp::from_millis(date.as_millisecond()))
+}

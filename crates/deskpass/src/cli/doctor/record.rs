@@ -1,0 +1,86 @@
+//! The newest time on record: whether this machine's time goes with it.
+
+use deskpass_core::Timestamp;
+use deskpass_store::read_newest_moment;
+use jiff::SignedDuration;
+
+use super::report::{Finding, said};
+use crate::config::Settings;
+use crate::desk::nodes::{location, mode};
+
+/// Further apart than this, the service asks an independent clock before it believes the machine's.
+const FARTHEST_APART: SignedDuration = SignedDuration::from_hours(24);
+
+/// Whether this machine's time goes with the newest record; `confirmed` when the platform's does.
+pub(super) async fn check(settings: &Settings, now: Timestamp, confirmed: bool) -> Finding {
+    if settings.store.url.is_none() && !settings.data.join("deskpass.db").exists() {
+        return none_yet();
+    }
+    match read_newest_moment(&location(settings), mode(settings)).await {
+        Ok(Some(record)) => compare(record, now, confirmed && !settings.development),
+        Ok(None) => none_yet(),
+        // Why is told where the data is checked.
+        Err(_) => Finding::Skipped(said("it cannot be read", "无法读取")),
+    }
+}
+
+fn none_yet() -> Finding {
+    Finding::good((), said("none yet", "尚无记录"))
+}
+
+fn compare(record: Timestamp, now: Timestamp, confirmed: bool) -> Finding {
+    let ahead = SignedDuration::from_millis(now.millis().saturating_sub(record.millis()));
+    let apart = SignedDuration::from_secs(ahead.as_secs().abs());
+    if apart <= FARTHEST_APART || (confirmed && ahead.is_positive()) {
+        let told = said(
+            format!("the newest is {apart:#} apart from this machine's time"),
+            format!("最新记录与本机时间相差 {apart:#}"),
+        );
+        return Finding::good((), told);
+    }
+    if ahead.is_positive() {
+        return Finding::bad(
+            said(
+                format!("this machine is {apart:#} ahead of the newest record, and no independent clock confirms it"),
+                format!("本机时间比最新记录快 {apart:#}，且没有独立时钟确认"),
+            ),
+            said(
+                "check the machine's clock (timedatectl); nothing is removed for its age meanwhile. If it is right, make the platform \
+                 reachable, or run `deskpass clock repair`",
+                "请检查本机时钟（timedatectl），在此期间不会清理任何过期数据。如时间正确，请恢复与平台的连接，或运行 `deskpass clock repair`",
+            ),
+        );
+    }
+    Finding::bad(
+        said(format!("this machine is {apart:#} behind the newest record"), format!("本机时间比最新记录慢 {apart:#}")),
+        said(
+            "check the machine's clock (timedatectl); if it is right, stop the service and run `deskpass clock repair`",
+            "请检查本机时钟（timedatectl）；如时间正确，请停止服务并运行 `deskpass clock repair`",
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const RECORD: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+    const DAY: Duration = Duration::from_hours(24);
+
+    #[test]
+    fn a_day_is_the_farthest_apart_without_confirmation() {
+        let told = |now, confirmed| format!("{:?}", compare(RECORD, now, confirmed));
+        for near in [RECORD - DAY, RECORD, RECORD + DAY] {
+            assert!(told(near, false).starts_with("Good"), "{}", told(near, false));
+        }
+        let ahead = told(RECORD + DAY * 800, false);
+        assert!(ahead.starts_with("Bad") && ahead.contains("ahead of the newest record"), "{ahead}");
+        assert!(told(RECORD + DAY * 7, true).starts_with("Good"), "it was switched off for a week");
+        for confirmed in [false, true] {
+            let behind = told(RECORD - DAY * 800, confirmed);
+            assert!(behind.starts_with("Bad") && behind.contains("deskpass clock repair"), "{behind}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Compares the clock of the service with the machine's and with an independent one.
+
+use std::time::Duration;
+
+use deskpass_core::{ClockTrust, Doubt, DoubtReason, Timestamp, Witness, WitnessSource};
+use jiff::fmt::rfc2822;
+
+use super::Desk;
+
+/// How old a date of the platform may be to count without asking for another.
+const DATE_COUNTS: Duration = Duration::from_mins(2);
+/// A difference up to this is followed slowly and needs no witness.
+const SMALL: Duration = Duration::from_mins(1);
+
+impl Desk {
+    /// Compares the clock with the machine's and, where there is one, with an independent clock. Called at the start and
+    /// once a minute.
+    pub(crate) async fn review_clock(&self) {
+        let clock = &self.auth.clock;
+        let (before, witness) = (clock.trust(), self.witness().await);
+        let (from, forward) = (clock.now(), clock.review(witness));
+        if forward > SMALL {
+            self.tell_clock_set(from, forward, witness.map(|witness| witness.source)).await;
+        }
+        match clock.trust() {
+            ClockTrust::Doubted(doubt) => tracing::error!(
+                reason = doubt.reason.name(),
+                ahead_seconds = doubt.ahead / 1_000,
+                action = action(doubt.reason),
+                "the machine's clock is not trusted; going on by the newest record"
+            ),
+            ClockTrust::Trusted if before != ClockTrust::Trusted => {
+                tracing::info!("the machine's clock is trusted again")
+            }
+            ClockTrust::Trusted => {
+                let (machine, now) = (clock.machine(), clock.now());
+                let apart = super::apart(machine, now).as_secs();
+                if apart > 60 {
+                    tracing::warn!(
+                        seconds = apart,
+                        ahead = machine > now,
+                        "the machine's clock was set; following it slowly"
+                    );
+                }
+            }
+        }
+    }
+
+    /// What an independent clock shows: that of the database that nodes share, or else the platform's. The platform is asked
+    /// only when there is something to find out and no response of the last minutes tells.
+    async fn witness(&self) -> Option<Witness> {
+        match self.auth.store.common_time().await {
+            Ok(Some(time)) => return Some(Witness { time, source: WitnessSource::Database }),
+            Ok(None) => {}
+            Err(error) => {
+                tracing::warn!(%error, "cannot read the time of the database");
+                return None;
+            }
+        }
+        // In development mode the platform is this very process, with the same clock.
+        if self.settings.development {
+            return None;
+        }
+        if self.platform_date().is_none() && self.needs_witness() {
+            // A response of any kind has a date; one that does not come is told by the platform's own state.
+            let _ = self.auth.platform.date().await;
+        }
+        Some(Witness { time: self.platform_date()?, source: WitnessSource::Platform })
+    }
+
+    fn needs_witness(&self) -> bool {
+        let clock = &self.auth.clock;
+        clock.trust() != ClockTrust::Trusted || super::apart(clock.machine(), clock.now()) > SMALL
+    }
+
+    /// The platform's time now, by the date of its newest response, if that is not long ago.
+    fn platform_date(&self) -> Option<Timestamp> {
+        let seen = self.auth.platform.date_seen()?;
+        let age = self.auth.clock.uptime().saturating_sub(seen.at);
+        let date = rfc2822::parse(&seen.date).ok()?.timestamp();
+        (age <= DATE_COUNTS).then(|| Timestamp::from_millis(date.as_millisecond()) + age)
+    }
+
+    /// Lets the operator, who has looked at another clock, confirm the machine's time; `false` when that is earlier than the
+    /// time the service goes by.
+    pub(crate) async fn confirm_machine_clock(&self) -> bool {
+        let clock = &self.auth.clock;
+        if clock.machine() + SMALL < clock.now() {
+            return false;
+        }
+        let (from, source) = (clock.now(), WitnessSource::Operator);
+        let forward = clock.review(Some(Witness { time: clock.machine(), source }));
+        self.tell_clock_set(from, forward, Some(source)).await;
+        true
+    }
+
+    async fn tell_clock_set(&self, from: Timestamp, forward: Duration, source: Option<WitnessSource>) {
+        let by = match source {
+            Some(WitnessSource::Database) => "confirmed by the database",
+            Some(WitnessSource::Platform) => "confirmed by the platform",
+            Some(WitnessSource::Operator) => "confirmed by the operator",
+            None => "the machine's clock was corrected",
+        };
+        let (seconds, detail) = (forward.as_secs(), format!("from {} to {}, {by}", utc(from), utc(from + forward)));
+        tracing::warn!(seconds, by, "the time of the service moved forwards");
+        if let Err(error) = self.auth.record_clock_set(detail).await {
+            tracing::warn!(%error, "cannot write down that the time was set");
+        }
+    }
+}
+
+/// A moment to the second.
+pub(crate) fn utc(moment: Timestamp) -> String {
+    jiff::Timestamp::from_second(moment.millis().div_euclid(1_000)).unwrap_or_default().to_string()
+}
+
+/// What an operator does about a doubt.
+pub(crate) fn action(reason: DoubtReason) -> &'static str {
+    match reason {
+        DoubtReason::AheadOfRecord => {
+            "check the machine's clock (timedatectl); if it is right, make the platform reachable or run `deskpass clock repair`"
+        }
+        DoubtReason::BehindRecord => {
+            "check the machine's clock (timedatectl); if it is right, stop the service and run `deskpass clock repair`"
+        }
+        DoubtReason::Stepped | DoubtReason::Contradicted(_) => {
+            "set the machine's clock by NTP (timedatectl set-ntp true)"
+        }
+    }
+}
+
+/// A doubt in whole seconds: how far the machine's time is ahead, negative when it is behind.
+pub(crate) fn ahead_seconds(doubt: Doubt) -> i64 {
+    doubt.ahead / 1_000
+}

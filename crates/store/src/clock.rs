@@ -1,0 +1,131 @@
+//! The time on record, which the clock does not start before, and its repair.
+
+use std::time::Duration;
+
+use deskpass_core::{Digest, Step, Timestamp};
+
+use crate::cache::Change;
+use crate::database::{self, BesideError, Location, Mode, Sql, Tx, beside};
+use crate::login_log::edge;
+use crate::sessions::{Ended, deny};
+use crate::{LogEntry, Store, StoreError};
+
+/// The time is put on record every minute, so a row of the log that is newer than that by more than this has a wrong time.
+const AFTER_RECORD: Duration = Duration::from_mins(10);
+
+/// What a repair of the clock found and changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClockRepaired {
+    /// Sessions that had begun in the future, and ended.
+    pub sessions: usize,
+    /// Other records with an end, a pause or a turn in the future that were brought back.
+    pub others: usize,
+    /// Rows of the log with a time in the future. They stay as they are.
+    pub log_rows: usize,
+}
+
+impl Store {
+    /// Puts the time on record, for a clock that is behind at the next start.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn note_time(&self, now: Timestamp) -> Result<(), StoreError> {
+        self.database.write(move |tx| tx.execute(database::NOTE_TIME, &args![now]).map(drop)).await
+    }
+
+    /// The newest time on record: the clock must not start before it. `None` where nothing was ever recorded.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn newest_moment(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.database.read(newest_moment).await
+    }
+
+    /// Puts `now` on record, whatever was there, and brings back what has a time in the future: sessions end, since they would
+    /// live for too long; pauses, turns and notices count from now. The log keeps its rows, and gets `entry`.
+    ///
+    /// # Errors
+    /// When the store fails; then nothing has changed.
+    pub async fn repair_clock(
+        &self,
+        now: Timestamp,
+        deny_until: Timestamp,
+        entry: LogEntry,
+    ) -> Result<ClockRepaired, StoreError> {
+        self.database
+            .write(move |tx| {
+                tx.execute("UPDATE probe SET at = $1", &args![now])?;
+                let sessions = end_sessions(tx, now, deny_until)?;
+                let others = bring_back(tx, now)?;
+                let text = "SELECT COUNT(*) FROM login_log WHERE id > $1";
+                let log_rows = tx.first(text, &args![&*edge(now + AFTER_RECORD)], |row| row.int(0))?.unwrap_or(0);
+                let repaired = ClockRepaired { sessions, others, log_rows: usize::try_from(log_rows).unwrap_or(0) };
+                let said = format!("{sessions} session(s) ended, {log_rows} row(s) of the log have a later time");
+                entry.clone().saying(said).write(tx)?;
+                Ok(repaired)
+            })
+            .await
+    }
+}
+
+/// The newest time on record, read beside a running service.
+///
+/// # Errors
+/// When the data cannot be read.
+pub async fn read_newest_moment(location: &Location, mode: Mode) -> Result<Option<Timestamp>, BesideError> {
+    beside(location, mode, newest_moment).await
+}
+
+fn newest_moment(sql: &Sql<'_>) -> Result<Option<Timestamp>, StoreError> {
+    let noted = sql.first("SELECT MAX(at) FROM probe", &[], |row| row.moment(0))?.unwrap_or(Timestamp::from_millis(0));
+    // Rows that a wrong clock has written stay in the log, but do not count. Before anything is noted, all rows do.
+    let before = if noted.millis() == 0 { Timestamp::from_millis(i64::MAX) } else { noted + AFTER_RECORD };
+    let text = "SELECT at FROM login_log WHERE id < $1 ORDER BY id DESC LIMIT 1";
+    let logged = sql.first(text, &args![&*edge(before)], |row| row.moment(0))?;
+    let newest = logged.map_or(noted, |logged| logged.max(noted));
+    Ok((newest.millis() > 0).then_some(newest))
+}
+
+/// Ends sessions that began in the future.
+fn end_sessions(tx: &mut Tx<'_>, now: Timestamp, deny_until: Timestamp) -> Result<usize, StoreError> {
+    let text = "DELETE FROM session WHERE created_at > $1 RETURNING digest";
+    let ended = tx.rows(text, &args![now + AFTER_RECORD], |row| Ok(Digest::from_text(&row.text(0)?)))?;
+    let count = ended.len();
+    for digest in ended.into_iter().flatten() {
+        deny(tx, digest, Ended::Kicked, deny_until)?;
+    }
+    Ok(count)
+}
+
+/// Brings back everything else that a wrong clock gave an end, a pause or a turn in the future: each statement takes the time now
+/// and the latest that a right clock could have written.
+fn bring_back(tx: &mut Tx<'_>, now: Timestamp) -> Result<usize, StoreError> {
+    let (soon, hours) = (now + AFTER_RECORD, |hours| now + Duration::from_hours(hours));
+    let step = |at| Timestamp::from_millis(Step::at(at).number());
+    let statements = [
+        ("UPDATE chore SET until = $1 WHERE until > $2", now, hours(1)),
+        ("UPDATE session SET seen_at = $1 WHERE seen_at > $2", now, soon),
+        ("UPDATE employee SET last_login_at = $1 WHERE last_login_at > $2", now, soon),
+        ("UPDATE half_session SET expires_at = $1 WHERE expires_at > $2", now, hours(1)),
+        ("UPDATE bind_proof SET expires_at = $1 WHERE expires_at > $2", now, hours(1)),
+        ("UPDATE known_browser SET expires_at = $1 WHERE expires_at > $2", now, hours(91 * 24)),
+        ("UPDATE guess SET last_at = $1 WHERE last_at > $2", now, now),
+        ("UPDATE notice SET at = $1 WHERE at > $2", now, soon),
+        ("UPDATE notice SET due_at = $1 WHERE due_at > $2", now, hours(2)),
+        ("UPDATE agent SET setup_code_until = $1 WHERE setup_code_until > $2", now, hours(25)),
+        ("UPDATE agent SET otp_pending_until = $1 WHERE otp_pending_until > $2", now, hours(1)),
+        // One step later, so that no code counts that may have been used.
+        ("UPDATE agent SET otp_step = $1 + 1 WHERE otp_step > $2 + 1", step(now), step(now)),
+        (
+            "UPDATE service_key SET expires_at = expires_at - created_at + $1, created_at = $1 WHERE created_at > $2",
+            now,
+            soon,
+        ),
+    ];
+    let mut changed = 0;
+    for (text, now, latest) in statements {
+        changed += tx.execute(text, &args![now, latest])?;
+    }
+    tx.touch(Change::Rules);
+    Ok(changed)
+}

@@ -1,0 +1,102 @@
+//! `deskpass clock repair`: a service comes back whose record has a wrong time.
+
+use std::path::Path;
+use std::process::Output;
+
+use crate::harness::{Client, Process, WrongClock, binary, query};
+
+fn repair(data: &Path, more: &[&str]) -> (Option<i32>, String) {
+    let Output { status, stdout, stderr } =
+        binary().args(["clock", "repair", "--dev", "--data"]).arg(data).args(more).output().unwrap();
+    (status.code(), String::from_utf8(stdout).unwrap() + &String::from_utf8(stderr).unwrap())
+}
+
+fn serve(data: &Path, clock: Option<&WrongClock>) -> Process {
+    let mut command = binary();
+    command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(data);
+    if let Some(clock) = clock {
+        clock.on(&mut command);
+    }
+    Process::spawn(command)
+}
+
+async fn reason(process: &Process) -> Option<String> {
+    let ready = Client::connect(&process.address).await.get("/api/ready", &[]).await.data();
+    Some(ready.get("clock")?["reason"].as_str().unwrap().to_owned())
+}
+
+/// How many of these moments are in the future, by a minute or more.
+fn ahead(database: &Path, column: &str, table: &str) -> String {
+    let now = "(CAST(strftime('%s', 'now') AS INTEGER) + 60) * 1000";
+    query(database, &format!("SELECT COUNT(*) FROM {table} WHERE {column} > {now}")).remove(0)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_record_from_the_future_is_repaired() {
+    let directory = tempfile::tempdir().unwrap();
+    let (data, database, clock) = (directory.path(), directory.path().join("deskpass.db"), WrongClock::by("+800d"));
+    // Made with a wrong clock, so that all it knows is from the future.
+    let process = serve(data, Some(&clock));
+    let mut client = Client::connect(&process.address).await;
+    let token = client.sign_in("user01").await;
+    client.first_password("agent01").await;
+    client.agent_login("agent01", "wrong password").await;
+    process.terminate();
+    let process = serve(data, None);
+    assert_eq!(reason(&process).await.as_deref(), Some("behind_record"));
+    let doctor = binary().args(["doctor", "--dev", "--data"]).arg(data).output().unwrap();
+    let doctor = String::from_utf8(doctor.stdout).unwrap();
+    assert!(
+        doctor.contains("✗ time on record: this machine is") && doctor.contains("deskpass clock repair"),
+        "{doctor}"
+    );
+    let (code, told) = repair(data, &["--yes"]);
+    assert!(code == Some(1) && told.contains("stop it"), "it does not go back while it runs: {told}");
+    process.terminate();
+
+    let (code, told) = repair(data, &[]);
+    assert!(code == Some(1) && told.contains("newest record") && told.contains("nothing was changed"), "{told}");
+    let log = query(&database, "SELECT id FROM login_log ORDER BY id");
+    let (code, told) = repair(data, &["--yes"]);
+    assert!(code == Some(0) && told.contains("session(s) from the future ended"), "{told}");
+    let process = serve(data, None);
+    assert_eq!(reason(&process).await, None);
+    let mut client = Client::connect(&process.address).await;
+    assert!(!client.is_valid(&token).await, "it would live for years");
+    let fresh = client.sign_in("user01").await;
+    assert!(client.is_valid(&fresh).await);
+    for (column, table) in
+        [("created_at", "session"), ("last_at", "guess"), ("at", "probe"), ("last_login_at", "employee")]
+    {
+        assert_eq!(ahead(&database, column, table), "0", "{table}");
+    }
+    process.terminate();
+    let kept = query(&database, "SELECT id FROM login_log ORDER BY id");
+    assert!(log.iter().all(|id| kept.contains(id)), "the log keeps its rows");
+    assert_eq!(query(&database, "SELECT COUNT(*) FROM login_log WHERE event = 'clock_set'"), ["1"]);
+    let verified = binary().args(["audit", "verify", "--dev", "--data"]).arg(data).output().unwrap();
+    assert_eq!(verified.status.code(), Some(0), "{verified:?}");
+}
+
+/// In development mode nobody else knows the time, so the operator says it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_running_service_takes_the_operators_word_for_a_long_pause() {
+    let (directory, clock) = (tempfile::tempdir().unwrap(), WrongClock::by("-8d"));
+    let process = serve(directory.path(), Some(&clock));
+    let token = Client::connect(&process.address).await.sign_in("user01").await;
+    process.terminate();
+    let process = serve(directory.path(), None);
+    assert_eq!(reason(&process).await.as_deref(), Some("ahead_of_record"));
+    let mut client = Client::connect(&process.address).await;
+    assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "expired", "eight days may have passed");
+    let (code, told) = repair(directory.path(), &["--yes"]);
+    assert!(code == Some(0) && told.contains("the service goes by this machine's time"), "{told}");
+    assert_eq!(reason(&process).await, None);
+    assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "expired");
+    let fresh = client.sign_in("user01").await;
+    assert!(client.is_valid(&fresh).await);
+    process.terminate();
+    let process = serve(directory.path(), None);
+    assert_eq!(reason(&process).await, None, "and it stays so");
+    process.terminate();
+}

@@ -1,0 +1,206 @@
+//! No clock, however wrong, destroys or shortens what is on record.
+
+use std::path::Path;
+use std::time::Duration;
+
+use deskpass_core::{Clock, MachineClock, Timestamp};
+use serde_json::Value;
+
+use crate::harness::{Client, Platform, Process, Servers, TestDesk, WrongClock, binary, query, with_settings};
+
+/// Starts the service in development mode, on a machine with this clock.
+fn serve(data: &Path, clock: Option<&WrongClock>) -> Process {
+    let mut command = binary();
+    command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(data);
+    if let Some(clock) = clock {
+        clock.on(&mut command);
+    }
+    Process::spawn(command)
+}
+
+async fn ready(process: &Process) -> Value {
+    let response = Client::connect(&process.address).await.get("/api/ready", &[]).await;
+    assert_eq!(response.status, 200, "a wrong clock does not keep anybody from using the desk");
+    response.data()
+}
+
+/// What readiness says about the clock: the reason, and by how many days.
+async fn doubt(process: &Process) -> Option<(String, i64)> {
+    let ready = ready(process).await;
+    let clock = ready.get("clock")?;
+    assert_eq!(ready["dependencies"]["clock"], "doubted");
+    assert!(clock["action"].as_str().unwrap().contains("clock"), "{clock}");
+    Some((clock["reason"].as_str().unwrap().to_owned(), clock["ahead_seconds"].as_i64().unwrap() / 86_400))
+}
+
+/// Every record that goes for its age, by what names it.
+fn records(database: &Path) -> Vec<String> {
+    let tables = [
+        ("login_log", "id"),
+        ("session", "digest"),
+        ("denied_token", "digest"),
+        ("notice", "id"),
+        ("guess", "trial"),
+        ("known_browser", "digest"),
+        ("half_session", "digest"),
+        ("bind_proof", "digest"),
+        ("sign_in_count", "hour"),
+        ("disowned", "sign_in"),
+    ];
+    let name = |(table, name)| query(database, &format!("SELECT '{table} ' || {name} FROM {table}"));
+    tables.into_iter().flat_map(name).collect()
+}
+
+/// Leaves rows that are due by any clock, and waits until they are gone: then everything was swept once.
+async fn swept(database: &Path, start: impl FnOnce() -> Process) -> Process {
+    query(database, "INSERT INTO denied_token (digest, reason, until) VALUES ('due', 'kicked', 1)");
+    query(
+        database,
+        "INSERT INTO login_log (id, at, event, corp_id, employee_key, role_id, login_method, login_source, ip_address,
+         peer_address, user_agent) VALUES ('000000000001due', 1, 'sign_in', 'ww', 'x', 0, '', '', '', '', '')",
+    );
+    query(database, "UPDATE chore SET until = 0");
+    let process = start();
+    let due = "SELECT 1 FROM login_log WHERE at = 1 UNION ALL SELECT 1 FROM denied_token WHERE until = 1";
+    for _ in 0..500 {
+        if query(database, due).is_empty() {
+            return process;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("nothing was swept");
+}
+
+fn verify_log(data: &Path) -> Option<i32> {
+    binary().args(["audit", "verify", "--dev", "--data"]).arg(data).output().unwrap().status.code()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_with_a_wrong_clock_loses_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let (data, database) = (directory.path(), directory.path().join("deskpass.db"));
+    let process = serve(data, None);
+    let mut client = Client::connect(&process.address).await;
+    let (token, other) = (client.sign_in("user01").await, client.sign_in("user01").await);
+    client.logout(&other).await;
+    client.first_password("agent01").await;
+    client.half("agent01").await;
+    client.agent_login("agent01", "wrong password").await;
+    process.terminate();
+    let before = records(&database);
+    assert!(before.len() > 8, "{before:?}");
+    for (wrong, reason, days) in
+        [("+800d", "ahead_of_record", 799), ("-10y", "behind_record", -3_649), ("+10y", "ahead_of_record", 3_649)]
+    {
+        let clock = WrongClock::by(wrong);
+        let process = swept(&database, || serve(data, Some(&clock))).await;
+        let (told, by) = doubt(&process).await.unwrap();
+        assert!(told == reason && (by - days).abs() <= 2, "{wrong}: {told} by {by} days");
+        let mut client = Client::connect(&process.address).await;
+        assert_eq!(client.is_valid(&token).await, days < 0, "{wrong}: what may be over is not accepted meanwhile");
+        let meanwhile = client.sign_in("admin01").await;
+        assert!(client.is_valid(&meanwhile).await, "{wrong}: and whoever signs in is in");
+        process.terminate();
+        let after = records(&database);
+        let lost: Vec<_> = before.iter().filter(|record| !after.contains(record)).collect();
+        assert!(lost.is_empty(), "{wrong}: {lost:?}");
+    }
+    let process = serve(data, None);
+    assert_eq!(doubt(&process).await, None, "the service recovers with the clock");
+    assert!(Client::connect(&process.address).await.is_valid(&token).await, "and so does who was signed in");
+    process.terminate();
+    assert_eq!(verify_log(data), Some(0));
+    let ahead = "SELECT id FROM login_log WHERE at > (strftime('%s', 'now') + 60) * 1000";
+    assert_eq!(query(&database, ahead), Vec::<String>::new(), "no row has a time in the future");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_while_the_service_runs_changes_nothing() {
+    let (directory, clock) = (tempfile::tempdir().unwrap(), WrongClock::by("+0"));
+    let process = serve(directory.path(), Some(&clock));
+    let mut client = Client::connect(&process.address).await;
+    let token = client.sign_in("user01").await;
+    for wrong in ["+800d", "-10y", "+10y", "+0"] {
+        clock.set(wrong);
+        let doubted = doubt(&process).await.map(|(reason, _)| reason);
+        assert_eq!(doubted.as_deref(), (wrong != "+0").then_some("stepped"), "{wrong}");
+        let remaining = client.verify(&token).await["expires_in"].as_i64().unwrap();
+        assert!((28_700..=28_800).contains(&remaining), "{wrong}: {remaining}");
+    }
+    process.terminate();
+}
+
+/// A production node, whose platform is another process with a clock of its own.
+fn produce(data: &Path, platform: &Platform, clock: &WrongClock) -> Process {
+    let mut command = binary();
+    command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data);
+    let pairs = platform.pairs();
+    with_settings(&mut command, pairs.iter().map(|(key, value)| (*key, &**value)));
+    clock.on(&mut command);
+    Process::spawn(command)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_platforms_clock_tells_a_wrong_one_from_a_long_pause() {
+    let (directory, platform) = (tempfile::tempdir().unwrap(), Platform::start("desk.example.com").await);
+    let database = directory.path().join("deskpass.db");
+    let clock = WrongClock::by("-8d");
+    let process = produce(directory.path(), &platform, &clock);
+    assert_eq!(doubt(&process).await, None, "there is no record yet, and nothing to ask about");
+    process.terminate();
+    // Switched off for eight days, and switched on with a right clock.
+    clock.set("+0");
+    let process = produce(directory.path(), &platform, &clock);
+    assert_eq!(doubt(&process).await, None, "it goes on by itself");
+    let log = "SELECT event, detail FROM login_log WHERE event = 'clock_set'";
+    let told = query(&database, log);
+    assert!(told.len() == 1 && told[0].contains("confirmed by the platform"), "{told:?}");
+    process.terminate();
+    // And now with a wrong one.
+    clock.set("+800d");
+    let process = produce(directory.path(), &platform, &clock);
+    let (reason, days) = doubt(&process).await.unwrap();
+    assert!(reason == "contradicted_by_platform" && (799..=801).contains(&days), "{reason} by {days} days");
+    process.terminate();
+    assert_eq!(query(&database, log), told, "it is not believed");
+}
+
+/// On a database that nodes share, a node with a wrong clock does not start, and one whose clock is set goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nodes_go_by_the_clock_of_their_database() {
+    let (place, clock) = (Servers::shared().place(), WrongClock::by("+800d"));
+    let start = || {
+        let mut command = binary();
+        command.arg("serve").current_dir(std::env::temp_dir());
+        let given = [("listen", "127.0.0.1:0"), ("development.enabled", "true")];
+        with_settings(&mut command, given.into_iter().chain(place.settings()));
+        clock.on(&mut command);
+        command
+    };
+    let refused = start().output().unwrap();
+    let why = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && why.contains("s apart"), "{why}");
+    clock.set("+0");
+    let process = Process::spawn(start());
+    let mut client = Client::connect(&process.address).await;
+    let token = client.sign_in("user01").await;
+    clock.set("+800d");
+    assert_eq!(doubt(&process).await.unwrap().0, "stepped");
+    assert!(client.is_valid(&token).await);
+    clock.set("+0");
+    assert_eq!(doubt(&process).await, None);
+    process.terminate();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_expires_while_the_machine_is_suspended() {
+    let now = Timestamp::from_millis(1_800_000_000_000);
+    let machine = MachineClock::by_hand(now);
+    let desk = TestDesk::by(Clock::after_record(machine.clone(), Some(now))).await;
+    let mut client = desk.client().await;
+    let token = client.sign_in("user01").await;
+    machine.pass(Duration::from_hours(7));
+    assert!(client.is_valid(&token).await);
+    machine.pass(Duration::from_hours(1));
+    assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "expired");
+}
