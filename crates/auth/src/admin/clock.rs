@@ -12,7 +12,7 @@ impl Auth {
     /// # Errors
     /// When the store fails.
     pub async fn record_clock_set(&self, detail: String) -> Result<(), Error> {
-        let service = Administrator { auth: self, who: None, visitor: Visitor::service() };
+        let service = Administrator { auth: self, who: None, acting: None, visitor: Visitor::service() };
         let entry = service.entry(Event::ClockSet, &service.desk(), detail)?;
         self.store.record(entry).await?;
         Ok(self.store.note_time(self.clock.now()).await?)

@@ -14,7 +14,7 @@ use crate::cache::{Cache, Proof};
 
 /// What is carried over, in an order in which nothing refers to what is not there yet. The rest is made anew by whoever
 /// opens the target, or is about the database itself.
-const TABLES: [&str; 20] = [
+const TABLES: [&str; 21] = [
     "employee",
     "user_role",
     "agent",
