@@ -106,7 +106,9 @@ impl Acting<'_> {
         });
         done.await?.map_err(|revoked| {
             // Another node may have revoked it: what this one remembers is over.
-            session.into_iter().for_each(|digest| store.cache.apply(Change::Session(digest)));
+            if let Some(digest) = session {
+                store.cache.apply(Change::Session(digest));
+            }
             ChangeError::Revoked(revoked)
         })
     }
