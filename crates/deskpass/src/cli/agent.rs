@@ -17,7 +17,7 @@ pub(super) enum AgentCommand {
     Add(Add),
     /// List agents: who is locked, and who has no password or no device yet.
     #[command(
-        after_help = "STATE      enabled, disabled, shut until some time or locked after wrong guesses\nPASSWORD   set, not set, or until when a setup code counts\nDEVICE     since when one is bound; unproven: bound by password alone, so nobody signs in with it as an admin\nVERIFIED   when it was last used\n\nExample:\n  deskpass agent list"
+        after_help = "STATE      enabled, disabled, shut until some time or locked after wrong guesses\nPASSWORD   set, not set, or until when a setup code counts\nDEVICE     since when one is bound, or until when a setup code counts; unproven: bound by password alone, so it leads to no admin and to nothing of high risk\nVERIFIED   when it was last used\n\nExample:\n  deskpass agent list"
     )]
     List(Common),
     /// Give an agent's record another role; sessions in which the former was lent end.
