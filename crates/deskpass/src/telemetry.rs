@@ -104,8 +104,7 @@ impl Metrics {
             (word, recorder.register_counter(&key, &metadata))
         });
         let sockets = recorder.register_gauge(&Key::from_name("deskpass_sockets"), &metadata);
-        let said = counter("deskpass_socket_messages_total");
-        let dropped = counter("deskpass_messages_dropped_total");
+        let (said, dropped) = (counter("deskpass_socket_messages_total"), counter("deskpass_messages_dropped_total"));
         let parted = CLOSES.map(|code| {
             let labels = vec![Label::new("code", code.to_string())];
             let key = Key::from_parts("deskpass_sockets_closed_total", labels);
