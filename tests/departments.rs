@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use deskpass_core::Identified;
 use serde_json::{Value, json};
 
 use crate::harness::Client;
@@ -109,6 +110,26 @@ on_every_store! {
             sign_in(&mut client, "supervisor01").await;
             assert_eq!(listed(&mut client, &token, "/api/admin/employees").await.len(), 2, "{fault}");
         }
+    }
+
+    /// As in data from before departments had ids: nobody sees anybody until the platform tells one.
+    async fn whoever_has_no_department_id_sees_nobody_else(desk) {
+        let mut client = desk.client().await;
+        let token = client.sign_in("supervisor01").await;
+        let token = as_supervisor(&mut client, token).await;
+        for id in ["supervisor01", "agent01"] {
+            let unknown = Identified { key: desk.key(id), employee_id: id.to_owned(), through: None, name: None, department: None, department_id: Some(String::new()), avatar: None };
+            desk.auth().store.welcome(unknown, desk.clock.now()).await.unwrap();
+        }
+        assert_eq!(client.me(&token).await.data()["department"], DESK, "its name is still there");
+        for path in ["/api/admin/employees", "/api/admin/sessions", "/api/admin/login-log"] {
+            client.get_as(&token, path).await.refused(403, 1003);
+        }
+        sign_in(&mut client, "supervisor01").await;
+        assert_eq!(sight(&mut client, &token).await, ["supervisor01"]);
+        // Development users get theirs when the service starts.
+        desk.auth().seed_dev_users().await.unwrap();
+        assert!(listed(&mut client, &token, "/api/admin/employees").await.contains("agent01"));
     }
 
     async fn a_picture_that_is_not_told_any_more_is_gone(desk) {

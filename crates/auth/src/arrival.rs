@@ -42,7 +42,7 @@ impl Auth {
                 None => {}
             }
         }
-        Ok(Arrival::Known(told(key, id.as_str().to_owned(), profile)))
+        Ok(Arrival::Known(identified(key, id.as_str(), profile)))
     }
 
     pub(crate) fn named(&self, identity: &Identity) -> Result<(EmployeeKey, EmployeeId), Error> {
@@ -60,9 +60,8 @@ impl Auth {
     /// The employee as whom somebody was bound. What the platform tells of that somebody is not about the employee.
     async fn as_target(&self, target: EmployeeKey, identity: EmployeeKey) -> Result<Arrival, Error> {
         let person = self.store.person(&target).await?.ok_or(Refusal::UnknownEmployee)?;
-        let (employee_id, name) = (person.employee_id.clone(), Some(person.name.clone()));
-        let known = Identified { name, through: Some(identity), ..told(target, employee_id, None) };
-        Ok(Arrival::Known(known))
+        let (through, name) = (Some(identity), Some(person.name.clone()));
+        Ok(Arrival::Known(Identified { name, through, ..identified(target, &person.employee_id, None) }))
     }
 
     /// What the platform tells of somebody, if it does. That it does not is no reason to turn them away; that they have left is.
@@ -104,7 +103,8 @@ impl Auth {
 }
 
 /// Somebody, with what the platform told of them. An empty text says that there is none, and takes away what was known.
-fn told(key: EmployeeKey, employee_id: String, profile: Option<Profile>) -> Identified {
+pub(crate) fn identified(key: EmployeeKey, id: &str, profile: Option<Profile>) -> Identified {
+    let employee_id = id.to_owned();
     let mut who =
         Identified { key, employee_id, through: None, name: None, department: None, department_id: None, avatar: None };
     let Some(Profile { name, department, avatar, .. }) = profile else { return who };

@@ -1,8 +1,11 @@
 //! Development mode: people to try things with, and a way in without the platform.
 
-use deskpass_core::{CorpId, EmployeeId, EmployeeKey, LoginMethod, LoginSource, Person, Role, Roles, Visitor};
+use deskpass_core::{
+    CorpId, EmployeeId, EmployeeKey, Identified, LoginMethod, LoginSource, Person, Role, Roles, Visitor,
+};
 use deskpass_store::{By, Listed, NewEmployee};
 
+use crate::arrival::identified;
 use crate::log::Attempt;
 use crate::mint::{Admission, Proven};
 use crate::{Auth, Error, SignedIn};
@@ -38,7 +41,16 @@ impl Auth {
                 roles: roles.iter().copied().collect::<Roles>(),
                 disabled: false,
             };
-            self.store.add_employee(By::NoSession, NewEmployee { person, at: self.clock.now(), entry: None }).await?;
+            let (key, at) = (person.key.clone(), self.clock.now());
+            if self.store.add_employee(By::NoSession, NewEmployee { person, at, entry: None }).await? {
+                continue;
+            }
+            // Data from before departments had ids.
+            let known = self.store.person(&key).await?;
+            if known.is_some_and(|known| known.department_id.is_empty() && known.department == department) {
+                let department_id = Some(department_id.to_owned());
+                self.store.welcome(Identified { department_id, ..identified(key, id, None) }, at).await?;
+            }
         }
         for (id, role) in DEV_AGENTS {
             let key = EmployeeKey::from_parts(self.policy.home.as_str(), id);
