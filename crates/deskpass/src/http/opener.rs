@@ -2,7 +2,7 @@
 
 use axum::extract::FromRequestParts;
 use hyper::HeaderMap;
-use hyper::header::REFERER;
+use hyper::header::{HeaderValue, REFERER};
 use hyper::http::request::Parts;
 use url::{Origin, Url};
 
@@ -32,7 +32,7 @@ fn expected(desk: &Desk) -> Vec<Origin> {
 
 fn is_opened_by_page(headers: &HeaderMap, expected: &[Origin]) -> bool {
     let referer = headers.get(REFERER).and_then(|page| Url::parse(page.to_str().ok()?).ok()).map(|page| page.origin());
-    let site = headers.get("sec-fetch-site").map(|site| site.as_bytes());
+    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
     match (site, referer) {
         (Some(b"none" | b"same-origin"), _) => false,
         // No page can name another's origin as its own, but each can name none.
