@@ -123,7 +123,7 @@ fn time_counts_while_the_machine_is_suspended() {
     assert_eq!(clock.now(), NOW + Duration::from_hours(1));
 }
 
-/// CLOCK_MONOTONIC would stand still; `/proc/uptime` is CLOCK_BOOTTIME.
+/// `CLOCK_MONOTONIC` would stand still; `/proc/uptime` is `CLOCK_BOOTTIME`.
 #[cfg(target_os = "linux")]
 #[test]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
