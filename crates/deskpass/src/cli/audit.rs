@@ -39,7 +39,7 @@ pub(super) enum AuditCommand {
         after_help = "Examples:\n  deskpass audit export --format csv > log.csv\n  deskpass audit export --format jsonl --from 2026-07-01 --to 2026-08-01 --employee zhangsan > july.jsonl"
     )]
     Export(export::Export),
-    /// Go on with another encryption_key when the one that the log was written with is lost.
+    /// Go on with another key when the one that the log was written with is lost.
     ///
     /// Takes all rows into a chain of the new key. From then on they can be verified again, but nobody can tell any more whether they
     /// were changed before. A row of the log tells of it. The service does not start in production with a key that the data was not

@@ -8,7 +8,7 @@ use crate::cli::{Common, Failed, find_database, runtime};
 use crate::config::Settings;
 use crate::desk::nodes::{location, mode};
 
-/// Begin the chains of the log anew with the encryption_key of the settings.
+/// Begin the chains of the log anew with the key of the settings.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct Restart {
     /// Yes, the key from before is lost: from now on nobody can tell whether rows from before were changed.

@@ -16,20 +16,15 @@ const READ_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) async fn check(settings: &Settings) -> Option<Finding> {
     let key = ChainKey::new(&settings.sealing_key());
     let known = timeout(READ_TIMEOUT, is_key_of_log(&location(settings), mode(settings), key)).await;
-    match known.ok()?.ok()?? {
-        true => Some(Finding::good(
-            (),
-            said("encryption_key is the one that the data was written with", "encryption_key 与写入数据时一致"),
-        )),
-        false => Some(Finding::bad(
-            said(
-                "encryption_key is not the one that the data was written with",
-                "encryption_key 与写入数据时使用的不一致",
-            ),
-            said(
-                "put that key back into the settings; if it is lost: deskpass audit restart --key-is-lost",
-                "请在配置中恢复原来的密钥；如已丢失：deskpass audit restart --key-is-lost",
-            ),
-        )),
+    if known.ok()?.ok()?? {
+        let told = said("encryption_key is the one that the data was written with", "encryption_key 与写入数据时一致");
+        return Some(Finding::good((), told));
     }
+    Some(Finding::bad(
+        said("encryption_key is not the one that the data was written with", "encryption_key 与写入数据时使用的不一致"),
+        said(
+            "put that key back into the settings; if it is lost: deskpass audit restart --key-is-lost",
+            "请在配置中恢复原来的密钥；如已丢失：deskpass audit restart --key-is-lost",
+        ),
+    ))
 }
