@@ -6,6 +6,7 @@
 //! disk by itself: the caller hands both in as [`Sources`].
 
 mod build;
+mod cautions;
 mod choice;
 mod destination;
 mod duration;

@@ -87,7 +87,8 @@ mod tests {
         let mut logged = 0;
         for turn in 0..100_000_u32 {
             let now = start + Duration::from_millis(u64::from(turn));
-            logged += usize::from(seen.note(IpAddr::from([10, 0, (turn >> 8) as u8, (turn & 0xff) as u8]), now));
+            let [_, _, high, low] = turn.to_be_bytes();
+            logged += usize::from(seen.note(IpAddr::from([10, 0, high, low]), now));
         }
         assert!((1..=100).contains(&logged), "{logged}");
         assert_eq!(seen.peers.len(), MAX_PEERS);

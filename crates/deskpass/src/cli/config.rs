@@ -31,8 +31,9 @@ impl ConfigCommand {
                 let settings = serving.settings()?;
                 verify_file(&settings)?;
                 let mode = if settings.development { "development" } else { "production" };
-                for file in exposed(&settings.secret_files) {
-                    eprintln!("warning: {}", file.caution());
+                let files = exposed(&settings.secret_files).into_iter().map(|file| file.caution());
+                for caution in settings.cautions().into_iter().map(str::to_owned).chain(files) {
+                    eprintln!("warning: {caution}");
                 }
                 println!("the settings are good ({mode} mode)");
             }

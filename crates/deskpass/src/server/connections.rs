@@ -61,6 +61,7 @@ pub(super) struct Place {
 }
 
 /// Where a newcomer goes.
+#[derive(Debug)]
 enum Admission {
     /// To a place that was free, or that another connection left for it.
     Ordinary {
