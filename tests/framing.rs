@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use crate::envelope::assert_shape;
 use crate::harness::{Client, Process, Proxy, Response, TestDesk, handshake, request};
@@ -102,9 +104,20 @@ fn odd_sizes() -> Vec<(&'static str, String, u16)> {
 
 /// Everything that comes back until the connection ends.
 async fn answers(address: &str, bytes: &[u8]) -> Vec<Response> {
-    let (mut client, mut answers) = (Client::connect(address).await, Vec::new());
-    client.push(bytes).await;
-    while let Ok(Some(answer)) = tokio::time::timeout(Duration::from_secs(20), client.read()).await {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    // Whoever refuses may close before all of it is sent.
+    let _ = stream.write_all(bytes).await;
+    let mut received = Vec::new();
+    let _ = tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut received)).await;
+    let (mut rest, mut answers) = (&*String::from_utf8_lossy(&received), Vec::new());
+    while let Some((head, after)) = rest.split_once("\r\n\r\n") {
+        let fields = head.lines().filter_map(|line| line.split_once(": "));
+        let headers: Vec<_> = fields.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let Some(status) = head.split(' ').nth(1).and_then(|status| status.parse().ok()) else { break };
+        let mut answer = Response { status, headers, body: String::new() };
+        let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
+        answer.body = after[..length].to_owned();
+        rest = &after[length..];
         answers.push(answer);
     }
     answers
@@ -138,11 +151,15 @@ async fn is_refused_wherever_it_stands_on_a_connection() {
     }
     let (_, bytes, _) = &odd()[0];
     let mut client = desk.client().await;
-    for byte in first.iter().chain(bytes.as_bytes()) {
+    for byte in &first {
         client.push(&[*byte]).await;
         tokio::task::yield_now().await;
     }
     assert_eq!(client.read().await.unwrap().status, 200);
+    for byte in bytes.as_bytes() {
+        client.push(&[*byte]).await;
+        tokio::task::yield_now().await;
+    }
     client.read().await.unwrap().refused(400, 1002);
     assert!(client.read().await.is_none());
 }
@@ -231,7 +248,11 @@ async fn is_told_in_the_envelope_whichever_byte_is_wrong() {
             client.push(&bytes).await;
             let answer =
                 client.read().await.unwrap_or_else(|| panic!("no answer to {:?}", String::from_utf8_lossy(&bytes)));
-            assert_shape(&answer);
+            // A page has none, but a name that the library's own refusals have not.
+            assert!(answer.header("x-request-id").is_some(), "{answer:?}");
+            if answer.header("content-type") == Some("application/json") {
+                assert_shape(&answer);
+            }
             *statuses.entry(answer.status).or_default() += 1;
         }
     }
@@ -240,7 +261,22 @@ async fn is_told_in_the_envelope_whichever_byte_is_wrong() {
 }
 
 /// What a proxy may put right by itself. What it then passes on is well-formed, and means one thing.
-const REPAIRED: [&str; 0] = [];
+const REPAIRED: [&str; 14] = [
+    "bare LF after the request line",
+    "bare LF after a field",
+    "bare LF at the end",
+    "bare LFs only",
+    "two hosts",
+    "another host in the target",
+    "a folded line",
+    "a line without a colon",
+    "two blanks in the request line",
+    "a version to come",
+    "a length and chunks",
+    "chunks and a length",
+    "the same length twice",
+    "a list of lengths",
+];
 
 /// Behind a proxy the same is refused, by it or by us, except for what the proxy puts right; and whatever it passes on, the
 /// next client on its connections gets the answer to its own request.
@@ -255,7 +291,7 @@ async fn is_read_alike_behind_proxies() {
     ] {
         let mut probe = Client::connect(&proxy.address).await;
         for (at, (name, bytes, _)) in odd().into_iter().enumerate() {
-            let closing = bytes.replacen("\r\n", "\r\nconnection: close\r\n", 1);
+            let closing = bytes.replacen('\n', "\nconnection: close\r\n", 1);
             let answers = answers(&proxy.address, format!("{closing}{HIDDEN}").as_bytes()).await;
             let seen: Vec<_> = answers.iter().map(|answer| answer.status).collect();
             if seen.iter().any(|status| *status < 400) && !REPAIRED.contains(&name) || seen.len() > 1 {
