@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deskpass_core::{EmployeeKey, LoginMethod, OneTimeCode, Seed, SpareCode, Step, Timestamp, Visitor};
-use deskpass_store::{Agent, Binding, By, Device, Event, Subject, Trial, UsedStep};
+use deskpass_store::{Agent, Binding, By, ChangeError, Device, Event, Subject, Trial, UsedStep};
 
 use crate::log::Attempt;
 use crate::{Auth, Caller, Entrant, Error, Refusal, SignedIn};
@@ -277,7 +277,14 @@ impl Auth {
         let Some(step) = step else { return Ok(false) };
         let used =
             UsedStep { employee: agent.clone(), sealed: device.sealed.clone(), step, at: self.clock.now(), vouched };
-        Ok(self.store.use_step(by, used).await?)
+        match self.store.use_step(by, used).await {
+            Err(ChangeError::Revoked(revoked)) => {
+                // It was right, so it counts among no guesses; but it opens nothing.
+                self.store.guessed_right(agent.clone(), Trial::Otp).await?;
+                Err(Refusal::from(revoked).into())
+            }
+            used => Ok(used?),
+        }
     }
 
     async fn completed(&self, entrant: &Entrant, proven: bool, visitor: &Visitor) -> Result<Option<SignedIn>, Error> {
