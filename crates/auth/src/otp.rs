@@ -248,6 +248,8 @@ impl Auth {
         shown: Shown,
         vouched: bool,
     ) -> Result<(), Error> {
+        // Before a guess is counted: what a session that is over shows is no guess.
+        self.store.require(by.clone()).await?;
         let taken = match shown {
             Shown::Code(code) => self.take_step(by, agent, device, code, vouched).await?,
             Shown::Recovery(code) => {
