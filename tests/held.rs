@@ -44,6 +44,7 @@ impl Revocation {
 
     /// Revokes it at a node, whose session it is in whichever role.
     async fn revoke(self, desk: &TestDesk, employee: &str, token: &str, role: Role) {
+        desk.auth().store.caught_up().await;
         let (operator, mut client) = (desk.auth().operator(), desk.client().await);
         match self {
             Logout => drop(client.logout(token).await.data()),
@@ -59,6 +60,7 @@ impl Revocation {
         }
     }
 
+    /// Gives it back; returns once the desk has heard of it.
     async fn restore(self, desk: &TestDesk, employee: &str, role: Role) {
         let operator = desk.auth().operator();
         match self {
@@ -67,6 +69,7 @@ impl Revocation {
             AddressExcluded => assert!(operator.set_ip_rules_of(role, Vec::new()).await.unwrap()),
             _ => {}
         }
+        desk.auth().store.caught_up().await;
     }
 }
 
@@ -159,10 +162,14 @@ async fn elsewhere(desk: &TestDesk) -> Option<TestDesk> {
     }
 }
 
-/// Rights are revoked on another node, where there is one.
-async fn hold_and_revoke(desk: &TestDesk, route: &Route, device: &Device, revocation: Revocation, sent: usize) {
-    let other = elsewhere(desk).await;
-    let other = other.as_ref().unwrap_or(desk);
+/// Holds a request open at a desk while the rights of its sender are revoked, at another node where there is one.
+async fn hold_and_revoke(
+    (desk, other): (&TestDesk, &TestDesk),
+    route: &Route,
+    device: &Device,
+    revocation: Revocation,
+    sent: usize,
+) {
     let token = desk.client().await.sign_in("admin01").await;
     let (bearer, code) = (format!("Bearer {token}"), device.next_code());
     let path = route.path.replace("{corp_id}", "wwdeskpass").replace("{employee_id}", "user01");
@@ -175,7 +182,7 @@ async fn hold_and_revoke(desk: &TestDesk, route: &Route, device: &Device, revoca
     let (status, reason) = revocation.refusal();
     assert_eq!(told, (status, reason.to_owned()), "{route:?} after {revocation:?}: {answer:?}");
     assert_eq!(state(desk), before, "{route:?} after {revocation:?}");
-    revocation.restore(other, "admin01", Role::Admin).await;
+    revocation.restore(desk, "admin01", Role::Admin).await;
 }
 
 on_every_store! {
@@ -183,13 +190,15 @@ on_every_store! {
         let mut client = desk.client().await;
         let token = client.sign_in("admin01").await;
         let (device, _) = client.bind_device(&token, &desk.clock).await;
+        let second = elsewhere(&desk).await;
+        let other = second.as_ref().unwrap_or(&desk);
         let table = routes();
         let held: Vec<_> = table.iter().filter(|route| can_be_held(route)).collect();
         assert!(held.len() >= 6, "{held:?}");
         for (number, route) in held.into_iter().enumerate() {
-            for (other, revocation) in REVOCATIONS.into_iter().enumerate() {
-                let sent = if (number + other) % 2 == 0 { 0 } else { 9 };
-                hold_and_revoke(&desk, route, &device, revocation, sent).await;
+            for (at, revocation) in REVOCATIONS.into_iter().enumerate() {
+                let sent = if (number + at) % 2 == 0 { 0 } else { 9 };
+                hold_and_revoke((&desk, other), route, &device, revocation, sent).await;
             }
         }
         let told = desk.query("SELECT COUNT(*) FROM login_log WHERE event LIKE '%_refused' AND reason = 'signed_out'");
@@ -231,7 +240,7 @@ on_every_store! {
                 let told = (answer.status, answer.reason());
                 assert_eq!(told, (status, reason.to_owned()), "{path} after {revocation:?}: {answer:?}");
                 assert_eq!(state(&desk), before, "{path} after {revocation:?}");
-                revocation.restore(other, "agent01", Role::Agent).await;
+                revocation.restore(&desk, "agent01", Role::Agent).await;
             }
         }
     }

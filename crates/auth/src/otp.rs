@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deskpass_core::{EmployeeKey, LoginMethod, OneTimeCode, Seed, SpareCode, Step, Timestamp, Visitor};
-use deskpass_store::{Agent, Binding, By, Device, Event, PendingDevice, Subject, Trial, UsedStep};
+use deskpass_store::{Agent, Binding, By, ChangeError, Device, Event, PendingDevice, Subject, Trial, UsedStep};
 
 use crate::log::Attempt;
 use crate::{Auth, Caller, Entrant, Error, Refusal, SignedIn};
@@ -281,6 +281,8 @@ impl Auth {
         shown: Shown,
         vouched: bool,
     ) -> Result<(), Error> {
+        // Before a guess is counted: what a session that is over shows is no guess.
+        self.store.require(by.clone()).await?;
         let taken = match shown {
             Shown::Code(code) => self.take_step(by, agent, device, code, vouched).await?,
             Shown::Recovery(code) => {
@@ -310,7 +312,14 @@ impl Auth {
         let Some(step) = step else { return Ok(false) };
         let used =
             UsedStep { employee: agent.clone(), sealed: device.sealed.clone(), step, at: self.clock.now(), vouched };
-        Ok(self.store.use_step(by, used).await?)
+        match self.store.use_step(by, used).await {
+            Err(ChangeError::Revoked(revoked)) => {
+                // It was right, so it counts among no guesses; but it opens nothing.
+                self.store.guessed_right(agent.clone(), Trial::Otp).await?;
+                Err(Refusal::from(revoked).into())
+            }
+            used => Ok(used?),
+        }
     }
 
     async fn completed(&self, entrant: &Entrant, proven: bool, visitor: &Visitor) -> Result<Option<SignedIn>, Error> {

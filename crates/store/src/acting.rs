@@ -86,6 +86,14 @@ pub(crate) struct Acting<'a> {
 }
 
 impl Store {
+    /// Requires an actor before something is counted or looked at for them. The change itself requires them again.
+    ///
+    /// # Errors
+    /// When the actor may not make changes any more, or the store fails.
+    pub async fn require(&self, by: By) -> Result<(), ChangeError> {
+        self.acting(by).write(|_| Ok(())).await
+    }
+
     /// The store, as this actor changes it.
     pub(crate) fn acting(&self, by: By) -> Acting<'_> {
         Acting { store: self, by }
