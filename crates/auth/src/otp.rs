@@ -15,6 +15,7 @@ const RECOVERY_CODES: usize = 10;
 
 /// How things stand with somebody's device.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "what clients read, and not what we decide by")]
 pub struct DeviceStatus {
     /// Whether they are an agent: otherwise there is nothing to bind a device to.
     pub is_agent: bool,
