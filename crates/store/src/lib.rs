@@ -62,7 +62,7 @@ pub use sessions::{
     Beginning, Birth, Ended, Ending, Found, Grounds, ListedSession, SessionFilter, SessionPage, SignInNetwork,
 };
 pub use shared::{
-    Arrived, Ask, Bus, Changes, Code, Counted, Counting, Flow, Held, Lease, Letter, Limits, Mail, Perishable,
+    Admitted, Arrived, Ask, Bus, Changes, Code, Counted, Counting, Flow, Held, Lease, Letter, Limits, Mail, Perishable,
     PlatformToken, Pointer, Posted, Reader, Redis, RedisExam, Round, Shared, Shelf, Start, Unfit, examine_redis,
 };
 pub use sign_ins::{Consequences, Disowning, Most, SignIn};

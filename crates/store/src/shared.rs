@@ -16,7 +16,7 @@ use self::redis::Server;
 use crate::StoreError;
 
 pub use self::limits::{Counted, Limits};
-pub use self::mail::{Letter, Mail, Posted, Reader, Start, Unfit};
+pub use self::mail::{Admitted, Letter, Mail, Posted, Reader, Start, Unfit};
 pub use self::redis::{Arrived, Ask, Bus, Counting, Redis, RedisExam, Round, examine_redis};
 pub use shelf::{Changes, Perishable, Shelf};
 

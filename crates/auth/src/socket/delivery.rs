@@ -61,7 +61,8 @@ impl Auth {
     pub async fn carry_messages(&self) {
         let Some(mut round) = self.shared.mail.round() else { return };
         loop {
-            let arrived = round.next().await;
+            // As of now: handing them out may have to wait for the database.
+            let arrived = self.shared.mail.admit(round.next().await, self.clock.now());
             // Whoever ended a session and sent a message afterwards, on whatever nodes: the end is heard of first.
             if timeout(STALLED, self.store.caught_up()).await.is_err() {
                 // Nobody waits for a node that cannot tell anyone anything.
@@ -69,11 +70,11 @@ impl Auth {
                 self.store.caught_up().await;
                 round.carry(true);
             }
-            if arrived.gap {
+            if arrived.has_gap() {
                 tracing::warn!("messages could not be read for too long; whoever is connected reads anew");
                 self.sockets.end_all(&End::TooSlow);
             }
-            let mut told = Vec::with_capacity(arrived.letters.len());
+            let mut told = Vec::new();
             for (letter, ask) in self.shared.mail.take_in(arrived, self.clock.now()) {
                 told.push((ask, self.tell(&letter).await));
             }

@@ -91,6 +91,18 @@ pub enum Posted {
     Everywhere(MessageId, Counting),
 }
 
+/// Letters of other nodes that this node reads for the first time, and that were sent lately.
+#[derive(Debug)]
+pub struct Admitted(Arrived);
+
+impl Admitted {
+    /// Whether nothing could be read for so long that some may be gone.
+    #[must_use]
+    pub fn has_gap(&self) -> bool {
+        self.0.gap
+    }
+}
+
 /// Takes messages and keeps them in order.
 pub struct Mail {
     ring: Mutex<Ring>,
@@ -144,9 +156,8 @@ impl Mail {
         self.nodes.as_ref().map(MailInRedis::round)
     }
 
-    /// Puts letters that came from other nodes into their places. Those that are not fresh are dropped and counted.
-    pub fn take_in(&self, mut arrived: Arrived, now: Timestamp) -> Vec<(Arc<Letter>, Ask)> {
-        self.drop_replays(&mut arrived, now);
+    /// Puts letters that came from other nodes into their places.
+    pub fn take_in(&self, Admitted(arrived): Admitted, now: Timestamp) -> Vec<(Arc<Letter>, Ask)> {
         let mut ring = self.ring();
         if arrived.gap {
             let known = arrived.letters.first().map_or(ring.newest(), |(letter, _)| letter.id.before());
@@ -163,8 +174,9 @@ impl Mail {
         taken
     }
 
-    /// Drops messages that were taken in before, or were not sent lately: somebody has put them into Redis again.
-    fn drop_replays(&self, arrived: &mut Arrived, now: Timestamp) {
+    /// Admits what was read just now. What was read before, or was not sent lately, was put into Redis again: it is dropped and
+    /// counted.
+    pub fn admit(&self, mut arrived: Arrived, now: Timestamp) -> Admitted {
         let mut replays = self.replays.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut replayed, mut out_of_time) = (0_u64, 0_u64);
         arrived.letters.retain(|(letter, ask)| match replays.admit(ask, letter.at, now) {
@@ -178,12 +190,10 @@ impl Mail {
                 false
             }
         });
-        if replayed + out_of_time == 0 {
-            return;
-        }
-        let before = self.dropped.fetch_add(replayed + out_of_time, Ordering::Relaxed);
+        let dropped = replayed + out_of_time;
+        let before = self.dropped.fetch_add(dropped, Ordering::Relaxed);
         // Whoever writes to Redis must not fill the log: one line when it begins, and one for every thousand.
-        if before == 0 || before / 1_000 != (before + replayed + out_of_time) / 1_000 {
+        if dropped > 0 && (before == 0 || before / 1_000 != (before + dropped) / 1_000) {
             tracing::warn!(
                 replayed,
                 out_of_time,
@@ -191,6 +201,7 @@ impl Mail {
                  check the clocks of all nodes, and who can write to Redis"
             );
         }
+        Admitted(arrived)
     }
 
     /// How many messages were found in Redis and dropped since this node began, because they had been taken in before or were
