@@ -109,7 +109,8 @@ async fn answers(address: &str, bytes: &[u8]) -> Vec<Response> {
     let _ = stream.write_all(bytes).await;
     let mut received = Vec::new();
     let _ = tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut received)).await;
-    let (mut rest, mut answers) = (&*String::from_utf8_lossy(&received), Vec::new());
+    let received = String::from_utf8_lossy(&received);
+    let (mut rest, mut answers) = (&*received, Vec::new());
     while let Some((head, after)) = rest.split_once("\r\n\r\n") {
         let fields = head.lines().filter_map(|line| line.split_once(": "));
         let headers: Vec<_> = fields.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
