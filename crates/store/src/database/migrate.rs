@@ -18,13 +18,13 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (5, include_str!("../../migrations/0005_administration.sql")),
     (6, include_str!("../../migrations/0006_pages.sql")),
     (7, include_str!("../../migrations/0007_departments_and_single_use.sql")),
-    (8, include_str!("../../migrations/0008_log_marker.sql")),
-    (10, include_str!("../../migrations/0010_first_devices.sql")),
-    (11, include_str!("../../migrations/0011_sign_in_networks.sql")),
+    (8, include_str!("../../migrations/0008_first_devices.sql")),
+    (9, include_str!("../../migrations/0009_sign_in_networks.sql")),
+    (10, include_str!("../../migrations/0010_log_marker.sql")),
 ];
 
 /// The migration that makes the marker of the log. What it says is written in the same transaction, and never again.
-const MARKER: i64 = 8;
+const MARKER: i64 = 10;
 
 /// The version that the tables have once they are up to date.
 #[must_use]

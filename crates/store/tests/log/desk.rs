@@ -95,7 +95,7 @@ impl Desk {
         for column in ["decided_address", "seen_seq", "seen_hash"] {
             self.sql(&format!("ALTER TABLE login_log DROP COLUMN {column}")).await;
         }
-        self.sql("DELETE FROM migration WHERE id >= 8").await;
+        self.sql("DELETE FROM migration WHERE id >= 10").await;
     }
 
     /// Stops the nodes and starts them again, which brings the tables up to date.
