@@ -117,7 +117,7 @@ async fn answers(address: &str, bytes: &[u8]) -> Vec<Response> {
         let Some(status) = head.split(' ').nth(1).and_then(|status| status.parse().ok()) else { break };
         let mut answer = Response { status, headers, body: String::new() };
         let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
-        answer.body = after[..length].to_owned();
+        after[..length].clone_into(&mut answer.body);
         rest = &after[length..];
         answers.push(answer);
     }

@@ -51,8 +51,8 @@ impl Place {
 
     /// What lies under these names in Redis: of one shelf, such as `code`.
     pub(crate) fn shelf(&self, name: &str) -> Vec<(String, Vec<u8>)> {
-        let shelf = format!(":{name}:");
-        self.records().into_iter().filter(|(key, _)| key.contains(&shelf)).collect()
+        let part = format!(":{name}:");
+        self.records().into_iter().filter(|(key, _)| key.contains(&part)).collect()
     }
 
     /// Makes records in Redis what they were, for a minute.

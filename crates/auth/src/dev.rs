@@ -10,8 +10,11 @@ use crate::log::Attempt;
 use crate::mint::{Admission, Proven};
 use crate::{Auth, Error, SignedIn};
 
-/// The people of a fresh development store: identifier, name, department with its id on the simulated platform, roles.
-pub const DEV_USERS: [(&str, &str, (&str, &str), &[Role]); 6] = [
+/// One of the people of a fresh development store: identifier, name, department with its id on the simulated platform, roles.
+pub type DevUser = (&'static str, &'static str, (&'static str, &'static str), &'static [Role]);
+
+/// The people of a fresh development store.
+pub const DEV_USERS: [DevUser; 6] = [
     ("admin01", "Ada Admin", ("IT", "2"), &[Role::Admin, Role::Agent, Role::User]),
     ("agent01", "Arno Agent", ("IT Service Desk", "3"), &[Role::Agent, Role::User]),
     ("user01", "Uma User", ("Sales", "4"), &[Role::User]),

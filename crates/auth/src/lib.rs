@@ -41,7 +41,7 @@ pub use admin::{
 pub use agent::{AgentEntry, Evidence, HalfSignIn, Knock};
 pub use anonymous::AnonymousRefusals;
 pub use code::Progress;
-pub use dev::DEV_USERS;
+pub use dev::{DEV_USERS, DevUser};
 pub use entrant::{Entrant, Halfway};
 pub use error::{Error, Internal, Refusal, TokenProblem};
 pub use locker::Locker;

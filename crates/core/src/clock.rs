@@ -190,6 +190,7 @@ impl Clock {
     /// Compares this clock with the machine's and with an independent one, if there is one at hand. Moves forwards, never
     /// backwards: at most a second towards the machine's time, or all the way where the independent clock confirms that.
     /// Returns how far it moved. Called once a minute.
+    #[expect(clippy::must_use_candidate, reason = "it is called for what it does; how far it moved is for the log")]
     pub fn review(&self, witness: Option<Witness>) -> Duration {
         let Source::Steady(steady) = &*self.0 else { return Duration::ZERO };
         let mut state = steady.state();

@@ -262,7 +262,7 @@ async fn summarise_refusals(desk: &Desk) {
     match desk.auth.summarise_refusals().await {
         Ok(0) => {}
         Ok(refusals) => {
-            tracing::warn!(refusals, "anonymous refusals beyond the limit were summarised in one row of the log")
+            tracing::warn!(refusals, "anonymous refusals beyond the limit were summarised in one row of the log");
         }
         Err(error) => tracing::warn!(%error, "cannot write the summary of anonymous refusals"),
     }

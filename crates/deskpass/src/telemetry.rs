@@ -65,6 +65,16 @@ struct ConnectionFigures {
     reserve: Counter,
 }
 
+impl ConnectionFigures {
+    fn new(counter: impl Fn(&'static str) -> Counter) -> Self {
+        Self {
+            turned_away: counter("deskpass_connections_turned_away_total"),
+            evicted: counter("deskpass_connections_evicted_total"),
+            reserve: counter("deskpass_connections_from_reserve_total"),
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Figures {
     ok: Counter,
@@ -115,11 +125,7 @@ impl Metrics {
         let gauge = |name| recorder.register_gauge(&Key::from_name(name), &metadata);
         let [cached_sessions, under_way, platform, shared, in_step, sockets, clock] = GAUGES.map(gauge);
         let counter = |name: &'static str| recorder.register_counter(&Key::from_name(name), &metadata);
-        let connections = ConnectionFigures {
-            turned_away: counter("deskpass_connections_turned_away_total"),
-            evicted: counter("deskpass_connections_evicted_total"),
-            reserve: counter("deskpass_connections_from_reserve_total"),
-        };
+        let connections = ConnectionFigures::new(counter);
         let untrusted_proxy = counter("deskpass_untrusted_proxy_requests_total");
         let refused = WORDS.map(|word| {
             let labels = vec![Label::new("why", word)];
@@ -181,7 +187,7 @@ impl Metrics {
     }
 
     /// Counts a connection from the reserve.
-    pub(crate) fn from_reserve(&self) {
+    pub(crate) fn took_reserve(&self) {
         self.connections.reserve.increment(1);
     }
 

@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(seen.peers.len(), MAX_PEERS);
         let (mut seen, proxy) = (Seen::default(), IpAddr::from([10, 0, 0, 5]));
         assert!(seen.note(proxy, start) && !seen.note(proxy, start + Duration::from_secs(59)));
-        assert!(seen.note(proxy, start + Duration::from_secs(60)));
+        assert!(seen.note(proxy, start + Duration::from_mins(1)));
         assert_eq!(seen.peers.iter().map(|peer| (peer.address, peer.requests)).collect::<Vec<_>>(), [(proxy, 3)]);
     }
 }

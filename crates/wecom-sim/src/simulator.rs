@@ -85,7 +85,7 @@ impl Simulator {
     #[must_use]
     pub fn at_hosts(self, hosts: HostNames) -> Self {
         let Inner { world, clock, entropy, .. } = &*self.0;
-        let (world, clock, entropy) = (world.clone(), clock.clone(), entropy.clone());
+        let (world, clock, entropy) = (world.clone(), clock.clone(), *entropy);
         Self(Arc::new(Inner { world, clock, entropy, state: Mutex::default(), hosts: Some(hosts) }))
     }
 

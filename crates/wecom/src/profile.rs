@@ -133,10 +133,9 @@ impl Wecom {
         let person = answer.take("user_info").ok_or(Garbled::Incomplete("user_info"))?;
         // What these departments are called is for their own corporation to know.
         let department = match person.texts("department").as_deref() {
-            None => Department::Untold,
             Some([]) => Department::None,
             Some([id, ..]) if is_platform_department(id) => Department::Known { id: id.to_string(), name: None },
-            Some(_) => Department::Untold,
+            Some(_) | None => Department::Untold,
         };
         Ok(Profile::read(&person, department))
     }

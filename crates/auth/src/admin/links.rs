@@ -45,6 +45,6 @@ impl Administrator<'_> {
         self.at_home().await?;
         let Some(link) = self.auth.store.link(identity.clone()).await? else { return Ok(false) };
         let entry = self.entry(Event::LinkRemoved, &link.target, format!("for {identity:?}"))?;
-        Ok(self.changed(self.auth.store.remove_link(self.by(), identity, entry).await).await?)
+        self.changed(self.auth.store.remove_link(self.by(), identity, entry).await).await
     }
 }

@@ -96,7 +96,7 @@ impl Administrator<'_> {
         self.reach(&employee)?;
         let role = self.auth.assignable(&employee, role).await?;
         let entry = self.entry(Event::RolesChanged, &employee, format!("+{role}"))?;
-        Ok(self.changed(self.auth.store.grant(self.by(), employee, role, entry).await).await?)
+        self.changed(self.auth.store.grant(self.by(), employee, role, entry).await).await
     }
 
     /// Takes a role from an employee; `false` when they did not hold it. Their sessions stop acting in it at once.
@@ -107,7 +107,7 @@ impl Administrator<'_> {
         self.reach(&employee)?;
         let role = self.auth.assignable(&employee, role).await?;
         let entry = self.entry(Event::RolesChanged, &employee, format!("-{role}"))?;
-        Ok(self.changed(self.auth.store.revoke(self.by(), employee, role, entry).await).await?)
+        self.changed(self.auth.store.revoke(self.by(), employee, role, entry).await).await
     }
 }
 

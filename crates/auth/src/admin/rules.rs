@@ -78,7 +78,7 @@ impl Administrator<'_> {
             return self.refuse(Refusal::WouldShutYouOut(Role::Admin)).await;
         }
         let entry = self.entry(Event::IpRulesChanged, &self.desk(), "")?;
-        Ok(self.changed(self.auth.store.set_ip_rules(self.by(), lists.entries().collect(), entry).await).await?)
+        self.changed(self.auth.store.set_ip_rules(self.by(), lists.entries().collect(), entry).await).await
     }
 
     /// Gives one role this list, or none, and leaves the others as they are; `false` when it has it already. For the operator,
@@ -91,7 +91,7 @@ impl Administrator<'_> {
             return Err(Refusal::NotPermitted.into());
         }
         let entry = self.entry(Event::IpRulesChanged, &self.desk(), "")?;
-        Ok(self.changed(self.auth.store.set_ip_rules_of(self.by(), role, list, entry).await).await?)
+        self.changed(self.auth.store.set_ip_rules_of(self.by(), role, list, entry).await).await
     }
 
     fn would_be_shut_out(&self, lists: &AllowLists) -> bool {

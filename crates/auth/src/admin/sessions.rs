@@ -40,8 +40,7 @@ impl Administrator<'_> {
     async fn end(&self, employee: EmployeeKey, which: Ending) -> Result<usize, Error> {
         let entry = self.entry(Event::SessionsEnded, &employee, "")?;
         let deny_until = self.auth.deny_until(entry.at);
-        Ok(self
-            .changed(self.auth.store.end_sessions(self.by(), employee, which, Ended::Kicked, deny_until, entry).await)
-            .await?)
+        self.changed(self.auth.store.end_sessions(self.by(), employee, which, Ended::Kicked, deny_until, entry).await)
+            .await
     }
 }

@@ -14,6 +14,7 @@ fn reason(clock: &Clock) -> Option<DoubtReason> {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "as a review takes it")]
 fn platform(time: Timestamp) -> Option<Witness> {
     Some(Witness { time, source: WitnessSource::Platform })
 }

@@ -30,7 +30,7 @@ impl Desk {
                 "the machine's clock is not trusted; going on by the newest record"
             ),
             ClockTrust::Trusted if before != ClockTrust::Trusted => {
-                tracing::info!("the machine's clock is trusted again")
+                tracing::info!("the machine's clock is trusted again");
             }
             ClockTrust::Trusted => {
                 let (machine, now) = (clock.machine(), clock.now());

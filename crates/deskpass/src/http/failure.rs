@@ -36,7 +36,7 @@ pub(crate) enum Failure {
     UnknownHost,
     /// A page of another site asks for something that only development mode does.
     CrossSite,
-    NotReady(ReadyState),
+    NotReady(Box<ReadyState>),
     /// All connections are in use, and this one is from the reserve for health checks.
     TooManyConnections,
     /// It came through a proxy that is not trusted, so where it comes from is not known.

@@ -97,7 +97,7 @@ pub(super) async fn ready(Shared(desk): Shared<Desk>) -> Result<Reply<State>, Fa
         },
         clock,
     };
-    if state.ready { Ok(Reply(state)) } else { Err(Failure::NotReady(state)) }
+    if state.ready { Ok(Reply(state)) } else { Err(Failure::NotReady(Box::new(state))) }
 }
 
 fn clock_doubt(desk: &Desk) -> Option<ClockDoubt> {

@@ -137,7 +137,7 @@ impl Connections {
         match admission {
             Admission::Ordinary { evicted: false } | Admission::TurnedAway => return,
             Admission::Ordinary { evicted: true } => self.desk.metrics.evicted(),
-            Admission::Reserve => self.desk.metrics.from_reserve(),
+            Admission::Reserve => self.desk.metrics.took_reserve(),
         }
         let (now, logged) = (micros(self.epoch), self.logged.load(Ordering::Relaxed));
         if logged == 0 || now.saturating_sub(logged) >= LOG_INTERVAL_MICROS {

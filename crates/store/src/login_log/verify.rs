@@ -76,11 +76,11 @@ pub async fn verify_log(
         if at_one_moment(sql, |sql| is_other_key(sql, &key, &knows))? {
             return Ok(None);
         }
-        let known = receipt.unwrap_or_default();
-        let mut survey = Survey::new(&key, &known, &mut progress);
+        let before = receipt.unwrap_or_default();
+        let mut survey = Survey::new(&key, &before, &mut progress);
         survey.of = at_one_moment(sql, expected)?;
         at_one_moment(sql, |sql| survey.look_at_marker(sql))?;
-        for chain in at_one_moment(sql, |sql| chains(sql, &known))? {
+        for chain in at_one_moment(sql, |sql| chains(sql, &before))? {
             at_one_moment(sql, |sql| along::go(&mut survey, sql, chain))?;
         }
         at_one_moment(sql, |sql| survey.verdict(sql)).map(Some)

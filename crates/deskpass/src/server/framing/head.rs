@@ -111,9 +111,8 @@ impl<'a> Fields<'a> {
         let (name, value) = field(line).ok_or(MalformedHead::Field)?;
         match name.len() {
             4 if name.eq_ignore_ascii_case(b"host") => {
-                if self.host.replace(value).is_some() {
-                    return Err(MalformedHead::HostRepeated);
-                }
+                let before = self.host.replace(value);
+                before.map_or(Ok(()), |_| Err(MalformedHead::HostRepeated))?;
             }
             7 if name.eq_ignore_ascii_case(b"upgrade") => self.upgrade = true,
             14 if name.eq_ignore_ascii_case(b"content-length") => {

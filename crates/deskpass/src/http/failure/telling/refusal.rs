@@ -23,32 +23,29 @@ pub(super) fn tell(refusal: &Refusal, by: Telltale<'_>) -> Telling {
     let unauthorized = |code, words| say(StatusCode::UNAUTHORIZED, code, words);
     let forbidden = |code, words| say(StatusCode::FORBIDDEN, code, words);
     let conflict = |code, words| say(StatusCode::CONFLICT, code, words);
+    let word = refusal.word();
     match refusal {
-        Refusal::Token(problem) | Refusal::Revoked(problem) => {
-            unauthorized(1001, words::token(*problem)).because(refusal.word())
-        }
+        Refusal::Token(problem) | Refusal::Revoked(problem) => unauthorized(1001, words::token(*problem)).because(word),
         Refusal::UnknownEmployee => forbidden(1003, words::UNKNOWN_EMPLOYEE),
-        Refusal::Disabled => forbidden(1003, words::DISABLED).because(refusal.word()),
-        Refusal::NoRole => forbidden(1003, words::NO_ROLE).because(refusal.word()),
-        Refusal::RoleNotHeld(role) => forbidden(1003, words::ROLE_NOT_HELD).naming(role).because(refusal.word()),
-        Refusal::RoleTakenAway(role) => forbidden(1003, words::ROLE_TAKEN_AWAY).naming(role).because(refusal.word()),
-        Refusal::Denied => forbidden(1003, words::DENIED).because(refusal.word()),
-        Refusal::InvalidCode => forbidden(1003, words::INVALID_CODE).because(refusal.word()),
-        Refusal::SomebodyElse => forbidden(1003, words::SOMEBODY_ELSE).because(refusal.word()),
-        Refusal::NotAMember => forbidden(1003, words::NOT_A_MEMBER).because(refusal.word()),
-        Refusal::NotAnAgent => forbidden(1003, words::NOT_AN_AGENT).because(refusal.word()),
-        Refusal::NotPermitted => forbidden(1003, words::NOT_PERMITTED).because(refusal.word()),
-        Refusal::RoleNeeded(roles) => forbidden(1003, words::ROLE_NEEDED).naming(names(*roles)).because(refusal.word()),
-        Refusal::NotGranted => forbidden(1003, words::NOT_GRANTED).because(refusal.word()),
-        Refusal::ScopeNeeded(scope) => {
-            forbidden(1003, words::SCOPE_NEEDED).naming(scope.name()).because(refusal.word())
-        }
-        Refusal::PasswordOff => forbidden(1003, words::PASSWORD_OFF).because(refusal.word()),
-        Refusal::PlatformWorks => forbidden(1003, words::PLATFORM_WORKS).because(refusal.word()),
-        Refusal::NotProven => forbidden(1003, words::NOT_PROVEN).because(refusal.word()),
-        Refusal::RecentSignInNeeded => forbidden(1003, words::RECENT_SIGN_IN_NEEDED).because(refusal.word()),
-        Refusal::DeviceNotProven => forbidden(1003, words::DEVICE_NOT_PROVEN).because(refusal.word()),
-        Refusal::SetupCodeWrong => forbidden(1003, words::SETUP_CODE).because(refusal.word()),
+        Refusal::Disabled => forbidden(1003, words::DISABLED).because(word),
+        Refusal::NoRole => forbidden(1003, words::NO_ROLE).because(word),
+        Refusal::RoleNotHeld(role) => forbidden(1003, words::ROLE_NOT_HELD).naming(role).because(word),
+        Refusal::RoleTakenAway(role) => forbidden(1003, words::ROLE_TAKEN_AWAY).naming(role).because(word),
+        Refusal::Denied => forbidden(1003, words::DENIED).because(word),
+        Refusal::InvalidCode => forbidden(1003, words::INVALID_CODE).because(word),
+        Refusal::SomebodyElse => forbidden(1003, words::SOMEBODY_ELSE).because(word),
+        Refusal::NotAMember => forbidden(1003, words::NOT_A_MEMBER).because(word),
+        Refusal::NotAnAgent => forbidden(1003, words::NOT_AN_AGENT).because(word),
+        Refusal::NotPermitted => forbidden(1003, words::NOT_PERMITTED).because(word),
+        Refusal::RoleNeeded(roles) => forbidden(1003, words::ROLE_NEEDED).naming(names(*roles)).because(word),
+        Refusal::NotGranted => forbidden(1003, words::NOT_GRANTED).because(word),
+        Refusal::ScopeNeeded(scope) => forbidden(1003, words::SCOPE_NEEDED).naming(scope.name()).because(word),
+        Refusal::PasswordOff => forbidden(1003, words::PASSWORD_OFF).because(word),
+        Refusal::PlatformWorks => forbidden(1003, words::PLATFORM_WORKS).because(word),
+        Refusal::NotProven => forbidden(1003, words::NOT_PROVEN).because(word),
+        Refusal::RecentSignInNeeded => forbidden(1003, words::RECENT_SIGN_IN_NEEDED).because(word),
+        Refusal::DeviceNotProven => forbidden(1003, words::DEVICE_NOT_PROVEN).because(word),
+        Refusal::SetupCodeWrong => forbidden(1003, words::SETUP_CODE).because(word),
         Refusal::NoSuchRole(role) => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_ROLE).naming(role),
         Refusal::NoSuchAgent => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_AGENT),
         Refusal::NoSuchEmployee => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_EMPLOYEE),
@@ -56,7 +53,7 @@ pub(super) fn tell(refusal: &Refusal, by: Telltale<'_>) -> Telling {
         Refusal::NoSuchSignIn => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_SIGN_IN),
         Refusal::NoSuchKey => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_KEY),
         Refusal::NoSuchLink => say(StatusCode::NOT_FOUND, 1004, words::NO_SUCH_LINK),
-        Refusal::OutOfStream(place, why) => out_of_stream(*place, *why, by).because(refusal.word()),
+        Refusal::OutOfStream(place, why) => out_of_stream(*place, *why, by).because(word),
         Refusal::TooOften(wait) => limited(*wait, by),
         Refusal::Busy => say(StatusCode::TOO_MANY_REQUESTS, 1006, words::BUSY).after(1),
         Refusal::OtpNeeded => {
@@ -72,14 +69,12 @@ pub(super) fn tell(refusal: &Refusal, by: Telltale<'_>) -> Telling {
         Refusal::SamePassword => weak(words::SAME_PASSWORD, by),
         Refusal::OldPasswordNeeded => say(StatusCode::BAD_REQUEST, 1015, words::OLD_PASSWORD_NEEDED),
         Refusal::OldPasswordWrong => forbidden(1016, words::OLD_PASSWORD_WRONG),
-        Refusal::AddressNotAllowed(role) => {
-            forbidden(1017, words::ADDRESS_NOT_ALLOWED).naming(role).because(refusal.word())
-        }
-        Refusal::LastAdmin => conflict(1019, words::LAST_ADMIN).because(refusal.word()),
-        Refusal::WouldShutYouOut(role) => conflict(1019, words::SHUTS_YOU_OUT).naming(role).because(refusal.word()),
-        Refusal::Cancelled => conflict(1019, words::CANCELLED).because(refusal.word()),
-        Refusal::Over => conflict(1019, words::OVER).because(refusal.word()),
-        Refusal::DeviceSetupOver => conflict(1019, words::SETUP_OVER).because(refusal.word()),
+        Refusal::AddressNotAllowed(role) => forbidden(1017, words::ADDRESS_NOT_ALLOWED).naming(role).because(word),
+        Refusal::LastAdmin => conflict(1019, words::LAST_ADMIN).because(word),
+        Refusal::WouldShutYouOut(role) => conflict(1019, words::SHUTS_YOU_OUT).naming(role).because(word),
+        Refusal::Cancelled => conflict(1019, words::CANCELLED).because(word),
+        Refusal::Over => conflict(1019, words::OVER).because(word),
+        Refusal::DeviceSetupOver => conflict(1019, words::SETUP_OVER).because(word),
         Refusal::Exists => conflict(1019, words::EXISTS),
     }
 }
