@@ -196,7 +196,7 @@ pub(crate) fn hold_enabled(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<bool, 
 }
 
 /// Whether an employee holds a role, and keeps that so until the transaction ends.
-fn hold_role(tx: &Tx<'_>, employee: &EmployeeKey, role: Role) -> Result<bool, StoreError> {
+pub(crate) fn hold_role(tx: &Tx<'_>, employee: &EmployeeKey, role: Role) -> Result<bool, StoreError> {
     let text = "UPDATE user_role SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
     Ok(tx.execute(text, &args![employee.corp(), employee.id(), role])? == 1)
 }
