@@ -14,7 +14,7 @@ use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, Role, Session
 
 use tokio::time::timeout;
 
-use crate::acting::hold_role;
+use crate::acting::{hold_employee, hold_role};
 use crate::cache::{Change, Epoch};
 use crate::database::{Row, Sql, Tx};
 use crate::{Actor, By, ChangeError, LogEntry, Member, Standing, Store, StoreError, directory};
@@ -247,6 +247,8 @@ fn end_those(
     why: Ended,
     deny_until: Timestamp,
 ) -> Result<Vec<Timestamp>, StoreError> {
+    // Of two who end the sessions of one employee, or end some while one begins, the second waits here, and for no row of both.
+    hold_employee(tx, key)?;
     let (condition, but) = (which.condition(), which.but());
     let those = format!("FROM session WHERE corp_id = $1 AND employee_key = $2 AND digest <> $3 AND {condition}");
     // All at once: somebody may have thousands.
