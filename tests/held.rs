@@ -245,6 +245,18 @@ on_every_store! {
         }
     }
 
+    async fn a_session_that_is_over_learns_nothing_of_the_password(desk) {
+        let mut client = desk.client().await;
+        client.first_password("agent01").await;
+        let token = client.sign_in("agent01").await;
+        let (bearer, post) = (format!("Bearer {token}"), ("POST", "/api/agents/password"));
+        let body = json!({ "old_password": "a guess", "new_password": "seven clouds over a quiet harbour" });
+        let held = Held::send(&desk, post, &[("authorization", &bearer)], &body, 3).await;
+        client.logout(&token).await.data();
+        assert_eq!(held.finish().await.refused(401, 1001).reason(), "signed_out");
+        assert_eq!(desk.query("SELECT count(*) FROM guess"), ["0"]);
+    }
+
     async fn no_role_is_switched_to_that_was_taken_away_meanwhile(desk) {
         let other = elsewhere(&desk).await;
         let other = other.as_ref().unwrap_or(&desk);
