@@ -245,6 +245,33 @@ on_every_store! {
         }
     }
 
+    async fn a_session_that_is_over_learns_nothing_of_the_password(desk) {
+        let mut client = desk.client().await;
+        client.first_password("agent01").await;
+        let token = client.sign_in("agent01").await;
+        let (bearer, post) = (format!("Bearer {token}"), ("POST", "/api/agents/password"));
+        let body = json!({ "old_password": "a guess", "new_password": "seven clouds over a quiet harbour" });
+        let held = Held::send(&desk, post, &[("authorization", &bearer)], &body, 3).await;
+        client.logout(&token).await.data();
+        assert_eq!(held.finish().await.refused(401, 1001).reason(), "signed_out");
+        assert_eq!(desk.query("SELECT count(*) FROM guess"), ["0"]);
+    }
+
+    async fn no_role_is_switched_to_that_was_taken_away_meanwhile(desk) {
+        let other = elsewhere(&desk).await;
+        let other = other.as_ref().unwrap_or(&desk);
+        let token = desk.client().await.sign_in("agent01").await;
+        let bearer = format!("Bearer {token}");
+        let (post, body) = (("POST", "/api/auth/switch-role"), json!({ "role": "user" }));
+        let held = Held::send(&desk, post, &[("authorization", &bearer)], &body, 3).await;
+        RoleTaken.revoke(other, "agent01", &token, Role::User).await;
+        let before = state(&desk);
+        assert_eq!(held.finish().await.refused(403, 1003).reason(), "role_not_held");
+        assert_eq!(state(&desk), before);
+        RoleTaken.restore(&desk, "agent01", Role::User).await;
+        desk.client().await.switch(&token, "user").await.data();
+    }
+
     async fn no_device_is_bound_for_a_session_or_half_a_sign_in_that_has_ended(desk) {
         let mut client = desk.client().await;
         client.first_password("agent01").await;

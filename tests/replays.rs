@@ -116,4 +116,37 @@ with_redis! {
         desk.auth().store.sweep(desk.clock.now(), desk.clock.now(), 100).await.unwrap();
         assert_eq!(desk.query("SELECT count(*) FROM used_once"), ["0"]);
     }
+
+    /// A database that fails for a moment, and the same request again.
+    async fn what_came_to_nothing_for_a_reason_that_passes_can_be_used_again(desk) {
+        let mut client = desk.client().await;
+        let break_off = |table: &str| desk.query(&format!("ALTER TABLE {table} RENAME TO elsewhere"));
+        let mend = |table: &str| desk.query(&format!("ALTER TABLE elsewhere RENAME TO {table}"));
+        let (link, cookies) = client.set_out(&format!("http://{}/h5/", desk.address)).await;
+        let back = client.authorize(&link, "user01").await;
+        break_off("session");
+        let landed = location(&client.come_back(&back, &cookies).await).to_owned();
+        assert!(landed.contains("#error="), "{landed}");
+        mend("session");
+        let landed = location(&client.come_back(&back, &cookies).await).to_owned();
+        assert!(landed.contains("#ticket="), "{landed}");
+
+        // A refusal that cannot be written down is none.
+        let (link, cookies) = client.set_out(&format!("http://{}/h5/", desk.address)).await;
+        let back = client.authorize(&link, "left01").await;
+        break_off("login_log");
+        let landed = location(&client.come_back(&back, &cookies).await).to_owned();
+        assert_ne!(fragment(&landed, "error"), "disabled", "{landed}");
+        mend("login_log");
+        let landed = location(&client.come_back(&back, &cookies).await).to_owned();
+        assert_eq!(fragment(&landed, "error"), "disabled", "{landed}");
+
+        let back = client.authorize(&link, "user01").await;
+        let pending = fragment(location(&client.come_back(&back, "").await), "continue");
+        let ask = json!({ "continue": pending });
+        break_off("session");
+        assert!(client.post("/api/auth/oauth2/continue", &[], &ask).await.status >= 500);
+        mend("session");
+        client.post("/api/auth/oauth2/continue", &[], &ask).await.data();
+    }
 }

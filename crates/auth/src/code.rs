@@ -3,7 +3,8 @@
 //! Some browsers load the page twice, at once or one after the other, and break the first load off. All loads of one browser
 //! share one exchange and its outcome; any other browser is refused. What failed for a passing reason, or was left by a node
 //! that died, can be tried again by whoever comes later, and does not ask the platform twice about a code whose answer is
-//! known.
+//! known. With records in Redis there is an exception: a node that died after it had used the code up, and before it was
+//! answered, leaves it used. Nobody can tell that from a record that was put back, so the browser begins anew.
 
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use tokio::time::timeout;
 
 use crate::arrival::Arrival;
 use crate::log::Attempt;
-use crate::once::SingleUse;
+use crate::once::{SingleUse, Used};
 use crate::qr::Phone;
 use crate::{Answer, Auth, Callback, Error, Internal, Refusal};
 
@@ -128,23 +129,28 @@ impl Auth {
     }
 
     async fn exchange(&self, code: Digest, callback: &Callback, known: Option<Identity>) -> Result<Answer, Error> {
-        let (who, outcome) = match self.admissible(code, callback, known).await {
-            Ok(identity) => {
+        let (used, who, outcome) = match self.admissible(code, callback, known).await {
+            Ok((identity, used)) => {
                 let (who, outcome) = self.receive(callback, &identity).await;
-                if let Err(Error::Internal(_)) = &outcome {
-                    // That may pass: the browser may come again.
-                    self.undo_use(SingleUse::Code, &code).await;
-                }
-                (who, outcome)
+                (Some(used), who, outcome)
             }
-            Err(error) => (None, Err(error)),
+            Err(error) => (None, None, Err(error)),
         };
         let outcome = self.recorded(attempt(callback, who.as_ref()), outcome).await;
+        if let (Some(used), Err(Error::Internal(_))) = (used, &outcome) {
+            // That may pass: the browser may come again.
+            self.undo_use(used).await;
+        }
         settle(&self.shared.codes, code, self.clock.now(), outcome).await
     }
 
     /// Who comes, should they be in time. What the platform says is noted at once: it says so once.
-    async fn admissible(&self, code: Digest, callback: &Callback, known: Option<Identity>) -> Result<Identity, Error> {
+    async fn admissible(
+        &self,
+        code: Digest,
+        callback: &Callback,
+        known: Option<Identity>,
+    ) -> Result<(Identity, Used), Error> {
         if let Some(scan_id) = &callback.scan_id
             && !self.is_waiting(scan_id).await?
         {
@@ -158,8 +164,8 @@ impl Auth {
             identity
         };
         // The platform says so once, but the record that says so here may have been put back.
-        let unused = self.use_once(SingleUse::Code, &code).await?;
-        if unused { Ok(identity) } else { Err(Refusal::InvalidCode.into()) }
+        let used = self.use_once(SingleUse::Code, &code).await?.ok_or(Refusal::InvalidCode)?;
+        Ok((identity, used))
     }
 
     /// Who comes, and what becomes of them.

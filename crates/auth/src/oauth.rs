@@ -195,11 +195,14 @@ impl Auth {
     pub async fn proceed(&self, pending: &str, bound_to: Option<Digest>, visitor: &Visitor) -> Result<Answer, Error> {
         let pending = Secret::<Pending>::parse(pending).map_err(|_| Refusal::Over)?;
         let held = self.shared.pending.take(&pending.digest(), self.clock.now()).await?.ok_or(Refusal::Over)?;
-        let entered = self.hand_over(&held.who, None, bound_to, visitor);
-        let answer = self.once(SingleUse::Pending, &pending.digest(), entered).await;
-        let answer = answer.and_then(|answer| answer.ok_or_else(|| Refusal::Over.into()));
         let attempt = Attempt::to_sign_in(Some(&held.who.key), LoginMethod::Oauth2, visitor);
-        let answer = self.recorded(attempt, answer).await;
+        // A refusal that cannot be written down is none, so they may say so again.
+        let entered = async { self.recorded(attempt, self.hand_over(&held.who, None, bound_to, visitor).await).await };
+        let answer = match self.once(SingleUse::Pending, &pending.digest(), entered).await {
+            Ok(None) => self.recorded(attempt, Err(Refusal::Over.into())).await,
+            Ok(Some(answer)) => Ok(answer),
+            Err(error) => Err(error),
+        };
         if let Err(Error::Internal(_)) = &answer {
             // That may pass: they may say so again. Where they cannot be kept either, they begin anew.
             drop(self.shared.pending.put(pending.digest(), held, self.clock.now()).await);

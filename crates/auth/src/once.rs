@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use deskpass_core::Digest;
+use deskpass_core::{Digest, Timestamp};
+use deskpass_store::Store;
+use tokio::time::{sleep, timeout};
 
 use crate::{Auth, Error, code, oauth};
 
@@ -20,6 +22,10 @@ pub(crate) enum SingleUse {
 
 /// How far the clocks of two nodes may be apart: to the other one a record may last for longer.
 const CLOCK_SKEW: Duration = Duration::from_mins(5);
+/// How long somebody who is to be told that something failed waits until it can be used again, and how long between tries.
+const UNDO_PATIENCE: Duration = Duration::from_millis(500);
+/// How often that is tried.
+const UNDO_TRIES: usize = 10;
 
 impl SingleUse {
     const fn name(self) -> &'static str {
@@ -44,6 +50,16 @@ impl SingleUse {
     }
 }
 
+/// That something was used, by whoever may undo it.
+#[derive(Debug)]
+pub(crate) struct Used {
+    what: SingleUse,
+    digest: Digest,
+    /// A value of this attempt alone. It lies in no record: whoever puts a record back must not undo what others used.
+    attempt: Digest,
+    until: Timestamp,
+}
+
 impl Auth {
     /// Does what something may be used for once; `None` when it was used before. Where it fails for a reason that may pass, it
     /// can be used again.
@@ -53,38 +69,56 @@ impl Auth {
         record: &Digest,
         work: impl Future<Output = Result<T, Error>>,
     ) -> Result<Option<T>, Error> {
-        if !self.use_once(what, record).await? {
-            return Ok(None);
-        }
+        let Some(used) = self.use_once(what, record).await? else { return Ok(None) };
         let done = work.await;
         if let Err(Error::Internal(_)) = &done {
-            self.undo_use(what, record).await;
+            self.undo_use(used).await;
         }
         done.map(Some)
     }
 
-    /// Uses something up; `false` when it was used before. Records in this process need no more than themselves.
-    pub(crate) async fn use_once(&self, what: SingleUse, record: &Digest) -> Result<bool, Error> {
+    /// Uses something up; `None` when it was used before. Records in this process need no more than themselves.
+    pub(crate) async fn use_once(&self, what: SingleUse, record: &Digest) -> Result<Option<Used>, Error> {
+        let (digest, until) = (what.digest(record), self.clock.now() + what.lifetime() + CLOCK_SKEW);
         if !self.shared.is_outside() {
-            return Ok(true);
+            return Ok(Some(Used { what, digest, attempt: digest, until }));
         }
-        let until = self.clock.now() + what.lifetime() + CLOCK_SKEW;
-        let fresh = self.store.use_once(what.digest(record), until).await?;
-        if !fresh {
-            tracing::warn!(
-                what = what.name(),
-                "a record in Redis says that something is unused which was used; who can write to Redis?"
-            );
+        let attempt = Digest::of(&[&self.entropy.bytes::<32>()?]);
+        let used = Used { what, digest, attempt, until };
+        match self.store.use_once(digest, attempt, until).await {
+            Ok(true) => Ok(Some(used)),
+            Ok(false) => {
+                tracing::warn!(
+                    what = what.name(),
+                    "something was used before that a record in Redis says is unused; unless a node died or the database \
+                     failed within the last minutes, who can write to Redis?"
+                );
+                Ok(None)
+            }
+            Err(error) => {
+                // It may have been used all the same.
+                self.undo_use(used).await;
+                Err(error.into())
+            }
         }
-        Ok(fresh)
     }
 
-    /// Makes something usable again whose use came to nothing. Where that fails, whoever has it begins anew.
-    pub(crate) async fn undo_use(&self, what: SingleUse, record: &Digest) {
-        if self.shared.is_outside()
-            && let Err(error) = self.store.undo_use(what.digest(record)).await
-        {
-            tracing::info!(%error, what = what.name(), "a use that came to nothing could not be undone");
+    /// Makes something usable again whose use came to nothing. That goes on for a while where the database fails, and nobody
+    /// waits for it for long. Where it fails for good, whoever has it begins anew.
+    pub(crate) async fn undo_use(&self, used: Used) {
+        if self.shared.is_outside() {
+            let undoing = tokio::spawn(undo(self.store.clone(), used));
+            drop(timeout(UNDO_PATIENCE, undoing).await);
         }
+    }
+}
+
+async fn undo(store: Store, Used { what, digest, attempt, until }: Used) {
+    for _ in 0..UNDO_TRIES {
+        match store.undo_use(digest, attempt, until).await {
+            Ok(()) => return,
+            Err(error) => tracing::info!(%error, what = what.name(), "a use that came to nothing could not be undone"),
+        }
+        sleep(UNDO_PATIENCE).await;
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use deskpass_core::{Digest, EmployeeKey, Password, Person, SpareCode, Visitor, weakness};
+use deskpass_core::{Digest, EmployeeKey, Password, Person, SpareCode, Timestamp, Visitor, weakness};
 use deskpass_store::{Agent, Before, By, Event, NewPassword, Subject};
 
 use crate::admin::SETUP_CODE_LIFETIME;
@@ -50,6 +50,8 @@ impl Auth {
             }
             (Some(kept), Some(old)) => {
                 let turn = self.locker.turn(Rank::Known, &agent.key)?;
+                // Before a guess is counted: what a session that is over shows is no guess, and is told nothing.
+                self.store.require(by_caller(caller, self.clock.now())).await?;
                 self.check_old(&agent, kept, old, &turn, change).await?;
                 (turn, Before::Hash(kept.clone()), Refusal::OldPasswordWrong)
             }
@@ -123,7 +125,7 @@ impl Auth {
         let entry = self.plain_entry(Event::PasswordChanged, &employee, at, &change.visitor)?;
         let (keep_browser, deny_until) = (change.browser, self.deny_until(at));
         let keep = caller.map(|caller| caller.0.digest());
-        let by = caller.map_or(By::NoSession, |caller| caller.0.by_role(caller.0.session().current_role, at));
+        let by = caller.map_or(By::NoSession, |caller| by_caller(caller, at));
         let new = NewPassword { employee, hash, instead_of, keep, keep_browser, at, deny_until, notice, entry };
         let ended = self.store.set_password(by, new).await?;
         if ended.is_some() {
@@ -131,6 +133,11 @@ impl Auth {
         }
         Ok(ended)
     }
+}
+
+/// The caller, as the one who makes a change in the role that is active.
+fn by_caller(caller: &Caller, now: Timestamp) -> By {
+    caller.0.by_role(caller.0.session().current_role, now)
 }
 
 /// A password must not be one that others would think of, those who know the agent included.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_core::{Access, Digest, Half, Role, Roles, Secret, Session, Timestamp, Visitor};
-use deskpass_store::{Actor, By, Ended, Event, Found, Member, Standing};
+use deskpass_store::{Actor, By, ChangeError, Ended, Event, Found, Member, Standing};
 
 use crate::log::Attempt;
 use crate::mint::held;
@@ -184,12 +184,18 @@ impl Auth {
             return Err(Refusal::AddressNotAllowed(role).into());
         }
         let session = Session { current_role: role, ..holder.session().clone() };
-        let entry = self.entry(Event::SwitchRole, &session, self.clock.now(), visitor)?;
-        if self.store.switch_role(holder.digest, role, entry).await? {
-            tracing::debug!(employee = ?session.employee, %role, "switched role");
-            return Ok(session);
+        let now = self.clock.now();
+        let entry = self.entry(Event::SwitchRole, &session, now, visitor)?;
+        match self.store.switch_role(holder.actor(None, None, now), role, entry).await {
+            Ok(true) => {
+                tracing::debug!(employee = ?session.employee, %role, "switched role");
+                Ok(session)
+            }
+            // Taken away meanwhile.
+            Ok(false) => Err(Refusal::RoleNotHeld(role.name().to_owned()).into()),
+            Err(ChangeError::Revoked(_)) => Err(self.ended(holder).await?.into()),
+            Err(ChangeError::Store(error)) => Err(error.into()),
         }
-        Err(self.ended(holder).await?.into())
     }
 
     /// What has become of a session that was live a moment ago.

@@ -5,8 +5,14 @@
 //! held. The rows that say so stay locked until the commit. Whatever takes one of them away either commits first, and the change is
 //! refused, or waits.
 //!
-//! Locks are taken in one order everywhere: the turn of administrators, the agent record, the employee, the session, the role
-//! assignment; and the actor's before the target's. Two administrators who change each other take turns, so they do not deadlock.
+//! From where a role may be active is read, and not locked. Administrators take turns with whoever changes it, so for them it stays as
+//! it is; a change that is made in another role may commit just after a list that excludes its sender.
+//!
+//! Locks are taken in one order: the turn of administrators, the agent record, the employee, then what is theirs: a link to them, their
+//! sessions, their role assignments; and the actor's before the target's. Two administrators who change each other take turns, so
+//! they do not deadlock. Others can: two who are no administrators and end each other's sessions, and somebody all of whose sessions end
+//! while it is written down when they were last used, which is in the order of digests. PostgreSQL then undoes one of the two after
+//! a second, and it is begun again.
 
 use std::net::IpAddr;
 
@@ -150,9 +156,7 @@ fn require_session(tx: &Tx<'_>, actor: &Actor) -> Result<Result<(), Revoked>, St
         // What administrators change may be another administrator, or the lists that say from where they may.
         rulebook::take_turns(tx)?;
     }
-    // Only for the order of locks: whoever signs in with a password holds this row before that of the employee.
-    let text = "UPDATE agent SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2";
-    tx.execute(text, &args![employee.corp(), employee.id()])?;
+    hold_agent(tx, employee)?;
     if !hold_enabled(tx, employee)? {
         return Ok(Err(Revoked::Ended(Ended::Disabled)));
     }
@@ -189,6 +193,24 @@ fn hold_session(tx: &Tx<'_>, digest: Digest, employee: &EmployeeKey) -> Result<O
     tx.first(text, &args![digest, employee.corp(), employee.id()], read)
 }
 
+/// Keeps an employee and their agent record as they are until the transaction ends, whether or not they count.
+pub(crate) fn line_up(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<(), StoreError> {
+    hold_agent(tx, employee)?;
+    hold_employee(tx, employee)
+}
+
+/// Only for the order of locks: whoever signs in with a password holds this row before that of the employee.
+fn hold_agent(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<(), StoreError> {
+    let text = "UPDATE agent SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2";
+    tx.execute(text, &args![employee.corp(), employee.id()]).map(drop)
+}
+
+/// Keeps an employee as they are until the transaction ends, whether or not they are enabled.
+pub(crate) fn hold_employee(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<(), StoreError> {
+    let text = "UPDATE employee SET name = name WHERE corp_id = $1 AND employee_key = $2";
+    tx.execute(text, &args![employee.corp(), employee.id()]).map(drop)
+}
+
 /// Whether an employee is enabled, and keeps that so until the transaction ends.
 pub(crate) fn hold_enabled(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<bool, StoreError> {
     let text = "UPDATE employee SET name = name WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
@@ -196,7 +218,7 @@ pub(crate) fn hold_enabled(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<bool, 
 }
 
 /// Whether an employee holds a role, and keeps that so until the transaction ends.
-fn hold_role(tx: &Tx<'_>, employee: &EmployeeKey, role: Role) -> Result<bool, StoreError> {
+pub(crate) fn hold_role(tx: &Tx<'_>, employee: &EmployeeKey, role: Role) -> Result<bool, StoreError> {
     let text = "UPDATE user_role SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
     Ok(tx.execute(text, &args![employee.corp(), employee.id(), role])? == 1)
 }

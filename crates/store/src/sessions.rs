@@ -14,9 +14,10 @@ use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, Role, Session
 
 use tokio::time::timeout;
 
+use crate::acting::{hold_employee, hold_role};
 use crate::cache::{Change, Epoch};
 use crate::database::{Row, Sql, Tx};
-use crate::{LogEntry, Member, Standing, Store, StoreError, directory};
+use crate::{Actor, By, ChangeError, LogEntry, Member, Standing, Store, StoreError, directory};
 
 pub use begin::{Beginning, Birth, Grounds};
 pub use ending::Ending;
@@ -168,21 +169,27 @@ impl Store {
         self.forget_unless(ended.await, digest)
     }
 
-    /// Makes another role the active one and logs it; `false`, and nothing happened, when the session has ended.
+    /// Makes another role the active one in the session of `actor`, whatever role they have there, and logs it; `false`, and
+    /// nothing happened, when their employee does not hold it and it is not lent to them.
     ///
     /// # Errors
-    /// When the store fails.
-    pub async fn switch_role(&self, digest: Digest, role: Role, entry: LogEntry) -> Result<bool, StoreError> {
-        let switched = self.database.write(move |tx| {
-            let text = "UPDATE session SET role_id = $2 WHERE digest = $1 AND expires_at > $3";
-            if tx.execute(text, &args![digest, role, entry.at])? == 0 {
-                return Ok(false);
-            }
-            tx.touch(Change::Session(digest));
-            entry.write(tx)?;
-            Ok(true)
-        });
-        self.forget_unless(switched.await, digest)
+    /// When the session has ended, or the store fails.
+    pub async fn switch_role(&self, actor: Actor, role: Role, entry: LogEntry) -> Result<bool, ChangeError> {
+        let by = By::Session(Actor { role: None, ..actor.clone() });
+        let Actor { session, employee, .. } = actor;
+        self.acting(by)
+            .write(move |tx| {
+                // It may have been taken away since the request arrived; from here on it is not until this is done.
+                let condition = if hold_role(tx, &employee, role)? { "1 = 1" } else { "lent_role_id = $2" };
+                let text = format!("UPDATE session SET role_id = $2 WHERE digest = $1 AND {condition}");
+                if tx.execute(&text, &args![session, role])? == 0 {
+                    return Ok(false);
+                }
+                tx.touch(Change::Session(session));
+                entry.write(tx)?;
+                Ok(true)
+            })
+            .await
     }
 
     /// Where a session was not there any more, another node has ended it: what this one remembers is over.
@@ -240,6 +247,8 @@ fn end_those(
     why: Ended,
     deny_until: Timestamp,
 ) -> Result<Vec<Timestamp>, StoreError> {
+    // Of two who end the sessions of one employee, or end some while one begins, the second waits here, and for no row of both.
+    hold_employee(tx, key)?;
     let (condition, but) = (which.condition(), which.but());
     let those = format!("FROM session WHERE corp_id = $1 AND employee_key = $2 AND digest <> $3 AND {condition}");
     // All at once: somebody may have thousands.

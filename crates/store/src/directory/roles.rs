@@ -3,6 +3,7 @@
 use deskpass_core::{EmployeeKey, Role, Roles, Timestamp};
 
 use super::{GRANT, REVOKE, find, is_last_admin};
+use crate::acting::hold_employee;
 use crate::cache::Change;
 use crate::database::Tx;
 use crate::rulebook::take_turns;
@@ -54,8 +55,7 @@ fn set(
         take_turns(tx)?;
     }
     // Of two who give somebody roles at once, the second sees those that the first gave.
-    let hold = "UPDATE employee SET name = name WHERE corp_id = $1 AND employee_key = $2";
-    tx.execute(hold, &args![key.corp(), key.id()])?;
+    hold_employee(tx, key)?;
     let Some(listed) = find(tx, key)? else { return Ok(Changed::Unknown) };
     let before = listed.person.roles;
     if before == roles {

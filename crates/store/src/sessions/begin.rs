@@ -4,6 +4,7 @@ use deskpass_core::{Digest, EmployeeKey, Session, Timestamp, Visitor};
 
 use super::network::{self, SignInNetwork};
 use super::{Ended, deny};
+use crate::acting::line_up;
 use crate::agents::{half, record};
 use crate::cache::Change;
 use crate::database::Tx;
@@ -71,6 +72,10 @@ impl Store {
 fn begin(tx: &mut Tx<'_>, birth: &Birth) -> Result<Beginning, StoreError> {
     let Birth { digest, session, lent_by_record, grounds, at_most, deny_until, network, entry } = birth;
     let (employee, now) = (&session.employee, session.created_at);
+    if let Grounds::Proof(_) | Grounds::Link(_) = grounds {
+        // Only for the order of locks: an administrator holds these rows of theirs before a link that they approve to themselves.
+        line_up(tx, employee)?;
+    }
     let founded = match grounds {
         Grounds::None => true,
         Grounds::Proof(proof) => {

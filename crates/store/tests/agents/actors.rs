@@ -2,8 +2,8 @@
 
 use deskpass_core::{Digest, EmployeeKey, LoginMethod, Person, Role, Roles};
 use deskpass_store::{
-    Actor, Before, Beginning, Birth, By, ChangeError, Disowning, Ended, Ending, Event, Grounds, LogEntry, LogFilter,
-    NewEmployee, Revoked, ServiceKey, ShutOut, Store, Subject,
+    Actor, Before, Beginning, Birth, By, ChangeError, Disowning, Ended, Ending, Event, Found, Grounds, LogEntry,
+    LogFilter, NewEmployee, Revoked, ServiceKey, ShutOut, Store, Subject,
 };
 use tokio::task::JoinSet;
 
@@ -64,7 +64,7 @@ async fn revoke(store: &Store, how: &str, actor: &mut Actor) -> Revoked {
             Revoked::Unknown
         }
         "switched" => {
-            assert!(store.switch_role(actor.session, Role::User, entry()).await.unwrap());
+            assert!(store.switch_role(actor.clone(), Role::User, entry()).await.unwrap());
             Revoked::RoleSwitched
         }
         "taken" => {
@@ -178,6 +178,30 @@ on_every_store! {
         for (change, outcome) in everything(desk.store(), &by).await {
             assert!(outcome.is_ok(), "{change}: {outcome:?}");
         }
+    }
+}
+
+on_every_store! {
+    async fn a_role_is_switched_to_while_it_is_held_and_the_session_stands(desk: &Desk) {
+        with_boss(desk).await;
+        for (number, how) in ["ended", "disabled", "expired", "unknown"].into_iter().enumerate() {
+            let mut actor = sign_in(desk, how).await;
+            let expected = revoke(&desk.node(number), how, &mut actor).await;
+            let outcome = desk.node(number + 1).switch_role(actor, Role::User, entry()).await;
+            assert!(matches!(outcome, Err(ChangeError::Revoked(why)) if why == expected), "{how}: {outcome:?}");
+            restore(desk.store()).await;
+        }
+        let (actor, node) = (sign_in(desk, "boss's").await, desk.node(1));
+        let active = || async {
+            let Found::Session(standing) = node.session(&actor.session).await.unwrap() else { panic!("it stands") };
+            standing.session.current_role
+        };
+        assert!(desk.store().revoke(By::NoSession, boss(), Role::User, entry()).await.unwrap());
+        assert!(!node.switch_role(actor.clone(), Role::User, entry()).await.unwrap());
+        assert_eq!(active().await, Role::Admin);
+        assert!(desk.store().grant(By::NoSession, boss(), Role::User, entry()).await.unwrap());
+        assert!(node.switch_role(actor.clone(), Role::User, entry()).await.unwrap());
+        assert_eq!(active().await, Role::User);
     }
 }
 

@@ -14,6 +14,7 @@ mod devices;
 mod guesses;
 mod halves;
 mod notices;
+mod once;
 mod passwords;
 #[path = "../harness/places.rs"]
 mod places;

@@ -1,7 +1,7 @@
 //! Who is signed in, what ends it, and when it was last used.
 
 use deskpass_core::{Digest, EmployeeKey, Networks, Role};
-use deskpass_store::{By, Ended, Ending, Event, Found, HalfFound, ListedSession, SessionFilter, Store};
+use deskpass_store::{Actor, By, Ended, Ending, Event, Found, HalfFound, ListedSession, SessionFilter, Store};
 
 use crate::desk::{DAY, Desk, HOUR, agent01, at, digest, on_every_store};
 use crate::scene::{entry, sign_in, soon};
@@ -31,6 +31,14 @@ async fn all(store: &Store, filter: &SessionFilter, limit: i64) -> Vec<Digest> {
 async fn end(store: &Store, key: &EmployeeKey, which: Ending) -> usize {
     let entry = entry(Event::SessionsEnded, key);
     store.end_sessions(By::NoSession, key.clone(), which, Ended::Kicked, at(DAY), entry).await.unwrap()
+}
+
+/// Gives `agent01` the role, which becomes the active one in this session.
+async fn switch_to_agent(store: &Store, name: &str) {
+    let entry = entry(Event::SwitchRole, &agent01());
+    assert!(store.grant(By::NoSession, agent01(), Role::Agent, entry.clone()).await.unwrap());
+    let actor = Actor { session: digest(name), employee: agent01(), role: None, from: None, now: at(10) };
+    assert!(store.switch_role(actor, Role::Agent, entry).await.unwrap());
 }
 
 on_every_store! {
@@ -89,8 +97,7 @@ on_every_store! {
         for number in 0..20_i64 {
             sign_in(store, &format!("{number}"), &agent01(), number, "192.0.2.1").await;
         }
-        let switch = entry(Event::SwitchRole, &agent01());
-        assert!(store.switch_role(digest("4"), Role::Agent, switch).await.unwrap());
+        switch_to_agent(store, "4").await;
         let agents = SessionFilter { role: Some(Role::Agent), ..of("ww") };
         assert_eq!(all(store, &agents, 1).await, [digest("4")]);
         assert_eq!(all(store, &SessionFilter { role: Some(Role::User), ..of("ww") }, 3).await.len(), 19);
@@ -185,7 +192,7 @@ on_every_store! {
         for (number, address) in ["10.0.0.1", "10.9.9.9", "192.0.2.1", "2001:db8::1", "203.0.113.5"].iter().enumerate() {
             sign_in(store, &format!("{number}"), &agent01(), 10, address).await;
         }
-        assert!(store.switch_role(digest("4"), Role::Agent, entry(Event::SwitchRole, &agent01())).await.unwrap());
+        switch_to_agent(store, "4").await;
         let networks = |texts: &[&str]| texts.iter().map(|text| text.parse::<ipnet::IpNet>().unwrap()).collect::<Networks>();
         let (count, some) = store.shut_out(Role::User, networks(&["10.0.0.0/8"]), at(20), 100).await.unwrap();
         assert_eq!(count, 2);
