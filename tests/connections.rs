@@ -1,6 +1,6 @@
 //! Places for connections: when all are taken, the one that waits longest is given up, and health is answered all the same.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::time::timeout;
@@ -150,6 +150,35 @@ async fn the_reserve_serves_health_and_operators_and_nothing_is_cut_off() {
         assert_eq!(client.read().await.map(|answer| answer.status), Some(200));
     }
     while desk.client().await.me(&token).await.status != 200 {}
+}
+
+/// Readiness waits for the database, and anybody may ask for it as often as they like.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn readiness_does_not_use_the_reserve_up() {
+    let desk = crowded().await;
+    let writes = desk.hold_writes().await;
+    let _working = busy(&desk, "127.0.0.2", 8).await;
+    let began = Instant::now();
+    let mut asking = Vec::new();
+    for _ in 0..20 {
+        let mut client = desk.client().await;
+        // Some are turned away before.
+        client.push(&request("GET", "/api/ready", &[], b"")).await;
+        asking.push(client);
+    }
+    for from in ["127.0.0.3", "127.0.0.4", "127.0.0.9"] {
+        assert_eq!(quickly_from(from, &desk, "/healthz").await, (200, Some("close".to_owned())), "{from}");
+    }
+    let mut answers = Vec::new();
+    for client in &mut asking {
+        answers.extend(client.read().await);
+    }
+    assert!(began.elapsed() < Duration::from_millis(1_800), "{:?}", began.elapsed());
+    assert!((1..16).contains(&answers.len()), "{answers:?}");
+    for answer in answers {
+        assert_eq!(answer.refused(503, 1005).json()["data"]["dependencies"]["store"], "unavailable");
+    }
+    writes.let_go().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -251,12 +251,14 @@ on_every_store! {
             let spoofs = [format!("10.9.8.{turn}"), format!("6.6.6.{turn}"), "garbage".into(), "é".into(), "::1".into()];
             qrcode(&mut client, &format!("{}, 198.51.100.7", spoofs[turn % 5])).await.data();
         }
-        for spoof in ["198.51.100.7", "6.6.6.6, 198.51.100.7", "198.51.100.7, 10.0.0.1", "::ffff:198.51.100.7", "198.51.100.7:81"] {
+        for spoof in ["198.51.100.7", "6.6.6.6, 198.51.100.7", "198.51.100.7, 127.0.0.9", "::ffff:198.51.100.7", "198.51.100.7:81"] {
             wait(&qrcode(&mut client, spoof).await, "2");
         }
         let two = [("x-forwarded-for", "6.6.6.6"), ("x-forwarded-for", "198.51.100.7")];
         wait(&client.get("/api/auth/qrcode", &two).await, "2");
         qrcode(&mut client, "198.51.100.7, 6.6.6.6").await.data();
+        // A private address is a proxy only where the settings say so.
+        qrcode(&mut client, "198.51.100.7, 10.0.0.1").await.data();
     }
 
     async fn from_an_untrusted_peer_only_the_connection_counts() {

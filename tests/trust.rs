@@ -143,9 +143,16 @@ async fn a_forgotten_proxy_is_named() {
     for _ in 0..3 {
         untrusted(&client.get("/api/auth/qrcode", &[("x-forwarded-for", "198.51.100.7")]).await);
     }
+    // Behind the proxy that is listed stands another one. Its clients are served, and count as one.
+    let mut listed = Client::connect_from(&process.address, "127.0.0.9").await;
+    for from in ["198.51.100.7, 10.0.0.2", "198.51.100.8, 10.0.0.2", "198.51.100.7", "10.0.0.3"] {
+        listed.get("/api/auth/qrcode", &[("x-forwarded-for", from)]).await.data();
+    }
     let (english, chinese) = (doctor("en"), doctor("zh"));
-    assert!(english.contains("! proxies: requests of an untrusted one are refused"), "{english}");
-    assert!(english.contains("  127.0.0.2: 3 request(s), the last at "), "{english}");
+    assert!(english.contains("  10.0.0.2: 2 request(s) passed on by a trusted proxy, the last at "), "{english}");
+    assert!(!english.contains("10.0.0.3"), "{english}");
+    assert!(english.contains("! proxies: an untrusted one forwards requests"), "{english}");
+    assert!(english.contains("  127.0.0.2: 3 request(s) refused, the last at "), "{english}");
     assert!(chinese.contains("! 代理：") && chinese.contains("127.0.0.2: 3"), "{chinese}");
     let (_, log) = process.terminate();
     let named = log.matches("trusted_proxies = [\\\"127.0.0.2\\\"]").count();

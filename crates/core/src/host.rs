@@ -82,23 +82,38 @@ impl HostNames {
     #[must_use]
     pub fn contain(&self, authority: &str) -> bool {
         match Host::parse(authority) {
-            Some(Host::Address(address)) => {
-                let address = address.to_canonical();
-                self.any_address || address.is_loopback() || self.addresses.contains(&address)
-            }
-            Some(Host::Name(name)) => self.names.iter().any(|known| known.eq_ignore_ascii_case(name)),
+            Some(Host::Address(address)) => self.any_address || self.names_address(address),
+            Some(Host::Name(name)) => self.names_name(name),
             None => false,
         }
     }
 
+    fn names_address(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        address.is_loopback() || self.addresses.contains(&address)
+    }
+
+    fn names_name(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
+    }
+
     /// Whether a browser says that a page of another site sends this request: by `Sec-Fetch-Site`, or by an `Origin` that is
-    /// none of these hosts. Programs that are no browsers send neither header.
+    /// none of these hosts. Programs that are no browsers send neither header. An address that is not listed is ours only where
+    /// the request itself is sent to it: other machines have addresses, too.
     #[must_use]
-    pub fn is_cross_site(&self, fetch_site: Option<&str>, origin: Option<&str>) -> bool {
+    pub fn is_cross_site(&self, host: Option<&str>, fetch_site: Option<&str>, origin: Option<&str>) -> bool {
         let elsewhere = |site| !matches!(site, "same-origin" | "same-site" | "none");
+        let asked = |address: IpAddr| match host.and_then(Host::parse) {
+            Some(Host::Address(host)) => self.any_address && host.to_canonical() == address.to_canonical(),
+            _ => false,
+        };
         let foreign = |origin: &str| {
             let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-            !authority.is_some_and(|authority| self.contain(authority))
+            match authority.and_then(Host::parse) {
+                Some(Host::Address(address)) => !self.names_address(address) && !asked(address),
+                Some(Host::Name(name)) => !self.names_name(name),
+                None => true,
+            }
         };
         fetch_site.is_some_and(elsewhere) || origin.is_some_and(foreign)
     }
@@ -194,7 +209,7 @@ mod tests {
         for (site, origin) in
             [(None, None), (Some("same-origin"), own_page), (Some("none"), None), (None, Some("http://127.0.0.1"))]
         {
-            assert!(!own.is_cross_site(site, origin), "{site:?} {origin:?}");
+            assert!(!own.is_cross_site(None, site, origin), "{site:?} {origin:?}");
         }
         for (site, origin) in [
             (Some("cross-site"), None),
@@ -206,7 +221,20 @@ mod tests {
             (None, Some("http://localhost@evil.test")),
             (Some("same-origin"), Some("http://evil.test")),
         ] {
-            assert!(own.is_cross_site(site, origin), "{site:?} {origin:?}");
+            assert!(own.is_cross_site(None, site, origin), "{site:?} {origin:?}");
         }
+    }
+
+    #[test]
+    fn an_address_is_our_own_only_where_the_request_is_sent_to_it() {
+        let own = HostNames::local().with("192.0.2.7").with_any_address(true);
+        let foreign = |host: Option<&str>, origin: &str| own.is_cross_site(host, None, Some(origin));
+        for host in [None, Some("192.0.2.8:8080"), Some("localhost"), Some("evil.test")] {
+            assert!(foreign(host, "http://192.0.2.9"), "{host:?}");
+            assert!(!foreign(host, "http://192.0.2.7:3000") && !foreign(host, "http://127.0.0.1"), "{host:?}");
+        }
+        assert!(!foreign(Some("192.0.2.9:8080"), "http://192.0.2.9:3000"));
+        assert!(!foreign(Some("[::ffff:192.0.2.9]"), "http://192.0.2.9"));
+        assert!(foreign(Some("evil.test"), "http://evil.test"));
     }
 }

@@ -44,7 +44,9 @@ pub use message::{
     Chunk, Message, MessageId, MessageKind, NoMessageId, OpenFrame, OutOfStream, Recipient, SocketKind, StreamId,
     StreamProgress,
 };
-pub use network::{ClientAddress, Networks, NoNetwork, counted_as, is_private, network_around, parse_network};
+pub use network::{
+    ClientAddress, Networks, NoNetwork, counted_as, is_private, network_around, parse_network, unlisted_hop,
+};
 pub use password::{Password, Weakness, weakness};
 pub use permission::{Matrix, Operation, Resource, Scope};
 pub use role::{Role, Roles};

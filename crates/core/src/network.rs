@@ -110,7 +110,7 @@ impl ClientAddress {
         if !trusted.contain(peer) {
             return address;
         }
-        let hops: Vec<Option<IpAddr>> = forwarded.flat_map(|value| value.split(',')).map(parse).collect();
+        let hops = hops(forwarded);
         if let Some(Some(first)) = hops.first() {
             address.logged = *first;
         }
@@ -123,6 +123,28 @@ impl ClientAddress {
         }
         address
     }
+}
+
+/// The hop that decides, where it seems to be a proxy that is missing among the trusted ones: it is private and not trusted, and a
+/// trusted peer says that it forwarded something for another address. A client of a private network that makes up the header
+/// looks the same to us, so that this is worth a hint and no refusal.
+#[must_use]
+pub fn unlisted_hop<'a>(
+    peer: IpAddr,
+    forwarded: impl DoubleEndedIterator<Item = &'a str>,
+    trusted: &Networks,
+) -> Option<IpAddr> {
+    if !trusted.contain(peer) {
+        return None;
+    }
+    let mut hops = hops(forwarded).into_iter().rev();
+    let decided = hops.find(|hop| hop.is_none_or(|hop| !trusted.contain(hop)))??;
+    (is_private(decided) && hops.next().flatten().is_some()).then_some(decided)
+}
+
+/// The addresses that the header names.
+fn hops<'a>(forwarded: impl Iterator<Item = &'a str>) -> Vec<Option<IpAddr>> {
+    forwarded.flat_map(|value| value.split(',')).map(parse).collect()
 }
 
 /// One item of the header; some proxies add brackets or the port.
@@ -229,6 +251,27 @@ mod tests {
         }
         for spelling in ["[2001:db8::1]:443", "[2001:db8::1]", "2001:db8:0::1"] {
             assert_eq!(read("::1", &[spelling]).1, "2001:db8::1", "{spelling}");
+        }
+    }
+
+    #[test]
+    fn a_proxy_behind_a_trusted_one_that_is_not_trusted_shows() {
+        let unlisted = |peer: &str, header: &str| {
+            unlisted_hop(peer.parse().unwrap(), [header].into_iter(), &trusted()).map(|hop| hop.to_string())
+        };
+        for (header, hop) in [
+            ("198.51.100.7, 192.168.0.2", Some("192.168.0.2")),
+            ("198.51.100.7, 192.168.0.2, 10.0.0.2", Some("192.168.0.2")),
+            ("192.168.0.9, ::ffff:192.168.0.2", Some("192.168.0.2")),
+            ("192.168.0.2", None),
+            ("192.168.0.2, 198.51.100.7", None),
+            ("198.51.100.7, 10.0.0.2", None),
+            ("garbage, 192.168.0.2", None),
+            ("192.168.0.2, garbage", None),
+            ("", None),
+        ] {
+            assert_eq!(unlisted("127.0.0.1", header).as_deref(), hop, "{header}");
+            assert_eq!(unlisted("192.168.0.1", header), None, "{header}");
         }
     }
 

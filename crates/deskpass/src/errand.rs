@@ -24,7 +24,7 @@ use deskpass_store::{Link, Listed};
 use serde::{Deserialize, Serialize};
 
 use crate::Desk;
-use crate::untrusted::UntrustedProxy;
+use crate::untrusted::{Treated, UntrustedProxy};
 
 pub(crate) use agents::{AgentErrand, Deed};
 pub(crate) use explain::{Question, Wish, purpose};
@@ -298,7 +298,11 @@ fn link_line(auth: &Auth, Link { identity, target, approved_at, bound_at }: &Lin
 fn untrusted_proxies(desk: &Desk) -> String {
     let line = |proxy: &UntrustedProxy| {
         let UntrustedProxy { address, requests, last, .. } = proxy;
-        format!("{address}: {requests} request(s), the last at {}", second(*last))
+        let treated = match proxy.treated {
+            Treated::Refused => "refused",
+            Treated::LetThrough => "passed on by a trusted proxy",
+        };
+        format!("{address}: {requests} request(s) {treated}, the last at {}", second(*last))
     };
     desk.untrusted.list().iter().map(line).collect::<Vec<_>>().join("\n")
 }

@@ -12,13 +12,14 @@ pub(crate) struct Exposed {
     pub(crate) path: PathBuf,
     /// Whether everybody on the machine can read it, rather than its group alone.
     pub(crate) to_everybody: bool,
+    /// Whether the service may read it as a member of its group, which then keeps its right.
+    through_group: bool,
 }
 
 impl Exposed {
     /// The command that mends it.
     pub(crate) fn mend(&self) -> String {
-        // A group through which the service itself reads the file keeps its right.
-        let whom = if self.to_everybody && !owned_by_us(&self.path) { "o" } else { "go" };
+        let whom = if self.through_group { "o" } else { "go" };
         format!("chmod {whom}= {}", self.path.display())
     }
 
@@ -34,20 +35,16 @@ pub(crate) fn exposed(files: &[PathBuf]) -> Vec<Exposed> {
     files.iter().filter_map(|path| look(path)).collect()
 }
 
-/// A file that belongs to another user, and that the service reads as a member of its group, is as it should be.
 fn look(path: &Path) -> Option<Exposed> {
     let path = fs::canonicalize(path).ok()?;
     let file = fs::metadata(&path).ok()?;
-    let (group, others) = (may(&file, 0o040), may(&file, 0o004));
+    let through_group = is_read_through_group(geteuid().as_raw(), file.uid(), file.gid());
+    let (group, others) = (may(&file, 0o040) && !through_group, may(&file, 0o004));
     let reachable =
         |bits| path.ancestors().skip(1).all(|above| fs::metadata(above).is_ok_and(|above| may(&above, bits)));
-    if others && reachable(0o001) {
-        Some(Exposed { path, to_everybody: true })
-    } else if group && owned_by_us(&path) && reachable(0o011) {
-        Some(Exposed { path, to_everybody: false })
-    } else {
-        None
-    }
+    let to_everybody = others && reachable(0o001);
+    let exposed = to_everybody || (group && reachable(0o011));
+    exposed.then_some(Exposed { path, to_everybody, through_group })
 }
 
 /// Whether one of these permissions is given.
@@ -55,6 +52,34 @@ fn may(file: &Metadata, bits: u32) -> bool {
     file.permissions().mode() & bits != 0
 }
 
-fn owned_by_us(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|file| file.uid() == geteuid().as_raw())
+/// The user and the group of administrators.
+const ROOT: u32 = 0;
+
+/// Whether the service may read a file as a member of its group: one of another user, and one of root's with a group of its
+/// own. For root looks at the settings of a service that runs as another user.
+fn is_read_through_group(us: u32, owner: u32, group: u32) -> bool {
+    owner != us || (owner == ROOT && group != ROOT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_group_of_the_service_keeps_its_right() {
+        let (service, somebody) = (990, 1_000);
+        for (us, owner, group, through_group) in [
+            // As the documents say: root's, and the service's group reads it.
+            (ROOT, ROOT, service, true),
+            (service, ROOT, service, true),
+            (ROOT, service, service, true),
+            (ROOT, ROOT, ROOT, false),
+            (service, service, service, false),
+            (somebody, somebody, service, false),
+        ] {
+            assert_eq!(is_read_through_group(us, owner, group), through_group, "{us} {owner}:{group}");
+        }
+        let exposed = |through_group| Exposed { path: "/x".into(), to_everybody: true, through_group };
+        assert_eq!([true, false].map(|group| exposed(group).mend()), ["chmod o= /x", "chmod go= /x"]);
+    }
 }

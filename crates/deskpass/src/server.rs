@@ -139,7 +139,7 @@ async fn accept(desk: &Desk, listener: &TcpListener, connections: &Connections) 
             Err(error) => {
                 // Usually out of file descriptors: some will come free.
                 tracing::warn!(%error, "cannot accept a connection");
-                connections.make_room();
+                connections.make_room(&error);
                 sleep(Duration::from_millis(50)).await;
             }
         }

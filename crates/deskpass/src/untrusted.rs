@@ -1,4 +1,4 @@
-//! Peers that sent `X-Forwarded-For` without being trusted: proxies that the settings do not list.
+//! Whoever sent `X-Forwarded-For` without being trusted, to us or to a trusted proxy: proxies that the settings do not list.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -16,7 +16,7 @@ const PEER_LOG_INTERVAL: Duration = Duration::from_mins(1);
 /// How often any peer is logged at most.
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The peers whose requests were refused, for the log and for `deskpass doctor`.
+/// Those who forwarded requests without being trusted, for the log and for `deskpass doctor`.
 #[derive(Debug, Default)]
 pub(crate) struct UntrustedProxies(Mutex<Seen>);
 
@@ -27,26 +27,41 @@ struct Seen {
     logged_at: Option<Timestamp>,
 }
 
-/// A peer whose requests were refused.
+/// What became of requests that an untrusted proxy forwarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Treated {
+    /// They came from it, and were refused.
+    Refused,
+    /// They came from it through a trusted proxy, and all its clients count as one.
+    LetThrough,
+}
+
+/// Somebody who forwarded requests without being trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct UntrustedProxy {
     pub(crate) address: IpAddr,
+    pub(crate) treated: Treated,
     pub(crate) requests: u64,
     pub(crate) last: Timestamp,
     logged_at: Option<Timestamp>,
 }
 
 impl UntrustedProxies {
-    /// Remembers a request that was refused, and logs it unless that was done lately.
-    pub(crate) fn note(&self, address: IpAddr, now: Timestamp) {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.note(address, now) {
-            drop(seen);
-            tracing::warn!(
+    /// Remembers a request, and logs it unless that was done lately.
+    pub(crate) fn note(&self, address: IpAddr, treated: Treated, now: Timestamp) {
+        let due = self.0.lock().unwrap_or_else(PoisonError::into_inner).note(address, treated, now);
+        match treated {
+            Treated::Refused if due => tracing::warn!(
                 peer = %address,
                 "requests refused: this peer sends X-Forwarded-For and is not a trusted proxy; if it is your proxy, set \
                  trusted_proxies = [\"{address}\"], together with any others that are listed there"
-            );
+            ),
+            Treated::LetThrough if due => tracing::warn!(
+                hop = %address,
+                "a trusted proxy passes on requests that this address forwards and that count as its own: if it is a proxy \
+                 of yours, all its clients count as one; add \"{address}\" to trusted_proxies"
+            ),
+            _ => {}
         }
     }
 
@@ -58,10 +73,10 @@ impl UntrustedProxies {
 
 impl Seen {
     /// Whether it is to be logged.
-    fn note(&mut self, address: IpAddr, now: Timestamp) -> bool {
-        let at = self.peers.iter().position(|peer| peer.address == address);
+    fn note(&mut self, address: IpAddr, treated: Treated, now: Timestamp) -> bool {
+        let at = self.peers.iter().position(|peer| (peer.address, peer.treated) == (address, treated));
         let known = at.and_then(|at| self.peers.remove(at));
-        let mut peer = known.unwrap_or(UntrustedProxy { address, requests: 0, last: now, logged_at: None });
+        let mut peer = known.unwrap_or(UntrustedProxy { address, treated, requests: 0, last: now, logged_at: None });
         peer.requests = peer.requests.saturating_add(1);
         peer.last = now;
         let due = |at: Option<Timestamp>, interval| at.is_none_or(|at| now.since(at) >= interval);
@@ -88,13 +103,13 @@ mod tests {
         for turn in 0..100_000_u32 {
             let now = start + Duration::from_millis(u64::from(turn));
             let [_, _, high, low] = turn.to_be_bytes();
-            logged += usize::from(seen.note(IpAddr::from([10, 0, high, low]), now));
+            logged += usize::from(seen.note(IpAddr::from([10, 0, high, low]), Treated::Refused, now));
         }
         assert!((1..=100).contains(&logged), "{logged}");
         assert_eq!(seen.peers.len(), MAX_PEERS);
         let (mut seen, proxy) = (Seen::default(), IpAddr::from([10, 0, 0, 5]));
-        assert!(seen.note(proxy, start) && !seen.note(proxy, start + Duration::from_secs(59)));
-        assert!(seen.note(proxy, start + Duration::from_mins(1)));
+        let mut note = |seconds| seen.note(proxy, Treated::Refused, start + Duration::from_secs(seconds));
+        assert_eq!([0, 59, 60].map(&mut note), [true, false, true]);
         assert_eq!(seen.peers.iter().map(|peer| (peer.address, peer.requests)).collect::<Vec<_>>(), [(proxy, 3)]);
     }
 }

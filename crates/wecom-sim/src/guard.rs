@@ -19,7 +19,7 @@ pub(crate) fn refuse(hosts: &HostNames, request: &Request<Bytes>) -> Option<Resp
     }
     let safe = [Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method());
     let site = HeaderName::from_static("sec-fetch-site");
-    let cross_site = !safe && hosts.is_cross_site(text(headers, &site), text(headers, &ORIGIN));
+    let cross_site = !safe && hosts.is_cross_site(text(headers, &HOST), text(headers, &site), text(headers, &ORIGIN));
     cross_site.then(|| reply::forbidden("pages of other sites may not do this"))
 }
 

@@ -40,8 +40,8 @@ impl Settings {
 /// Whether so many addresses are in it that some of them are probably clients rather than proxies.
 fn is_wide(network: &IpNet) -> bool {
     let least = match network {
-        IpNet::V4(_) => 24,
-        IpNet::V6(_) => 64,
+        IpNet::V4(_) => 30,
+        IpNet::V6(_) => 126,
     };
     network.prefix_len() < least && !is_loopback(network)
 }

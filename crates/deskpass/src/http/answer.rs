@@ -78,7 +78,9 @@ impl Answerer {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         guard(&mut headers);
         page::prepare();
-        let strict_transport = desk.settings.public_url.starts_with("https://").then_some(STRICT_TRANSPORT);
+        // A developer's browser would keep to https for everything on localhost, for a year.
+        let strict = !desk.settings.development && desk.settings.public_url.starts_with("https://");
+        let strict_transport = strict.then_some(STRICT_TRANSPORT);
         let hosts = desk.settings.development.then(|| desk.settings.hosts());
         Self { ids: RequestIds::new(&desk), hosts, desk, table, paths, headers, strict_transport }
     }

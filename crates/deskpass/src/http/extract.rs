@@ -1,5 +1,6 @@
 //! What a handler can ask for. Authority is an argument: a handler that forgets it does not have it.
 
+use std::borrow::Cow;
 use std::future::poll_fn;
 use std::net::IpAddr;
 use std::ops::Deref;
@@ -171,9 +172,18 @@ pub(super) fn client_address<'a>(
     peer: IpAddr,
     forwarded: impl Iterator<Item = &'a HeaderValue>,
 ) -> ClientAddress {
-    // Not all of it need be text. Only the items that are not may be lost by that, and never the proxy's own entry.
-    let forwarded: Vec<_> = forwarded.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+    let forwarded: Vec<_> = forwarded.map(text).collect();
     ClientAddress::read(peer, forwarded.iter().map(|value| &**value), &desk.trusted)
+}
+
+/// What the header says.
+pub(super) fn forwarded(headers: &HeaderMap) -> Vec<Cow<'_, str>> {
+    headers.get_all(FORWARDED).iter().map(text).collect()
+}
+
+/// Not all of it need be text. Only the items that are not may be lost by that, and never the proxy's own entry.
+fn text(value: &HeaderValue) -> Cow<'_, str> {
+    String::from_utf8_lossy(value.as_bytes())
 }
 
 /// Where a request comes from, as far as that decides.
@@ -199,7 +209,8 @@ impl FromRequestParts<Window> for Developer {
         }
         // These routes ask for no proof, so that a form on any page could use them.
         let header = |name: &str| parts.headers.get(name).map(|value| value.to_str().unwrap_or_default());
-        let cross_site = window.desk.settings.hosts().is_cross_site(header("sec-fetch-site"), header("origin"));
+        let (host, site, origin) = (header("host"), header("sec-fetch-site"), header("origin"));
+        let cross_site = window.desk.settings.hosts().is_cross_site(host, site, origin);
         if cross_site && !parts.method.is_safe() { Err(Failure::CrossSite) } else { Ok(Self) }
     }
 }

@@ -1,14 +1,15 @@
 //! What is refused before a request reaches its route: requests on a reserve connection, and those of a proxy that is not
-//! trusted.
+//! trusted. One that is not trusted and stands behind a trusted one is noted.
 
 use std::net::IpAddr;
 
 use axum::extract::Request;
-use deskpass_core::is_private;
+use deskpass_core::{is_private, unlisted_hop};
 
-use super::extract::FORWARDED;
+use super::extract::{FORWARDED, forwarded};
 use super::failure::Failure;
 use crate::Desk;
+use crate::untrusted::Treated;
 
 /// Marks a request on a connection from the reserve, which is for health checks and operators.
 #[derive(Clone, Copy, Debug)]
@@ -34,11 +35,23 @@ pub(super) fn refusal(desk: &Desk, peer: IpAddr, request: &Request) -> Option<Fa
     if request.extensions().get::<OnReserve>().is_some() && !HEALTH.contains(&path) && path != METRICS {
         return Some(Failure::TooManyConnections);
     }
-    let forwards = request.headers().contains_key(FORWARDED);
-    if !forwards || desk.trusted.contain(peer) || !is_private(peer) || answers_untrusted(path) {
+    if !request.headers().contains_key(FORWARDED) || answers_untrusted(path) {
         return None;
     }
-    desk.metrics.untrusted_proxy();
-    desk.untrusted.note(peer.to_canonical(), desk.auth.clock.now());
+    if desk.trusted.contain(peer) {
+        let forwarded = forwarded(request.headers());
+        let hop = unlisted_hop(peer, forwarded.iter().map(|value| &**value), &desk.trusted);
+        hop.into_iter().for_each(|hop| note(desk, hop, Treated::LetThrough));
+        return None;
+    }
+    if !is_private(peer) {
+        return None;
+    }
+    note(desk, peer.to_canonical(), Treated::Refused);
     Some(Failure::UntrustedProxy)
+}
+
+fn note(desk: &Desk, address: IpAddr, treated: Treated) {
+    desk.metrics.untrusted_proxy();
+    desk.untrusted.note(address, treated, desk.auth.clock.now());
 }

@@ -1,7 +1,9 @@
 //! For whoever watches over the desk: is it alive, is it ready, how is it doing, what is it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::State as Shared;
 use axum::response::{IntoResponse as _, Response};
 use deskpass_core::{ClockTrust, Timestamp};
@@ -10,25 +12,34 @@ use hyper::header::CONTENT_TYPE;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 
 use super::envelope::Reply;
 use super::extract::Operator;
 use super::failure::Failure;
+use super::gate::OnReserve;
 use crate::Desk;
 use crate::desk::clock;
 
 /// How long a look at the store counts: readiness asked often must not become a load of its own.
 const FRESH: Duration = Duration::from_secs(1);
 
+/// How long somebody on a connection from the reserve waits for that look: there are few of them.
+const PATIENCE_ON_RESERVE: Duration = Duration::from_secs(1);
+
 /// What was seen of the stores, and when.
 #[derive(Debug, Default)]
-pub(crate) struct Readiness(Mutex<Option<(Timestamp, Seen)>>);
+pub(crate) struct Readiness(Arc<Mutex<Option<(Timestamp, Seen)>>>);
 
 /// What was seen of the stores.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     store: bool,
     shared: bool,
+}
+
+impl Seen {
+    const NOTHING: Self = Self { store: false, shared: false };
 }
 
 /// Whether the desk is ready, and each thing it depends on.
@@ -81,8 +92,15 @@ impl State {
 }
 
 /// Says whether to send requests here.
-pub(super) async fn ready(Shared(desk): Shared<Desk>) -> Result<Reply<State>, Failure> {
-    let (seen, draining) = (look(&desk).await, desk.is_draining());
+pub(super) async fn ready(
+    Shared(desk): Shared<Desk>,
+    reserve: Option<Extension<OnReserve>>,
+) -> Result<Reply<State>, Failure> {
+    let seen = match reserve {
+        None => look(&desk).await,
+        Some(_) => timeout(PATIENCE_ON_RESERVE, look(&desk)).await.unwrap_or(Seen::NOTHING),
+    };
+    let draining = desk.is_draining();
     let word = |works| if works { "ok" } else { "unavailable" };
     let clock = clock_doubt(&desk);
     let state = State {
@@ -118,14 +136,20 @@ fn platform(desk: &Desk) -> &'static str {
 
 async fn look(desk: &Desk) -> Seen {
     // Whoever asks while somebody looks waits for what they see.
-    let mut seen = desk.readiness.0.lock().await;
+    let mut seen = Arc::clone(&desk.readiness.0).lock_owned().await;
     match *seen {
         Some((at, seen)) if desk.auth.clock.now().since(at) < FRESH => seen,
         _ => {
-            let found = probe(desk).await;
-            // From when it was found: whoever waited for it does not look again.
-            *seen = Some((desk.auth.clock.now(), found));
-            found
+            let desk = desk.clone();
+            // It goes on when nobody waits any more: else whoever gives up and asks again would have the store asked again,
+            // too, while it has not answered yet.
+            let looking = tokio::spawn(async move {
+                let found = probe(&desk).await;
+                // From when it was found: whoever waited for it does not look again.
+                *seen = Some((desk.auth.clock.now(), found));
+                found
+            });
+            looking.await.unwrap_or(Seen::NOTHING)
         }
     }
 }

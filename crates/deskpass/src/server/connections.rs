@@ -4,11 +4,13 @@
 //! connection answers a request or is a socket, the newcomer gets one from a small reserve, which serves health checks and
 //! operators and nothing else.
 
+use std::io;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use deskpass_core::counted_as;
+use rustix::io::Errno;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
@@ -21,6 +23,9 @@ const RESERVE: usize = 16;
 
 /// The part of all connections that a trusted proxy leaves to others.
 const SHARE_OF_OTHERS: usize = 8;
+
+/// How many of the reserve one address may have, unless it is a trusted proxy's.
+const RESERVE_FROM_ONE: usize = 4;
 
 /// How often it is logged that all connections are in use, in microseconds.
 const LOG_INTERVAL_MICROS: u64 = 60_000_000;
@@ -81,8 +86,8 @@ impl Connections {
     pub(super) fn admit(&self, address: IpAddr) -> Option<Place> {
         let serving = Serving::new(self.epoch);
         let (leave, asked) = oneshot::channel();
-        let connection = Connection { leave, serving: serving.clone(), address: counted_as(address) };
         let trusted = self.desk.trusted.contain(address);
+        let connection = Connection { leave, serving: serving.clone(), address: registered_as(address, trusted) };
         let mut book = lock(&self.book);
         let admission = self.decide(&mut book, connection.address, trusted);
         let reserve = match admission {
@@ -122,7 +127,7 @@ impl Connections {
         };
         if book.ordinary.evict(of, now) {
             Admission::Ordinary { evicted: true }
-        } else if book.reserve.len() < RESERVE || book.reserve.evict(None, now) {
+        } else if book.has_reserve(address, trusted, now) {
             Admission::Reserve
         } else {
             Admission::TurnedAway
@@ -150,8 +155,8 @@ impl Connections {
     }
 
     /// Closes the connection that has waited longest, where the system has no room for another one.
-    pub(super) fn make_room(&self) {
-        if lock(&self.book).ordinary.evict(None, micros(self.epoch)) {
+    pub(super) fn make_room(&self, error: &io::Error) {
+        if is_out_of_room(error) && lock(&self.book).ordinary.evict(None, micros(self.epoch)) {
             self.desk.metrics.evicted();
         }
     }
@@ -172,6 +177,20 @@ impl Book {
     fn registry(&mut self, reserve: bool) -> &mut Registry {
         if reserve { &mut self.reserve } else { &mut self.ordinary }
     }
+
+    /// Whether there is a place in the reserve for an address; it may be one that another connection leaves for it. Whoever
+    /// has many there makes room for themself, so that health checks from elsewhere find a place.
+    fn has_reserve(&mut self, address: IpAddr, trusted: bool, now: u64) -> bool {
+        let most = if trusted { RESERVE - RESERVE / SHARE_OF_OTHERS } else { RESERVE_FROM_ONE };
+        let of = if self.reserve.from(address) >= most {
+            Some(address)
+        } else if self.reserve.len() >= RESERVE {
+            None
+        } else {
+            return true;
+        };
+        self.reserve.evict(of, now)
+    }
 }
 
 impl Drop for Place {
@@ -181,6 +200,71 @@ impl Drop for Place {
     }
 }
 
+/// The address that a connection is counted under. A proxy is trusted by its address alone, so that it is not counted together
+/// with the clients around it.
+fn registered_as(address: IpAddr, trusted: bool) -> IpAddr {
+    if trusted { address.to_canonical() } else { counted_as(address) }
+}
+
+/// Whether a connection was not accepted for want of something that others hold, and not for a reason of its own.
+fn is_out_of_room(error: &io::Error) -> bool {
+    let wanting = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
+    Errno::from_io_error(error).is_some_and(|errno| wanting.contains(&errno))
+}
+
 fn lock(book: &Mutex<Book>) -> MutexGuard<'_, Book> {
     book.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use tokio::sync::oneshot::Receiver;
+
+    use super::*;
+
+    #[test]
+    fn a_trusted_proxy_is_not_counted_with_its_neighbours() {
+        let registered = |text: &str, trusted| registered_as(text.parse().unwrap(), trusted).to_string();
+        assert_eq!(registered("2001:db8::5", true), "2001:db8::5");
+        assert_eq!(registered("2001:db8::6", false), "2001:db8::");
+        for trusted in [true, false] {
+            assert_eq!(registered("::ffff:192.0.2.1", trusted), "192.0.2.1");
+        }
+    }
+
+    #[test]
+    fn only_want_of_room_costs_another_connection_its_place() {
+        for (errno, out) in
+            [(Errno::MFILE, true), (Errno::NOMEM, true), (Errno::CONNABORTED, false), (Errno::PROTO, false)]
+        {
+            assert_eq!(is_out_of_room(&errno.into()), out, "{errno}");
+        }
+    }
+
+    /// Takes a place in the reserve for a connection that answers a request.
+    fn take(book: &mut Book, address: IpAddr, trusted: bool) -> Option<Receiver<()>> {
+        if !book.has_reserve(address, trusted, u64::MAX) {
+            return None;
+        }
+        let ((leave, left), serving) = (oneshot::channel(), Serving::new(Instant::now()));
+        serving.turn();
+        book.next += 1;
+        book.reserve.insert(book.next, Connection { leave, serving, address });
+        Some(left)
+    }
+
+    #[test]
+    fn nobody_takes_the_whole_reserve() {
+        let taken = |trusted| {
+            let mut book = Book::default();
+            let held: Vec<_> = (0..20).filter_map(|_| take(&mut book, [192, 0, 2, 1].into(), trusted)).collect();
+            assert!(take(&mut book, [192, 0, 2, 2].into(), false).is_some());
+            held.len()
+        };
+        assert_eq!((taken(false), taken(true)), (RESERVE_FROM_ONE, 14));
+        let mut book = Book::default();
+        let held = (0..40).filter_map(|turn: u8| take(&mut book, [192, 0, 2, turn % 10].into(), false)).count();
+        assert_eq!(held, RESERVE);
+    }
 }

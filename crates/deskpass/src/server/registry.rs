@@ -30,10 +30,15 @@ pub(super) struct Connection {
 pub(super) struct Registry {
     open: HashMap<u64, Connection>,
     from: HashMap<IpAddr, usize>,
-    /// Those that have waited longest when they were looked for: since when, and their numbers.
-    candidates: VecDeque<(u64, u64)>,
-    /// Whose connections the candidates are; everybody's where it is none.
-    candidates_of: Option<IpAddr>,
+    /// Who is closed next, of one address that has connections or of all.
+    next: HashMap<Option<IpAddr>, Candidates>,
+}
+
+/// What was found when connections to be closed were looked for.
+#[derive(Debug, Default)]
+struct Candidates {
+    /// Those that had waited longest then: since when, and their numbers.
+    found: VecDeque<(u64, u64)>,
     /// Nothing is looked for before.
     next_scan: u64,
 }
@@ -60,6 +65,7 @@ impl Registry {
             *count -= 1;
             if *count == 0 {
                 self.from.remove(&connection.address);
+                self.next.remove(&Some(connection.address));
             }
         }
         Some(connection)
@@ -75,45 +81,49 @@ impl Registry {
     /// Whoever was found before and still waits for the same thing has waited longest: all others have come later, or have
     /// been heard of since.
     fn longest_waiting(&mut self, of: Option<IpAddr>, now: u64) -> Option<u64> {
-        if self.candidates_of != of {
-            self.candidates.clear();
-            self.candidates_of = of;
-            self.next_scan = 0;
-        }
-        if let Some(number) = self.next_candidate() {
-            return Some(number);
-        }
-        if now < self.next_scan {
+        if of.is_some_and(|of| self.from(of) == 0) {
             return None;
         }
-        self.scan(of);
-        if self.candidates.is_empty() {
-            self.next_scan = now.saturating_add(SCAN_PAUSE_MICROS);
+        let Self { open, next, .. } = self;
+        let candidates = next.entry(of).or_default();
+        if let Some(number) = candidates.first(open) {
+            return Some(number);
         }
-        self.next_candidate()
+        if now < candidates.next_scan {
+            return None;
+        }
+        candidates.found = scan(open, of);
+        if candidates.found.is_empty() {
+            candidates.next_scan = now.saturating_add(SCAN_PAUSE_MICROS);
+        }
+        candidates.first(open)
     }
+}
 
-    fn next_candidate(&mut self) -> Option<u64> {
-        while let Some((since, number)) = self.candidates.pop_front() {
-            let still = self.open.get(&number).and_then(|connection| connection.serving.waiting_since());
+impl Candidates {
+    /// The first that still waits.
+    fn first(&mut self, open: &HashMap<u64, Connection>) -> Option<u64> {
+        while let Some((since, number)) = self.found.pop_front() {
+            let still = open.get(&number).and_then(|connection| connection.serving.waiting_since());
             if still == Some(since) {
                 return Some(number);
             }
         }
         None
     }
+}
 
-    fn scan(&mut self, of: Option<IpAddr>) {
-        let concerned = self.open.iter().filter(|(_, connection)| of.is_none_or(|of| of == connection.address));
-        let mut waiting: Vec<_> =
-            concerned.filter_map(|(number, connection)| Some((connection.serving.waiting_since()?, *number))).collect();
-        if waiting.len() > BATCH {
-            waiting.select_nth_unstable(BATCH);
-            waiting.truncate(BATCH);
-        }
-        waiting.sort_unstable();
-        self.candidates = waiting.into();
+/// Those that have waited longest.
+fn scan(open: &HashMap<u64, Connection>, of: Option<IpAddr>) -> VecDeque<(u64, u64)> {
+    let concerned = open.iter().filter(|(_, connection)| of.is_none_or(|of| of == connection.address));
+    let mut waiting: Vec<_> =
+        concerned.filter_map(|(number, connection)| Some((connection.serving.waiting_since()?, *number))).collect();
+    if waiting.len() > BATCH {
+        waiting.select_nth_unstable(BATCH);
+        waiting.truncate(BATCH);
     }
+    waiting.sort_unstable();
+    waiting.into()
 }
 
 #[cfg(test)]
@@ -180,6 +190,23 @@ mod tests {
         let order = [Some(one), Some(one), Some(one), None].map(|of| opened.evict(of));
         assert_eq!(order, [Some(1), Some(3), None, Some(0)]);
         assert_eq!((opened.registry.from(one), opened.registry.len()), (0, 1));
+    }
+
+    #[test]
+    fn what_was_found_for_one_address_and_for_all_is_kept() {
+        let (mut opened, one) = (Opened::new(8), IpAddr::from([192, 0, 2, 1]));
+        let order: Vec<_> = [Some(one), None].repeat(5).into_iter().map(|of| opened.evict(of)).collect();
+        let expected = [Some(1), Some(0), Some(3), Some(2), Some(5), Some(4), Some(7), Some(6), None, None];
+        assert_eq!(order, expected);
+        let scans: Vec<_> = opened.registry.next.keys().copied().collect();
+        assert_eq!(scans, [None], "an address that is gone is forgotten: {scans:?}");
+
+        let mut opened = Opened::new(4);
+        opened.serving.iter().for_each(Serving::turn);
+        for of in [Some(one), None, Some(one), None] {
+            assert_eq!(opened.evict(of), None);
+        }
+        assert!(opened.registry.next.values().all(|next| next.next_scan > NOW), "neither is looked for again at once");
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(super) fn secret_files(settings: &Settings) -> Finding {
     }
 }
 
-/// Whether the service that runs on this data refused requests of a proxy that is not trusted. Nothing where none runs, or
+/// Whether the service that runs on this data saw requests of a proxy that is not trusted. Nothing where none runs, or
 /// where nodes share a database: their logs and figures tell.
 pub(super) fn proxies(settings: &Settings) -> Option<Finding> {
     if settings.store.url.is_some() {
@@ -32,11 +32,11 @@ pub(super) fn proxies(settings: &Settings) -> Option<Finding> {
         return Some(Finding::good((), said("no request of an untrusted one", "没有来自未受信任代理的请求")));
     }
     Some(Finding::Caution {
-        why: said("requests of an untrusted one are refused", "来自未受信任代理的请求已被拒绝"),
+        why: said("an untrusted one forwards requests", "有未受信任的代理转发请求"),
         mend: said(
             format!(
                 "{told}\nlist each that is a proxy of yours in trusted_proxies; any other is a client that sends \
-                 X-Forwarded-For"
+                 X-Forwarded-For by itself"
             ),
             format!("{told}\n若其中有您的代理，请将其地址加入 trusted_proxies；否则是客户端自行发送了 X-Forwarded-For"),
         ),

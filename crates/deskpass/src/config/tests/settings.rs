@@ -59,10 +59,11 @@ fn weak_settings_are_told_in_production() {
     assert_eq!(keys(always(Given::production())), ["agents.password_fallback"]);
     assert_eq!(keys(always(open(Given::production()))), ["bind.mode", "agents.password_fallback"]);
     let trusting = |networks: &str| keys(Given::production().flag("trusted_proxies", networks, "--flag"));
-    for narrow in ["10.0.0.5", "10.0.0.0/24", "127.0.0.0/8", "2001:db8::/64", "10.0.0.5,10.0.0.6,::1"] {
+    for narrow in ["10.0.0.5", "10.0.0.4/30", "127.0.0.0/8", "2001:db8::4/126", "10.0.0.5,10.0.0.6,::1"] {
         assert_eq!(trusting(narrow), [""; 0], "{narrow}");
     }
-    for wide in ["10.0.0.0/8", "10.0.0.5,192.168.0.0/16", "fc00::/7"] {
+    for wide in ["10.0.0.0/8", "10.0.0.5,192.168.0.0/16", "fc00::/7", "10.0.0.0/29", "2001:db8::/64", "2001:db8::/125"]
+    {
         assert_eq!(trusting(wide), ["trusted_proxies"], "{wide}");
     }
     let listening = |given: Given| keys(given.flag("listen", "0.0.0.0:8080", "--listen"));

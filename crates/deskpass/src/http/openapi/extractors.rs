@@ -1,5 +1,6 @@
 //! What arguments and results of handlers tell of themselves.
 
+use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 use hyper::header::{HeaderName, HeaderValue};
@@ -8,7 +9,6 @@ use schemars::JsonSchema;
 
 use super::sheet::{Answers, Asks, Sheet};
 use crate::Desk;
-use crate::http::Who;
 use crate::http::admin::login_log::Accepts;
 use crate::http::admin::{Known, Whom};
 use crate::http::authority::{Admin, AtHome, HighRisk, HomeAdmin, Named, NamedAgent, Nothing, On, Reader, Service};
@@ -21,12 +21,14 @@ use crate::http::failure::Failure;
 use crate::http::fields::Ask;
 use crate::http::opener::OpenedByPage;
 use crate::http::query::{Path, Query};
+use crate::http::{OnReserve, Who};
 
 /// What is read, but is nothing that a client decides on.
 macro_rules! silent {
     ($($argument:ty),*) => {$(impl Asks for $argument { fn asks(_: &mut Sheet) {} })*};
 }
 silent!(State<Desk>, Accepts, Cookies, Guest, HeaderMap, Nothing, OpenedByPage, Peer, Reads, Uri, Whole);
+silent!(Option<Extension<OnReserve>>);
 
 /// Whose token is wanted.
 macro_rules! authority {
