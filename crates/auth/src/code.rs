@@ -137,7 +137,7 @@ impl Auth {
                 }
                 (who, outcome)
             }
-            Err(error) => (None, Err(error)),
+            Err(error) => (self.noted(&code).await, Err(error)),
         };
         let outcome = self.recorded(attempt(callback, who.as_ref()), outcome).await;
         settle(&self.shared.codes, code, self.clock.now(), outcome).await
@@ -183,6 +183,12 @@ impl Auth {
             }
             (Err(error), _) => (self.named(identity).ok().map(|(key, _)| key), Err(error)),
         }
+    }
+
+    /// Whom a code stands for, where the platform has said so.
+    async fn noted(&self, code: &Digest) -> Option<EmployeeKey> {
+        let seen = self.shared.codes.look(code, self.clock.now(), |seen| seen.progress.identity.clone());
+        self.named(&seen.await.ok()???).ok().map(|(key, _)| key)
     }
 
     /// Turns a browser away that comes back with something else than a code.
