@@ -95,7 +95,17 @@ impl Desk {
         for column in ["decided_address", "seen_seq", "seen_hash"] {
             self.sql(&format!("ALTER TABLE login_log DROP COLUMN {column}")).await;
         }
+        for column in ["otp_pending_by", "otp_setup_code", "otp_setup_code_until"] {
+            self.sql(&format!("ALTER TABLE agent DROP COLUMN {column}")).await;
+        }
+        self.sql("DROP TABLE employee_network").await;
+        self.sql("ALTER TABLE notice DROP COLUMN user_agent").await;
         self.sql("DELETE FROM migration WHERE id >= 8").await;
+    }
+
+    /// Stops the nodes.
+    pub(crate) fn stop(&mut self) {
+        self.nodes.clear();
     }
 
     /// Stops the nodes and starts them again, which brings the tables up to date.
