@@ -116,10 +116,11 @@ fn expected(sql: &Sql<'_>) -> Result<u64, StoreError> {
 fn chains(sql: &Sql<'_>, receipt: &Receipt) -> Result<Vec<i64>, StoreError> {
     let mut chains: Vec<_> = (0..=ADOPTED).chain(receipt.ends.iter().map(|(chain, ..)| *chain)).collect();
     chains.extend(sql.rows("SELECT chain FROM log_chain", &[], |row| Ok(row.int(0).ok()))?.into_iter().flatten());
-    let text = format!(
-        "SELECT DISTINCT chain FROM login_log WHERE chain < 0 OR chain > {ADOPTED} ORDER BY chain LIMIT {OTHER_CHAINS}"
-    );
-    chains.extend(sql.rows(&text, &[], |row| Ok(row.int(0).ok()))?.into_iter().flatten());
+    // Each by the index, and none is left out for being the smallest or the largest number.
+    for beyond in ["chain < 0".to_owned(), format!("chain > {ADOPTED}")] {
+        let text = format!("SELECT DISTINCT chain FROM login_log WHERE {beyond} ORDER BY chain LIMIT {OTHER_CHAINS}");
+        chains.extend(sql.rows(&text, &[], |row| Ok(row.int(0).ok()))?.into_iter().flatten());
+    }
     chains.sort_unstable();
     chains.dedup();
     Ok(chains)
