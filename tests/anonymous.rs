@@ -12,7 +12,7 @@ const ROWS: usize = 60;
 /// Comes back from the platform with a code that is none.
 async fn refused(client: &mut Client, number: usize, from: &str) {
     let target = format!("/api/auth/oauth2/callback?code=made-up-{number}&state=auth_login");
-    assert_eq!(client.get(&target, &[("x-forwarded-for", from)]).await.status, 302);
+    assert_eq!(client.get(&target, &[("x-forwarded-for", from)]).await.status, 303);
 }
 
 fn count(desk: &TestDesk, which: &str) -> usize {

@@ -22,6 +22,10 @@ fn a_healthy_desk_passes_every_check() {
     let lines = [
         ("✓ settings: good (production mode)".to_owned(), "✓ 配置：正确（生产模式）".to_owned()),
         ("✓ data: ./data opens and takes writes".to_owned(), "✓ 数据：./data 可以打开并写入".to_owned()),
+        (
+            "✓ key of the data: encryption_key is the one that the data was written with".to_owned(),
+            "✓ 数据密钥：encryption_key 与写入数据时一致".to_owned(),
+        ),
         ("✓ files with secrets: readable by nobody else".to_owned(), "✓ 密钥文件：其他用户无法读取".to_owned()),
         (
             "✓ public URL: https://desk.example.com; the callback domain to enter at the platform is desk.example.com"

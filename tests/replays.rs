@@ -85,6 +85,8 @@ with_redis! {
         let landed = location(&client.come_back(&back, &cookies).await).to_owned();
         assert_eq!(fragment(&landed, "error"), "invalid_code", "{landed}");
         assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+        // The platform said whose code it is, and so does the log.
+        assert_eq!(desk.query("SELECT employee_key FROM login_log WHERE reason = 'invalid_code'"), ["user01"]);
     }
 
     /// The browser set out once and was let in. A code of somebody else's does not sign it in without a question.

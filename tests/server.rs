@@ -202,7 +202,24 @@ async fn production_does_not_start_with_another_key_than_before() {
     let told = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(!refused.status.success() && told.contains("encryption_key is not the one that the data in "), "{told}");
     assert!(told.contains("deskpass audit restart --key-is-lost"), "{told}");
+    for arguments in [&["migrate"][..], &["employee", "add", "lisi"], &["clock", "repair", "--yes"]] {
+        let refused = run(arguments, other).output().unwrap();
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && told.contains("encryption_key is not the one"), "{arguments:?}: {told}");
+    }
     assert_eq!(Process::spawn(serve(ours)).terminate().0, Some(0), "nothing happened to the data");
+    // Whoever writes to the database spoils what the key is told by, and the log knows the key all the same.
+    for arguments in [&["employee", "add", "zhangsan", "--role", "agent"][..], &["agent", "reset-password", "zhangsan"]]
+    {
+        assert!(run(arguments, ours).output().unwrap().status.success(), "{arguments:?}");
+    }
+    let database = rusqlite::Connection::open(directory.path().join("deskpass.db")).unwrap();
+    database.execute("UPDATE desk SET key_check = 'x'", []).unwrap();
+    drop(database);
+    let (code, log) = Process::spawn(serve(ours)).terminate();
+    assert!(code == Some(0) && log.contains("the key check in the database is not"), "{log}");
+    let (code, log) = Process::spawn(serve(ours)).terminate();
+    assert!(code == Some(0) && !log.contains("key check"), "{log}");
     // The key is lost.
     let doctor = String::from_utf8_lossy(&run(&["doctor"], other).output().unwrap().stdout).into_owned();
     assert!(doctor.contains("✗ key of the data: encryption_key is not the one"), "{doctor}");

@@ -134,7 +134,7 @@ impl Auth {
                 let (who, outcome) = self.receive(callback, &identity).await;
                 (Some(used), who, outcome)
             }
-            Err(error) => (None, None, Err(error)),
+            Err(error) => (None, self.noted(&code).await, Err(error)),
         };
         let outcome = self.recorded(attempt(callback, who.as_ref()), outcome).await;
         if let (Some(used), Err(Error::Internal(_))) = (used, &outcome) {
@@ -189,6 +189,12 @@ impl Auth {
             }
             (Err(error), _) => (self.named(identity).ok().map(|(key, _)| key), Err(error)),
         }
+    }
+
+    /// Whom a code stands for, where the platform has said so.
+    async fn noted(&self, code: &Digest) -> Option<EmployeeKey> {
+        let seen = self.shared.codes.look(code, self.clock.now(), |seen| seen.progress.identity.clone());
+        self.named(&seen.await.ok()???).ok().map(|(key, _)| key)
     }
 
     /// Turns a browser away that comes back with something else than a code.

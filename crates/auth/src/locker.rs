@@ -5,7 +5,7 @@ use std::io;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use deskpass_core::{Digest, EmployeeKey, Entropy, Seed, SpareCode};
-use deskpass_store::Seal;
+use deskpass_store::{KEY_CHECK, KEY_CHECKS, Seal};
 
 use crate::hasher::{Hasher, Rank, Turn};
 use crate::{Auth, Error, Internal, Refusal};
@@ -30,7 +30,7 @@ impl Locker {
         Ok(Self {
             hasher: Hasher::start(key)?,
             seeds: Seal::new(key, "deskpass one-time-password devices", entropy),
-            checks: Seal::new(key, CHECKS, entropy),
+            checks: Seal::new(key, KEY_CHECKS, entropy),
             spare: Digest::of(&[b"deskpass spare codes", key]),
         })
     }
@@ -52,7 +52,7 @@ impl Locker {
 
     /// Something by which this key can be told from others.
     fn check(&self) -> Result<String, Error> {
-        Ok(URL_SAFE_NO_PAD.encode(self.checks.close(CHECK, CHECK.as_bytes())?))
+        Ok(URL_SAFE_NO_PAD.encode(self.checks.close(KEY_CHECK, KEY_CHECK.as_bytes())?))
     }
 
     /// Whether somebody with this key left that.
@@ -63,7 +63,7 @@ impl Locker {
     /// Whether somebody with this key left that, to tell the key by.
     #[must_use]
     pub fn is_key_of(key: &[u8; 32], check: &str) -> bool {
-        opens(&Seal::new(key, CHECKS, Entropy::system()), check)
+        opens(&Seal::new(key, KEY_CHECKS, Entropy::system()), check)
     }
 
     /// A device's secret.
@@ -74,12 +74,8 @@ impl Locker {
     }
 }
 
-/// What the key is told by.
-const CHECK: &str = "the key is the same";
-const CHECKS: &str = "deskpass key check";
-
 fn opens(checks: &Seal, check: &str) -> bool {
-    URL_SAFE_NO_PAD.decode(check).is_ok_and(|closed| checks.open(CHECK, &closed).is_some())
+    URL_SAFE_NO_PAD.decode(check).is_ok_and(|closed| checks.open(KEY_CHECK, &closed).is_some())
 }
 
 impl Auth {
@@ -92,11 +88,15 @@ impl Auth {
         if before.as_deref().is_some_and(|check| self.locker.left(check)) {
             return Ok(true);
         }
-        if before.is_some() && self.store.keeps_secrets().await? {
-            return Ok(false);
-        }
-        if self.store.is_key_of_log(self.chain.clone()).await? == Some(false) {
-            return Ok(false);
+        match (self.store.is_key_of_log(self.chain.clone()).await?, &before) {
+            (Some(false), _) => return Ok(false),
+            (None, Some(_)) if self.store.keeps_secrets().await? => return Ok(false),
+            // The log cannot be made to say so without the key; the check can be changed by whoever writes to the database.
+            (Some(true), Some(_)) => tracing::error!(
+                "encryption_key is the one that the log was written with, but the key check in the database is not: it was changed \
+                 there, and is made anew"
+            ),
+            (Some(true) | None, _) => {}
         }
         self.store.keep_key_check(self.locker.check()?, before).await?;
         Ok(self.store.key_check().await?.is_some_and(|check| self.locker.left(&check)))

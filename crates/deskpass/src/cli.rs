@@ -102,7 +102,7 @@ enum Command {
     Config(config::ConfigCommand),
     /// Check settings, data and platform, and say how to mend what is wrong.
     ///
-    /// Data that is not in use is brought up to date by it, as `deskpass migrate` does.
+    /// Data of an earlier version stays as it is: `deskpass migrate` or the next start brings it up to date.
     #[command(after_help = "Examples:\n  deskpass doctor --config /etc/deskpass.toml\n  deskpass doctor --language zh")]
     Doctor(doctor::Doctor),
     /// Run the simulated platform alone. Never for production.
@@ -243,7 +243,10 @@ impl Common {
         }
         let development = settings.development;
         let told = match runtime.block_on(Desk::open(settings)) {
-            Ok(desk) => runtime.block_on(errand.run(&desk)),
+            Ok(desk) => runtime.block_on(async {
+                desk.expect_key().await?;
+                Ok::<_, StartError>(errand.run(&desk).await)
+            })?,
             Err(StartError::Open(OpenError::InUse(data))) => errand.hand_over(&data, development).map_err(|error| {
                 format!(
                     "the service that runs on {} did not answer ({error}); it may have done this all the same: look \
@@ -282,7 +285,9 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
 }
 
 fn migrate(common: &Common) -> Result<(), Failed> {
-    let desk = runtime()?.block_on(Desk::open(common.settings()?))?;
+    let (runtime, settings) = (runtime()?, common.settings()?);
+    let desk = runtime.block_on(Desk::open(settings))?;
+    runtime.block_on(desk.expect_key())?;
     println!("{} is up to date (version {})", desk.settings.place(), newest_version());
     Ok(())
 }

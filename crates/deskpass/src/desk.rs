@@ -202,6 +202,18 @@ impl Desk {
         })))
     }
 
+    /// What is written with another key than before cannot be verified, so in production nothing is. In development mode the server
+    /// tells of it and goes on.
+    ///
+    /// # Errors
+    /// When the key is another one, or the store fails.
+    pub(crate) async fn expect_key(&self) -> Result<(), StartError> {
+        if self.settings.development || self.auth.knows_key().await? {
+            return Ok(());
+        }
+        Err(StartError::Key(self.settings.place()))
+    }
+
     /// What the person who asks and the log have in common.
     pub(crate) fn reference(&self) -> String {
         format!("{:08x}", self.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes))

@@ -133,7 +133,10 @@ impl Format {
 }
 
 /// What makes a spreadsheet take a cell for a formula, if it begins with it.
-const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+
+/// What a spreadsheet may leave out at the beginning of a text, and take what follows for a formula.
+const BLANK: [char; 3] = ['\t', '\r', '\n'];
 
 /// Where a spreadsheet may begin another cell in the middle of a text: it goes by the separator of its own language, and does not
 /// know the quotes of another one's.
@@ -143,13 +146,18 @@ const SEPARATORS: [char; 4] = [';', '\t', '\r', '\n'];
 /// told to be text, since strangers choose the words.
 fn cell(text: &str) -> String {
     let parts = text.split_inclusive(SEPARATORS);
-    let text =
-        parts.map(|part| if is_formula(part) { format!("'{part}") } else { part.to_owned() }).collect::<String>();
+    let told = |part: &str| if is_formula(part) { format!("'{part}") } else { part.to_owned() };
+    let first = if begins_with(text, &BLANK) { "'" } else { "" };
+    let text = parts.map(told).fold(first.to_owned(), |text, part| text + &part);
     if text.contains(['"', ',', '\r', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
 fn is_formula(text: &str) -> bool {
-    text.trim_start_matches([' ', '"']).starts_with(FORMULA)
+    begins_with(text, &FORMULA)
+}
+
+fn begins_with(text: &str, any: &[char]) -> bool {
+    text.trim_start_matches([' ', '"']).starts_with(any)
 }
 
 #[cfg(test)]

@@ -89,6 +89,12 @@ pub enum OpenError {
         /// What to do instead.
         instead: &'static str,
     },
+    /// The data was written with another key, and cannot be brought up to date with this one.
+    #[error(
+        "encryption_key is not the one that the data in {0} was written with, so it was not brought up to date: put that key back \
+         into the settings. If it is lost for good, `deskpass audit restart --key-is-lost` goes on with the new one"
+    )]
+    Key(String),
     /// The data was written by a later version.
     #[error(
         "the data has version {found}, this program knows versions up to {known}; use the newer deskpass that wrote it"

@@ -52,8 +52,8 @@ pub use directory::{At, Changed, InDepartment, Listed, NewEmployee, Order, Peopl
 pub use error::{Cause, Remedy, StoreError};
 pub use links::Link;
 pub use login_log::{
-    BadReceipt, ChainKey, Event, Fault, LogEntry, LogFilter, LogPage, LogRow, LogVerdict, Receipt, VerifyError, What,
-    is_key_of_log, read_log, verify_log,
+    BadReceipt, ChainKey, Event, Fault, KEY_CHECK, KEY_CHECKS, LogEntry, LogFilter, LogPage, LogRow, LogVerdict,
+    Receipt, VerifyError, What, is_key_of_log, read_log, verify_log,
 };
 pub use rulebook::Rulebook;
 pub use seal::{Seal, SealError};

@@ -15,10 +15,10 @@ use deskpass_core::{EmployeeKey, LoginMethod, LoginSource, Role, Timestamp, Visi
 use crate::database::Tx;
 use crate::{Store, StoreError};
 
-pub use chain::ChainKey;
+pub use chain::{ChainKey, KEY_CHECK, KEY_CHECKS};
 pub use event::Event;
-pub(crate) use marker::begin_chains;
 pub use marker::is_key_of_log;
+pub(crate) use marker::{begin_chains, is_other_key};
 pub use page::{LogFilter, LogPage, LogRow, read_log};
 pub(crate) use page::{edge, find, walk};
 pub use receipt::{BadReceipt, Receipt};

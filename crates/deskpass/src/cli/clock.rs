@@ -61,6 +61,7 @@ impl Repair {
         let clock = Clock::steady(Timestamp::from_millis(0));
         match Desk::open_at(settings.clone(), clock.clone()).await {
             Ok(desk) => {
+                desk.expect_key().await?;
                 let record = desk.auth.store.newest_moment().await?;
                 let common = desk.auth.store.common_time().await?;
                 self.agree(&settings, &clock, record, common).await?;

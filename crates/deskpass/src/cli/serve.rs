@@ -9,7 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::{Failed, Serving};
 use crate::config::Settings;
 use crate::server::{Server, listen};
-use crate::{Desk, StartError, telemetry};
+use crate::{Desk, telemetry};
 use deskpass_auth::DEV_USERS;
 
 /// Runs the service until it is asked to stop.
@@ -51,7 +51,7 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let (settings, listener) = listen(settings).await?;
     let desk = Desk::open(settings.clone()).await?;
-    expect_key(&desk).await?;
+    desk.expect_key().await?;
     let server = Server::new(desk, listener);
     let mut told = format!("deskpass is ready at http://{}\n", settings.listen);
     if settings.development {
@@ -75,19 +75,6 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
     };
     server.run(asked).await;
     Ok(())
-}
-
-/// What a service writes with another key than before nobody can verify, so in production it does not begin to. In development mode
-/// the server tells of it and goes on.
-async fn expect_key(desk: &Desk) -> Result<(), StartError> {
-    if desk.settings.development {
-        return Ok(());
-    }
-    match desk.auth.knows_key().await {
-        Ok(false) => Err(StartError::Key(desk.settings.place())),
-        Ok(true) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
 }
 
 fn next_steps(settings: &Settings) -> String {

@@ -94,8 +94,8 @@ pub enum CopyError {
     },
 }
 
-/// Copies everything from the embedded database in `from` into an empty PostgreSQL, in one transaction: a copy that breaks
-/// off leaves nothing behind. The source must not be in use, and stays as it is.
+/// Copies everything from the embedded database in `from` into an empty PostgreSQL, in one transaction, which makes the tables, too:
+/// a copy that breaks off leaves nothing behind. The source must not be in use, and stays as it is.
 ///
 /// # Errors
 /// When the source is in use or cannot be used, when the target is not empty or cannot be used.
@@ -112,8 +112,15 @@ pub async fn copy(
     let cache = Arc::new(Cache::new(1, Proof::always()));
     let source = Sqlite::open(from, mode, cache, now, None).map_err(CopyError::Source)?;
     let reader = source.reader().map_err(unreadable).map_err(CopyError::Source)?;
-    let work = move |target: &postgres::Connection| carry_all(&reader, target, &mut progress);
-    postgres::on_one_connection(to, mode, now, work).await.map_err(CopyError::Target)?
+    let name = postgres::name(to).map_err(CopyError::Target)?;
+    let work = move |target: &postgres::Connection| {
+        let failed = |error| OpenError::Server { server: name.clone(), error };
+        let ready = migrate::begin_up_to_date(&Sql::Postgres(target), mode, now);
+        let instead = "choose another database with store.url";
+        ready.map_err(|error| CopyError::Target(error.at(&name, instead, failed)))?;
+        carry_all(&reader, target, &mut progress)
+    };
+    postgres::as_it_is(to, work).await.map_err(CopyError::Target)?
 }
 
 /// Bringing the tables up to date takes the key of the log, which a copy does without.
@@ -168,7 +175,7 @@ fn carry_all(
 
 /// Nobody signs in meanwhile, and whoever looks sees the target empty until all is there.
 fn lock(target: &postgres::Connection) -> Result<(), StoreError> {
-    target.batch("BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0")?;
+    target.batch("SET LOCAL lock_timeout = 0")?;
     target.batch("LOCK TABLE employee, session, denied_token, login_log IN SHARE ROW EXCLUSIVE MODE")
 }
 
@@ -224,7 +231,7 @@ mod tests {
         let tables = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name";
         let found = source.reader().unwrap().rows(tables, &[], |row| row.text(0)).unwrap();
         // About the database itself, the same in every one, or about to be over.
-        let left = ["chore", "desk", "journal", "migration", "probe", "role"];
+        let left = ["chore", "desk", "journal", "migration", "probe", "role", "used_once"];
         let mut known: Vec<_> = TABLES.into_iter().chain(left).collect();
         known.sort_unstable();
         assert_eq!(found, known);

@@ -5,7 +5,7 @@ use std::fmt;
 use deskpass_core::Timestamp;
 
 use super::{Mode, OpenError, Sql, Tx};
-use crate::login_log::begin_chains;
+use crate::login_log::{begin_chains, is_other_key};
 use crate::{ChainKey, StoreError};
 
 /// The migrations, oldest first. A landed one is never edited. A node of the version before goes on working while they
@@ -35,6 +35,7 @@ pub fn newest_version() -> i64 {
 pub(super) enum MigrateError {
     Newer { found: i64, known: i64 },
     Mode { found: String, wanted: Mode },
+    Key,
     Store(StoreError),
 }
 
@@ -57,6 +58,7 @@ impl MigrateError {
             Self::Mode { found, wanted } => {
                 OpenError::Mode { place: place.to_string(), found, wanted: wanted.name(), instead }
             }
+            Self::Key => OpenError::Key(place.to_string()),
             Self::Store(error) => failed(error),
         }
     }
@@ -65,7 +67,7 @@ impl MigrateError {
 /// Brings the tables up to date, unless the data is of another mode: then it stays as it is. Of several who try at once,
 /// one does it and the others find it done.
 ///
-/// With a key, the log's marker is made when its table is. Without one it is not, and `deskpass audit verify` will say so: that is
+/// With a key, the log's marker is made when its table is, unless the data was written with another key: then it stays as it is. Without one it is not, and `deskpass audit verify` will say so: that is
 /// for a target that gets the marker of its source.
 pub(super) fn run(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainKey>) -> Result<(), MigrateError> {
     let known = newest_version();
@@ -80,6 +82,13 @@ pub(super) fn run(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainK
         let _ = sql.batch("ROLLBACK");
     }
     outcome
+}
+
+/// Begins a transaction in which the tables are up to date. The log gets no marker: it is for a target that gets the marker of its
+/// source in the same transaction.
+pub(super) fn begin_up_to_date(sql: &Sql<'_>, mode: Mode, now: Timestamp) -> Result<(), MigrateError> {
+    begin(sql)?;
+    if found(sql)? == newest_version() { check(sql, mode) } else { migrate(sql, mode, now, None) }
 }
 
 /// Begins a transaction that nobody else who migrates is in at the same time.
@@ -110,6 +119,9 @@ fn migrate(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainKey>) ->
         sql.batch(text)?;
         sql.execute("INSERT INTO migration (id, applied_at) VALUES ($1, $2)", &args![*id, now])?;
         if let Some(key) = key.filter(|_| *id == MARKER) {
+            if found > 0 && mode == Mode::Production && is_other_key(sql, key)? {
+                return Err(MigrateError::Key);
+            }
             begin_chains(&Tx::new(*sql), key, now)?;
         }
     }

@@ -187,8 +187,16 @@ pub(super) async fn on_one_connection<T: Send + 'static>(
     now: Timestamp,
     work: impl FnOnce(&Connection) -> T + Send + 'static,
 ) -> Result<T, OpenError> {
+    migrated(Address::new(settings)?, mode, now, None).await?;
+    as_it_is(settings, work).await
+}
+
+/// Does something that may take long on a connection of its own, on tables as they are.
+pub(super) async fn as_it_is<T: Send + 'static>(
+    settings: &Postgres,
+    work: impl FnOnce(&Connection) -> T + Send + 'static,
+) -> Result<T, OpenError> {
     let address = Address::new(settings)?;
-    migrated(address.clone(), mode, now, None).await?;
     let server = address.to_string();
     on(address, work).await.map_err(|error| OpenError::Server { server, error })
 }

@@ -20,7 +20,8 @@ pub async fn restart_log(location: &Location, mode: Mode, now: Timestamp, entry:
     match location {
         Location::Embedded(directory) => {
             let cache = Arc::new(Cache::new(1, Proof::always()));
-            let store = Sqlite::open(directory, mode, cache, now, Some(&entry.key))?;
+            // Without the key: the data was made with another one, and the marker is made below.
+            let store = Sqlite::open(directory, mode, cache, now, None)?;
             let failed = |error| OpenError::Database { path: directory.join("deskpass.db"), error };
             store.write(move |tx| restart(tx, &entry, now)).await.map_err(failed)
         }

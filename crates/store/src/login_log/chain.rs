@@ -2,14 +2,17 @@
 //! changes or removes a row there cannot make the rest fit again.
 
 use std::fmt;
+use std::sync::Arc;
 
-use deskpass_core::{ClientAddress, Digest, EmployeeKey, LoginMethod, LoginSource, Role};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use deskpass_core::{ClientAddress, Digest, EmployeeKey, Entropy, LoginMethod, LoginSource, Role};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
 use super::LogEntry;
-use crate::StoreError;
 use crate::database::Tx;
+use crate::{Seal, StoreError};
 
 /// How many chains there are. Nodes that write at once would wait for each other at a single one.
 pub(super) const CHAINS: i64 = 8;
@@ -20,26 +23,42 @@ pub(super) const ADOPTED: i64 = CHAINS;
 /// The block of SHA-256, to which HMAC fills up a key.
 const BLOCK: usize = 64;
 
+/// The purpose of the seal by which the key is told.
+pub const KEY_CHECKS: &str = "deskpass key check";
+/// What is sealed to tell the key by.
+pub const KEY_CHECK: &str = "the key is the same";
+
 /// Makes the hashes of a chain.
 #[derive(Clone)]
-pub struct ChainKey(Hmac<Sha256>);
+pub struct ChainKey {
+    mac: Hmac<Sha256>,
+    /// Opens what was left in the database to tell the key by.
+    checks: Arc<Seal>,
+}
 
 impl ChainKey {
     /// A key of its own for this purpose.
     #[must_use]
     pub fn new(key: &[u8; 32]) -> Self {
+        let checks = Arc::new(Seal::new(key, KEY_CHECKS, Entropy::system()));
         let key = Digest::of(&[b"deskpass login log", key]);
         // HMAC fills a short key up with zeros; done here, there is no length that could be wrong.
         let mut filled = [0; BLOCK];
         for (to, from) in filled.iter_mut().zip(key.bytes()) {
             *to = *from;
         }
-        Self(Hmac::new(&filled.into()))
+        Self { mac: Hmac::new(&filled.into()), checks }
+    }
+
+    /// Whether what was left in the database to tell the key by was left with this one.
+    #[must_use]
+    pub fn left(&self, check: &str) -> bool {
+        URL_SAFE_NO_PAD.decode(check).is_ok_and(|closed| self.checks.open(KEY_CHECK, &closed).is_some())
     }
 
     /// The hash of these parts, none of which can be taken for another.
     pub(super) fn hash(&self, parts: &[&str]) -> String {
-        let mut mac = self.0.clone();
+        let mut mac = self.mac.clone();
         for part in parts {
             mac.update(&part.len().to_be_bytes());
             mac.update(part.as_bytes());
@@ -181,7 +200,7 @@ fn next(tx: &Tx<'_>, chain: i64) -> Result<Option<(i64, String)>, StoreError> {
 
 /// The chain whose end the row at this place tells of: each of the others in turn.
 pub(super) fn seen_by(chain: i64, seq: i64) -> i64 {
-    (chain + 1 + seq.rem_euclid(CHAINS - 1)).rem_euclid(CHAINS)
+    (chain.rem_euclid(CHAINS) + 1 + seq.rem_euclid(CHAINS - 1)).rem_euclid(CHAINS)
 }
 
 /// The end of an identifier is random: by it, entries spread over the chains.

@@ -84,9 +84,14 @@ pub(super) enum Fit {
     Not,
     /// It belongs to another chain.
     Elsewhere,
+    /// Another one stands at the same place.
+    Twice,
     /// The one before is not there, so nobody can tell.
     Unknown,
 }
+
+/// How many hashes of the row before are tried where several rows stand at its place.
+const SEVERAL: usize = 8;
 
 /// Goes along a chain.
 #[derive(Debug)]
@@ -125,18 +130,25 @@ impl<'a> Walk<'a> {
 
     /// Looks at the row that stands at `seq`.
     fn step(&mut self, row: &Row<'_>, seq: i64) -> Found {
-        let follows = seq == self.seq.wrapping_add(1);
+        let (follows, twice) = (seq == self.seq.wrapping_add(1), seq == self.seq);
         let written = Written::read(row).ok();
         let stored = row.text(HASH).unwrap_or_default();
         let made: Vec<_> = written.iter().flat_map(|written| self.hashes(written, seq)).collect();
         let fit = match &written {
             Some(written) if !written.belongs_to(self.chain) => Fit::Elsewhere,
+            _ if twice => Fit::Twice,
             _ if !follows => Fit::Unknown,
             _ if made.contains(&stored) => Fit::Well,
             _ => Fit::Not,
         };
         self.seq = seq;
-        self.before = vec![stored.clone()];
+        if twice {
+            // Which of them was written there the next row tells.
+            self.before.truncate(SEVERAL);
+            self.before.push(stored.clone());
+        } else {
+            self.before = vec![stored.clone()];
+        }
         if follows && fit != Fit::Well {
             // The first is right when the row before was changed, the last when only hashes were.
             self.before.extend(made.first().into_iter().chain(made.get(1..).and_then(<[_]>::last)).cloned());
@@ -175,7 +187,8 @@ pub(super) const NOW: usize = 21;
 
 fn rows() -> String {
     format!(
-        "SELECT {}, (SELECT s.hash FROM login_log s WHERE s.chain = (l.chain + 1 + l.seq % 7) % 8 AND s.seq = l.seen_seq)
+        "SELECT {}, (SELECT s.hash FROM login_log s WHERE s.chain = (l.chain % 8 + 1 + l.seq % 7) % 8
+             AND s.seq = l.seen_seq LIMIT 1)
          FROM login_log l WHERE l.chain = $1 AND l.seq > $2 ORDER BY l.chain, l.seq LIMIT $3",
         columns("l.detail")
     )

@@ -114,6 +114,12 @@ pub(super) fn is_key_of(sql: &Sql<'_>, key: &ChainKey) -> Result<Option<bool>, S
     if matches!(marked, Marked::Genuine(_)) {
         return Ok(Some(true));
     }
+    let by_rows = is_key_of_rows(sql, key)?;
+    Ok(by_rows.or(matches!(marked, Marked::Forged).then_some(false)))
+}
+
+/// The same by the first rows of each chain alone.
+fn is_key_of_rows(sql: &Sql<'_>, key: &ChainKey) -> Result<Option<bool>, StoreError> {
     let (mut rows, mut fitting) = (0, 0);
     for chain in 0..=ADOPTED {
         let pruned = links::end(sql, chain)?.map_or_else(Pruned::default, |end| end.pruned);
@@ -122,8 +128,18 @@ pub(super) fn is_key_of(sql: &Sql<'_>, key: &ChainKey) -> Result<Option<bool>, S
             fitting += i32::from(found.fit == Fit::Well);
         })?;
     }
-    let any = rows > 0 || matches!(marked, Marked::Forged);
-    Ok((fitting > 0).then_some(true).or(any.then_some(false)))
+    Ok((rows > 0).then_some(fitting > 0))
+}
+
+/// Whether what is there was made with another key, to be asked before there is a marker. One made with a wrong key could not be
+/// corrected.
+pub(crate) fn is_other_key(sql: &Sql<'_>, key: &ChainKey) -> Result<bool, StoreError> {
+    let check = sql.first("SELECT key_check FROM desk", &[], |row| Ok(row.maybe_text(0).ok().flatten()))?.flatten();
+    Ok(match (is_key_of_rows(sql, key)?, check) {
+        (Some(true), _) | (None, None) => false,
+        (Some(false) | None, Some(check)) => !key.left(&check),
+        (Some(false), None) => true,
+    })
 }
 
 /// Whether this is the key that the log was written with, read beside the running service.

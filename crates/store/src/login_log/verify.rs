@@ -23,6 +23,12 @@ pub use fault::{Fault, What};
 /// How many rows that are in no chain are told one by one.
 const LISTED: u64 = 100;
 
+/// How many chains are looked at that the service does not have: each is a fault.
+const OTHER_CHAINS: u64 = 1_000;
+
+/// How many places are told of at which more than one row stands.
+const TWICE: u64 = 1_000;
+
 /// How many rows of each chain are remembered that others tell of and that are not there.
 const REMEMBERED: usize = 1_000;
 
@@ -110,12 +116,10 @@ fn expected(sql: &Sql<'_>) -> Result<u64, StoreError> {
 fn chains(sql: &Sql<'_>, receipt: &Receipt) -> Result<Vec<i64>, StoreError> {
     let mut chains: Vec<_> = (0..=ADOPTED).chain(receipt.ends.iter().map(|(chain, ..)| *chain)).collect();
     chains.extend(sql.rows("SELECT chain FROM log_chain", &[], |row| Ok(row.int(0).ok()))?.into_iter().flatten());
-    // Hops from one to the next: there are few.
-    let mut after = Some(i64::MIN);
-    while let Some(last) = after {
-        let text = "SELECT chain FROM login_log WHERE chain > $1 ORDER BY chain LIMIT 1";
-        after = sql.first(text, &args![last], |row| Ok(row.int(0).ok()))?.flatten();
-        chains.extend(after);
+    // Each by the index, and none is left out for being the smallest or the largest number.
+    for beyond in ["chain < 0".to_owned(), format!("chain > {ADOPTED}")] {
+        let text = format!("SELECT DISTINCT chain FROM login_log WHERE {beyond} ORDER BY chain LIMIT {OTHER_CHAINS}");
+        chains.extend(sql.rows(&text, &[], |row| Ok(row.int(0).ok()))?.into_iter().flatten());
     }
     chains.sort_unstable();
     chains.dedup();
@@ -188,6 +192,21 @@ impl<'a> Survey<'a> {
         Ok(())
     }
 
+    /// Places at which more than one row stands, which only a database without its index would hold.
+    fn twice(&mut self, sql: &Sql<'_>) -> Result<(), StoreError> {
+        let text = format!(
+            "SELECT chain, seq FROM login_log WHERE chain IS NOT NULL AND seq IS NOT NULL
+             GROUP BY chain, seq HAVING COUNT(*) > 1 ORDER BY chain, seq LIMIT {TWICE}"
+        );
+        for (chain, seq) in sql.rows(&text, &[], |row| Ok((row.int(0).unwrap_or(-1), row.int(1).unwrap_or(0))))? {
+            if !self.faults.cover(chain, seq) {
+                let what = What::Added;
+                self.faults.note(Fault { chain, first: seq, last: seq, what, id: None, at: None });
+            }
+        }
+        Ok(())
+    }
+
     /// Rows that are in no chain.
     fn unchained(&mut self, sql: &Sql<'_>) -> Result<u64, StoreError> {
         let loose = "FROM login_log WHERE (chain IS NULL OR seq IS NULL)";
@@ -215,6 +234,7 @@ impl<'a> Survey<'a> {
     fn verdict(mut self, sql: &Sql<'_>) -> Result<LogVerdict, StoreError> {
         self.contradictions();
         self.strays(sql)?;
+        self.twice(sql)?;
         let unchained = self.unchained(sql)?;
         let adopted = self.marker.as_ref().filter(|marker| marker.adopted > 0);
         let adopted = adopted.map(|marker| (marker.adopted.unsigned_abs(), Timestamp::from_millis(marker.since)));

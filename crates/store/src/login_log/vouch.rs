@@ -26,10 +26,12 @@ pub(super) fn vouch(sql: &Sql<'_>, key: &ChainKey, rows: &mut [LogRow]) -> Resul
 fn good(sql: &Sql<'_>, key: &ChainKey, rows: &[LogRow]) -> Result<HashSet<String>, StoreError> {
     let values: Vec<_> = rows.iter().map(|row| Value::from(&*row.id)).collect();
     let places: Vec<_> = (1..=values.len()).map(|place| format!("${place}")).collect();
+    // No number is before the smallest.
+    let before = "(CASE WHEN l.seq > 0 THEN l.seq - 1 END)";
     // The hash of the row before, or that of the last one that went for its age.
     let text = format!(
-        "SELECT {}, COALESCE((SELECT b.hash FROM login_log b WHERE b.chain = l.chain AND b.seq = l.seq - 1),
-         (SELECT c.pruned_hash FROM log_chain c WHERE c.chain = l.chain AND c.pruned_seq = l.seq - 1))
+        "SELECT {}, COALESCE((SELECT b.hash FROM login_log b WHERE b.chain = l.chain AND b.seq = {before} LIMIT 1),
+         (SELECT c.pruned_hash FROM log_chain c WHERE c.chain = l.chain AND c.pruned_seq = {before}))
          FROM login_log l WHERE l.id IN ({})",
         links::columns("l.detail"),
         places.join(", ")

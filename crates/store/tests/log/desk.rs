@@ -98,6 +98,11 @@ impl Desk {
         self.sql("DELETE FROM migration WHERE id >= 10").await;
     }
 
+    /// Stops the nodes.
+    pub(crate) fn stop(&mut self) {
+        self.nodes.clear();
+    }
+
     /// Stops the nodes and starts them again, which brings the tables up to date.
     pub(crate) async fn reopen(&mut self) {
         let nodes = self.nodes.len();

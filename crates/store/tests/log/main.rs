@@ -16,4 +16,5 @@ mod properties;
 mod pruning;
 mod receipts;
 mod tampering;
+mod upgrade;
 mod writers;

@@ -49,7 +49,7 @@ fn others(desk: &Desk, Column { name, is_text, may_be_null }: &Column) -> Vec<St
     let mut others = if *is_text {
         vec![format!("{name} || 'x'"), "''".to_owned(), format!("upper({name}) || ' '")]
     } else {
-        vec![format!("{name} + 100000"), "-1".to_owned()]
+        vec![format!("{name} + 100000"), "-1".to_owned(), i64::MIN.to_string(), i64::MAX.to_string()]
     };
     if *may_be_null {
         others.push("NULL".to_owned());
@@ -328,6 +328,26 @@ on_every_store! {
         let faults = desk.faults().await;
         assert!(faults.contains(&(What::Added, chain, 0, 0)), "{faults:?}");
         assert!(faults.contains(&(What::Added, chain, seq + 1_000, seq + 1_000)), "{faults:?}");
+    }
+}
+
+on_every_store! {
+    async fn two_rows_at_one_place_are_found(desk: &Desk) {
+        fill(desk).await;
+        let (chain, seq, id) = desk.middle().await;
+        desk.sql("DROP INDEX login_log_by_chain").await;
+        desk.sql("CREATE INDEX login_log_by_chain ON login_log (chain, seq)").await;
+        let columns: Vec<_> = columns(desk, "login_log").await.into_iter().map(|column| column.name).collect();
+        let others = columns.iter().filter(|name| *name != "id").cloned().collect::<Vec<_>>().join(", ");
+        // One more before the row and one behind it, by their identifiers; they belong to the same chain.
+        for new in [format!("{:012x}{:019x}{}", 1, 1, &id[31..]), format!("f{}", &id[1..])] {
+            desk.sql(&format!("INSERT INTO login_log (id, {others}) SELECT '{new}', {others} FROM login_log WHERE id = '{id}'")).await;
+            let faults = desk.faults().await;
+            assert!(faults.contains(&(What::Added, chain, seq, seq)), "{faults:?}");
+            assert!(faults.iter().all(|(_, of, first, last)| (*of, *first, *last) == (chain, seq, seq)), "{faults:?}");
+            desk.sql(&format!("DELETE FROM login_log WHERE id = '{new}'")).await;
+            assert_eq!(desk.faults().await, []);
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use deskpass_core::Timestamp;
-use deskpass_store::{ChainKey, Location, OpenError, Remedy, Store};
+use deskpass_store::{BesideError, ChainKey, Location, OpenError, Remedy, Store, read_newest_moment};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -25,6 +25,12 @@ pub(super) async fn check(settings: &Settings, now: Timestamp) -> Finding {
     }
     let mode = mode(settings);
     let (location, entries) = (Location::Embedded(settings.data.clone()), settings.session.cache_entries);
+    // Opening would bring it up to date, which cannot be undone.
+    if let Ok(Err(BesideError::Older { found, known })) = timeout(PATIENCE, read_newest_moment(&location, mode)).await
+        && found > 0
+    {
+        return older(&settings.data, found, known);
+    }
     let key = ChainKey::new(&settings.sealing_key());
     // On a thread of its own, since opening waits for the disk.
     let opening =
@@ -38,6 +44,17 @@ pub(super) async fn check(settings: &Settings, now: Timestamp) -> Finding {
         Ok(Ok(Err(error))) => Finding::bad(why(&error), mend(&error)),
         Ok(Err(_)) | Err(_) => slow(&settings.data),
     }
+}
+
+fn older(data: &Path, found: i64, known: i64) -> Finding {
+    let data = data.display();
+    Finding::good(
+        (),
+        said(
+            format!("{data} has version {found} of {known}; `deskpass migrate` or the next start brings it up to date"),
+            format!("{data} 版本为 {found}，最新为 {known}；运行 `deskpass migrate` 或下次启动时升级"),
+        ),
+    )
 }
 
 async fn writes(store: &Store, data: &Path) -> Finding {
@@ -132,6 +149,10 @@ fn why(error: &OpenError) -> Said {
         OpenError::Authority(why) => {
             (format!("the authorities to trust cannot be read: {why}"), format!("无法读取受信任的证书：{why}"))
         }
+        OpenError::Key(_) => (
+            "encryption_key is not the one that it was written with".to_owned(),
+            "encryption_key 与写入数据时使用的不一致".to_owned(),
+        ),
         OpenError::Newer { found, known } => (
             format!("it has version {found}, and this program knows versions up to {known}"),
             format!("数据版本为 {found}，本程序最高支持 {known}"),
@@ -162,6 +183,7 @@ fn mend(error: &OpenError) -> Said {
             "请检查 store.url，并确认数据库服务器正在运行且允许该用户登录",
         ),
         OpenError::Authority(_) => said("check tls.ca_file", "请检查 tls.ca_file"),
+        OpenError::Key(_) => said("put that key back into the settings", "请在配置中恢复原来的密钥"),
         OpenError::Newer { .. } => said("use the newer deskpass that wrote it", "请使用写入该数据的新版 deskpass"),
     }
 }

@@ -107,6 +107,7 @@ impl Along<'_, '_> {
             _ if self.end.as_ref().is_some_and(|end| found.seq > end.seq) => Some(What::Added),
             Fit::Not => Some(What::Changed),
             Fit::Elsewhere => Some(What::Moved),
+            Fit::Twice => Some(What::Added),
             Fit::Well | Fit::Unknown => None,
         };
         (self.last, self.well) = (found.seq, found.fit == Fit::Well);

@@ -37,7 +37,7 @@ pub enum What {
     Missing,
     /// A row belongs to another chain by its identifier.
     Moved,
-    /// A row stands where none can be: beyond the end, or where rows went for their age.
+    /// A row stands where none can be: beyond the end, where rows went for their age, or beside another one.
     Added,
     /// Rows are not there that the chain ended with.
     EndCut,

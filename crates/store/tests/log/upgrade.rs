@@ -1,0 +1,42 @@
+//! Data of an earlier version is brought up to date with its own key alone.
+
+use deskpass_store::{ChainKey, Mode, OpenError, Store, restart_log};
+
+use crate::desk::{Desk, at, key, on_every_store};
+
+async fn open(desk: &Desk, key: ChainKey) -> Result<Store, OpenError> {
+    Store::open_with(desk.location.clone(), Mode::Production, 100, at(0), Some(key)).await
+}
+
+async fn unchain(desk: &Desk) {
+    desk.sql("UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL").await;
+    desk.sql("DELETE FROM log_chain").await;
+}
+
+on_every_store! {
+    async fn a_wrong_key_leaves_data_of_an_earlier_version_as_it_is(desk: &mut Desk) {
+        desk.write(0..30).await;
+        desk.stop();
+        desk.sql("UPDATE desk SET mode = 'production'").await;
+        // Rows that say no more than rows of an earlier version did.
+        unchain(desk).await;
+        desk.make_older().await;
+        drop(open(desk, key()).await.unwrap());
+        desk.make_older().await;
+        let other = || ChainKey::new(&[8; 32]);
+        for _ in 0..2 {
+            let refused = open(desk, other()).await;
+            assert!(matches!(refused, Err(OpenError::Key(_))), "{refused:?}");
+            assert_eq!(desk.sql("SELECT MAX(id) FROM migration").await, [[Some("7".to_owned())]]);
+        }
+        assert_eq!(open(desk, key()).await.unwrap().is_key_of_log(key()).await.unwrap(), Some(true));
+        // Where no row was chained, the key check tells.
+        desk.make_older().await;
+        unchain(desk).await;
+        desk.sql("UPDATE desk SET key_check = 'theirs'").await;
+        assert!(matches!(open(desk, key()).await, Err(OpenError::Key(_))));
+        // For a key that is lost there is a way.
+        restart_log(&desk.location, Mode::Production, at(100), desk.entry(100)).await.unwrap();
+        assert_eq!(open(desk, key()).await.unwrap().is_key_of_log(key()).await.unwrap(), Some(true));
+    }
+}
