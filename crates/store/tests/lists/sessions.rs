@@ -35,10 +35,10 @@ async fn end(store: &Store, key: &EmployeeKey, which: Ending) -> usize {
 
 /// Gives `agent01` the role, which becomes the active one in this session.
 async fn switch_to_agent(store: &Store, name: &str) {
-    let entry = entry(Event::SwitchRole, &agent01());
-    assert!(store.grant(By::NoSession, agent01(), Role::Agent, entry.clone()).await.unwrap());
+    let (granted, switched) = (entry(Event::RolesChanged, &agent01()), entry(Event::SwitchRole, &agent01()));
+    assert!(store.grant(By::NoSession, agent01(), Role::Agent, granted).await.unwrap());
     let actor = Actor { session: digest(name), employee: agent01(), role: None, from: None, now: at(10) };
-    assert!(store.switch_role(actor, Role::Agent, entry).await.unwrap());
+    assert!(store.switch_role(actor, Role::Agent, switched).await.unwrap());
 }
 
 on_every_store! {
