@@ -209,8 +209,11 @@ async fn production_does_not_start_with_another_key_than_before() {
     }
     assert_eq!(Process::spawn(serve(ours)).terminate().0, Some(0), "nothing happened to the data");
     // Whoever writes to the database spoils what the key is told by, and the log knows the key all the same.
-    for arguments in [&["employee", "add", "zhangsan", "--role", "agent"][..], &["agent", "reset-password", "zhangsan"]]
-    {
+    for arguments in [
+        &["employee", "add", "zhangsan", "--role", "agent"][..],
+        &["agent", "add", "zhangsan"],
+        &["agent", "reset-password", "zhangsan"],
+    ] {
         assert!(run(arguments, ours).output().unwrap().status.success(), "{arguments:?}");
     }
     let database = rusqlite::Connection::open(directory.path().join("deskpass.db")).unwrap();
