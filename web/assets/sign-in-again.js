@@ -58,12 +58,12 @@ function byCode(desk, renewed) {
     again.hidden = status !== 'expired' && status !== 'failed';
     if (status !== 'waiting') phone.hidden = true;
   };
-  let follow = () => {};
+  let [follow, settle] = [() => {}, () => {}];
   const heard = async (news) => {
     const { status, token } = news;
     if (!element.isConnected) {
       // The question is gone, and nobody goes on with its session.
-      follow();
+      stop();
       if (token) signOut(token);
     } else if (status === 'waiting') {
       picture.src = `data:image/png;base64,${news.qrcode_png_base64}`;
@@ -76,20 +76,27 @@ function byCode(desk, renewed) {
     } else if (status === 'confirmed') {
       become(status, say('loading'));
       const why = await renew(desk, token);
+      settle();
       if (why) become('failed', why);
       else renewed();
     } else {
+      settle();
       become(status, status === 'failed' ? news.message : say('again_expired'));
     }
   };
-  const begin = () => {
+  const stop = () => {
     follow();
+    settle();
+  };
+  const begin = () => {
+    stop();
+    settle = desk.awaitRenewal();
     become('loading', say('loading'));
     follow = signInByCode(desk.client, heard);
   };
   again.onclick = begin;
   begin();
-  return { element, stop: () => follow() };
+  return { element, stop };
 }
 
 /** On a phone nobody can scan their own screen: they go to the platform and come back, and `resumed` goes on. */
