@@ -7,7 +7,8 @@ use serde_json::json;
 use super::{choose, hand_over, is_good, nothing_was_blocked, people, told};
 use crate::api::auth::qrcode::decode;
 use crate::harness::{
-    Browser, Client, Device, Driver, Options, PASSWORD, Platform, TestDesk, fragment, location, settings, target,
+    Browser, Client, Device, Driver, Options, PASSWORD, Platform, TestDesk, Viewport, fragment, location, settings,
+    target,
 };
 use crate::proven::production;
 
@@ -155,6 +156,46 @@ async fn a_device_is_confirmed_after_signing_in_again() {
         assert!(browser.text("#said").await.contains(told(&options, "works", "正常")));
         assert_eq!(client.get_as(&fresh, "/api/auth/otp-status").await.data()["proven"], true);
         nothing_was_blocked(&browser).await;
+    }
+}
+
+/// On the way to the platform and back a tab takes one answer, and only from whoever set out.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_else_comes_back_changes_nothing() {
+    let desk = TestDesk::start().await;
+    let mut client = desk.client().await;
+    let old = client.sign_in("agent01").await;
+    client.switch(&old, "user").await.data();
+    client.bind_device(&old, &desk.clock).await;
+    let driver = Driver::start();
+    let browser = driver.browser(Options::on(Viewport::Phone)).await;
+    hand_over(&browser, &desk.address, &old, "/h5/#/security").await;
+    let page = format!("http://{}/h5/", desk.address);
+    let link = client.set_out(&page).await.0;
+    let foreign = client.authorize(&link, "user01").await;
+    for (answer, told) in
+        [("", "Another person"), ("?state=auth_login", "did not agree"), (&*foreign, "Another person")]
+    {
+        browser.click("[data-act=prove]").await;
+        browser.click("#again-here").await;
+        browser.wait_until("location.pathname.startsWith('/sim/')").await;
+        match answer {
+            "" => choose(&browser, "user01").await,
+            "?state=auth_login" => browser.goto(&format!("{page}{answer}")).await,
+            link => browser.goto(link).await,
+        }
+        browser.wait_until(&format!("document.querySelector('#said')?.textContent.includes('{told}')")).await;
+        browser.wait_for("[data-act=prove]").await;
+        assert_eq!(browser.script("return location.hash", &[]).await, "#/security");
+        // No other answer is let through, neither of this person nor of another.
+        for who in ["agent01", "user01"] {
+            let late = client.authorize(&link, who).await;
+            browser.goto(&late).await;
+            browser.wait_for("#account").await;
+        }
+        assert_eq!((token(&browser).await, client.is_valid(&old).await), (old.clone(), true), "{told}");
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"], "{told}");
+        browser.goto(&format!("{page}#/security")).await;
     }
 }
 
