@@ -105,6 +105,11 @@ on_nodes! {
             watching.read_until("waiting").await;
             assert_eq!(other.scan_status(ticket).await["status"], "waiting");
             let confirm = scanned(&mut platform, &mut other, &qrcode, "user01").await;
+            // Who it was is told once their phone has shown them the question, by either node.
+            assert_eq!(one.scan_status(ticket).await["status"], "waiting");
+            let shown = json!({ "confirm": confirm, "shown": true });
+            let mut phone = pair.nodes[(round + 1) % 2].client().await;
+            phone.post("/api/auth/scan/request", &[], &shown).await.data();
             watching.read_until("scanned").await;
             assert_eq!(one.scan_status(ticket).await["status"], "scanned");
             one.decide("confirm", &confirm).await.data();

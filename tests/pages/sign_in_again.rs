@@ -7,7 +7,8 @@ use serde_json::json;
 use super::{choose, hand_over, is_good, nothing_was_blocked, people, told};
 use crate::api::auth::qrcode::decode;
 use crate::harness::{
-    Browser, Client, Device, Driver, Options, PASSWORD, Platform, TestDesk, fragment, location, target,
+    Browser, Client, Device, Driver, Options, PASSWORD, Platform, TestDesk, Viewport, fragment, location, settings,
+    target,
 };
 use crate::proven::production;
 
@@ -156,4 +157,75 @@ async fn a_device_is_confirmed_after_signing_in_again() {
         assert_eq!(client.get_as(&fresh, "/api/auth/otp-status").await.data()["proven"], true);
         nothing_was_blocked(&browser).await;
     }
+}
+
+/// On the way to the platform and back a tab takes one answer, and only from whoever set out.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_else_comes_back_changes_nothing() {
+    let desk = TestDesk::start().await;
+    let mut client = desk.client().await;
+    let old = client.sign_in("agent01").await;
+    client.switch(&old, "user").await.data();
+    client.bind_device(&old, &desk.clock).await;
+    let driver = Driver::start();
+    let browser = driver.browser(Options::on(Viewport::Phone)).await;
+    hand_over(&browser, &desk.address, &old, "/h5/#/security").await;
+    let page = format!("http://{}/h5/", desk.address);
+    let link = client.set_out(&page).await.0;
+    let foreign = client.authorize(&link, "user01").await;
+    for (answer, told) in
+        [("", "Another person"), ("?state=auth_login", "did not agree"), (&*foreign, "Another person")]
+    {
+        browser.click("[data-act=prove]").await;
+        browser.click("#again-here").await;
+        browser.wait_until("location.pathname.startsWith('/sim/')").await;
+        match answer {
+            "" => choose(&browser, "user01").await,
+            "?state=auth_login" => browser.goto(&format!("{page}{answer}")).await,
+            link => browser.goto(link).await,
+        }
+        browser.wait_until(&format!("document.querySelector('#said')?.textContent.includes('{told}')")).await;
+        browser.wait_for("[data-act=prove]").await;
+        assert_eq!(browser.script("return location.hash", &[]).await, "#/security");
+        // No other answer is let through, neither of this person nor of another.
+        for who in ["agent01", "user01"] {
+            let late = client.authorize(&link, who).await;
+            browser.goto(&late).await;
+            browser.wait_for("#account").await;
+        }
+        assert_eq!((token(&browser).await, client.is_valid(&old).await), (old.clone(), true), "{told}");
+        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"], "{told}");
+        browser.goto(&format!("{page}#/security")).await;
+    }
+}
+
+/// Where people have one session each, the new one ends the one that the page is in, before the page knows of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_page_goes_on_where_there_is_one_session_each() {
+    let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("session.max_per_employee", "1")])).await;
+    let mut client = desk.client().await;
+    let old = client.sign_in("agent01").await;
+    client.bind_device(&old, &desk.clock).await;
+    let driver = Driver::start();
+    let browser = driver.browser(Options::default()).await;
+    hand_over(&browser, &desk.address, &old, "/itagent/#/security").await;
+    browser.wait_for("#live[data-state=live]").await;
+    browser.click("[data-act=prove]").await;
+    browser.wait_for("#sign-in-again .again[data-state=waiting]").await;
+    let link = browser.script("return document.querySelector('#again-simulated').href", &[]).await;
+    let confirm = client.scan_as(&json!({ "qrcode_url": link }), "agent01").await;
+    client.decide("confirm", &confirm).await.data();
+    browser.wait_for("dialog [name=code]").await;
+    let fresh = token(&browser).await;
+    assert!(fresh != old && client.is_valid(&fresh).await);
+    // A session that ends while nobody has confirmed takes the page along, a moment later at most.
+    browser.click("dialog .choice [type=button]").await;
+    desk.clock.wind(Duration::from_mins(6));
+    browser.click("[data-act=prove]").await;
+    browser.wait_for("#sign-in-again .again[data-state=waiting]").await;
+    client.sign_in("agent01").await;
+    browser.wait_until("document.querySelector('#live').textContent === ''").await;
+    assert_eq!(browser.script("return document.body.dataset.view", &[]).await, "desk");
+    browser.click("#sign-in-again [data-act=cancel]").await;
+    browser.wait_for("body[data-view=welcome]").await;
 }

@@ -16,6 +16,8 @@ import { say, sayOr } from './words.js';
 
 const NO_SESSION = 1001;
 const REASONS = ['signed_out', 'kicked', 'disabled', 'expired'];
+/** How long the end of a session waits for one that is about to take its place. */
+const GRACE = 10000;
 
 /**
  * Opens the desk of whoever has this token. `chosen` is false where nobody said which client they want: then it is the one
@@ -100,17 +102,36 @@ class Desk {
     this.onEnd(why);
   }
 
+  /** A session has ended; so does the desk, unless it goes on in another one. */
+  async lost(token, why) {
+    if (this.renewal) await Promise.race([this.renewal, new Promise((resolve) => setTimeout(resolve, GRACE))]);
+    if (token === this.token) this.end(why);
+  }
+
+  /**
+   * Somebody is signing in again. Where people have one session each, the new one ends this one before the page has it: until
+   * what is returned is called, an end waits a moment.
+   */
+  awaitRenewal() {
+    let settle = () => {};
+    const renewal = new Promise((resolve) => {
+      settle = resolve;
+    });
+    this.renewal = renewal;
+    return () => {
+      if (this.renewal === renewal) this.renewal = null;
+      settle();
+    };
+  }
+
   /** Asks in this session. Its end is dealt with: then the answer never comes. */
   async ask(method, path, body, code) {
     const { token } = this;
     const answer = await ask(method, path, { body, token, code });
+    if (answer.code === NO_SESSION) await this.lost(token, whyEnded(answer.data));
     if (this.over) return new Promise(() => {});
     // The page went on in another session meanwhile: what the one before could not do, that one can.
-    if (answer.code === NO_SESSION && token !== this.token) return this.ask(method, path, body, code);
-    if (answer.code === NO_SESSION) {
-      this.end(whyEnded(answer.data));
-      return new Promise(() => {});
-    }
+    if (answer.code === NO_SESSION) return this.ask(method, path, body, code);
     if (whySuspended(answer) && path !== '/api/auth/switch-role') this.suspend(whySuspended(answer));
     return answer;
   }
@@ -172,13 +193,14 @@ class Desk {
 
   /** Follows what happens to the session elsewhere. */
   follow() {
+    const { token } = this;
     this.live = goLive(this, this.liveState, {
       frame: (frame) => this.inbox.take(frame),
       gap: () => this.inbox.take(null),
       role: (role) => this.actAs(role),
       ending: () => this.say(say('ending'), true),
       lost: () => this.lookAgain(),
-      over: (reason) => this.end(this.leaving ? say('signed_out') : whyEnded({ reason })),
+      over: (reason) => this.lost(token, this.leaving ? say('signed_out') : whyEnded({ reason })),
     });
   }
 

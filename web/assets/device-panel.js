@@ -116,6 +116,11 @@ const refusal = (answer) => (answer.code === CODE_WRONG ? say('code_wrong') : wh
 
 /** Shows a code. One that is to confirm the authenticator counts only minutes after a sign-in through the platform. */
 async function verify(desk, own, inside) {
+  // What was true when the page was opened may not be any more, and the other way round.
+  const now = await desk.get('/api/auth/otp-status');
+  if (now.code === 0) own.status = now.data;
+  // Pressed twice: one question is enough.
+  if (document.querySelector('dialog[open]')) return;
   if (!own.status.proven && !own.status.recent_sign_in && !(await again(desk, own))) return;
   const answer = await question({
     title: say('otp_try_title'),

@@ -19,6 +19,14 @@ learn({
     'Another person confirmed on the phone. Scan with your own WeCom account.',
     '手机上确认的是其他人，请使用您本人的企业微信扫码。',
   ],
+  again_other_came: [
+    'Another person signed in with WeCom. Nothing has changed: sign in again with your own WeCom account.',
+    '企业微信中登录的是其他人，当前登录未改变。请使用您本人的企业微信账号重新登录。',
+  ],
+  again_not_ended: [
+    'You signed in again, but the session before could not be ended. End it in the list of your sessions.',
+    '您已重新登录，但之前的登录未能结束，请在登录列表中将其结束。',
+  ],
   again_simulated: ['Open the simulated phone', '打开模拟手机'],
   again_has_code: ['I have a setup code from an administrator', '我有管理员提供的设置码'],
   again_code: ['Setup code', '设置码'],

@@ -7,7 +7,7 @@ import { masked, simulatedPhone } from './qr.js';
 import './sign-in-again-words.js';
 import { say } from './words.js';
 
-const REFUSED = 1003;
+const [NO_SESSION, REFUSED] = [1001, 1003];
 const REASONS = ['recent_sign_in_needed', 'not_proven'];
 
 /** Whether an answer says that signing in again would help. */
@@ -58,13 +58,13 @@ function byCode(desk, renewed) {
     again.hidden = status !== 'expired' && status !== 'failed';
     if (status !== 'waiting') phone.hidden = true;
   };
-  let follow = () => {};
+  let [follow, settle] = [() => {}, () => {}];
   const heard = async (news) => {
     const { status, token } = news;
     if (!element.isConnected) {
       // The question is gone, and nobody goes on with its session.
-      follow();
-      if (token) signOut(token);
+      stop();
+      if (token) hasEnded(token);
     } else if (status === 'waiting') {
       picture.src = `data:image/png;base64,${news.qrcode_png_base64}`;
       const simulated = simulatedPhone(news.qrcode_url);
@@ -76,20 +76,27 @@ function byCode(desk, renewed) {
     } else if (status === 'confirmed') {
       become(status, say('loading'));
       const why = await renew(desk, token);
+      settle();
       if (why) become('failed', why);
       else renewed();
     } else {
+      settle();
       become(status, status === 'failed' ? news.message : say('again_expired'));
     }
   };
-  const begin = () => {
+  const stop = () => {
     follow();
+    settle();
+  };
+  const begin = () => {
+    stop();
+    settle = desk.awaitRenewal();
     become('loading', say('loading'));
     follow = signInByCode(desk.client, heard);
   };
   again.onclick = begin;
   begin();
-  return { element, stop: () => follow() };
+  return { element, stop };
 }
 
 /** On a phone nobody can scan their own screen: they go to the platform and come back, and `resumed` goes on. */
@@ -98,14 +105,18 @@ function throughPlatform(desk) {
   const go = h('button', { class: 'button main', id: 'again-here', type: 'button' }, say('again_go'));
   go.onclick = async () => {
     go.disabled = true;
-    const { employee_id, corp_id, current_role } = desk.me;
-    tab.set('again', JSON.stringify({ token: desk.token, employee_id, corp_id, current_role, hash: location.hash }));
     const answer = await startOAuth(inWeCom ? 'client' : 'web');
-    if (answer.code === 0) leave(answer.data.authorize_url, (url) => location.assign(url));
+    if (answer.code === 0) setOut(desk, answer.data.authorize_url);
     else fill(refusal, answer.message).hidden = false;
     go.disabled = false;
   };
   return { element: h('div', { class: 'again' }, refusal, go), stop: () => {} };
+}
+
+/** Leaves, and keeps who is to come back, where to, and since when they are away. */
+function setOut({ token, me: { employee_id, corp_id, current_role } }, address) {
+  tab.set('again', JSON.stringify({ token, employee_id, corp_id, current_role, hash: location.hash, at: Date.now() }));
+  leave(address, (url) => location.assign(url));
 }
 
 /** For an employee who has a code from an administrator and no phone at hand. */
@@ -126,11 +137,11 @@ function setupCodeForm(send) {
 const isSamePerson = (one, other) => one.employee_id === other.employee_id && one.corp_id === other.corp_id;
 
 /** The person behind a new token, acting in the role they had before; nothing where it is somebody else. */
-async function samePerson(token, before) {
+async function samePerson(token, before, somebodyElse) {
   const answer = await me(token);
   if (answer.code !== 0) return { why: answer.message };
   const person = answer.data;
-  if (!isSamePerson(person, before)) return { why: say('again_somebody_else') };
+  if (!isSamePerson(person, before)) return { why: say(somebodyElse) };
   if (before.current_role && person.current_role !== before.current_role) {
     const switched = await switchRole(token, before.current_role);
     if (switched.code === 0) person.current_role = before.current_role;
@@ -138,26 +149,37 @@ async function samePerson(token, before) {
   return { person };
 }
 
+/** Ends a session, at the second try if need be; returns whether it has ended. */
+async function hasEnded(token) {
+  const isOver = async () => [0, NO_SESSION].includes((await signOut(token)).code);
+  return (await isOver()) || isOver();
+}
+
 /** Moves the page to a new session and ends the one before; returns why not, or nothing. */
 async function renew(desk, token) {
-  const { person, why } = await samePerson(token, desk.me);
+  const { person, why } = await samePerson(token, desk.me, 'again_somebody_else');
   if (why || desk.over) {
     // A session that nobody goes on with must not stay.
-    await signOut(token);
+    await hasEnded(token);
     return why || say('ended');
   }
   const before = desk.token;
   desk.adopt(token, person);
-  await signOut(before);
+  if (!(await hasEnded(before))) desk.say(say('again_not_ended'), true);
   return '';
 }
 
-/** Goes on after `throughPlatform`: ends the session before and returns to the view. Somebody else just signs in. */
+/**
+ * Goes on after `throughPlatform`, at the place that was left. Returns the `token` to go on with, and `why` where there is
+ * something to tell: the same person is in the new session, and for anybody else the one before stays and the new one ends.
+ */
 export async function resumed(token) {
   const kept = JSON.parse(tab.get('again') || '{}');
   tab.drop('again');
-  const { person } = await samePerson(token, kept);
-  if (!person || kept.token === token) return;
-  await signOut(kept.token);
   if (String(kept.hash).startsWith('#/')) history.replaceState(null, '', kept.hash);
+  if (kept.token === token) return { token };
+  const { person, why } = await samePerson(token, kept, 'again_other_came');
+  if (person) return { token, why: (await hasEnded(kept.token)) ? '' : say('again_not_ended') };
+  await hasEnded(token);
+  return { token: kept.token, why };
 }

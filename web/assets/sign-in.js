@@ -8,6 +8,8 @@ import { say } from './words.js';
 const client = known(location.pathname.split('/')[1]);
 const REFUSED = 1003;
 const DOWN = ['unreachable', 'suspended', 'refused'];
+/** How long somebody who went to sign in again may be away. */
+const AWAY = 10 * 60 * 1000;
 /** The desk behind this page, once somebody is in; and how often it was asked for, since the last time counts. */
 let [desk, turns] = [null, 0];
 
@@ -18,10 +20,10 @@ async function arrive() {
   // Whoever is in stays in, wherever an address leads: only a ticket that is good brings somebody else.
   if (desk && !query.has('code') && !fragment.has('ticket')) return;
   const isSignedIn = Boolean(desk || tab.get('token'));
-  if (isSignedIn && (query.has('code') || fragment.has('bind_ticket'))) {
-    // Anybody can write such a link. A tab sets out for the platform only while nobody is signed in in it.
+  if (isSignedIn && (fragment.has('bind_ticket') || (query.has('code') && !isOwnAnswer(query)))) {
+    // Anybody can write such a link: where somebody is signed in, only what this tab itself set out for is let through.
     history.replaceState(null, '', location.pathname);
-    await stay({});
+    await stay({ text: say('again_not') });
   } else if (query.has('code') && query.has('state')) {
     const pass = new URLSearchParams({ code: query.get('code'), state: query.get('state') });
     location.replace(`/api/auth/oauth2/callback?${pass}`);
@@ -34,6 +36,7 @@ async function arrive() {
   } else if (query.has('state')) {
     // The platform's way to say that the person refused: a state without a code.
     history.replaceState(null, '', location.pathname);
+    isOwnAnswer(query);
     await stay(explain(new URLSearchParams('error=denied')));
   } else if (tab.get('token')) {
     show('loading');
@@ -52,25 +55,49 @@ async function trade(ticket) {
   else await stay({ text: say('ticket_gone') });
 }
 
-/** A new session, perhaps of somebody who signed in again to go on where they were. */
+/** A new session, perhaps of somebody who signed in again to go on where they were; one of somebody else does not count then. */
 async function takeOver(token) {
-  if (tab.get('again')) {
-    show('loading');
-    const { resumed } = await loaded(() => import('./sign-in-again.js'));
-    await resumed(token);
+  if (!tab.get('again')) {
+    await signedIn(token);
+    return;
   }
-  await signedIn(token);
+  show('loading');
+  const { resumed } = await loaded(() => import('./sign-in-again.js'));
+  const outcome = await resumed(token);
+  await signedIn(outcome.token);
+  if (desk && outcome.why) desk.say(outcome.why, true);
+}
+
+/** Whether this tab set out itself, minutes ago, to sign the same person in again, and this may be the answer. There is one. */
+function isOwnAnswer(query) {
+  const kept = JSON.parse(tab.get('again') || '{}');
+  if (!kept.at || kept.isBack || !query.has('state')) return false;
+  tab.set('again', JSON.stringify({ ...kept, isBack: true }));
+  return Date.now() - kept.at <= AWAY;
+}
+
+/** Whether this tab has just come back from signing in again without a session: then it goes on at the place that it left. */
+function isBackInVain() {
+  const kept = JSON.parse(tab.get('again') || '{}');
+  if (!kept.isBack || kept.isOver) return false;
+  // Not forgotten: should a session come after all, whose it is has still to be looked at.
+  tab.set('again', JSON.stringify({ ...kept, isOver: true }));
+  if (String(kept.hash).startsWith('#/')) history.replaceState(null, '', location.pathname + kept.hash);
+  return true;
 }
 
 /** Nobody new was signed in: whoever was before still is, and a link must not make them believe otherwise. */
 async function stay(why) {
-  if (desk) return;
-  if (!tab.get('token')) {
+  if (!desk && !tab.get('token')) {
     welcome(why);
     return;
   }
-  show('loading');
-  await signedIn(tab.get('token'));
+  const inVain = isBackInVain();
+  if (!desk) {
+    show('loading');
+    await signedIn(tab.get('token'));
+  }
+  if (desk && inVain) desk.say([why.title, why.text, why.ref].filter(Boolean).join(' · '), true);
 }
 
 /** What a browser kept of this page as it was: nothing of it stays if somebody has signed out since. */

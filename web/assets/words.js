@@ -24,6 +24,7 @@ const WORDS = {
     '未能登录。请核对员工编号，或联系 IT 服务台为您开通。',
   ],
   scan_again: ['Then scan the code on the computer again.', '完成后请重新扫描电脑上的二维码。'],
+  again_not: ['You did not sign in again. You are still signed in as before.', '未能重新登录，您仍保持原来的登录状态。'],
   signed_out: ['You are signed out.', '您已退出登录。'],
   ended: ['Your session has ended. Please sign in again.', '登录已失效，请重新登录。'],
   ended_signed_out: ['You were signed out elsewhere. Please sign in again.', '您已在其他地方退出登录，请重新登录。'],

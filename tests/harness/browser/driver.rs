@@ -97,8 +97,13 @@ impl Options<'_> {
 }
 
 impl Driver {
-    /// Starts chromedriver on a free port.
+    /// Starts chromedriver on a free port. It asks for the same one twice, for IPv4 and for IPv6: under load the second may be
+    /// taken by then, and it gives up.
     pub(crate) fn start() -> Self {
+        (0..5).find_map(|_| Self::try_start()).expect("chromedriver names its port")
+    }
+
+    fn try_start() -> Option<Self> {
         // In a group of its own, together with its browsers, so that one signal ends them all.
         let mut command = Command::new("chromedriver");
         command.arg("--port=0").process_group(0);
@@ -109,8 +114,11 @@ impl Driver {
             let port = line.split_once("started successfully on port ")?.1;
             Some(port.trim_end_matches('.').to_owned())
         });
-        let address = format!("127.0.0.1:{}", port.expect("chromedriver names its port"));
-        Self { child, address, _stdout: stdout }
+        let Some(port) = port else {
+            let _ = child.wait();
+            return None;
+        };
+        Some(Self { child, address: format!("127.0.0.1:{port}"), _stdout: stdout })
     }
 
     /// Opens a browser with a profile of its own.

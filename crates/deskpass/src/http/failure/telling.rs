@@ -97,7 +97,10 @@ impl Failure {
                 telling(StatusCode::FORBIDDEN, 1003, by.say(words), json!({ "reason": "unknown_host" }))
             }
             Self::CrossSite => {
-                let words = ["pages of other sites may not do this", "其他站点的页面不可执行此操作"];
+                let words = [
+                    "pages of other sites may not do this; if this is the desk's own page, list its host name in development.hosts",
+                    "其他站点的页面不可执行此操作；如为本系统自己的页面，请在 development.hosts 中登记其主机名",
+                ];
                 telling(StatusCode::FORBIDDEN, 1003, by.say(words), json!({ "reason": "foreign_origin" }))
             }
             Self::NotReady(state) => {
