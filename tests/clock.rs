@@ -125,6 +125,16 @@ async fn a_step_while_the_service_runs_changes_nothing() {
     process.terminate();
 }
 
+/// A developer who comes back after a week notices nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn development_mode_believes_a_pause_of_a_week() {
+    let (directory, clock) = (tempfile::tempdir().unwrap(), WrongClock::by("-7d"));
+    serve(directory.path(), Some(&clock)).terminate();
+    let process = serve(directory.path(), None);
+    assert_eq!(doubt(&process).await, None);
+    process.terminate();
+}
+
 /// A production node, whose platform is another process with a clock of its own.
 fn produce(data: &Path, platform: &Platform, clock: &WrongClock) -> Process {
     let mut command = binary();
