@@ -145,9 +145,11 @@ async fn sigkill_at_any_moment_loses_nothing_acknowledged() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn time_does_not_begin_before_what_is_on_record() {
     let later = "(SELECT MAX(expires_at) FROM session)";
-    for recorded in
-        [format!("UPDATE probe SET at = {later}"), format!("UPDATE login_log SET at = {later}, id = 'ffffffffffff'")]
-    {
+    for recorded in [
+        format!("UPDATE probe SET at = {later}"),
+        // Next to a time that was noted, a row far after it would not count.
+        format!("UPDATE probe SET at = 0; UPDATE login_log SET at = {later}, id = printf('%012x', {later})"),
+    ] {
         let directory = tempfile::tempdir().unwrap();
         let process = Process::serve(directory.path(), &[]);
         let token = Client::connect(&process.address).await.sign_in("user01").await;
@@ -156,7 +158,7 @@ async fn time_does_not_begin_before_what_is_on_record() {
         assert!(Client::connect(&process.address).await.is_valid(&token).await);
         process.kill();
         let connection = rusqlite::Connection::open(directory.path().join("deskpass.db")).unwrap();
-        assert_eq!(connection.execute(&recorded, []).unwrap(), 1);
+        connection.execute_batch(&recorded).unwrap();
         drop(connection);
         let process = Process::serve(directory.path(), &[]);
         let mut client = Client::connect(&process.address).await;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use deskpass_core::{EmployeeKey, NoEntropy, Timestamp, Visitor};
 use deskpass_store::{Notice, Subject};
 
+use crate::session::AFTER_SETTING;
 use crate::{Auth, Error};
 
 /// How long one is left to whoever took it up, and the first pause after a try.
@@ -58,7 +59,8 @@ impl Auth {
     /// Whether nothing remains to be done: it was delivered, or never will be.
     async fn is_settled(&self, notice: &Notice, text: String) -> bool {
         let employee = &notice.employee;
-        if *employee.corp() != *self.policy.home.as_str() || self.clock.now().since(notice.at) > STALE {
+        let stale = self.clock.now().since(notice.at) > STALE && !self.clock.was_set_within(AFTER_SETTING);
+        if *employee.corp() != *self.policy.home.as_str() || stale {
             tracing::info!(?employee, subject = ?notice.subject, "somebody could not be told");
             return true;
         }

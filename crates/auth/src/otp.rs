@@ -5,6 +5,7 @@ use std::time::Duration;
 use deskpass_core::{EmployeeKey, LoginMethod, OneTimeCode, Seed, SpareCode, Step, Timestamp, Visitor};
 use deskpass_store::{Agent, Binding, By, ChangeError, Device, Event, PendingDevice, Subject, Trial, UsedStep};
 
+use crate::admin::SETUP_CODE_LIFETIME;
 use crate::log::Attempt;
 use crate::{Auth, Caller, Entrant, Error, Refusal, SignedIn};
 
@@ -127,6 +128,7 @@ impl Auth {
             Some(code) => {
                 let code = SpareCode::parse(code).ok_or(Refusal::SetupCodeWrong)?;
                 let mark = self.locker.mark(&code, &agent.key);
+                let now = self.clock.now_for_lifetime(SETUP_CODE_LIFETIME);
                 let begun = self.store.begin_device_by_code(by, agent.key, pending, mark, now).await?;
                 (begun, Refusal::SetupCodeWrong)
             }
@@ -146,7 +148,8 @@ impl Auth {
     async fn bind_unrecorded(&self, entrant: &Entrant, code: &str, visitor: &Visitor) -> Result<BoundDevice, Error> {
         let (agent, at) = (self.agent_without_device(entrant).await?, self.clock.now());
         // What another session set up is not theirs to bind: a thief would have them bind the thief's device, or bind by theirs.
-        let own = |pending: &PendingDevice| at < pending.until && pending.by == Some(entrant.digest());
+        let now = self.clock.now_for_lifetime(SETUP);
+        let own = |pending: &PendingDevice| now < pending.until && pending.by == Some(entrant.digest());
         let pending = agent.pending.filter(own).ok_or(Refusal::DeviceSetupOver)?;
         let proven = entrant.is_vouched_for();
         self.has_role(entrant, proven, visitor).await?;

@@ -5,12 +5,14 @@
 
 use std::time::Duration;
 
-use deskpass_core::{LoginMethod, Session, Vouched};
+use deskpass_core::{LoginMethod, Session, Timestamp, Vouched};
 
 use crate::{Auth, Entrant, Refusal};
 
 /// How long after a sign-in its session may set a first password and bind a first device.
 pub const RECENT_SIGN_IN: Duration = Duration::from_mins(5);
+/// How far in the future a session of another node may begin. Further than that it was begun by a wrong clock, and nobody knows when.
+const AHEAD: Duration = Duration::from_mins(1);
 
 impl Auth {
     /// Whether the platform itself named this very person a few minutes ago.
@@ -50,6 +52,30 @@ impl Auth {
     }
 
     fn is_recent(&self, session: &Session) -> bool {
-        self.clock.now().since(session.created_at) < RECENT_SIGN_IN
+        is_recent(session.created_at, self.clock.now_for(session.created_at))
+    }
+}
+
+fn is_recent(began: Timestamp, now: Timestamp) -> bool {
+    now.since(began) < RECENT_SIGN_IN && began.since(now) <= AHEAD
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_last_five_minutes_are_recent_and_no_future_is() {
+        let now = Timestamp::from_millis(1_800_000_000_000);
+        for (began, recent) in [
+            (now - RECENT_SIGN_IN, false),
+            (now - Duration::from_mins(4), true),
+            (now, true),
+            (now + AHEAD, true),
+            (now + Duration::from_mins(2), false),
+            (now + Duration::from_hours(8), false),
+        ] {
+            assert_eq!(is_recent(began, now), recent, "{began:?}");
+        }
     }
 }

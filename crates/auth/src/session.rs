@@ -220,6 +220,8 @@ fn unfit(token: &str) -> TokenProblem {
 const BATCH: i64 = 500;
 /// How long the node that sweeps has done it for all.
 const SWEPT: Duration = Duration::from_secs(50);
+/// How long nothing goes for its age after the clock was set: what happened minutes before looks as old as the clock was wrong.
+pub(crate) const AFTER_SETTING: Duration = Duration::from_hours(1);
 
 impl Auth {
     /// Removes what has long expired, unless another node has just done so; returns how much went.
@@ -228,6 +230,9 @@ impl Auth {
     /// When the store fails.
     pub async fn sweep_in_turn(&self) -> Result<usize, Error> {
         let now = self.clock.now();
+        if self.clock.was_set_within(AFTER_SETTING) {
+            return Ok(0);
+        }
         if !self.store.takes_broom(now, now + SWEPT).await? {
             return Ok(0);
         }

@@ -14,6 +14,9 @@ pub use machine::MachineClock;
 pub use trust::{ClockTrust, Doubt, DoubtReason, Witness, WitnessSource};
 use trust::{State, Verdict};
 
+/// A clock that moves by more than this at once was set.
+const SET: Duration = Duration::from_mins(1);
+
 /// A moment: milliseconds since 1970-01-01 UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Timestamp(i64);
@@ -72,6 +75,8 @@ struct Steady {
     offset: AtomicI64,
     /// Whether the machine's time at the start was accepted; a copy of what `state` says, for the hot path.
     settled: AtomicBool,
+    /// The uptime at which this clock last moved by more than a minute at once, in milliseconds; negative if it never did.
+    set: AtomicI64,
     state: Mutex<State>,
 }
 
@@ -96,7 +101,8 @@ impl Clock {
     fn started(machine: MachineClock, now: Timestamp, state: State) -> Self {
         let offset = AtomicI64::new(now.0.saturating_sub(millis(machine.uptime())));
         let settled = AtomicBool::new(state.settled);
-        Self(Arc::new(Source::Steady(Steady { machine, started: now, offset, settled, state: Mutex::new(state) })))
+        let (set, state) = (AtomicI64::new(-1), Mutex::new(state));
+        Self(Arc::new(Source::Steady(Steady { machine, started: now, offset, settled, set, state })))
     }
 
     /// A clock that stands still until it is wound.
@@ -180,6 +186,14 @@ impl Clock {
         }
     }
 
+    /// Whether this clock moved by more than a minute at once, so short a time ago: what happened before looks older than it is.
+    #[must_use]
+    pub fn was_set_within(&self, span: Duration) -> bool {
+        let Source::Steady(steady) = &*self.0 else { return false };
+        let set = steady.set.load(Ordering::Acquire);
+        set >= 0 && millis(steady.machine.uptime()).saturating_sub(set) <= millis(span)
+    }
+
     /// Moves a hand-wound clock forward; a steady one does not care.
     pub fn wind(&self, by: Duration) {
         if let Source::Wound(at) = &*self.0 {
@@ -198,6 +212,9 @@ impl Clock {
         *state = next;
         steady.offset.fetch_add(millis(forward), Ordering::AcqRel);
         steady.settled.store(next.settled, Ordering::Release);
+        if forward > SET {
+            steady.set.store(millis(steady.machine.uptime()), Ordering::Release);
+        }
         forward
     }
 }

@@ -282,7 +282,7 @@ async fn by_the_minute(desk: &Desk) {
         tracing::warn!(%error, "cannot write down when sessions were used");
     }
     match desk.auth.store.common_time().await {
-        Ok(Some(common)) if apart(desk.auth.clock.now(), common) > CLOCKS_APART => {
+        Ok(Some(common)) if apart(desk.auth.clock.now(), common.at) > CLOCKS_APART => {
             // What is over by this clock may not be over.
             tracing::error!("this node's clock and the database's are far apart; have both set by NTP");
         }

@@ -24,7 +24,35 @@ pub struct ClockRepaired {
     pub log_rows: usize,
 }
 
+/// The time by the clock of a database that nodes share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommonTime {
+    /// The time.
+    pub at: Timestamp,
+    /// Whether the database is on another machine, as far as the connection tells. On this one it has the same clock.
+    pub elsewhere: bool,
+}
+
 impl Store {
+    /// The time by the clock of a database that nodes share, where they do.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn common_time(&self) -> Result<Option<CommonTime>, StoreError> {
+        // A socket in the file system has no address.
+        let text = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+            CASE WHEN inet_server_addr() IS NULL OR inet_server_addr() <<= inet '127.0.0.0/8'
+            OR host(inet_server_addr()) IN ('::1', host(inet_client_addr())) THEN 0 ELSE 1 END";
+        self.database
+            .read(move |sql| match sql {
+                Sql::Sqlite(_) => Ok(None),
+                Sql::Postgres(_) => {
+                    sql.first(text, &[], |row| Ok(CommonTime { at: row.moment(0)?, elsewhere: row.int(1)? == 1 }))
+                }
+            })
+            .await
+    }
+
     /// Puts the time on record, for a clock that is behind at the next start.
     ///
     /// # Errors
@@ -106,6 +134,8 @@ fn bring_back(tx: &mut Tx<'_>, now: Timestamp) -> Result<usize, StoreError> {
         ("UPDATE chore SET until = $1 WHERE until > $2", now, hours(1)),
         ("UPDATE session SET seen_at = $1 WHERE seen_at > $2", now, soon),
         ("UPDATE employee SET last_login_at = $1 WHERE last_login_at > $2", now, soon),
+        ("UPDATE employee_network SET seen_at = $1 WHERE seen_at > $2", now, soon),
+        ("UPDATE used_once SET until = $1 WHERE until > $2", hours(1), hours(1)),
         ("UPDATE half_session SET expires_at = $1 WHERE expires_at > $2", now, hours(1)),
         ("UPDATE bind_proof SET expires_at = $1 WHERE expires_at > $2", now, hours(1)),
         ("UPDATE known_browser SET expires_at = $1 WHERE expires_at > $2", now, hours(91 * 24)),
@@ -113,6 +143,7 @@ fn bring_back(tx: &mut Tx<'_>, now: Timestamp) -> Result<usize, StoreError> {
         ("UPDATE notice SET at = $1 WHERE at > $2", now, soon),
         ("UPDATE notice SET due_at = $1 WHERE due_at > $2", now, hours(2)),
         ("UPDATE agent SET setup_code_until = $1 WHERE setup_code_until > $2", now, hours(25)),
+        ("UPDATE agent SET otp_setup_code_until = $1 WHERE otp_setup_code_until > $2", now, hours(25)),
         ("UPDATE agent SET otp_pending_until = $1 WHERE otp_pending_until > $2", now, hours(1)),
         // One step later, so that no code counts that may have been used.
         ("UPDATE agent SET otp_step = $1 + 1 WHERE otp_step > $2 + 1", step(now), step(now)),

@@ -32,7 +32,7 @@ use deskpass_core::Timestamp;
 use tokio::task::JoinSet;
 
 use crate::cache::{Cache, Proof};
-use crate::database::{Database, Sql};
+use crate::database::Database;
 use crate::sessions::Seen;
 use crate::statistics::Statistics;
 
@@ -42,7 +42,7 @@ pub use agents::{
     Subject, Trial, UsedStep,
 };
 pub use cache::{Member, Standing, Touched};
-pub use clock::{ClockRepaired, read_newest_moment};
+pub use clock::{ClockRepaired, CommonTime, read_newest_moment};
 pub use cursor::{BadCursor, Cursor};
 pub use database::{
     BesideError, Copied, CopyError, Location, Mode, OpenError, Postgres, PostgresExam, Progress, copy,
@@ -137,20 +137,6 @@ impl Store {
     /// When it does not.
     pub async fn probe(&self, now: Timestamp) -> Result<(), StoreError> {
         self.database.write(move |tx| database::try_out(tx, now)).await
-    }
-
-    /// The time by the clock of a database that nodes share, where they do.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn common_time(&self) -> Result<Option<Timestamp>, StoreError> {
-        let text = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
-        self.database
-            .read(move |sql| match sql {
-                Sql::Sqlite(_) => Ok(None),
-                Sql::Postgres(_) => sql.first(text, &[], |row| row.moment(0)),
-            })
-            .await
     }
 
     /// Tells `listener` at once of everything that may have changed for somebody who is signed in, on whatever node: before

@@ -68,6 +68,10 @@ fn a_machine_that_was_off_for_a_week_is_believed_once_an_independent_clock_agree
     assert_eq!(reason(&clock), Some(DoubtReason::Contradicted(WitnessSource::Platform)));
     assert_eq!(clock.review(platform(week + Duration::from_mins(4))), DAY * 7);
     assert_eq!((clock.now(), reason(&clock)), (week, None));
+    assert!(clock.was_set_within(Duration::ZERO));
+    machine.pass(Duration::from_mins(61));
+    clock.review(None);
+    assert!(!clock.was_set_within(Duration::from_hours(1)));
 }
 
 /// What may have ended while the machine was off is not accepted meanwhile, and not deleted either.

@@ -1,7 +1,8 @@
 //! Whether the machine's time of day can be trusted. Pure: every reading is handed in.
 //!
 //! A wrong time must not end, delete or postpone anything. The newest record bounds it from below, and the steady time of the
-//! process tells how much has passed; a time of day far from both counts only if an independent clock confirms it.
+//! process tells how much has passed; a time of day far from both counts only if an independent clock confirms it. The database's may
+//! be on the same host without anybody noticing, so its word is good for a day at most.
 
 use std::time::Duration;
 
@@ -74,7 +75,7 @@ pub struct Witness {
 /// Whose clock confirms or contradicts the machine's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WitnessSource {
-    /// The database that nodes share.
+    /// The database that nodes share, on another machine.
     Database,
     /// The platform, by the date of its responses.
     Platform,
@@ -146,10 +147,9 @@ pub(super) fn start(machine: Timestamp, record: Option<Timestamp>) -> (Timestamp
 pub(super) fn review(state: State, machine: Timestamp, now: Timestamp, witness: Option<Witness>) -> Verdict {
     let ahead = machine.0.saturating_sub(now.0);
     match witness {
-        Some(witness) if !witness.confirms(machine) => {
-            let doubt = doubted(DoubtReason::Contradicted(witness.source), machine.0.saturating_sub(witness.time.0));
-            let settled = state.settled || witness.confirms(now);
-            stay(State { settled, others: Some(witness.time.0.saturating_sub(now.0)), ..doubt })
+        Some(witness) if !witness.confirms(machine) => contradicted(state, machine, now, witness),
+        Some(Witness { source: WitnessSource::Database, .. }) if ahead > FROM_RECORD => {
+            review(state, machine, now, None)
         }
         Some(_) if ahead > SMALL => follow(ahead),
         Some(_) if ahead < -FROM_RECORD => stay(doubted(DoubtReason::BehindRecord, ahead)),
@@ -160,6 +160,21 @@ pub(super) fn review(state: State, machine: Timestamp, now: Timestamp, witness: 
         None if ahead < -FROM_RECORD => stay(State { settled: false, ..doubted(DoubtReason::BehindRecord, ahead) }),
         None => follow(ahead),
     }
+}
+
+/// A machine that goes with the steady time is not overruled by a database alone, which may be the one that drifts: then the
+/// difference is told, and nothing else changes. The platform's time is that of people's phones.
+fn contradicted(state: State, machine: Timestamp, now: Timestamp, witness: Witness) -> Verdict {
+    let ahead = machine.0.saturating_sub(now.0);
+    let by_platform = matches!(
+        state.trust,
+        ClockTrust::Doubted(Doubt { reason: DoubtReason::Contradicted(WitnessSource::Platform), .. })
+    );
+    let alone = witness.source == WitnessSource::Database && state.settled && !by_platform;
+    let others = if alone && (-SMALL..=SMALL).contains(&ahead) { machine } else { witness.time };
+    let doubt = doubted(DoubtReason::Contradicted(witness.source), machine.0.saturating_sub(witness.time.0));
+    let settled = state.settled || witness.confirms(now);
+    stay(State { settled, others: Some(others.0.saturating_sub(now.0)), ..doubt })
 }
 
 /// While the service runs, its steady time is better than a time of day that was set, unless that differs by little.

@@ -63,7 +63,9 @@ impl Repair {
             Ok(desk) => {
                 desk.expect_key().await?;
                 let record = desk.auth.store.newest_moment().await?;
-                let common = desk.auth.store.common_time().await?;
+                // One on this machine has the clock that is to be confirmed.
+                let common = desk.auth.store.common_time().await?.filter(|common| common.elsewhere);
+                let common = common.map(|common| common.at);
                 self.agree(&settings, &clock, record, common).await?;
                 let before = record.map_or_else(|| "nothing".to_owned(), utc);
                 let detail = format!("from {before} to {} by the operator", utc(clock.now()));

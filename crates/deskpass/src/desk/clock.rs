@@ -11,6 +11,10 @@ use super::Desk;
 const DATE_COUNTS: Duration = Duration::from_mins(2);
 /// A difference up to this is followed slowly and needs no witness.
 const SMALL: Duration = Duration::from_mins(1);
+/// A pause up to this is believed without a word.
+pub(super) const DAY: Duration = Duration::from_hours(24);
+/// How far the machine's time may be ahead of the record in development mode, where nobody confirms it and the data is worth nothing.
+const BELIEVED_IN_DEVELOPMENT: Duration = Duration::from_hours(30 * 24);
 
 impl Desk {
     /// Compares the clock with the machine's and, where there is one, with an independent clock. Called at the start and
@@ -46,22 +50,33 @@ impl Desk {
         }
     }
 
-    /// What an independent clock shows: that of the database that nodes share, or else the platform's. The platform is asked
-    /// only when there is something to find out and no response of the last minutes tells.
+    /// What an independent clock shows: that of the database that nodes share, if it is on another machine, or else the
+    /// platform's. Where the machine's time is doubted or the database contradicts it, the platform's word is the better one.
     async fn witness(&self) -> Option<Witness> {
-        match self.auth.store.common_time().await {
-            Ok(Some(time)) => return Some(Witness { time, source: WitnessSource::Database }),
-            Ok(None) => {}
+        let database = match self.auth.store.common_time().await {
+            Ok(common) => common.filter(|common| common.elsewhere).map(|common| common.at),
             Err(error) => {
                 tracing::warn!(%error, "cannot read the time of the database");
-                return None;
+                None
             }
+        };
+        let clock = &self.auth.clock;
+        let agrees = |time| super::apart(clock.machine(), time) <= super::CLOCKS_APART;
+        let database = database.map(|time| Witness { time, source: WitnessSource::Database });
+        match database {
+            Some(Witness { time, .. }) if agrees(time) && clock.trust() == ClockTrust::Trusted => database,
+            Some(_) => self.platform_witness(true).await.or(database),
+            None => self.platform_witness(self.needs_witness()).await,
         }
+    }
+
+    /// What the platform's clock shows. It is asked only if it `is_needed` and no response of the last minutes tells.
+    async fn platform_witness(&self, is_needed: bool) -> Option<Witness> {
         // In development mode the platform is this very process, with the same clock.
         if self.settings.development {
             return None;
         }
-        if self.platform_date().is_none() && self.needs_witness() {
+        if self.platform_date().is_none() && is_needed {
             // A response of any kind has a date; one that does not come is told by the platform's own state.
             let _ = self.auth.platform.date().await;
         }
@@ -107,6 +122,11 @@ impl Desk {
             tracing::warn!(%error, "cannot write down that the time was set");
         }
     }
+}
+
+/// The record to start from, in development mode: somebody who comes back after a while notices nothing.
+pub(crate) fn believed_in_development(machine: Timestamp, record: Timestamp) -> Timestamp {
+    if machine.since(record) > BELIEVED_IN_DEVELOPMENT { record } else { machine.max(record) }
 }
 
 /// A moment to the second.

@@ -39,7 +39,8 @@ pub(super) async fn introspect(
     Service(_, Form(ask)): Service<ToIntrospect, Form<Introspect>>,
 ) -> Result<Beside<who::Introspected>, Failure> {
     let caller = desk.auth.verify(&ask.token, ask.from).await?;
-    Ok(caller.map_or_else(|| Beside::of(r#""active":false"#), |Caller(holder)| who::introspected(&holder)))
+    Ok(caller
+        .map_or_else(|| Beside::of(r#""active":false"#), |Caller(holder)| who::introspected(&holder, &desk.auth.clock)))
 }
 
 /// A body as a form, as the RFC has it, or as JSON.

@@ -4,7 +4,7 @@
 //! with the person; what belongs to the session is put around it.
 
 use deskpass_auth::Holder;
-use deskpass_core::{LoginMethod, LoginSource, Person, Role, Roles};
+use deskpass_core::{Clock, ClockTrust, LoginMethod, LoginSource, Person, Role, Roles};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -121,16 +121,22 @@ pub(super) enum Introspected {
 }
 
 /// The answer of `introspect` for a good token.
-pub(super) fn introspected(holder: &Holder) -> Beside<Introspected> {
+pub(super) fn introspected(holder: &Holder, clock: &Clock) -> Beside<Introspected> {
     let (session, person) = (holder.session(), holder.person());
+    // Services compare the end with their own clocks, which do not know that ours goes on from the record.
+    let exp = match clock.trust() {
+        ClockTrust::Trusted => session.expires_at,
+        ClockTrust::Doubted(_) => clock.wall() + holder.remaining,
+    };
+    let iat = exp - session.expires_at.since(session.created_at);
     Beside::of(&members(&GoodToken {
         active: true,
         sub: format!("{}/{}", person.key.corp(), person.key.id()),
         username: &person.employee_id,
         client_id: session.source,
         token_type: "Bearer",
-        exp: session.expires_at.millis().div_euclid(1_000),
-        iat: session.created_at.millis().div_euclid(1_000),
+        exp: exp.millis().div_euclid(1_000),
+        iat: iat.millis().div_euclid(1_000),
         corp_id: person.key.corp(),
         employee_id: &person.employee_id,
         name: &person.name,

@@ -26,7 +26,11 @@ fn minutes(witness: impl Strategy<Value = Option<i64>>) -> impl Strategy<Value =
 }
 
 /// Runs a service through these minutes, and hands every time it goes by to `look`, with the real one.
-fn run(record: i64, wrong: i64, minutes: &[Minute], mut look: impl FnMut(i64, i64, State)) {
+fn run(record: i64, wrong: i64, minutes: &[Minute], look: impl FnMut(i64, i64, State)) {
+    run_by(WitnessSource::Platform, record, wrong, minutes, look);
+}
+
+fn run_by(source: WitnessSource, record: i64, wrong: i64, minutes: &[Minute], mut look: impl FnMut(i64, i64, State)) {
     let (mut real, mut wrong) = (REAL, wrong);
     let (now, mut state) = start(Timestamp(real + wrong), Some(Timestamp(record)));
     let mut now = now.0;
@@ -34,7 +38,6 @@ fn run(record: i64, wrong: i64, minutes: &[Minute], mut look: impl FnMut(i64, i6
     for minute in minutes {
         (real, now) = (real + minute.passes, now + minute.passes);
         wrong = minute.set.unwrap_or(wrong);
-        let source = WitnessSource::Platform;
         let witness = minute.witness.map(|lie| Witness { time: Timestamp(real + lie), source });
         let verdict = review(state, Timestamp(real + wrong), Timestamp(now), witness);
         state = verdict.state;
@@ -65,6 +68,23 @@ proptest! {
         });
     }
 
+    /// A database on the same host shows whatever the machine does. Even if nobody notices, it moves nothing by more than a day.
+    #[test]
+    fn a_database_with_the_machines_clock_confirms_no_far_jump(
+        off in 0..TEN_YEARS,
+        by in 2 * FROM_RECORD..TEN_YEARS,
+        passes in proptest::collection::vec(0..2 * FOLLOWED, 1..40),
+    ) {
+        let minutes: Vec<_> =
+            passes.into_iter().map(|passes| Minute { passes, set: Some(by), witness: Some(by) }).collect();
+        for (record, wrong) in [(REAL - off, by), (REAL, 0)] {
+            run_by(WitnessSource::Database, record, wrong, &minutes, |now, real, state| {
+                assert!(now <= record + (real - REAL) + FROM_RECORD);
+                assert!(state.trust != ClockTrust::Trusted || real == REAL);
+            });
+        }
+    }
+
     /// With an honest witness the clock is never further ahead of the real time than a day, however wrong the machine's is.
     #[test]
     fn an_honest_witness_keeps_it_right(off in 0..TEN_YEARS, by in wrong(), minutes in minutes(Just(Some(0)))) {
@@ -80,4 +100,21 @@ proptest! {
         let (ahead, state) = last.unwrap_or((i64::MAX, State::default()));
         assert!(state == State::default() && (-2 * SMALL..=SMALL).contains(&ahead), "{ahead} {state:?}");
     }
+}
+
+/// A database that drifts does not make everybody's one-time codes wrong.
+#[test]
+fn a_machine_that_goes_with_the_steady_time_is_not_overruled_by_a_database() {
+    let now = Timestamp(REAL);
+    let by = |source, minutes| Witness { source, time: now + Duration::from_mins(minutes) };
+    let mut state = State::default();
+    for _ in 0..3 {
+        state = review(state, now, now, Some(by(WitnessSource::Database, 4))).state;
+        let doubt = Doubt { reason: DoubtReason::Contradicted(WitnessSource::Database), ahead: -240_000 };
+        assert_eq!((state.trust, state.others), (ClockTrust::Doubted(doubt), Some(0)), "told, and not followed");
+    }
+    let state = review(state, now, now, Some(by(WitnessSource::Platform, 6))).state;
+    assert_eq!(state.others, Some(360_000), "phones go by the platform's time");
+    let state = review(state, now, now, Some(by(WitnessSource::Database, 6))).state;
+    assert_eq!(state.others, Some(360_000), "two say so");
 }
