@@ -301,12 +301,12 @@ on_nodes! {
         let (link, cookies) = one.set_out("https://desk.example.com/h5/").await;
         let back = platform.authorize(&link, "wwpartner/partner01").await;
         let place = pair.nodes[0].place().clone();
-        let held = place.hold("BEGIN; SELECT 1 FROM employee FOR UPDATE").await;
+        let held = place.hold("BEGIN; LOCK TABLE session IN SHARE MODE").await;
         let coming = tokio::spawn(async move { location(&one.come_back(&back, &cookies).await).to_owned() });
         let stuck = "SELECT count(*) FROM pg_locks WHERE NOT granted";
         let began = Instant::now();
         while place.query(stuck) == ["0"] {
-            assert!(began.elapsed() < Duration::from_secs(2), "nobody waits for the employee");
+            assert!(began.elapsed() < Duration::from_secs(2), "nobody waits to write a session");
         }
         // Whoever signs in stands on the link already: it goes after them, not before.
         let operator = pair.nodes[1].auth().operator();

@@ -45,7 +45,7 @@ on_every_store! {
                  otp_setup_code_until) VALUES ('ww', 'agent01', 2, 1, {then} / 30000, 'code', {then}, {then})"
             ),
             format!("INSERT INTO employee_network VALUES ('ww', 'agent01', '192.0.2.0/24', {then})"),
-            format!("INSERT INTO used_once VALUES ('used', {then})"),
+            format!("INSERT INTO used_once VALUES ('used', 'me', 0, {then})"),
             session(&Digest::of(&[b"a"]).to_text(), early),
             session(&Digest::of(&[b"b"]).to_text(), then),
             format!("INSERT INTO guess VALUES ('ww', 'agent01', 'password', 5, 5, {then})"),
