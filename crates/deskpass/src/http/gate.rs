@@ -40,8 +40,9 @@ pub(super) fn refusal(desk: &Desk, peer: IpAddr, request: &Request) -> Option<Fa
     }
     if desk.trusted.contain(peer) {
         let forwarded = forwarded(request.headers());
-        let hop = unlisted_hop(peer, forwarded.iter().map(|value| &**value), &desk.trusted);
-        hop.into_iter().for_each(|hop| note(desk, hop, Treated::LetThrough));
+        if let Some(hop) = unlisted_hop(peer, forwarded.iter().map(|value| &**value), &desk.trusted) {
+            note(desk, hop, Treated::LetThrough);
+        }
         return None;
     }
     if !is_private(peer) {
