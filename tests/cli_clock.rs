@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use crate::harness::{Client, Process, WrongClock, binary, query};
+use crate::harness::{Client, Process, Servers, TestDesk, WrongClock, binary, query, settings, with_settings};
 
 fn repair(data: &Path, more: &[&str]) -> (Option<i32>, String) {
     let Output { status, stdout, stderr } =
@@ -99,4 +99,24 @@ async fn a_running_service_takes_the_operators_word_for_a_long_pause() {
     let process = serve(directory.path(), None);
     assert_eq!(reason(&process).await, None, "and it stays so");
     process.terminate();
+}
+
+/// The database's clock contradicts the machine's: the operator's word does not count against it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_machine_clock_is_not_put_on_record_against_the_database() {
+    let place = Servers::shared().place();
+    let desk = TestDesk::at(&place, settings(&[("development.enabled", "true")])).await;
+    drop(desk.client().await.sign_in("user01").await);
+    drop(desk);
+    let newest = place.query("SELECT at FROM probe");
+    for wrong in ["+800d", "-800d"] {
+        let (clock, mut command) = (WrongClock::by(wrong), binary());
+        command.args(["clock", "repair", "--dev", "--yes"]);
+        with_settings(&mut command, place.settings());
+        clock.on(&mut command);
+        let Output { status, stdout, stderr } = command.output().unwrap();
+        let told = String::from_utf8(stdout).unwrap() + &String::from_utf8(stderr).unwrap();
+        assert!(status.code() == Some(1) && told.contains("this machine's time is wrong by the database's clock"), "{told}");
+        assert_eq!(place.query("SELECT at FROM probe"), newest, "nothing was changed");
+    }
 }

@@ -63,8 +63,9 @@ impl Repair {
             Ok(desk) => {
                 desk.expect_key().await?;
                 let record = desk.auth.store.newest_moment().await?;
-                // One on this machine has the clock that is to be confirmed.
-                let common = desk.auth.store.common_time().await?.filter(|common| common.elsewhere);
+                let common = desk.auth.store.common_time().await?;
+                // A database on this machine has the clock that is to be confirmed, so it confirms nothing. It can contradict.
+                let common = common.filter(|common| common.elsewhere || contradicts(common.at, &clock));
                 let common = common.map(|common| common.at);
                 self.agree(&settings, &clock, record, common).await?;
                 let before = record.map_or_else(|| "nothing".to_owned(), utc);
@@ -103,7 +104,7 @@ impl Repair {
         println!("newest record  {}", shown(record));
         println!("this machine   {}", utc(clock.now()));
         println!("{whose:<14} {}", shown(independent));
-        if independent.is_some_and(|independent| apart(independent, clock.now()) > FARTHEST_APART) {
+        if independent.is_some_and(|independent| contradicts(independent, clock)) {
             return Err(format!(
                 "this machine's time is wrong by the {whose}'s clock; set it first (timedatectl set-ntp true)"
             )
@@ -114,6 +115,11 @@ impl Repair {
         }
         Ok(())
     }
+}
+
+/// Whether another clock shows that the machine's is wrong.
+fn contradicts(other: Timestamp, clock: &Clock) -> bool {
+    apart(other, clock.now()) > FARTHEST_APART
 }
 
 /// The platform's time, where the platform is another machine that answers.
