@@ -9,6 +9,7 @@ mod explain;
 mod keys;
 mod rules;
 mod table;
+mod text;
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
@@ -17,7 +18,7 @@ use std::time::Duration;
 
 use deskpass_auth::{Auth, Error, Refusal};
 use deskpass_core::{
-    CorpId, EmployeeId, EmployeeKey, Person, Role, Roles, Timestamp, entered_department_id, is_platform_department,
+    CorpId, EmployeeId, EmployeeKey, Person, Role, Roles, entered_department_id, is_platform_department,
     is_unseen,
 };
 use deskpass_store::{Link, Listed};
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Desk;
 use crate::untrusted::{Treated, UntrustedProxy};
+use text::{names, no_such_role, second, trouble};
 
 pub(crate) use agents::{AgentErrand, Deed};
 pub(crate) use explain::{Question, Wish, purpose};
@@ -187,10 +189,6 @@ impl Who {
     }
 }
 
-fn trouble(error: &Error) -> String {
-    format!("{error}; see the service's log, and ask `deskpass doctor` for the cause")
-}
-
 /// Reads `CORP/USER`: somebody of a connected corporation, as the platform names them.
 fn outsider(auth: &Auth, identity: &str) -> Result<EmployeeKey, String> {
     let Some((corp, user)) = identity.split_once('/') else {
@@ -258,15 +256,6 @@ fn line(Listed { person, .. }: &Listed) -> String {
     format!("{corp:<20} {:<20} {:<20} {state:<10} {roles}", person.employee_id, table::plain(&person.name))
 }
 
-fn names(roles: Roles) -> String {
-    let names: Vec<_> = roles.iter().map(Role::name).collect();
-    if names.is_empty() { "no role".to_owned() } else { names.join(", ") }
-}
-
-fn no_such_role(name: &str) -> String {
-    format!("there is no role {name}; the roles are {}", names(Role::ALL.into_iter().collect()))
-}
-
 /// The running service cannot go back in time: what it keeps in memory has times, too.
 async fn confirm_clock(desk: &Desk) -> Told {
     if desk.confirm_machine_clock().await {
@@ -305,9 +294,4 @@ fn untrusted_proxies(desk: &Desk) -> String {
         format!("{address}: {requests} request(s) {treated}, the last at {}", second(*last))
     };
     desk.untrusted.list().iter().map(line).collect::<Vec<_>>().join("\n")
-}
-
-/// A moment to the second.
-fn second(moment: Timestamp) -> String {
-    jiff::Timestamp::from_second(moment.millis().div_euclid(1_000)).unwrap_or_default().to_string()
 }

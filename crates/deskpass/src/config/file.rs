@@ -6,13 +6,13 @@ use std::path::Path;
 
 use toml::de::{DeInteger, DeTable, DeValue, Error};
 
-use super::key::{Key, is_section};
 use super::layers::Layers;
 use super::nearest;
 use super::origin::Origin;
 use super::problem::Problem;
 use super::raw::Raw;
 use super::sources::Sources;
+use super::table::{find, is_section};
 
 /// The file that is read when none is named.
 const USUAL: &str = "deskpass.toml";
@@ -59,7 +59,7 @@ impl Document<'_> {
                 _ => format!("{section}.{}", name.get_ref()),
             };
             let origin = self.origin(name.span());
-            match (Key::named(&full), value.get_ref()) {
+            match (find(&full), value.get_ref()) {
                 (Some(key), value) => layers.set(key, raw(value), origin),
                 (None, DeValue::Table(inner)) if !inner.is_empty() || is_section(&full) => {
                     self.walk(&full, inner, layers);

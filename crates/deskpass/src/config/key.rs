@@ -4,7 +4,6 @@ use std::fmt;
 
 use super::kind::Kind;
 use super::raw::Raw;
-use super::table::KEYS;
 
 /// What every environment variable of ours begins with.
 pub(super) const PREFIX: &str = "DESKPASS_";
@@ -60,11 +59,6 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// The key of exactly this name.
-    pub(super) fn named(name: &str) -> Option<&'static Self> {
-        KEYS.iter().find(|key| key.name == name)
-    }
-
     /// The section and the name within it; top-level keys have no section.
     pub(super) fn parts(&self) -> (Option<&'static str>, &'static str) {
         match self.name.split_once('.') {
@@ -107,9 +101,4 @@ impl Key {
             Err(_) => toml::Value::from(text).to_string(),
         }
     }
-}
-
-/// Whether this is the name of a section.
-pub(super) fn is_section(name: &str) -> bool {
-    KEYS.iter().any(|key| key.parts().0 == Some(name))
 }

@@ -6,8 +6,6 @@ use super::key::Key;
 use super::origin::Origin;
 use super::problem::Problem;
 use super::raw::Raw;
-use super::sources::{Override, Sources};
-use super::{environment, file, nearest};
 
 /// What a source says about a key.
 pub(super) struct Found {
@@ -26,17 +24,6 @@ pub(super) struct Layers {
 }
 
 impl Layers {
-    /// Reads every source.
-    pub(super) fn gather(sources: &Sources<'_>) -> Self {
-        let mut layers = Self::default();
-        file::read(sources, &mut layers);
-        environment::read(sources, &mut layers);
-        for given in &sources.overrides {
-            layers.set_from_flag(given);
-        }
-        layers
-    }
-
     /// Sets a key; what a weaker source said about it no longer counts.
     pub(super) fn set(&mut self, key: &Key, raw: Raw, origin: Origin) {
         let raw = Some(raw);
@@ -57,13 +44,5 @@ impl Layers {
     /// What the strongest source says about a key.
     pub(super) fn get(&self, key: &Key) -> Option<&Found> {
         self.found.get(key.name)
-    }
-
-    fn set_from_flag(&mut self, given: &Override) {
-        let origin = Origin::Flag(given.flag);
-        match Key::named(given.key) {
-            Some(key) => self.set(key, Raw::Untyped(given.value.clone()), origin),
-            None => self.refuse(nearest::unknown_key(given.key, &origin)),
-        }
     }
 }

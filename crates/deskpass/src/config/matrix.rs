@@ -14,11 +14,10 @@ use super::nearest::nearest_word;
 use super::origin::Origin;
 use super::problem::Problem;
 use super::raw::quoted;
-use super::resolved::Resolved;
 use super::sources::Sources;
 
 /// The setting that names the file.
-const KEY: &str = "access.matrix_file";
+pub(super) const KEY: &str = "access.matrix_file";
 
 /// How a cell says that nothing is granted.
 const NOTHING: &str = "none";
@@ -33,17 +32,16 @@ const HEAD: &str = "\
 # access.matrix_file in the settings names the file; it is read at start.
 ";
 
-/// The matrix that the settings come to: that of the file they name, else the built-in one.
-pub(super) fn in_force(resolved: &Resolved, sources: &Sources<'_>) -> Result<Matrix, Vec<Problem>> {
-    let (Some(path), Some(entry)) = (resolved.get::<PathBuf>(KEY), resolved.entry(KEY)) else {
-        return Ok(Matrix::built_in());
-    };
+/// The matrix that the settings come to: that of the file they name, else the built-in one. `file` is the path, and where
+/// the settings name it.
+pub(super) fn in_force(file: Option<(PathBuf, &Origin)>, sources: &Sources<'_>) -> Result<Matrix, Vec<Problem>> {
+    let Some((path, origin)) = file else { return Ok(Matrix::built_in()) };
     match (sources.read)(&path) {
         Ok(text) => parse(&path, &text),
         Err(error) => {
             let what = format!("{} cannot be read: {error}", path.display());
             let problem = Problem::of(KEY, what, "see that it is there and readable, or leave the setting out");
-            Err(vec![problem.at(&entry.origin)])
+            Err(vec![problem.at(origin)])
         }
     }
 }

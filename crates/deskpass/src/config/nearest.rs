@@ -1,9 +1,9 @@
 //! Names that are no settings, and which setting was probably meant.
 
-use super::key::{FILE_SUFFIX, Key, PREFIX, is_section};
+use super::key::{FILE_SUFFIX, Key, PREFIX};
 use super::origin::Origin;
 use super::problem::Problem;
-use super::table::KEYS;
+use super::table::{KEYS, find, is_section};
 
 /// How much a match of the last word alone counts: `lifetime` means `session.lifetime` rather than
 /// `listen`, but a match of the whole name counts more.
@@ -35,7 +35,7 @@ pub(super) fn unknown_variable(variable: &str) -> Problem {
         let what = format!("{name} is a section, not a key");
         return Problem::of(subject, what, format!("its keys are {}", keys_of(&name)));
     }
-    if from_file && let Some(key) = Key::named(&name).filter(|key| !key.kind.is_secret()) {
+    if from_file && let Some(key) = find(&name).filter(|key| !key.kind.is_secret()) {
         let mend = format!("set {} itself", key.variable());
         return Problem::of(subject, "only secrets are read from a file", mend);
     }
@@ -54,7 +54,7 @@ fn keys_of(section: &str) -> String {
 }
 
 fn nearest(name: &str) -> Option<&'static Key> {
-    nearest_word(name, KEYS.iter().map(|key| key.name)).and_then(Key::named)
+    nearest_word(name, KEYS.iter().map(|key| key.name)).and_then(find)
 }
 
 /// The one of these words that was probably meant.

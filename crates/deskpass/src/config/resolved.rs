@@ -1,20 +1,21 @@
 //! The strongest word on every key, before the keys are judged together.
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use deskpass_core::Matrix;
 
+use super::gather::gather;
 use super::key::{Fallback, Key, Profile};
 use super::layers::{Found, Layers};
+use super::listen_address::reachable;
 use super::matrix;
 use super::origin::Origin;
 use super::problem::{ConfigError, Problem};
 use super::raw::Raw;
 use super::secret_url::STARS;
 use super::sources::Sources;
-use super::table::KEYS;
+use super::table::{KEYS, find};
 use super::value::{FromValue, Value};
 
 /// Values wider than this do not push the origins of all others to the right.
@@ -51,7 +52,7 @@ pub(super) enum State {
 /// Finds the strongest value of every key. Problems are kept for [`Resolved::check`].
 #[must_use]
 pub fn resolve(sources: &Sources<'_>) -> Resolved {
-    let mut layers = Layers::gather(sources);
+    let mut layers = gather(sources);
     let profile = profile(&layers);
     let mut resolved = Resolved {
         entries: Vec::with_capacity(KEYS.len()),
@@ -66,7 +67,8 @@ pub fn resolve(sources: &Sources<'_>) -> Resolved {
         };
         resolved.entries.push(entry);
     }
-    match matrix::in_force(&resolved, sources) {
+    let file = resolved.entry(matrix::KEY).and_then(|entry| Some((resolved.get::<PathBuf>(matrix::KEY)?, &entry.origin)));
+    match matrix::in_force(file, sources) {
         Ok(matrix) => resolved.matrix = matrix,
         Err(problems) => resolved.problems.extend(problems),
     }
@@ -76,7 +78,7 @@ pub fn resolve(sources: &Sources<'_>) -> Resolved {
 /// Comes first, because defaults depend on it. An unreadable value counts as production here, and
 /// is reported like any other.
 fn profile(layers: &Layers) -> Profile {
-    let enabled = Key::named("development.enabled").and_then(|key| key.kind.parse(layers.get(key)?.raw.as_ref()?).ok());
+    let enabled = find("development.enabled").and_then(|key| key.kind.parse(layers.get(key)?.raw.as_ref()?).ok());
     match enabled {
         Some(Value::Flag(true)) => Profile::Development,
         _ => Profile::Production,
@@ -178,16 +180,6 @@ impl Resolved {
         }
         Some(text)
     }
-}
-
-/// An address to ask at: whoever listens on all of them is asked on this machine's own.
-pub(super) fn reachable(mut listen: SocketAddr) -> SocketAddr {
-    match listen.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => listen.set_ip(Ipv4Addr::LOCALHOST.into()),
-        IpAddr::V6(ip) if ip.is_unspecified() => listen.set_ip(Ipv6Addr::LOCALHOST.into()),
-        _ => {}
-    }
-    listen
 }
 
 impl Entry {

@@ -9,7 +9,7 @@ use deskpass_core::{HostNames, Matrix, Rate};
 use ipnet::IpNet;
 
 use super::choice::choice;
-use super::resolved::reachable;
+use super::listen_address::reachable;
 use super::secret::{EncryptionKey, SecretText};
 use super::secret_url::SecretUrl;
 

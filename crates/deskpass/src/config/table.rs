@@ -31,6 +31,16 @@ const fn key(name: &'static str, kind: Kind, fallback: Fallback, help: &'static 
     Key { name, kind, fallback, help }
 }
 
+/// The key of exactly this name.
+pub(super) fn find(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.name == name)
+}
+
+/// Whether this is the name of a section.
+pub(super) fn is_section(name: &str) -> bool {
+    KEYS.iter().any(|key| key.parts().0 == Some(name))
+}
+
 /// Every setting there is.
 pub(super) static KEYS: &[Key] = &[
     key("listen", Kind::Address, Same("127.0.0.1:8080"), "Where the service listens. Port 0 takes a free port."),

@@ -6,7 +6,8 @@ use deskpass_store::{Agent, Device, ListedAgent};
 use serde::{Deserialize, Serialize};
 
 use super::table::table;
-use super::{Told, Who, no_such_role, second, trouble};
+use super::text::{no_such_role, second, trouble};
+use super::{Told, Who};
 use crate::Desk;
 
 /// An errand about agents.

@@ -7,8 +7,9 @@ use deskpass_core::{EmployeeKey, KeyName, ServiceScope, ServiceScopes, Timestamp
 use deskpass_store::ServiceKey;
 use serde::{Deserialize, Serialize};
 
+use super::Told;
 use super::table::table;
-use super::{Told, second, trouble};
+use super::text::{second, trouble};
 use crate::Desk;
 
 /// An errand about service keys. Nothing of it is secret: the log has it.

@@ -5,8 +5,9 @@ use deskpass_core::{Role, parse_network};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
+use super::Told;
 use super::table::table;
-use super::{Told, no_such_role, trouble};
+use super::text::{no_such_role, trouble};
 use crate::Desk;
 
 /// How many networks a list has at most.

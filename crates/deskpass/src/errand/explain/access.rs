@@ -7,8 +7,9 @@ use deskpass_core::{AllowLists, Operation, Person, Resource, Role, Roles, Scope}
 use serde::{Deserialize, Serialize};
 
 use super::super::table::{plain, table};
-use super::super::{Told, Who, no_such_role, trouble};
-use super::{called, from_where, roles};
+use super::super::text::{no_such_role, trouble};
+use super::super::{Told, Who};
+use super::describe::{called, from_where, roles};
 use crate::Desk;
 
 /// What somebody wants to do.

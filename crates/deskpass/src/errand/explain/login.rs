@@ -6,8 +6,10 @@ use deskpass_store::{Event, LogFilter, LogRow};
 
 use super::super::agents::{password, since, state};
 use super::super::table::{plain, table};
-use super::super::{Told, Who, second, trouble};
-use super::{called, from_where, key, reason, roles};
+use super::super::text::{second, trouble};
+use super::super::{Told, Who};
+use super::describe::{called, from_where, key, roles};
+use super::reason;
 
 /// How many attempts are told.
 const TOLD: usize = 10;

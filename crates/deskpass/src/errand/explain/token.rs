@@ -5,8 +5,10 @@ use deskpass_core::{Digest, KindName};
 use deskpass_store::{HalfFound, ListedSession, ServiceKey};
 
 use super::super::table::{plain, table};
-use super::super::{Told, names, second, trouble};
-use super::{from_where, key, reason};
+use super::super::Told;
+use super::super::text::{names, second, trouble};
+use super::describe::{from_where, key};
+use super::reason;
 
 pub(super) async fn explain(auth: &Auth, kind: KindName, digest: Digest) -> Told {
     match kind {
