@@ -157,7 +157,18 @@ on_both! {
             let (code, text, error) = told(&scene.audit(&["verify"], &[key]));
             assert!(code == Some(1) && text.is_empty(), "{text}");
             assert!(error.contains("encryption_key is not the one that the log in "), "{error}");
+            let (code, text, error) = told(&scene.audit(&["export", "--format", "csv"], &[key]));
+            assert!(code == Some(0) && text.lines().skip(1).all(|row| row.ends_with(",false")), "{text}");
+            assert!(error.contains("encryption_key is not the one that the log was written with"), "{error}");
         }
+    }
+
+    fn a_log_that_was_changed_is_not_begun_anew_with_its_own_key(scene) {
+        scene.sign_in(10).await;
+        scene.sql("UPDATE login_log SET ip_address = '192.0.2.99'");
+        let (code, _, error) = told(&scene.audit(&["restart", "--key-is-lost"], &[]));
+        assert!(code == Some(1) && error.contains("encryption_key is the one that the log was written with"), "{error}");
+        assert_eq!(scene.verify(&[]).0, Some(1));
     }
 
     fn a_log_that_is_taken_out_of_its_chains_is_told(scene) {

@@ -18,8 +18,7 @@ use std::time::Duration;
 
 use deskpass_auth::{Auth, Error, Refusal};
 use deskpass_core::{
-    CorpId, EmployeeId, EmployeeKey, Person, Role, Roles, entered_department_id, is_platform_department,
-    is_unseen,
+    CorpId, EmployeeId, EmployeeKey, Person, Role, Roles, entered_department_id, is_platform_department, is_unseen,
 };
 use deskpass_store::{Link, Listed};
 use serde::{Deserialize, Serialize};

@@ -50,8 +50,8 @@ struct State {
     open: BTreeMap<Api, Open>,
     missed: u32,
     missed_at: Timestamp,
-    /// Whether there was a call at all.
-    tried: bool,
+    /// Whether the platform ever answered.
+    answered: bool,
     /// What keeps everybody from signing in, as the platform said at the last try.
     refused: Option<i64>,
     /// Whether the platform is out, and when that was seen.
@@ -75,7 +75,7 @@ struct Open {
 impl Breakers {
     pub(crate) fn new(clock: Clock) -> Self {
         let (open, missed_at) = (BTreeMap::new(), clock.now());
-        let state = State { open, missed: 0, missed_at, tried: false, refused: None, seen: None };
+        let state = State { open, missed: 0, missed_at, answered: false, refused: None, seen: None };
         Self { clock, state: Mutex::new(state) }
     }
 
@@ -106,9 +106,10 @@ impl Breakers {
     fn note<T>(&self, api: Api, outcome: &Result<T, Error>) {
         match outcome {
             Ok(_) | Err(Error::Refused { .. }) => self.reached(),
-            Err(Error::Unreachable(Unreachable::Shortage)) => self.state().tried = true,
+            // It was not even asked.
+            Err(Error::Unreachable(Unreachable::Shortage)) => {}
             Err(Error::Unreachable(_) | Error::Garbled(Garbled::Status(500..))) => self.missed(),
-            Err(_) => self.state().tried = true,
+            Err(_) => self.state().answered = true,
         }
         if api == Api::UserInfo {
             self.note_sign_in(outcome);
@@ -136,7 +137,7 @@ impl Breakers {
     /// The platform answered, whatever it said.
     pub(crate) fn reached(&self) {
         let mut state = self.state();
-        state.tried = true;
+        state.answered = true;
         state.missed = 0;
     }
 
@@ -144,7 +145,6 @@ impl Breakers {
     pub(crate) fn missed(&self) {
         let now = self.clock.now();
         let mut state = self.state();
-        state.tried = true;
         state.missed = state.missed.saturating_add(1);
         state.missed_at = now;
         state.doubt();
@@ -205,12 +205,15 @@ impl Breakers {
         if let Some(Open { until, errcode, .. }) = waits {
             return Circuit::Open { until, errcode };
         }
-        let missing = state.missed >= MISSES && now.since(state.missed_at) < MEMORY;
+        let lately = now.since(state.missed_at) < MEMORY;
+        let missing = state.missed >= MISSES && lately;
         match state.refused {
             // No token, and none was given at the last try.
             _ if missing || token.is_some() => Circuit::Failing,
             Some(errcode) => Circuit::Refused { errcode },
-            None if state.tried => Circuit::Closed,
+            None if state.answered => Circuit::Closed,
+            // One call may fail by chance where others succeeded; here none ever did.
+            None if state.missed > 0 && lately => Circuit::Failing,
             None => Circuit::Untried,
         }
     }

@@ -48,6 +48,9 @@ impl ClockCommand {
     }
 }
 
+const NOTHING_TO_REPAIR: &str = "nothing was changed: the newest record goes with this machine's time";
+const RUN_AGAIN: &str = "nothing was changed; if this machine's time is right, run it again with --yes";
+
 impl Repair {
     fn run(self) -> Result<(), Failed> {
         let (runtime, settings) = (runtime()?, self.common.settings()?);
@@ -67,7 +70,9 @@ impl Repair {
                 // A database on this machine has the clock that is to be confirmed, so it confirms nothing. It can contradict.
                 let common = common.filter(|common| common.elsewhere || contradicts(common.at, &clock));
                 let common = common.map(|common| common.at);
-                self.agree(&settings, &clock, record, common).await?;
+                if !self.agree(&settings, &clock, record, common).await? {
+                    return Ok(());
+                }
                 let before = record.map_or_else(|| "nothing".to_owned(), utc);
                 let detail = format!("from {before} to {} by the operator", utc(clock.now()));
                 let done = desk.auth.operator().repair_clock(detail).await?;
@@ -80,7 +85,9 @@ impl Repair {
             }
             Err(StartError::Open(OpenError::InUse(data))) => {
                 let record = read_newest_moment(&location(&settings), mode(&settings)).await?;
-                self.agree(&settings, &clock, record, None).await?;
+                if !self.agree(&settings, &clock, record, None).await? {
+                    return Ok(());
+                }
                 println!("{}", Errand::ConfirmClock.hand_over(&data, settings.development)??);
                 Ok(())
             }
@@ -95,7 +102,7 @@ impl Repair {
         clock: &Clock,
         record: Option<Timestamp>,
         common: Option<Timestamp>,
-    ) -> Result<(), Failed> {
+    ) -> Result<bool, Failed> {
         let (whose, independent) = match common {
             Some(common) => ("database", Some(common)),
             None => ("platform", platform_time(settings, clock).await),
@@ -111,9 +118,10 @@ impl Repair {
             .into());
         }
         if !self.yes {
-            return Err("nothing was changed; if this machine's time is right, run it again with --yes".into());
+            let agrees = record.is_none_or(|record| !contradicts(record, clock));
+            println!("{}", if agrees { NOTHING_TO_REPAIR } else { RUN_AGAIN });
         }
-        Ok(())
+        Ok(self.yes)
     }
 }
 

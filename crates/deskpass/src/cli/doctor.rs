@@ -100,11 +100,14 @@ async fn ask_platform(settings: &Settings, clock: Clock, report: &mut Report) {
     let reached = report.note(What::Platform, platform::reach(settings, clock.clone()).await);
     let Some(reached) = reached else {
         report.skip(&[What::Clock]);
-        report.note(What::Record, record::check(settings, clock.now(), false).await);
+        report.note(What::Record, record::check(settings, clock.now(), None).await);
         return report.skip(&[What::Credentials, What::Api, What::Application, What::Domain]);
     };
     let compared = report.note(What::Clock, platform::compare(reached.date.as_deref(), clock.now()));
-    report.note(What::Record, record::check(settings, clock.now(), compared.is_some()).await);
+    report.note(
+        What::Record,
+        record::check(settings, clock.now(), reached.date.is_some().then_some(compared.is_some())).await,
+    );
     if report.note(What::Credentials, platform::credentials(settings, &reached.client).await).is_none() {
         return report.skip(&[What::Api, What::Application, What::Domain]);
     }

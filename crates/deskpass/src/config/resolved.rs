@@ -67,7 +67,8 @@ pub fn resolve(sources: &Sources<'_>) -> Resolved {
         };
         resolved.entries.push(entry);
     }
-    let file = resolved.entry(matrix::KEY).and_then(|entry| Some((resolved.get::<PathBuf>(matrix::KEY)?, &entry.origin)));
+    let file =
+        resolved.entry(matrix::KEY).and_then(|entry| Some((resolved.get::<PathBuf>(matrix::KEY)?, &entry.origin)));
     match matrix::in_force(file, sources) {
         Ok(matrix) => resolved.matrix = matrix,
         Err(problems) => resolved.problems.extend(problems),

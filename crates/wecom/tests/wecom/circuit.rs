@@ -167,6 +167,18 @@ async fn old_failures_say_nothing_about_now() {
     }
     assert_eq!(wecom.circuit(), Circuit::Failing);
     platform.clock.wind(Duration::from_secs(301));
+    assert_eq!(wecom.circuit(), Circuit::Untried);
+}
+
+#[tokio::test]
+async fn a_platform_that_never_answered_is_not_said_to_work() {
+    let platform = Platform::start().await;
+    let wecom = platform.client();
+    platform.always("/sim/", Reply::Reset);
+    assert!(wecom.date().await.is_err());
+    assert_eq!(wecom.circuit(), Circuit::Failing);
+    platform.always("/sim/", Reply::Body(Vec::new()));
+    assert!(wecom.date().await.is_ok());
     assert_eq!(wecom.circuit(), Circuit::Closed);
 }
 

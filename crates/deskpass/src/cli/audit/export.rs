@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, ErrorKind, Write as _};
 
 use clap::Args;
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Timestamp};
-use deskpass_store::{ChainKey, LogFilter, LogRow, read_log};
+use deskpass_store::{ChainKey, LogFilter, LogRow, is_key_of_log, read_log};
 
 use super::unreadable;
 use crate::cli::{Common, Failed, find_database, runtime};
@@ -34,6 +34,9 @@ pub(in crate::cli) struct Export {
     common: Common,
 }
 
+const OTHER_KEY: &str = "note: encryption_key is not the one that the log was written with, so every row says that it is not \
+    verified; name the settings of the service with --config";
+
 impl Export {
     pub(super) fn run(self) -> Result<(), Failed> {
         let settings = self.common.settings()?;
@@ -41,16 +44,19 @@ impl Export {
             find_database(&settings.data)?;
         }
         let (filter, format) = (self.filter(&settings)?, Format::from_name(&self.format).unwrap_or(Format::Csv));
+        let runtime = runtime()?;
+        let (place, mode) = (location(&settings), mode(&settings));
+        let known = is_key_of_log(&place, mode, ChainKey::new(&settings.sealing_key()));
+        if runtime.block_on(known).is_ok_and(|known| known == Some(false)) {
+            let _ = writeln!(io::stderr(), "{OTHER_KEY}");
+        }
         let mut out = BufWriter::new(io::stdout());
         let began = out.write_all(format.heading().as_bytes());
         let write = move |rows: Vec<LogRow>| {
             rows.iter().try_for_each(|row| out.write_all(format.line(row).as_bytes()))?;
             out.flush()
         };
-        let written = began.and_then(|()| {
-            let (place, mode) = (location(&settings), mode(&settings));
-            Ok(runtime()?.block_on(read_log(&place, mode, filter, write)))
-        });
+        let written = began.map(|()| runtime.block_on(read_log(&place, mode, filter, write)));
         match written.map(|read| read.map_err(|error| unreadable(&error)))? {
             // Whoever stopped reading has had enough.
             Ok(Err(error)) if error.kind() != ErrorKind::BrokenPipe => Err(format!("cannot write: {error}").into()),

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use deskpass_core::{Clock, CorpId, EmployeeKey, Entropy, Timestamp, Visitor};
-use deskpass_store::{ChainKey, Event, LogEntry, OpenError, restart_log};
+use deskpass_store::{ChainKey, Event, LogEntry, OpenError, is_key_of_log, restart_log};
 
 use crate::cli::{Common, Failed, find_database, runtime};
 use crate::config::Settings;
@@ -25,9 +25,18 @@ impl Restart {
             find_database(&settings.data)?;
         }
         let now = Clock::steady(Timestamp::from_millis(0)).now();
-        let place = location(&settings);
-        let restarted = restart_log(&place, mode(&settings), now, entry(&settings, now)?);
-        runtime()?.block_on(restarted).map_err(|error| match error {
+        let (runtime, place, mode) = (runtime()?, location(&settings), mode(&settings));
+        // Otherwise a log that was changed would be taken for a new one, with the key that shows the change.
+        let known = is_key_of_log(&place, mode, ChainKey::new(&settings.sealing_key()));
+        if runtime.block_on(known).is_ok_and(|known| known == Some(true)) {
+            return Err(
+                "encryption_key is the one that the log was written with, so nothing is lost and nothing was changed; \
+                        `deskpass audit verify` says whether rows were changed"
+                    .into(),
+            );
+        }
+        let restarted = restart_log(&place, mode, now, entry(&settings, now)?);
+        runtime.block_on(restarted).map_err(|error| match error {
             OpenError::InUse(data) => format!("a service runs on {}; stop it first", data.display()),
             error => error.to_string(),
         })?;

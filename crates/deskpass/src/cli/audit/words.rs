@@ -108,7 +108,7 @@ const fn meaning(what: What) -> (&'static str, &'static str) {
 fn notes(verdict: &LogVerdict) -> Option<String> {
     verdict.adopted.map(|(rows, since)| {
         format!(
-            "note: {rows} row(s) are from before rows were chained. They are as they were at {}, when they were taken into a chain; \
+            "note: {rows} row(s) are from before the chains began, or began anew with another key. They are as they were at {}, when they were taken into a chain; \
              what happened to them before that cannot be checked",
             shown(since)
         )
@@ -163,7 +163,7 @@ mod tests {
         let adopted = Some((5, Timestamp::from_millis(1_750_000_000_123)));
         let told = report(&LogVerdict { adopted, ..verdict(0, 0) }, false);
         assert!(
-            told.contains("note: 5 row(s) are from before rows were chained. They are as they were at 2025-06-15T"),
+            told.contains("note: 5 row(s) are from before the chains began, or began anew with another key. They are as they were at 2025-06-15T"),
             "{told}"
         );
     }

@@ -12,14 +12,17 @@ use crate::desk::nodes::{location, mode};
 /// Further apart than this, the service asks an independent clock before it believes the machine's.
 const FARTHEST_APART: SignedDuration = SignedDuration::from_hours(24);
 
-/// Whether this machine's time goes with the newest record; `confirmed` when the platform's does.
-pub(super) async fn check(settings: &Settings, now: Timestamp, confirmed: bool) -> Finding {
+/// Whether this machine's time goes with the newest record. `platform` says whether the platform's clock agrees with the
+/// machine's, where it is known.
+pub(super) async fn check(settings: &Settings, now: Timestamp, platform: Option<bool>) -> Finding {
     if settings.store.url.is_none() && !settings.data.join("deskpass.db").exists() {
         return none_yet();
     }
     match read_newest_moment(&location(settings), mode(settings)).await {
-        Ok(Some(record)) if settings.development => compare(record, now, believed_in_development(now, record) == now),
-        Ok(Some(record)) => compare(record, now, confirmed),
+        Ok(Some(record)) if settings.development => {
+            compare(record, now, (believed_in_development(now, record) == now).then_some(true))
+        }
+        Ok(Some(record)) => compare(record, now, platform),
         Ok(None) => none_yet(),
         // Why is told where the data is checked.
         Err(_) => Finding::Skipped(said("it cannot be read", "无法读取")),
@@ -30,15 +33,29 @@ fn none_yet() -> Finding {
     Finding::good((), said("none yet", "尚无记录"))
 }
 
-fn compare(record: Timestamp, now: Timestamp, confirmed: bool) -> Finding {
+fn compare(record: Timestamp, now: Timestamp, platform: Option<bool>) -> Finding {
     let ahead = SignedDuration::from_millis(now.millis().saturating_sub(record.millis()));
     let apart = SignedDuration::from_secs(ahead.as_secs().abs());
-    if apart <= FARTHEST_APART || (confirmed && ahead.is_positive()) {
+    if apart <= FARTHEST_APART || (platform == Some(true) && ahead.is_positive()) {
         let told = said(
             format!("the newest is {apart:#} apart from this machine's time"),
             format!("最新记录与本机时间相差 {apart:#}"),
         );
         return Finding::good((), told);
+    }
+    if platform == Some(false) {
+        return Finding::bad(
+            said(
+                format!(
+                    "this machine is {apart:#} apart from the newest record, and the platform's clock contradicts it"
+                ),
+                format!("本机时间与最新记录相差 {apart:#}，且与平台时间不符"),
+            ),
+            said(
+                "set this machine's clock (timedatectl set-ntp true); nothing is removed for its age meanwhile",
+                "请校准本机时钟（timedatectl set-ntp true），在此期间不会清理任何过期数据",
+            ),
+        );
     }
     if ahead.is_positive() {
         return Finding::bad(
@@ -73,15 +90,17 @@ mod tests {
 
     #[test]
     fn a_day_is_the_farthest_apart_without_confirmation() {
-        let told = |now, confirmed| format!("{:?}", compare(RECORD, now, confirmed));
+        let told = |now, platform| format!("{:?}", compare(RECORD, now, platform));
         for near in [RECORD - DAY, RECORD, RECORD + DAY] {
-            assert!(told(near, false).starts_with("Good"), "{}", told(near, false));
+            assert!(told(near, None).starts_with("Good"), "{}", told(near, None));
         }
-        let ahead = told(RECORD + DAY * 800, false);
+        let ahead = told(RECORD + DAY * 800, None);
         assert!(ahead.starts_with("Bad") && ahead.contains("ahead of the newest record"), "{ahead}");
-        assert!(told(RECORD + DAY * 7, true).starts_with("Good"), "it was switched off for a week");
-        for confirmed in [false, true] {
-            let behind = told(RECORD - DAY * 800, confirmed);
+        assert!(told(RECORD + DAY * 7, Some(true)).starts_with("Good"), "it was switched off for a week");
+        let contradicted = told(RECORD + DAY * 800, Some(false));
+        assert!(contradicted.starts_with("Bad") && contradicted.contains("set this machine's clock"), "{contradicted}");
+        for platform in [None, Some(true)] {
+            let behind = told(RECORD - DAY * 800, platform);
             assert!(behind.starts_with("Bad") && behind.contains("deskpass clock repair"), "{behind}");
         }
     }

@@ -4,8 +4,8 @@ use deskpass_auth::{Auth, Error, Holder, Reason, Refusal, TokenProblem};
 use deskpass_core::{Digest, KindName};
 use deskpass_store::{HalfFound, ListedSession, ServiceKey};
 
-use super::super::table::{plain, table};
 use super::super::Told;
+use super::super::table::{plain, table};
 use super::super::text::{names, second, trouble};
 use super::describe::{from_where, key};
 use super::reason;
