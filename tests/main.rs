@@ -80,6 +80,7 @@ mod sockets_raw;
 mod stolen;
 mod stolen_session;
 mod tls;
+mod translations;
 mod trust;
 mod tutorial;
 mod verify_file;
