@@ -9,8 +9,8 @@ use std::process::Stdio;
 use serde_json::json;
 
 use crate::harness::{
-    Client, PASSWORDS, PRODUCTION, Place, Process, Response, Servers, Stage, binary, cookies, fragment, free_address,
-    location, request, with_settings,
+    Client, ClusterStore, PASSWORDS, PRODUCTION, Process, Response, Servers, StoreBackend, binary, cookies, fragment,
+    free_address, location, request, with_settings,
 };
 
 /// A service that tells its log everything, with nobody else on its store.
@@ -18,14 +18,14 @@ struct Scene {
     directory: tempfile::TempDir,
     log: tempfile::NamedTempFile,
     /// Where things are kept, by servers of its own.
-    pair: Option<(Servers, Place)>,
+    pair: Option<(Servers, ClusterStore)>,
 }
 
 impl Scene {
     fn new() -> Self {
-        let pair = (Stage::current() == Stage::ScaledOut).then(|| {
-            let servers = Servers::locked();
-            let place = servers.place();
+        let pair = (StoreBackend::current() == StoreBackend::ScaledOut).then(|| {
+            let servers = Servers::with_passwords();
+            let place = servers.cluster_store();
             (servers, place)
         });
         Self { directory: tempfile::tempdir().unwrap(), log: tempfile::NamedTempFile::new().unwrap(), pair }
@@ -159,20 +159,20 @@ async fn sign_in_every_way(client: &mut Client, address: &str) -> Vec<String> {
     client.decide("confirm", &confirm).await.data();
     let ticket = code["ticket"].as_str().unwrap().to_owned();
     let token = client.scan_status(&ticket).await["token"].as_str().unwrap().to_owned();
-    let (link, flow) = client.set_out(&page).await;
+    let (link, flow) = client.begin_oauth(&page).await;
     let back = client.authorize(&link, "user01").await;
     let platform_code = back.split_once("code=").unwrap().1.split('&').next().unwrap().to_owned();
-    let landed = location(&client.come_back(&back, &flow).await).to_owned();
+    let landed = location(&client.oauth_callback(&back, &flow).await).to_owned();
     let back = client.authorize(&link, "user01").await;
-    let pending = fragment(location(&client.come_back(&back, "").await), "continue");
+    let pending = fragment(location(&client.oauth_callback(&back, "").await), "continue");
     let stranger = client.authorize(&link, "wwpartner/partner01").await;
-    let proof = cookies(&client.come_back(&stranger, "").await);
+    let proof = cookies(&client.oauth_callback(&stranger, "").await);
     for fault in
         [json!({ "api": "auth/getuserinfo", "errcode": 60020 }), json!({ "drop": true }), json!({ "body": "<html>" })]
     {
-        client.fault(&fault).await;
+        client.set_fault(&fault).await;
         let back = client.authorize(&link, "user01").await;
-        client.come_back(&back, "").await;
+        client.oauth_callback(&back, "").await;
     }
     let calls = client.get("/sim/calls", &[]).await.json();
     let access = calls["last"]["auth/getuserinfo"]["pairs"][0][1].as_str().unwrap().to_owned();
@@ -225,7 +225,7 @@ on_every_store! {
 /// What lies in Redis says nothing of anybody to whoever reads it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn redis_holds_nothing_that_can_be_read() {
-    let scene = Stage::ScaledOut.run(async { Scene::new() }).await;
+    let scene = StoreBackend::ScaledOut.run(async { Scene::new() }).await;
     let process = scene.serve("json");
     let mut client = Client::connect(&process.address).await;
     sign_in_every_way(&mut client, &process.address).await;
@@ -250,14 +250,14 @@ async fn redis_holds_nothing_that_can_be_read() {
 /// The passwords of the pair, with servers that know them, with servers that do not, and with nobody there.
 #[test]
 fn the_passwords_of_the_pair_stay_secret() {
-    let servers = Servers::locked();
-    let place = servers.place();
-    let wrong = Place {
+    let servers = Servers::with_passwords();
+    let place = servers.cluster_store();
+    let wrong = ClusterStore {
         store: place.store.replace("canary-store", "canary-wrong"),
         shared: place.shared.replace("canary-shared", "canary-wrong"),
         ..place.clone()
     };
-    let nowhere = Place {
+    let nowhere = ClusterStore {
         store: format!("postgres://desk:{}@{}/desk", PASSWORDS[0].replace('@', "%40"), free_address()),
         shared: format!("redis://:{}@{}", PASSWORDS[1].replace('@', "%40"), free_address()),
         ..place.clone()

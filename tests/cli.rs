@@ -297,7 +297,7 @@ fn config_check_looks_at_the_verification_file() {
 }
 
 #[test]
-fn half_a_pair_does_not_start() {
+fn postgres_without_redis_does_not_start() {
     let directory = tempfile::tempdir().unwrap();
     for (key, value, other) in [
         ("DESKPASS_STORE__URL", "postgres://desk:canary-password@db/desk", "shared.url"),

@@ -10,7 +10,7 @@ use crate::harness::{Client, Operator, PASSWORD, PRODUCTION, Process, Response, 
 impl Operator<'_> {
     /// What the list says of an employee: role, state, password, device, and when that was used last.
     fn listed(self, employee: &str) -> Option<[String; 5]> {
-        let text = self.done(&["agent", "list"]);
+        let text = self.succeed(&["agent", "list"]);
         let cells = |line: &str| -> Vec<String> {
             line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect()
         };
@@ -40,45 +40,45 @@ fn an_agents_life(operator: Operator<'_>) {
     let states = |employee: &str| operator.listed(employee).map(|row| row.map(|cell| timeless(&cell)));
     let fresh = |role: &str| Some([role, "enabled", "not set", "none", "never"].map(str::to_owned));
     assert_eq!((states("agent01"), states("user01")), (fresh("agent"), None));
-    let told = operator.done(&["agent", "add", "User01"]);
+    let told = operator.succeed(&["agent", "add", "User01"]);
     assert!(told.starts_with("User01 is an agent, and acts as agent unless"), "{told}");
     assert_eq!(states("user01"), fresh("agent"));
-    operator.done(&["agent", "add", "norole01", "--role", "admin"]);
+    operator.succeed(&["agent", "add", "norole01", "--role", "admin"]);
     assert_eq!(states("norole01"), fresh("admin"));
-    let told = operator.done(&["agent", "set-role", "NOROLE01", "security"]);
+    let told = operator.succeed(&["agent", "set-role", "NOROLE01", "security"]);
     assert!(told.contains("acts as security") && told.contains("0 session(s) ended"), "{told}");
     assert_eq!(states("norole01"), fresh("security"));
 
-    let told = operator.done(&["agent", "disable", "user01"]);
+    let told = operator.succeed(&["agent", "disable", "user01"]);
     assert!(told.contains("0 session(s) ended") && told.contains("deskpass employee disable"), "{told}");
     assert_eq!(states("user01").unwrap()[1], "disabled");
-    operator.done(&["employee", "disable", "user01"]);
+    operator.succeed(&["employee", "disable", "user01"]);
     assert_eq!(states("user01").unwrap()[1], "disabled, employee disabled");
-    assert!(operator.done(&["agent", "enable", "user01"]).contains("user01 is an agent again"));
+    assert!(operator.succeed(&["agent", "enable", "user01"]).contains("user01 is an agent again"));
     assert_eq!(states("user01").unwrap()[1], "employee disabled");
-    operator.done(&["employee", "enable", "user01"]);
+    operator.succeed(&["employee", "enable", "user01"]);
 
-    assert!(operator.done(&["agent", "unlock", "user01"]).contains("user01 was not locked"));
-    let told = operator.done(&["agent", "reset-otp", "user01"]);
+    assert!(operator.succeed(&["agent", "unlock", "user01"]).contains("user01 was not locked"));
+    let told = operator.succeed(&["agent", "reset-otp", "user01"]);
     assert!(told.contains("user01 had no device") && timeless(&told).contains("It counts once, until TIME"), "{told}");
     assert_eq!(timeless(&states("user01").unwrap()[3]), "none, code until TIME");
-    assert_ne!(setup_code(&operator.done(&["agent", "reset-otp", "user01"])), setup_code(&told));
-    let told = operator.done(&["agent", "reset-password", "user01"]);
+    assert_ne!(setup_code(&operator.succeed(&["agent", "reset-otp", "user01"])), setup_code(&told));
+    let told = operator.succeed(&["agent", "reset-password", "user01"]);
     let first = setup_code(&told);
     assert!(timeless(&told).contains("It counts once, until TIME"), "{told}");
     assert!(told.contains("POST http://") && told.contains("/api/agents/password/setup"), "{told}");
     assert_eq!(states("user01").unwrap()[2], "code until TIME");
-    assert_ne!(setup_code(&operator.done(&["agent", "reset-password", "user01"])), first);
+    assert_ne!(setup_code(&operator.succeed(&["agent", "reset-password", "user01"])), first);
 
-    operator.done(&["employee", "add", "wangwu", "--corp", "wwother", "--name", "王五"]);
-    operator.done(&["agent", "add", "wangwu", "--corp", "wwother"]);
-    operator.done(&["agent", "set-role", "wangwu", "user", "--corp", "wwother"]);
+    operator.succeed(&["employee", "add", "wangwu", "--corp", "wwother", "--name", "王五"]);
+    operator.succeed(&["agent", "add", "wangwu", "--corp", "wwother"]);
+    operator.succeed(&["agent", "set-role", "wangwu", "user", "--corp", "wwother"]);
     assert_eq!(states("wangwu"), fresh("user"));
 }
 
 fn mistakes(operator: Operator<'_>) {
-    let before = operator.done(&["agent", "list"]);
-    operator.done(&["employee", "add", "lisi", "--corp", "wwother"]);
+    let before = operator.succeed(&["agent", "list"]);
+    operator.succeed(&["employee", "add", "lisi", "--corp", "wwother"]);
     for (arguments, words) in [
         (&["add", "nobody"][..], "there is no employee nobody; `deskpass employee add nobody` adds them"),
         (&["add", "nobody", "--corp", "wwother"], "`deskpass employee add nobody --corp wwother`"),
@@ -103,7 +103,7 @@ fn mistakes(operator: Operator<'_>) {
         let (success, text) = operator.run(&[&["agent", command, "nobody"], role].concat());
         assert!(!success && text.contains("`deskpass employee add nobody` adds them"), "{command}\n{text}");
     }
-    assert_eq!(operator.done(&["agent", "list"]), before, "nothing was done");
+    assert_eq!(operator.succeed(&["agent", "list"]), before, "nothing was done");
 }
 
 /// What the list says of those who were guessed at.
@@ -121,8 +121,8 @@ fn guesses(operator: Operator<'_>) {
     guessed("supervisor01", "password", 99, "1");
     assert_eq!(state("agent01"), "shut until 2100-01-01T00:15:00Z");
     assert_eq!((state("admin01"), state("supervisor01")), ("locked".into(), "enabled".into()));
-    assert!(operator.done(&["agent", "unlock", "admin01"]).contains("admin01 is unlocked"));
-    assert!(operator.done(&["agent", "unlock", "agent01"]).contains("agent01 is unlocked"));
+    assert!(operator.succeed(&["agent", "unlock", "admin01"]).contains("admin01 is unlocked"));
+    assert!(operator.succeed(&["agent", "unlock", "agent01"]).contains("agent01 is unlocked"));
     assert_eq!((state("admin01"), state("agent01")), ("enabled".into(), "enabled".into()));
 }
 
@@ -132,7 +132,7 @@ fn agents_are_looked_after_where_no_service_runs() {
     let operator = Operator::In(directory.path());
     let (success, text) = operator.run(&["agent", "add", "agent01"]);
     assert!(!success && text.contains("there is no deskpass data in ./data"), "{text}");
-    operator.done(&["migrate"]);
+    operator.succeed(&["migrate"]);
     mistakes(operator);
     an_agents_life(operator);
     guesses(operator);
@@ -151,9 +151,9 @@ fn agents_are_looked_after_by_a_running_service() {
 
 #[test]
 fn agents_are_looked_after_on_the_pair() {
-    let place = Servers::shared().place();
+    let place = Servers::shared().cluster_store();
     let operator = Operator::At(&place);
-    operator.done(&["migrate"]);
+    operator.succeed(&["migrate"]);
     mistakes(operator);
     an_agents_life(operator);
     guesses(operator);
@@ -182,7 +182,7 @@ async fn the_service_goes_by_it(operator: Operator<'_>, client: &mut Client, cod
     let clock = Clock::steady(Timestamp::from_millis(0));
     set_up(client, "agent01", &code).await.data();
     set_up(client, "agent01", &code).await.refused(403, 1003);
-    let half = client.half("agent01").await;
+    let half = client.partial_sign_in("agent01").await;
     let (_, bound) = client.bind_device(&half, &clock).await;
     let token = bound["token"].as_str().unwrap();
     let [_, state, password, device, verified] = operator.listed("agent01").unwrap().map(|cell| timeless(&cell));
@@ -193,9 +193,9 @@ async fn the_service_goes_by_it(operator: Operator<'_>, client: &mut Client, cod
     }
     client.agent_login("agent01", PASSWORD).await.refused(429, 1013);
     assert_eq!(timeless(&operator.listed("agent01").unwrap()[1]), "shut until TIME");
-    operator.done(&["agent", "unlock", "agent01"]);
+    operator.succeed(&["agent", "unlock", "agent01"]);
     assert_eq!(client.agent_login("agent01", PASSWORD).await.data()["otp"], "verify");
-    let told = operator.done(&["agent", "reset-otp", "agent01"]);
+    let told = operator.succeed(&["agent", "reset-otp", "agent01"]);
     assert!(told.contains("has no device any more"), "{told}");
     let device_code = setup_code(&told);
     let [.., device, verified] = operator.listed("agent01").unwrap().map(|cell| timeless(&cell));
@@ -204,31 +204,31 @@ async fn the_service_goes_by_it(operator: Operator<'_>, client: &mut Client, cod
     assert_eq!(setup.data()["expires_in"], 600);
     assert_eq!(client.agent_login("agent01", PASSWORD).await.data()["otp"], "bind");
 
-    let told = operator.done(&["agent", "reset-password", "agent01"]);
+    let told = operator.succeed(&["agent", "reset-password", "agent01"]);
     assert!(told.contains("1 session(s) ended"), "{told}");
     ends(client, token, "kicked").await;
     client.agent_login("agent01", PASSWORD).await.refused(403, 1012);
     let another = setup_code(&told);
     set_up(client, "AGENT01", &another).await.data();
 
-    let half = client.half("agent01").await;
-    operator.done(&["agent", "disable", "agent01"]);
+    let half = client.partial_sign_in("agent01").await;
+    operator.succeed(&["agent", "disable", "agent01"]);
     ends(client, &half, "disabled").await;
     client.agent_login("agent01", PASSWORD).await.refused(401, 1011);
-    operator.done(&["agent", "enable", "agent01"]);
-    client.half("agent01").await;
-    vec![code, another, device_code, a_lent_role(operator, client, &clock).await]
+    operator.succeed(&["agent", "enable", "agent01"]);
+    client.partial_sign_in("agent01").await;
+    vec![code, another, device_code, a_default_role(operator, client, &clock).await]
 }
 
 /// Whoever has no role but their record's loses the session in which it was lent. Returns the setup code they had.
-async fn a_lent_role(operator: Operator<'_>, client: &mut Client, clock: &Clock) -> String {
-    operator.done(&["agent", "add", "norole01", "--role", "security"]);
-    let code = setup_code(&operator.done(&["agent", "reset-password", "norole01"]));
+async fn a_default_role(operator: Operator<'_>, client: &mut Client, clock: &Clock) -> String {
+    operator.succeed(&["agent", "add", "norole01", "--role", "security"]);
+    let code = setup_code(&operator.succeed(&["agent", "reset-password", "norole01"]));
     set_up(client, "norole01", &code).await.data();
-    let half = client.half("norole01").await;
+    let half = client.partial_sign_in("norole01").await;
     let (_, bound) = client.bind_device(&half, clock).await;
     assert_eq!(bound["current_role"], "security", "{bound}");
-    assert!(operator.done(&["agent", "set-role", "norole01", "agent"]).contains("1 session(s) ended"));
+    assert!(operator.succeed(&["agent", "set-role", "norole01", "agent"]).contains("1 session(s) ended"));
     ends(client, bound["token"].as_str().unwrap(), "kicked").await;
     code
 }
@@ -237,8 +237,8 @@ async fn a_lent_role(operator: Operator<'_>, client: &mut Client, clock: &Clock)
 async fn a_running_service_knows_at_once_and_its_log_has_no_code() {
     let directory = tempfile::tempdir().unwrap();
     let operator = Operator::In(directory.path());
-    operator.done(&["migrate"]);
-    let code = setup_code(&operator.done(&["agent", "reset-password", "agent01"]));
+    operator.succeed(&["migrate"]);
+    let code = setup_code(&operator.succeed(&["agent", "reset-password", "agent01"]));
     let process = Process::serve(&directory.path().join("data"), &[]);
     let mut client = Client::connect(&process.address).await;
     let codes = the_service_goes_by_it(operator, &mut client, code).await;
@@ -251,10 +251,10 @@ async fn a_running_service_knows_at_once_and_its_log_has_no_code() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn running_nodes_know_within_a_second() {
-    let place = Servers::shared().place();
+    let place = Servers::shared().cluster_store();
     let operator = Operator::At(&place);
-    operator.done(&["migrate"]);
-    let code = setup_code(&operator.done(&["agent", "reset-password", "agent01"]));
+    operator.succeed(&["migrate"]);
+    let code = setup_code(&operator.succeed(&["agent", "reset-password", "agent01"]));
     let process = Process::node(&place, &[]);
     let mut client = Client::connect(&process.address).await;
     the_service_goes_by_it(operator, &mut client, code).await;

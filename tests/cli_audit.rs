@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Place, Process, Servers, binary, query, with_settings};
+use crate::harness::{Client, ClusterStore, Process, Servers, binary, query, with_settings};
 
 /// A service with a log, and somebody who gets at its database past it.
 struct Scene {
     process: Process,
     directory: tempfile::TempDir,
-    place: Option<Place>,
+    place: Option<ClusterStore>,
 }
 
 impl Scene {
@@ -22,7 +22,7 @@ impl Scene {
     }
 
     fn scaled_out() -> Self {
-        let place = Servers::shared().place();
+        let place = Servers::shared().cluster_store();
         Self { process: Process::node(&place, &[]), directory: tempfile::tempdir().unwrap(), place: Some(place) }
     }
 
@@ -97,7 +97,7 @@ macro_rules! on_both {
 }
 
 on_both! {
-    fn a_log_that_nobody_touched_is_as_it_was_written(scene) {
+    fn an_untouched_log_is_as_it_was_written(scene) {
         let (code, text, _) = scene.verify(&[]);
         assert!(code == Some(0) && text.contains("the log is as it was written: "), "{text}");
         scene.sign_in(30).await;
@@ -221,11 +221,11 @@ on_every_store! {
         for _ in 0..3 {
             client.sign_in("user01").await;
         }
-        desk.clock.wind(Duration::from_hours(399 * 24));
+        desk.clock.advance(Duration::from_hours(399 * 24));
         client.sign_in("user01").await;
         desk.auth().sweep().await.unwrap();
         assert_eq!(desk.query("SELECT count(*) FROM login_log"), ["4"]);
-        desk.clock.wind(Duration::from_hours(2 * 24));
+        desk.clock.advance(Duration::from_hours(2 * 24));
         desk.auth().sweep().await.unwrap();
         assert_eq!(desk.query("SELECT count(*) FROM login_log"), ["1"]);
         assert_eq!(desk.query("SELECT sum(pruned_seq) FROM log_chain"), ["3"]);
@@ -263,7 +263,7 @@ async fn a_log_that_was_copied_to_postgresql_is_as_it_was_written() {
     let receipt = scene.receipt();
     let Scene { process, directory, .. } = scene;
     process.terminate();
-    let place = Servers::shared().place();
+    let place = Servers::shared().cluster_store();
     let mut copy = binary();
     copy.current_dir(directory.path()).args(["copy", "--dev", "--from", "sqlite:data", "--to", &place.store]);
     assert!(copy.output().unwrap().status.success());

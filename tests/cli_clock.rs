@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use crate::harness::{Client, Process, Servers, TestDesk, WrongClock, binary, query, settings, with_settings};
+use crate::harness::{Client, FakeClock, Process, Servers, TestApp, binary, query, settings, with_settings};
 
 fn repair(data: &Path, more: &[&str]) -> (Option<i32>, String) {
     let Output { status, stdout, stderr } =
@@ -11,7 +11,7 @@ fn repair(data: &Path, more: &[&str]) -> (Option<i32>, String) {
     (status.code(), String::from_utf8(stdout).unwrap() + &String::from_utf8(stderr).unwrap())
 }
 
-fn serve(data: &Path, clock: Option<&WrongClock>) -> Process {
+fn serve(data: &Path, clock: Option<&FakeClock>) -> Process {
     let mut command = binary();
     command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(data);
     if let Some(clock) = clock {
@@ -34,7 +34,7 @@ fn ahead(database: &Path, column: &str, table: &str) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_record_from_the_future_is_repaired() {
     let directory = tempfile::tempdir().unwrap();
-    let (data, database, clock) = (directory.path(), directory.path().join("deskpass.db"), WrongClock::by("+800d"));
+    let (data, database, clock) = (directory.path(), directory.path().join("deskpass.db"), FakeClock::by("+800d"));
     // Made with a wrong clock, so that all it knows is from the future.
     let process = serve(data, Some(&clock));
     let mut client = Client::connect(&process.address).await;
@@ -83,7 +83,7 @@ async fn a_record_from_the_future_is_repaired() {
 /// In development mode nobody else knows the time, and a month is believed; beyond that the operator says it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_running_service_takes_the_operators_word_for_a_long_pause() {
-    let (directory, clock) = (tempfile::tempdir().unwrap(), WrongClock::by("-40d"));
+    let (directory, clock) = (tempfile::tempdir().unwrap(), FakeClock::by("-40d"));
     let process = serve(directory.path(), Some(&clock));
     let token = Client::connect(&process.address).await.sign_in("user01").await;
     process.terminate();
@@ -106,13 +106,13 @@ async fn a_running_service_takes_the_operators_word_for_a_long_pause() {
 /// The database's clock contradicts the machine's: the operator's word does not count against it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_machine_clock_is_not_put_on_record_against_the_database() {
-    let place = Servers::shared().place();
-    let desk = TestDesk::at(&place, settings(&[("development.enabled", "true")])).await;
+    let place = Servers::shared().cluster_store();
+    let desk = TestApp::at(&place, settings(&[("development.enabled", "true")])).await;
     drop(desk.client().await.sign_in("user01").await);
     drop(desk);
     let newest = place.query("SELECT at FROM probe");
     for wrong in ["+800d", "-800d"] {
-        let (clock, mut command) = (WrongClock::by(wrong), binary());
+        let (clock, mut command) = (FakeClock::by(wrong), binary());
         command.args(["clock", "repair", "--dev", "--yes"]);
         with_settings(&mut command, place.settings());
         clock.on(&mut command);

@@ -7,7 +7,7 @@ use deskpass_core::{Clock, Timestamp};
 use serde_json::json;
 
 use crate::harness::{
-    Client, PASSWORD, PRODUCTION, Place, Process, Servers, binary, cookies, free_address, query, with_settings,
+    Client, ClusterStore, PASSWORD, PRODUCTION, Process, Servers, binary, cookies, free_address, query, with_settings,
 };
 
 /// Copies in development mode; returns whether it succeeded, and all it wrote, which never includes a password.
@@ -105,14 +105,14 @@ struct Lived {
 /// Leaves something of all that agents do; returns half a sign-in, to be completed by the code of a device.
 async fn work_as_agent(client: &mut Client) -> String {
     // What an agent is told stays with us for as long as the platform does not take it.
-    client.fault(&json!({ "api": "message/send", "drop": true, "times": 0 })).await;
+    client.set_fault(&json!({ "api": "message/send", "drop": true, "times": 0 })).await;
     let bearer = format!("Bearer {}", client.sign_in("agent01").await);
     let page = [("authorization", &*bearer), ("sec-fetch-site", "same-origin")];
     let set = client.post("/api/agents/password", &page, &json!({ "new_password": PASSWORD })).await;
     assert!(set.data()["success"] == true && cookies(&set).contains("dpd_"), "{set:?}");
-    let half = client.half("agent01").await;
+    let half = client.partial_sign_in("agent01").await;
     client.bind_device(&half, &Clock::steady(Timestamp::from_millis(0))).await;
-    let half = client.half("agent01").await;
+    let half = client.partial_sign_in("agent01").await;
     client.agent_login("agent01", "no such password").await.refused(401, 1011);
     half
 }
@@ -130,9 +130,9 @@ async fn live(data: &Path) -> Lived {
     client.decide("confirm", &confirm).await.data();
     let by_phone = client.scan_status(code["ticket"].as_str().unwrap()).await["token"].as_str().unwrap().to_owned();
     let half = work_as_agent(&mut client).await;
-    let (link, _) = client.set_out(&format!("http://{}/h5/", process.address)).await;
+    let (link, _) = client.begin_oauth(&format!("http://{}/h5/", process.address)).await;
     let back = client.authorize(&link, "wwpartner/partner01").await;
-    assert!(cookies(&client.come_back(&back, "").await).contains("dpb_"));
+    assert!(cookies(&client.oauth_callback(&back, "").await).contains("dpb_"));
     for arguments in [
         &["employee", "disable", "security01"][..],
         &["employee", "add", "zhangsan", "--name", "张三 | O'Neil \\", "--role", "user"],
@@ -152,7 +152,7 @@ fn sorted(mut rows: Vec<String>) -> Vec<String> {
 }
 
 /// Whether nothing was copied. A log has its marker and the ends of its chains before it has a row.
-fn is_empty(place: &Place) -> bool {
+fn is_empty(place: &ClusterStore) -> bool {
     let used = |table: &str| match table {
         "log_chain" => " WHERE seq > 0",
         "log_marker" => " WHERE adopted > 0",
@@ -169,7 +169,7 @@ fn to_sqlite(directory: &Path, sql: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn everything_is_carried_over_and_whoever_was_signed_in_still_is() {
+async fn everything_is_copied_and_signed_in_users_stay_signed_in() {
     let directory = tempfile::tempdir().unwrap();
     let lived = live(&directory.path().join("data")).await;
     to_sqlite(
@@ -179,7 +179,7 @@ async fn everything_is_carried_over_and_whoever_was_signed_in_still_is() {
          INSERT INTO disowned VALUES ('01a2', 1);
          UPDATE employee SET name = name || char(9) WHERE employee_key = 'zhangsan'",
     );
-    let place = Servers::shared().place();
+    let place = Servers::shared().cluster_store();
     let (success, text) = copy(directory.path(), &["--from", "sqlite:data", "--to", &place.store], &[]);
     assert!(success && text.contains(&format!(" of {} table(s) in ", TABLES.len())), "{text}");
     for table in TABLES {
@@ -209,7 +209,7 @@ async fn everything_is_carried_over_and_whoever_was_signed_in_still_is() {
 #[test]
 fn a_source_in_use_and_data_of_the_other_mode_are_left_alone() {
     let directory = tempfile::tempdir().unwrap();
-    let place = Servers::shared().place();
+    let place = Servers::shared().cluster_store();
     let process = Process::serve(&directory.path().join("data"), &[]);
     let arguments = ["--from", "sqlite:data", "--to", &*place.store];
     let (success, text) = copy(directory.path(), &arguments, &[]);
@@ -232,7 +232,7 @@ fn a_source_in_use_and_data_of_the_other_mode_are_left_alone() {
 async fn a_copy_that_breaks_off_leaves_nothing_behind_and_can_be_run_again() {
     let directory = tempfile::tempdir().unwrap();
     let lived = live(&directory.path().join("data")).await;
-    let place = Servers::shared().place();
+    let place = Servers::shared().cluster_store();
     let arguments = ["--from", "sqlite:data", "--to", &*place.store];
     // PostgreSQL keeps no text with such a character in it.
     to_sqlite(directory.path(), "UPDATE login_log SET user_agent = 'a' || char(0) || 'b' WHERE event = 'logout'");
@@ -250,7 +250,7 @@ async fn a_server_that_stops_in_the_middle_has_nothing_of_the_copy() {
     let directory = tempfile::tempdir().unwrap();
     live(&directory.path().join("data")).await;
     let servers = Servers::private();
-    let place = servers.place();
+    let place = servers.cluster_store();
     let mut migrate = binary();
     migrate.current_dir(directory.path()).args(["migrate", "--dev"]);
     with_settings(&mut migrate, place.settings());
@@ -288,7 +288,7 @@ fn fifty_thousand_sessions_take_seconds_and_the_way_is_told() {
             INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at, proven, lent_role_id)
             SELECT printf('%043d', i), 'wwdeskpass', 'user01', 3, 'dev', 'h5', i, i, 0, NULL FROM n",
     );
-    let place = Servers::shared().place();
+    let place = Servers::shared().cluster_store();
     let started = Instant::now();
     let (success, text) = copy(directory.path(), &["--from", "sqlite:data", "--to", &place.store], &[]);
     assert!(success && text.contains("\nemployee: 0 of 6\n"), "{text}");

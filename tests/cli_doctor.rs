@@ -1,7 +1,7 @@
 //! `deskpass doctor`: against a platform that can be made ill.
 
-mod pair;
-mod patient;
+mod fixture;
+mod postgres_redis;
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -11,11 +11,11 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::harness::{Process, binary};
-use patient::{Patient, examined};
+use fixture::{DoctorFixture, examined};
 
 #[test]
 fn a_healthy_desk_passes_every_check() {
-    let patient = Patient::new();
+    let patient = DoctorFixture::new();
     assert!(patient.command(&["migrate"]).output().unwrap().status.success());
     let [english, chinese] = patient.both();
     let api = format!("http://{}/sim", patient.platform.address);
@@ -75,7 +75,7 @@ fn bad_settings_are_all_named_and_nothing_else_is_tried() {
 
 #[test]
 fn data_in_use_is_left_alone_and_data_that_is_not_there_is_not_made() {
-    let patient = Patient::new();
+    let patient = DoctorFixture::new();
     let told = patient.examine(&[]);
     told.wrong(&[]);
     told.line("✓ data: nothing in ./data yet");
@@ -89,8 +89,8 @@ fn data_in_use_is_left_alone_and_data_that_is_not_there_is_not_made() {
 }
 
 #[test]
-fn half_a_pair_is_told_and_nothing_else_is_tried() {
-    let mut patient = Patient::new();
+fn postgres_without_redis_is_reported_and_nothing_else_is_tried() {
+    let mut patient = DoctorFixture::new();
     patient.set("store.url", "postgres://desk:canary-password@127.0.0.1:1/desk");
     let [english, chinese] = patient.both();
     english.wrong(&["settings: 1 problem(s)"]);
@@ -101,7 +101,7 @@ fn half_a_pair_is_told_and_nothing_else_is_tried() {
 
 #[test]
 fn a_pair_that_is_not_there_is_told_and_the_rest_is_looked_at() {
-    let mut patient = Patient::new();
+    let mut patient = DoctorFixture::new();
     // Taken and let go, so that nobody is there.
     let nowhere = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     patient.set("store.url", &format!("postgres://desk:canary-password@{nowhere}/desk"));
@@ -125,7 +125,7 @@ fn a_pair_that_is_not_there_is_told_and_the_rest_is_looked_at() {
 
 #[test]
 fn data_that_does_not_open_is_explained() {
-    let patient = Patient::new();
+    let patient = DoctorFixture::new();
     std::fs::write(patient.directory.path().join("file"), "").unwrap();
     let told = patient.examine(&["--data", "file/data"]);
     told.wrong(&["data: "]);
@@ -144,7 +144,7 @@ fn data_that_does_not_open_is_explained() {
 
 #[test]
 fn data_of_the_other_mode_is_explained() {
-    let patient = Patient::new();
+    let patient = DoctorFixture::new();
     let made = binary().current_dir(patient.directory.path()).args(["migrate", "--dev"]).output().unwrap();
     assert!(made.status.success());
     patient.examine(&[]).below("✗ data: ./data was made in development mode", &["--data", "--dev"]);
@@ -152,7 +152,7 @@ fn data_of_the_other_mode_is_explained() {
 
 #[tokio::test]
 async fn an_untrusted_address_is_told_with_where_to_enter_it() {
-    let patient = Patient::new();
+    let patient = DoctorFixture::new();
     patient.platform.put("switches", &json!({ "trusted_ips": ["192.0.2.1"] })).await;
     let [english, chinese] = patient.both();
     english.wrong(&["API call: the platform refused (errcode 60020"]);
@@ -166,7 +166,7 @@ async fn an_untrusted_address_is_told_with_where_to_enter_it() {
 
 #[test]
 fn a_wrong_secret_is_told_without_it() {
-    let mut patient = Patient::new();
+    let mut patient = DoctorFixture::new();
     patient.set("platform.secret", "canary-of-contacts-sync");
     let [english, chinese] = patient.both();
     english.wrong(&["corp id and secret: the platform refused (errcode 40001"]);
@@ -180,7 +180,7 @@ fn a_wrong_secret_is_told_without_it() {
 
 #[test]
 fn a_wrong_corporation_is_told() {
-    let mut patient = Patient::new();
+    let mut patient = DoctorFixture::new();
     patient.set("platform.corp_id", "wwelsewhere");
     let [english, chinese] = patient.both();
     english.below("✗ corp id and secret: the platform refused (errcode 40013", &["The corp id is wrong"]);
@@ -189,7 +189,7 @@ fn a_wrong_corporation_is_told() {
 
 #[test]
 fn an_agent_id_of_another_application_is_told() {
-    let mut patient = Patient::new();
+    let mut patient = DoctorFixture::new();
     patient.set("platform.agent_id", "1000003");
     let [english, chinese] = patient.both();
     english.wrong(&["API call: the platform refused (errcode 301002"]);
@@ -199,7 +199,7 @@ fn an_agent_id_of_another_application_is_told() {
 
 #[test]
 fn without_an_agent_id_it_says_what_is_lost() {
-    let mut patient = Patient::new();
+    let mut patient = DoctorFixture::new();
     patient.settings.retain(|(key, _)| *key != "platform.agent_id");
     let [english, chinese] = patient.both();
     english.wrong(&[]);
@@ -210,7 +210,7 @@ fn without_an_agent_id_it_says_what_is_lost() {
 
 #[test]
 fn another_trusted_domain_is_told_with_where_to_enter_ours() {
-    let patient = Patient::with(&["--domain", "old.example.com"]);
+    let patient = DoctorFixture::with(&["--domain", "old.example.com"]);
     let [english, chinese] = patient.both();
     english.wrong(&["trusted domain: the platform has old.example.com, this desk is desk.example.com"]);
     let places = ["网页授权及JS-SDK → 可信域名", "企业微信授权登录 → 授权回调域", "desk.example.com"];
@@ -220,7 +220,7 @@ fn another_trusted_domain_is_told_with_where_to_enter_ours() {
 
 #[test]
 fn the_port_is_part_of_the_domain() {
-    let mut patient = Patient::with(&["--domain", "desk.example.com:8443"]);
+    let mut patient = DoctorFixture::with(&["--domain", "desk.example.com:8443"]);
     patient.examine(&[]).wrong(&["trusted domain"]);
     patient.set("public_url", "https://desk.example.com:8443");
     let told = patient.examine(&[]);
@@ -230,7 +230,7 @@ fn the_port_is_part_of_the_domain() {
 
 #[tokio::test]
 async fn an_application_that_is_off_and_has_no_domain_is_told() {
-    let patient = Patient::new();
+    let patient = DoctorFixture::new();
     let record = json!({ "errcode": 0, "name": "Desk", "close": 1, "redirect_domain": "" }).to_string();
     patient.platform.put("faults", &json!({ "api": "agent/get", "body": record, "times": 0 })).await;
     let [english, chinese] = patient.both();
@@ -242,7 +242,7 @@ async fn an_application_that_is_off_and_has_no_domain_is_told() {
 
 #[tokio::test]
 async fn a_page_in_place_of_an_answer_is_told() {
-    let patient = Patient::new();
+    let patient = DoctorFixture::new();
     patient.platform.put("faults", &json!({ "api": "gettoken", "http_status": 200, "times": 0 })).await;
     let [english, chinese] = patient.both();
     english.wrong(&["corp id and secret: the platform's answer cannot be read: no JSON object"]);
@@ -252,7 +252,7 @@ async fn a_page_in_place_of_an_answer_is_told() {
 
 #[tokio::test]
 async fn a_platform_that_takes_its_time_is_not_waited_for() {
-    let patient = Patient::new();
+    let patient = DoctorFixture::new();
     patient.platform.put("faults", &json!({ "api": "gettoken", "delay_ms": 60_000, "times": 0 })).await;
     let told = patient.examine(&["--language", "zh"]);
     told.wrong(&["企业 ID 与 Secret：无法访问平台：超时"]);
@@ -261,7 +261,7 @@ async fn a_platform_that_takes_its_time_is_not_waited_for() {
 
 #[test]
 fn a_platform_that_is_not_there_is_told() {
-    let mut patient = Patient::new();
+    let mut patient = DoctorFixture::new();
     // Taken and let go, so that nobody is there.
     let nowhere = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     patient.set("platform.api_url", &format!("http://{nowhere}"));
@@ -289,7 +289,7 @@ fn page_with(head: &'static str) -> String {
 
 #[test]
 fn a_clock_that_is_wrong_is_told_by_how_much() {
-    let mut patient = Patient::new();
+    let mut patient = DoctorFixture::new();
     patient.set("platform.api_url", &page_with("date: Sat, 01 Jan 2000 00:00:00 GMT\r\n"));
     let [english, chinese] = patient.both();
     english.wrong(&["ahead of the platform", "corp id and secret"]);
@@ -303,7 +303,7 @@ fn a_clock_that_is_wrong_is_told_by_how_much() {
 
 #[test]
 fn the_verification_file_is_looked_at() {
-    let mut patient = Patient::new();
+    let mut patient = DoctorFixture::new();
     let file = |name: &str| patient.directory.path().join(name);
     let (good, large) = (file("WW_verify_0123456789abcdef.txt"), file("WW_verify_large.txt"));
     let (missing, other) = (file("WW_verify_missing.txt"), file("verify.txt"));
@@ -331,7 +331,7 @@ fn the_verification_file_is_looked_at() {
 
 #[test]
 fn the_language_is_that_of_the_flag_the_environment_or_the_settings() {
-    let mut patient = Patient::new();
+    let mut patient = DoctorFixture::new();
     let first = |command: &mut Command| examined(command).text.lines().next().unwrap_or_default().starts_with("✓ 配置");
     assert!(first(patient.command(&["doctor"]).env("LANG", "zh_CN.UTF-8")));
     assert!(first(patient.command(&["doctor"]).env("LANG", "en_US.UTF-8").env("LC_ALL", "zh_CN")));

@@ -22,7 +22,7 @@ async fn heard(client: &mut Client, token: &str, code: u64) {
 
 /// Attempts of every sort, and what is said of them.
 async fn logins(operator: Operator<'_>, client: &mut Client) {
-    let explain = |employee: &str| operator.done(&["explain", "login", employee]);
+    let explain = |employee: &str| operator.succeed(&["explain", "login", employee]);
     let told = explain("user01");
     assert!(told.starts_with("user01 (Uma User) of wwdeskpass\n\nemployee     enabled\nroles        user\n"), "{told}");
     assert!(
@@ -40,11 +40,11 @@ async fn logins(operator: Operator<'_>, client: &mut Client) {
     let token = client.sign_in_from("10.1.2.3", &user).await.data()["token"].as_str().unwrap().to_owned();
     let probe =
         client.post("/api/dev/login", &[], &json!({ "employee_id": "security01", "role": "user" })).await.data();
-    operator.done(&["employee", "disable", "user01"]);
+    operator.succeed(&["employee", "disable", "user01"]);
     heard(client, &token, 1001).await;
     client.sign_in_from("203.0.113.9", &user).await.refused(403, 1003);
-    operator.done(&["employee", "enable", "user01"]);
-    operator.done(&["ip-rule", "set", "user", "10.0.0.0/8"]);
+    operator.succeed(&["employee", "enable", "user01"]);
+    operator.succeed(&["ip-rule", "set", "user", "10.0.0.0/8"]);
     heard(client, probe["token"].as_str().unwrap(), 1017).await;
     client.sign_in_from("203.0.113.9", &user).await.refused(403, 1017);
     let told = explain("USER01");
@@ -58,12 +58,12 @@ async fn logins(operator: Operator<'_>, client: &mut Client) {
         "{told}"
     );
     assert!(all.last().unwrap().trim_end().ends_with("by dev from 10.1.2.3: signed in as user"), "{told}");
-    operator.done(&["ip-rule", "clear", "user"]);
+    operator.succeed(&["ip-rule", "clear", "user"]);
 }
 
 /// How people stand who are agents, have no role, or are of another corporation.
 async fn standings(operator: Operator<'_>, client: &mut Client) {
-    let explain = |employee: &str| operator.done(&["explain", "login", employee]);
+    let explain = |employee: &str| operator.succeed(&["explain", "login", employee]);
     client.first_password("agent01").await;
     for _ in 0..12 {
         assert!([401, 429].contains(&client.agent_login("agent01", "wrong").await.status));
@@ -78,18 +78,18 @@ async fn standings(operator: Operator<'_>, client: &mut Client) {
         told.contains("refused, too_many_failures\n") && told.contains("`deskpass agent unlock agent01`"),
         "{told}"
     );
-    operator.done(&["agent", "unlock", "agent01"]);
+    operator.succeed(&["agent", "unlock", "agent01"]);
     assert!(explain("agent01").contains("agent        agent, enabled;"));
 
     let told = explain("norole01");
     assert!(told.contains("roles        none assigned; user is lent to whoever signs in"), "{told}");
-    operator.done(&["agent", "add", "norole01", "--role", "security"]);
+    operator.succeed(&["agent", "add", "norole01", "--role", "security"]);
     assert!(explain("norole01").contains("roles        none assigned; security is lent by their agent record"));
 
     let (success, text) = operator.run(&["employee", "add", "lisi", "--corp", "wwother", "--name", "李\u{1b}[31m四"]);
     assert!(!success && text.contains("--name must be 1 to 128 characters that can be seen"), "{text}");
-    operator.done(&["employee", "add", "lisi", "--corp", "wwother", "--name", "李四"]);
-    let told = operator.done(&["explain", "login", "lisi", "--corp", "wwother"]);
+    operator.succeed(&["employee", "add", "lisi", "--corp", "wwother", "--name", "李四"]);
+    let told = operator.succeed(&["explain", "login", "lisi", "--corp", "wwother"]);
     assert!(told.starts_with("lisi (李四) of wwother\n"), "{told}");
     let (success, text) = operator.run(&["explain", "login", "a b"]);
     assert!(!success && text.contains("EMPLOYEE must be 1 to 64 characters"), "{text}");
@@ -97,7 +97,7 @@ async fn standings(operator: Operator<'_>, client: &mut Client) {
 
 /// What somebody may do, and the rule that decides.
 fn access(operator: Operator<'_>) {
-    let explain = |arguments: &[&str]| operator.done(&[&["explain", "access"], arguments].concat());
+    let explain = |arguments: &[&str]| operator.succeed(&[&["explain", "access"], arguments].concat());
     let told = explain(&["admin01", "conversation", "read", "all"]);
     assert!(
         told.starts_with("admin01 (Ada Admin) of wwdeskpass: may they read conversation in scope all?\n"),
@@ -117,7 +117,7 @@ fn access(operator: Operator<'_>) {
     let told = explain(&["user01", "conversation", "read", "own", "--role", "admin"]);
     assert!(told.contains("admin  refused  they do not hold it; `deskpass role grant user01 admin`"), "{told}");
 
-    operator.done(&["ip-rule", "set", "admin", "10.0.0.0/8"]);
+    operator.succeed(&["ip-rule", "set", "admin", "10.0.0.0/8"]);
     let told = explain(&["admin01", "account", "update", "all", "--role", "admin"]);
     assert!(told.contains("admin  allowed  admin may update account in scope all; the allow-list has admin active only from 10.0.0.0/8\n"), "{told}");
     let told = explain(&["admin01", "account", "update", "all", "--role", "admin", "--from", "203.0.113.9"]);
@@ -129,8 +129,8 @@ fn access(operator: Operator<'_>) {
     );
     let told = explain(&["admin01", "account", "update", "all", "--role", "admin", "--from", "::ffff:10.0.0.1"]);
     assert!(told.contains("admin  allowed  "), "{told}");
-    operator.done(&["ip-rule", "clear", "admin"]);
-    operator.done(&["employee", "disable", "security01"]);
+    operator.succeed(&["ip-rule", "clear", "admin"]);
+    operator.succeed(&["employee", "disable", "security01"]);
     let told = explain(&["security01", "conversation", "read", "own"]);
     assert!(told.matches("refused  they are disabled; `deskpass employee enable security01`").count() == 2, "{told}");
 
@@ -179,20 +179,20 @@ async fn tokens(operator: Operator<'_>, client: &mut Client) -> Vec<String> {
         assert!(told.contains(" from 203.0.113.9 by dev, to h5\n") && told.contains("active role  agent\n"), "{told}");
         assert!(told.contains("It is good. agent may be active from anywhere."), "{told}");
     }
-    operator.done(&["ip-rule", "set", "agent", "10.0.0.0/8"]);
+    operator.succeed(&["ip-rule", "set", "agent", "10.0.0.0/8"]);
     let told = good(&token);
     assert!(told.contains("agent may be active only from 10.0.0.0/8.\nFrom 203.0.113.9, where it began, it is not good (address_not_allowed)"), "{told}");
-    operator.done(&["ip-rule", "clear", "agent"]);
-    operator.done(&["role", "revoke", "agent01", "agent"]);
+    operator.succeed(&["ip-rule", "clear", "agent"]);
+    operator.succeed(&["role", "revoke", "agent01", "agent"]);
     let told = good(&token);
     assert!(told.contains("It is not good (role_taken_away).") && told.contains("that count in it: user"), "{told}");
-    operator.done(&["role", "grant", "agent01", "agent"]);
+    operator.succeed(&["role", "grant", "agent01", "agent"]);
     client.logout(&token).await.data();
     assert!(good(&token).contains("It is not good (signed_out). Its holder signed out.\nSign in again."));
     let kicked = client.sign_in("supervisor01").await;
-    operator.done(&["employee", "disable", "supervisor01"]);
+    operator.succeed(&["employee", "disable", "supervisor01"]);
     assert!(good(&kicked).contains("It is not good (disabled)."));
-    operator.done(&["employee", "enable", "supervisor01"]);
+    operator.succeed(&["employee", "enable", "supervisor01"]);
 
     let mut all = other_tokens(operator, client).await;
     no_tokens(operator, &token);
@@ -214,13 +214,13 @@ async fn other_tokens(operator: Operator<'_>, client: &mut Client) -> Vec<String
     client.logout(&half).await.data();
     assert!(good(&half).contains("It is not good (signed_out)."));
 
-    let made = operator.done(&["service-key", "create", "工单", "--scope", "messages"]);
+    let made = operator.succeed(&["service-key", "create", "工单", "--scope", "messages"]);
     let key = made.lines().find_map(|line| line.trim().strip_prefix("service key: ")).unwrap().to_owned();
     let told = good(&key);
     assert!(told.starts_with("This is a service key") && told.contains("name    工单\nscopes  messages\n"), "{told}");
     assert!(told.contains("It is good."), "{told}");
     let id = told.lines().find_map(|line| line.strip_prefix("id      ")).unwrap().to_owned();
-    operator.done(&["service-key", "revoke", &id]);
+    operator.succeed(&["service-key", "revoke", &id]);
     assert!(good(&key).contains("It is not good (revoked)."));
 
     let qrcode = client.qrcode().await;
@@ -283,9 +283,9 @@ async fn a_running_service_explains_and_its_log_has_no_token() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn everything_is_explained_on_the_pair() {
-    let place = Servers::shared().place();
+    let place = Servers::shared().cluster_store();
     let operator = Operator::At(&place);
-    operator.done(&["migrate"]);
+    operator.succeed(&["migrate"]);
     let process = Process::node(&place, &[]);
     let mut client = Client::connect(&process.address).await;
     logins(operator, &mut client).await;

@@ -10,29 +10,29 @@ use crate::harness::{Client, Operator, Process, Servers};
 fn a_lists_life(operator: Operator<'_>) {
     let nothing = "ROLE        MAY BE ACTIVE FROM\nadmin       anywhere\nagent       anywhere\nuser        anywhere\n\
                    supervisor  anywhere\nsecurity    anywhere\n";
-    assert_eq!(operator.done(&["ip-rule", "list"]), nothing);
-    let told = operator.done(&["ip-rule", "set", "admin", "2001:db8::/32", "10.0.0.0/8", "192.0.2.7"]);
+    assert_eq!(operator.succeed(&["ip-rule", "list"]), nothing);
+    let told = operator.succeed(&["ip-rule", "set", "admin", "2001:db8::/32", "10.0.0.0/8", "192.0.2.7"]);
     assert!(
         told.starts_with("admin may be active only from 2001:db8::/32, 10.0.0.0/8, 192.0.2.7/32\n0 session(s)"),
         "{told}"
     );
     assert!(told.contains("`deskpass ip-rule clear admin`"), "{told}");
-    operator.done(&["ip-rule", "set", "agent", "::ffff:10.0.0.0/104"]);
+    operator.succeed(&["ip-rule", "set", "agent", "::ffff:10.0.0.0/104"]);
     let some = "ROLE        MAY BE ACTIVE FROM\nadmin       10.0.0.0/8\n            192.0.2.7/32\n            2001:db8::/32\n\
                 agent       10.0.0.0/8\nuser        anywhere\nsupervisor  anywhere\nsecurity    anywhere\n";
-    assert_eq!(operator.done(&["ip-rule", "list"]), some);
-    assert!(operator.done(&["ip-rule", "set", "agent", "10.0.0.0/8"]).contains("already, and nothing changed"));
-    assert_eq!(operator.done(&["ip-rule", "clear", "admin"]), "admin may be active from anywhere\n");
-    assert_eq!(operator.done(&["ip-rule", "set", "agent"]), "agent may be active from anywhere\n");
+    assert_eq!(operator.succeed(&["ip-rule", "list"]), some);
+    assert!(operator.succeed(&["ip-rule", "set", "agent", "10.0.0.0/8"]).contains("already, and nothing changed"));
+    assert_eq!(operator.succeed(&["ip-rule", "clear", "admin"]), "admin may be active from anywhere\n");
+    assert_eq!(operator.succeed(&["ip-rule", "set", "agent"]), "agent may be active from anywhere\n");
     assert_eq!(
-        operator.done(&["ip-rule", "clear", "agent"]),
+        operator.succeed(&["ip-rule", "clear", "agent"]),
         "agent may be active from anywhere already, and nothing changed\n"
     );
-    assert_eq!(operator.done(&["ip-rule", "list"]), nothing);
+    assert_eq!(operator.succeed(&["ip-rule", "list"]), nothing);
 }
 
 fn mistakes(operator: Operator<'_>) {
-    let before = operator.done(&["ip-rule", "list"]);
+    let before = operator.succeed(&["ip-rule", "list"]);
     let many: Vec<_> = (0..201).map(|n| format!("10.0.{n}.0/24")).collect();
     let many: Vec<_> = ["set", "admin"].into_iter().chain(many.iter().map(String::as_str)).collect();
     for (arguments, words) in [
@@ -50,23 +50,23 @@ fn mistakes(operator: Operator<'_>) {
         let (success, text) = operator.run(&[&["ip-rule"], arguments].concat());
         assert!(!success && text.contains(words), "{arguments:?}\n{text}");
     }
-    assert_eq!(operator.done(&["ip-rule", "list"]), before, "nothing was done");
+    assert_eq!(operator.succeed(&["ip-rule", "list"]), before, "nothing was done");
 }
 
 #[test]
 fn lists_are_looked_after_where_no_service_runs() {
     let directory = tempfile::tempdir().unwrap();
     let operator = Operator::In(directory.path());
-    operator.done(&["migrate"]);
+    operator.succeed(&["migrate"]);
     mistakes(operator);
     a_lists_life(operator);
 }
 
 #[test]
 fn lists_are_looked_after_on_the_pair() {
-    let place = Servers::shared().place();
+    let place = Servers::shared().cluster_store();
     let operator = Operator::At(&place);
-    operator.done(&["migrate"]);
+    operator.succeed(&["migrate"]);
     mistakes(operator);
     a_lists_life(operator);
 }
@@ -88,19 +88,19 @@ async fn locked_out(operator: Operator<'_>, client: &mut Client) {
     let admin = client.sign_in("admin01").await;
     client.sign_in_from("203.0.113.9", &json!({ "employee_id": "admin01" })).await.data();
     client.sign_in_from("10.1.2.3", &json!({ "employee_id": "admin01" })).await.data();
-    let told = operator.done(&["ip-rule", "set", "admin", "10.0.0.0/8"]);
+    let told = operator.succeed(&["ip-rule", "set", "admin", "10.0.0.0/8"]);
     assert!(told.contains("2 session(s) that act as admin began elsewhere"), "{told}");
     soon(client, &admin, 403).await;
     assert_eq!(
         client.sign_in_from("127.0.0.1", &json!({ "employee_id": "admin01", "role": "admin" })).await.code(),
         1017
     );
-    operator.done(&["ip-rule", "clear", "admin"]);
+    operator.succeed(&["ip-rule", "clear", "admin"]);
     soon(client, &admin, 200).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_locked_themself_out_is_let_in_again_by_a_running_service() {
+async fn a_locked_out_administrator_is_let_in_again_by_a_running_service() {
     let directory = tempfile::tempdir().unwrap();
     let process = Process::serve(&directory.path().join("data"), &[]);
     let operator = Operator::In(directory.path());
@@ -112,9 +112,9 @@ async fn whoever_locked_themself_out_is_let_in_again_by_a_running_service() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn running_nodes_know_within_a_second() {
-    let place = Servers::shared().place();
+    let place = Servers::shared().cluster_store();
     let operator = Operator::At(&place);
-    operator.done(&["migrate"]);
+    operator.succeed(&["migrate"]);
     let process = Process::node(&place, &[]);
     let mut client = Client::connect(&process.address).await;
     locked_out(operator, &mut client).await;

@@ -20,14 +20,14 @@ fn rows(told: &str) -> Vec<Vec<String>> {
 
 /// Every command, whoever does it.
 fn a_keys_life(operator: Operator<'_>) {
-    let told = operator.done(&["service-key", "list"]);
+    let told = operator.succeed(&["service-key", "list"]);
     assert!(told.starts_with("there are no service keys; `deskpass service-key create NAME --scope"), "{told}");
-    let told = operator.done(&["service-key", "create", "工单系统", "--scope", "messages", "--scope", "introspect"]);
+    let told = operator.succeed(&["service-key", "create", "工单系统", "--scope", "messages", "--scope", "introspect"]);
     assert!(told.starts_with("工单系统 may ask for: introspect messages\n"), "{told}");
     let (key, id) = made(&told);
     let (other, _) =
-        made(&operator.done(&["service-key", "create", "billing", "--scope", "introspect", "--days", "1"]));
-    let listed = operator.done(&["service-key", "list"]);
+        made(&operator.succeed(&["service-key", "create", "billing", "--scope", "introspect", "--days", "1"]));
+    let listed = operator.succeed(&["service-key", "list"]);
     assert!(!listed.contains(&key[4..]) && !listed.contains(&other[4..]), "{listed}");
     let table = rows(&listed);
     assert_eq!(table[0], ["ID", "NAME", "SCOPES", "STATE", "CREATED", "BY", "EXPIRES"]);
@@ -40,15 +40,15 @@ fn a_keys_life(operator: Operator<'_>) {
     let starts: Vec<_> = listed.lines().skip(1).map(|line| at(line, "active")).collect();
     assert_eq!(starts[0], starts[1], "{listed}");
 
-    assert!(operator.done(&["service-key", "revoke", &id]).contains("opens nothing any more"));
-    assert!(operator.done(&["service-key", "revoke", &id]).contains("was revoked before"));
-    let table = rows(&operator.done(&["service-key", "list"]));
+    assert!(operator.succeed(&["service-key", "revoke", &id]).contains("opens nothing any more"));
+    assert!(operator.succeed(&["service-key", "revoke", &id]).contains("was revoked before"));
+    let table = rows(&operator.succeed(&["service-key", "list"]));
     assert_eq!(table.iter().find(|row| row[0] == id).unwrap()[3], "revoked");
     operator.sql("UPDATE service_key SET expires_at = 1 WHERE name = 'billing'");
 }
 
 fn mistakes(operator: Operator<'_>) {
-    let before = operator.done(&["service-key", "list"]);
+    let before = operator.succeed(&["service-key", "list"]);
     let nobodys = format!("dpk_{}", "A".repeat(49));
     for (arguments, words) in [
         (&["create", "x"][..], "--scope"),
@@ -65,25 +65,25 @@ fn mistakes(operator: Operator<'_>) {
         assert!(!success && text.contains(words), "{arguments:?}\n{text}");
         assert!(!text.contains("dpk_A"), "{text}");
     }
-    assert_eq!(operator.done(&["service-key", "list"]), before, "nothing was done");
+    assert_eq!(operator.succeed(&["service-key", "list"]), before, "nothing was done");
 }
 
 #[test]
 fn keys_are_looked_after_where_no_service_runs() {
     let directory = tempfile::tempdir().unwrap();
     let operator = Operator::In(directory.path());
-    operator.done(&["migrate"]);
+    operator.succeed(&["migrate"]);
     mistakes(operator);
     a_keys_life(operator);
-    let table = rows(&operator.done(&["service-key", "list"]));
+    let table = rows(&operator.succeed(&["service-key", "list"]));
     assert_eq!(table.iter().find(|row| row[1] == "billing").unwrap()[3], "expired");
 }
 
 #[test]
 fn keys_are_looked_after_on_the_pair() {
-    let place = Servers::shared().place();
+    let place = Servers::shared().cluster_store();
     let operator = Operator::At(&place);
-    operator.done(&["migrate"]);
+    operator.succeed(&["migrate"]);
     mistakes(operator);
     a_keys_life(operator);
 }
@@ -91,7 +91,7 @@ fn keys_are_looked_after_on_the_pair() {
 /// What the operator does is what a running service goes by, within a second.
 async fn the_service_goes_by_it(operator: Operator<'_>, client: &mut Client) -> String {
     let token = client.sign_in("user01").await;
-    let (key, id) = made(&operator.done(&["service-key", "create", "billing", "--scope", "introspect"]));
+    let (key, id) = made(&operator.succeed(&["service-key", "create", "billing", "--scope", "introspect"]));
     for (status, mut revoke) in [(200, Some(&id)), (401, None)] {
         let deadline = Instant::now() + Duration::from_secs(1);
         while client.introspect(&key, &token).await.status != status {
@@ -99,7 +99,7 @@ async fn the_service_goes_by_it(operator: Operator<'_>, client: &mut Client) -> 
         }
         if let Some(id) = revoke.take() {
             assert_eq!(client.introspect(&key, &token).await.json()["active"], true);
-            operator.done(&["service-key", "revoke", id]);
+            operator.succeed(&["service-key", "revoke", id]);
         }
     }
     key
@@ -120,9 +120,9 @@ async fn a_running_service_knows_at_once_and_its_log_has_no_key() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn running_nodes_know_within_a_second() {
-    let place = Servers::shared().place();
+    let place = Servers::shared().cluster_store();
     let operator = Operator::At(&place);
-    operator.done(&["migrate"]);
+    operator.succeed(&["migrate"]);
     let process = Process::node(&place, &[]);
     let mut client = Client::connect(&process.address).await;
     the_service_goes_by_it(operator, &mut client).await;

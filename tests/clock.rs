@@ -6,10 +6,10 @@ use std::time::Duration;
 use deskpass_core::{Clock, MachineClock, Timestamp};
 use serde_json::Value;
 
-use crate::harness::{Client, Platform, Process, Servers, TestDesk, WrongClock, binary, query, with_settings};
+use crate::harness::{Client, FakeClock, Platform, Process, Servers, TestApp, binary, query, with_settings};
 
 /// Starts the service in development mode, on a machine with this clock.
-fn serve(data: &Path, clock: Option<&WrongClock>) -> Process {
+fn serve(data: &Path, clock: Option<&FakeClock>) -> Process {
     let mut command = binary();
     command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(data);
     if let Some(clock) = clock {
@@ -79,7 +79,7 @@ async fn a_start_with_a_wrong_clock_loses_nothing() {
     let (token, other) = (client.sign_in("user01").await, client.sign_in("user01").await);
     client.logout(&other).await;
     client.first_password("agent01").await;
-    client.half("agent01").await;
+    client.partial_sign_in("agent01").await;
     client.agent_login("agent01", "wrong password").await;
     process.terminate();
     let before = records(&database);
@@ -87,7 +87,7 @@ async fn a_start_with_a_wrong_clock_loses_nothing() {
     for (wrong, reason, days) in
         [("+800d", "ahead_of_record", 799), ("-10y", "behind_record", -3_649), ("+10y", "ahead_of_record", 3_649)]
     {
-        let clock = WrongClock::by(wrong);
+        let clock = FakeClock::by(wrong);
         let process = swept(&database, || serve(data, Some(&clock))).await;
         let (told, by) = doubt(&process).await.unwrap();
         assert!(told == reason && (by - days).abs() <= 2, "{wrong}: {told} by {by} days");
@@ -111,7 +111,7 @@ async fn a_start_with_a_wrong_clock_loses_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_step_while_the_service_runs_changes_nothing() {
-    let (directory, clock) = (tempfile::tempdir().unwrap(), WrongClock::by("+0"));
+    let (directory, clock) = (tempfile::tempdir().unwrap(), FakeClock::by("+0"));
     let process = serve(directory.path(), Some(&clock));
     let mut client = Client::connect(&process.address).await;
     let token = client.sign_in("user01").await;
@@ -128,7 +128,7 @@ async fn a_step_while_the_service_runs_changes_nothing() {
 /// A developer who comes back after a week notices nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn development_mode_believes_a_pause_of_a_week() {
-    let (directory, clock) = (tempfile::tempdir().unwrap(), WrongClock::by("-7d"));
+    let (directory, clock) = (tempfile::tempdir().unwrap(), FakeClock::by("-7d"));
     serve(directory.path(), Some(&clock)).terminate();
     let process = serve(directory.path(), None);
     assert_eq!(doubt(&process).await, None);
@@ -136,7 +136,7 @@ async fn development_mode_believes_a_pause_of_a_week() {
 }
 
 /// A production node, whose platform is another process with a clock of its own.
-fn produce(data: &Path, platform: &Platform, clock: &WrongClock) -> Process {
+fn produce(data: &Path, platform: &Platform, clock: &FakeClock) -> Process {
     let mut command = binary();
     command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data);
     let pairs = platform.pairs();
@@ -149,7 +149,7 @@ fn produce(data: &Path, platform: &Platform, clock: &WrongClock) -> Process {
 async fn the_platforms_clock_tells_a_wrong_one_from_a_long_pause() {
     let (directory, platform) = (tempfile::tempdir().unwrap(), Platform::start("desk.example.com").await);
     let database = directory.path().join("deskpass.db");
-    let clock = WrongClock::by("-8d");
+    let clock = FakeClock::by("-8d");
     let process = produce(directory.path(), &platform, &clock);
     assert_eq!(doubt(&process).await, None, "there is no record yet, and nothing to ask about");
     process.terminate();
@@ -173,7 +173,7 @@ async fn the_platforms_clock_tells_a_wrong_one_from_a_long_pause() {
 /// On a database that nodes share, a node with a wrong clock does not start, and one whose clock is set goes on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_go_by_the_clock_of_their_database() {
-    let (place, clock) = (Servers::shared().place(), WrongClock::by("+800d"));
+    let (place, clock) = (Servers::shared().cluster_store(), FakeClock::by("+800d"));
     let start = || {
         let mut command = binary();
         command.arg("serve").current_dir(std::env::temp_dir());
@@ -200,12 +200,12 @@ async fn nodes_go_by_the_clock_of_their_database() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_expires_while_the_machine_is_suspended() {
     let now = Timestamp::from_millis(1_800_000_000_000);
-    let machine = MachineClock::by_hand(now);
-    let desk = TestDesk::by(Clock::after_record(machine.clone(), Some(now))).await;
+    let machine = MachineClock::manual(now);
+    let desk = TestApp::with_clock(Clock::after_record(machine.clone(), Some(now))).await;
     let mut client = desk.client().await;
     let token = client.sign_in("user01").await;
-    machine.pass(Duration::from_hours(7));
+    machine.advance(Duration::from_hours(7));
     assert!(client.is_valid(&token).await);
-    machine.pass(Duration::from_hours(1));
+    machine.advance(Duration::from_hours(1));
     assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "expired");
 }

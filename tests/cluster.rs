@@ -2,34 +2,34 @@
 
 use std::time::{Duration, Instant};
 
-use deskpass_core::{Claim, Confirm, Digest, Flow, Role, Secret, SignIn, Stage as Step, Ticket};
-use deskpass_store::Code;
+use deskpass_core::{Confirm, Digest, Flow, PendingSignIn, PhoneClaim, Role, Secret, SignInStage as Step, Ticket};
+use deskpass_store::PlatformCode;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::harness::{Client, Platform, Process, Servers, Stage, TestDesk, fragment, location, target};
+use crate::harness::{Client, Platform, Process, Servers, StoreBackend, TestApp, fragment, location, target};
 
 /// Runs tests whose desks are nodes.
 macro_rules! on_nodes {
     ($(async fn $name:ident() $body:block)*) => {$(
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $name() {
-            Stage::ScaledOut.run(Box::pin(async $body)).await;
+            StoreBackend::ScaledOut.run(Box::pin(async $body)).await;
         }
     )*};
 }
 
 /// Two production nodes and the platform they talk to.
 struct Pair {
-    nodes: [TestDesk; 2],
+    nodes: [TestApp; 2],
     platform: Platform,
 }
 
 impl Pair {
     async fn start() -> Self {
         // The clock stands still, and everybody comes from one address.
-        let (one, platform) = TestDesk::production_with_platform(&[("limits.enabled", "false")]).await;
-        let other = one.second().await;
+        let (one, platform) = TestApp::production_with_platform(&[("limits.enabled", "false")]).await;
+        let other = one.second_node().await;
         Self { nodes: [one, other], platform }
     }
 
@@ -45,27 +45,28 @@ async fn scanned(platform: &mut Client, node: &mut Client, qrcode: &Value, who: 
 }
 
 /// Leaves the sign-in of a ticket as a node does that dies after the phone's yes.
-async fn left_confirmed(node: &TestDesk, ticket: &str, claim: &Claim) {
+async fn left_confirmed(node: &TestApp, ticket: &str, claim: &PhoneClaim) {
     let (now, ticket) = (node.clock.now(), Secret::<Ticket>::parse(ticket).unwrap().digest());
-    let left = |sign_in| Ok::<_, ()>(SignIn { stage: Step::Confirmed { claim: claim.clone(), since: now }, ..sign_in });
-    node.auth().shared.sign_ins.change(&ticket, now, left).await.unwrap().unwrap().unwrap();
+    let left =
+        |sign_in| Ok::<_, ()>(PendingSignIn { stage: Step::Confirmed { claim: claim.clone(), since: now }, ..sign_in });
+    node.auth().shared.sign_ins.update(&ticket, now, left).await.unwrap().unwrap().unwrap();
 }
 
 /// The claim of the phone that has scanned a code.
-async fn claim(node: &TestDesk, ticket: &str, confirm: &str) -> Claim {
+async fn claim(node: &TestApp, ticket: &str, confirm: &str) -> PhoneClaim {
     let confirm = Secret::<Confirm>::parse(confirm).unwrap().digest();
     let ticket = Secret::<Ticket>::parse(ticket).unwrap().digest();
     let (now, sign_ins) = (node.clock.now(), &node.auth().shared.sign_ins);
-    let claim = sign_ins.look(&ticket, now, |sign_in| sign_in.may_confirm(confirm, now).cloned());
+    let claim = sign_ins.read_with(&ticket, now, |sign_in| sign_in.may_confirm(confirm, now).cloned());
     claim.await.unwrap().unwrap().unwrap()
 }
 
 /// Leaves a code as a node does that dies over it, perhaps knowing whom it stands for.
-async fn left_begun(node: &TestDesk, code: &str, cookies: &str, identity: Value) {
+async fn left_begun(node: &TestApp, code: &str, cookies: &str, identity: Value) {
     let now = node.clock.now();
     let flow = Secret::<Flow>::parse(cookies.split_once('=').unwrap().1).unwrap();
     let progress = serde_json::from_value(json!({ "since": now, "identity": identity })).unwrap();
-    let left = Code { browser: flow.digest(), progress, until: now + Duration::from_mins(1) };
+    let left = PlatformCode { browser: flow.digest(), progress, until: now + Duration::from_mins(1) };
     assert!(node.auth().shared.codes.put(Digest::of(&[code.as_bytes()]), left, now).await.unwrap());
 }
 
@@ -151,11 +152,11 @@ on_nodes! {
             }
             left_confirmed(&pair.nodes[0], ticket, &claim).await;
             for wait in [Duration::ZERO, Duration::from_millis(4_999)] {
-                pair.nodes[0].clock.wind(wait);
+                pair.nodes[0].clock.advance(wait);
                 other.decide("confirm", &confirm).await.refused(409, 1019);
                 other.decide("request", &confirm).await.refused(409, 1019);
             }
-            pair.nodes[0].clock.wind(Duration::from_millis(1));
+            pair.nodes[0].clock.advance(Duration::from_millis(1));
             assert_eq!(other.scan_status(ticket).await["status"], "scanned");
             other.decide("request", &confirm).await.data();
             let (here, there) = tokio::join!(one.decide("confirm", &confirm), other.decide("confirm", &confirm));
@@ -175,18 +176,18 @@ on_nodes! {
         for (used_up, identity, lands) in
             [(false, Value::Null, "ticket"), (true, user, "ticket"), (true, Value::Null, "error")]
         {
-            let (link, cookies) = other.set_out("https://desk.example.com/h5/").await;
+            let (link, cookies) = other.begin_oauth("https://desk.example.com/h5/").await;
             let back = platform.authorize(&link, "user01").await;
             let code = url::Url::parse(&back).unwrap().query_pairs().find(|(name, _)| name == "code").unwrap().1.into_owned();
             if used_up {
-                pair.nodes[0].auth().platform.identify(&code).await.unwrap();
+                pair.nodes[0].auth().platform.exchange_code(&code).await.unwrap();
             }
             left_begun(&pair.nodes[0], &code, &cookies, identity).await;
-            pair.nodes[0].clock.wind(Duration::from_secs(5));
-            let landed = other.come_back(&back, &cookies).await;
+            pair.nodes[0].clock.advance(Duration::from_secs(5));
+            let landed = other.oauth_callback(&back, &cookies).await;
             let told = fragment(location(&landed), lands);
             assert!(lands != "error" || told == "invalid_code", "{landed:?}");
-            assert_eq!(fragment(location(&other.come_back(&back, &cookies).await), lands), told, "the same answer again");
+            assert_eq!(fragment(location(&other.oauth_callback(&back, &cookies).await), lands), told, "the same answer again");
         }
     }
 
@@ -211,17 +212,17 @@ on_nodes! {
         let [mut one, mut other] = pair.clients().await;
         let mut platform = pair.platform.client().await;
         for _ in 0..300 {
-            let (link, cookies) = one.set_out("https://desk.example.com/h5/").await;
+            let (link, cookies) = one.begin_oauth("https://desk.example.com/h5/").await;
             let back = platform.authorize(&link, "user01").await;
             // The platform's client loads the page twice, and the balancer sends it to both.
-            let (here, there) = tokio::join!(one.come_back(&back, &cookies), other.come_back(&back, &cookies));
+            let (here, there) = tokio::join!(one.oauth_callback(&back, &cookies), other.oauth_callback(&back, &cookies));
             assert_eq!(fragment(location(&here), "ticket"), fragment(location(&there), "ticket"));
         }
         assert_eq!(pair.nodes[0].query("SELECT count(*) FROM login_log"), ["300"]);
         for _ in 0..200 {
-            let (link, cookies) = one.set_out("https://desk.example.com/h5/").await;
+            let (link, cookies) = one.begin_oauth("https://desk.example.com/h5/").await;
             let back = platform.authorize(&link, "user01").await;
-            let (here, there) = tokio::join!(one.come_back(&back, &cookies), other.come_back(&back, ""));
+            let (here, there) = tokio::join!(one.oauth_callback(&back, &cookies), other.oauth_callback(&back, ""));
             let in_with = [&here, &there].map(|answer| {
                 let at = location(answer);
                 at.contains("ticket=") || at.contains("pending=") || at.contains("/continue/")
@@ -231,8 +232,8 @@ on_nodes! {
     }
 
     async fn a_switch_on_one_node_never_revives_what_a_logout_on_another_ended() {
-        let one = TestDesk::start().await;
-        let other = one.second().await;
+        let one = TestApp::start().await;
+        let other = one.second_node().await;
         let mut workers = JoinSet::new();
         for _ in 0..3 {
             let mut clients = [one.client().await, other.client().await];
@@ -272,9 +273,9 @@ on_nodes! {
         for round in 0..500 {
             pair.nodes[0].auth().operator().remove_link(identity.clone()).await.unwrap();
             pair.nodes[0].auth().operator().approve_link(identity.clone(), pair.nodes[0].key("user01")).await.unwrap();
-            let (link, cookies) = one.set_out("https://desk.example.com/h5/").await;
+            let (link, cookies) = one.begin_oauth("https://desk.example.com/h5/").await;
             let back = platform.authorize(&link, "wwpartner/partner01").await;
-            let proof = fragment(location(&one.come_back(&back, &cookies).await), "bind_ticket");
+            let proof = fragment(location(&one.oauth_callback(&back, &cookies).await), "bind_ticket");
             let ask = json!({ "employee_id": "user01", "bind_ticket": proof });
             let (here, there) =
                 tokio::join!(one.post("/api/auth/bind", &[], &ask), other.post("/api/auth/bind", &[], &ask));
@@ -286,23 +287,23 @@ on_nodes! {
         assert_eq!(pair.nodes[0].query(log), ["sign_in|500", "sign_in_refused|500"]);
     }
 
-    async fn a_link_is_not_taken_away_from_under_whoever_signs_in_by_it() {
+    async fn a_link_is_not_removed_during_a_sign_in_by_it() {
         let pair = Pair::start().await;
         let [mut one, _] = pair.clients().await;
         let mut platform = pair.platform.client().await;
         pair.nodes[0].add("user01", Role::User).await;
         let identity = deskpass_core::EmployeeKey::from_parts("wwpartner", "partner01");
         pair.nodes[0].auth().operator().approve_link(identity.clone(), pair.nodes[0].key("user01")).await.unwrap();
-        let (link, cookies) = one.set_out("https://desk.example.com/h5/").await;
+        let (link, cookies) = one.begin_oauth("https://desk.example.com/h5/").await;
         let back = platform.authorize(&link, "wwpartner/partner01").await;
-        let proof = fragment(location(&one.come_back(&back, &cookies).await), "bind_ticket");
+        let proof = fragment(location(&one.oauth_callback(&back, &cookies).await), "bind_ticket");
         one.post("/api/auth/bind", &[], &json!({ "employee_id": "user01", "bind_ticket": proof })).await.data();
 
-        let (link, cookies) = one.set_out("https://desk.example.com/h5/").await;
+        let (link, cookies) = one.begin_oauth("https://desk.example.com/h5/").await;
         let back = platform.authorize(&link, "wwpartner/partner01").await;
-        let place = pair.nodes[0].place().clone();
+        let place = pair.nodes[0].cluster_store().clone();
         let held = place.hold("BEGIN; LOCK TABLE session IN SHARE MODE").await;
-        let coming = tokio::spawn(async move { location(&one.come_back(&back, &cookies).await).to_owned() });
+        let coming = tokio::spawn(async move { location(&one.oauth_callback(&back, &cookies).await).to_owned() });
         let stuck = "SELECT count(*) FROM pg_locks WHERE NOT granted";
         let began = Instant::now();
         while place.query(stuck) == ["0"] {
@@ -325,45 +326,45 @@ on_nodes! {
         let mut ways = Vec::new();
         // Sign-ins of one person wait for each other, which is not what this is about.
         for who in ["user01", "agent01", "admin01", "supervisor01", "security01"].into_iter().cycle().take(200) {
-            let (link, cookies) = one.set_out("https://desk.example.com/h5/").await;
+            let (link, cookies) = one.begin_oauth("https://desk.example.com/h5/").await;
             ways.push((platform.authorize(&link, who).await, cookies));
         }
         let mut all = JoinSet::new();
         for (at, (back, cookies)) in ways.into_iter().enumerate() {
             let mut client = pair.nodes[at % 2].client().await;
-            all.spawn(async move { location(&client.come_back(&back, &cookies).await).contains("ticket=") });
+            all.spawn(async move { location(&client.oauth_callback(&back, &cookies).await).contains("ticket=") });
         }
         assert!(all.join_all().await.into_iter().all(|signed_in| signed_in));
         assert_eq!(platform.calls("gettoken").await, 1);
     }
 
     async fn one_node_sweeps_for_all() {
-        let one = TestDesk::start().await;
-        let other = one.second().await;
+        let one = TestApp::start().await;
+        let other = one.second_node().await;
         let mut client = one.client().await;
         for _ in 0..3 {
             client.sign_in("user01").await;
         }
-        one.clock.wind(Duration::from_hours(17));
-        let swept = one.auth().sweep_in_turn().await.unwrap();
+        one.clock.advance(Duration::from_hours(17));
+        let swept = one.auth().sweep_with_lease().await.unwrap();
         assert_eq!(swept, 3);
         assert_eq!(one.query("SELECT count(*) FROM session"), ["0"]);
         // It has done it for both.
         let now = one.clock.now();
         for node in [&one, &other] {
-            assert!(!node.auth().store.takes_broom(now, now + Duration::from_secs(50)).await.unwrap());
+            assert!(!node.auth().store.claim_sweep(now, now + Duration::from_secs(50)).await.unwrap());
         }
         let now = now + Duration::from_mins(1);
         let (here, there) = (&one.auth().store, &other.auth().store);
         let until = now + Duration::from_secs(50);
-        let (here, there) = tokio::join!(here.takes_broom(now, until), there.takes_broom(now, until));
+        let (here, there) = tokio::join!(here.claim_sweep(now, until), there.claim_sweep(now, until));
         assert_ne!(here.unwrap(), there.unwrap(), "one of two");
     }
 
-    async fn somebody_with_thousands_of_sessions_is_shut_out_everywhere() {
+    async fn an_employee_with_thousands_of_sessions_is_disabled_everywhere() {
         const MANY: usize = 3_000;
-        let one = TestDesk::start().await;
-        let other = one.second().await;
+        let one = TestApp::start().await;
+        let other = one.second_node().await;
         let mut client = other.client().await;
         let token = client.sign_in("user01").await;
         assert!(client.is_valid(&token).await);
@@ -379,8 +380,8 @@ on_nodes! {
     }
 
     async fn what_administrators_change_on_one_node_counts_on_another() {
-        let one = TestDesk::start().await;
-        let other = one.second().await;
+        let one = TestApp::start().await;
+        let other = one.second_node().await;
         let mut client = other.client().await;
         for _ in 0..20 {
             let token = client.sign_in("agent01").await;
@@ -404,7 +405,7 @@ on_nodes! {
         let platform = Platform::start("desk.example.com").await;
         let pairs = platform.pairs();
         let pairs: Vec<_> = pairs.iter().map(|(key, value)| (*key, &**value)).collect();
-        let place = Servers::shared().place();
+        let place = Servers::shared().cluster_store();
         let node = Process::production_node(&place, &pairs);
         assert_eq!(Client::connect(&node.address).await.get("/api/ready", &[]).await.data()["mode"], "production");
         assert_eq!(place.query("SELECT count(*) FROM employee"), ["0"]);

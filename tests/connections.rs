@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::harness::{Client, TestDesk, TestSocket, handshake, request, settings};
+use crate::harness::{Client, TestApp, TestSocket, handshake, request, settings};
 
 /// Nothing ends by itself, and there are eight places.
 const CROWDED: [(&str, &str); 7] = [
@@ -18,16 +18,16 @@ const CROWDED: [(&str, &str); 7] = [
     ("server.operator_networks", "127.0.0.0/8"),
 ];
 
-async fn crowded() -> TestDesk {
-    TestDesk::with(settings(&CROWDED)).await
+async fn crowded() -> TestApp {
+    TestApp::with(settings(&CROWDED)).await
 }
 
 /// Asks on a connection of its own. Nothing ends by itself here, so that an answer that needs a place comes soon or never.
-async fn quickly(desk: &TestDesk, path: &str) -> (u16, Option<String>) {
+async fn quickly(desk: &TestApp, path: &str) -> (u16, Option<String>) {
     quickly_from("127.0.0.1", desk, path).await
 }
 
-async fn quickly_from(from: &str, desk: &TestDesk, path: &str) -> (u16, Option<String>) {
+async fn quickly_from(from: &str, desk: &TestApp, path: &str) -> (u16, Option<String>) {
     let asked = async {
         let answer = Client::connect_from(&desk.address, from).await.get(path, &[]).await;
         (answer.status, answer.header("connection").map(str::to_owned))
@@ -35,14 +35,14 @@ async fn quickly_from(from: &str, desk: &TestDesk, path: &str) -> (u16, Option<S
     timeout(Duration::from_secs(30), asked).await.unwrap_or_else(|_| panic!("{path} is not answered"))
 }
 
-async fn figure(desk: &TestDesk, name: &str) -> u64 {
+async fn figure(desk: &TestApp, name: &str) -> u64 {
     let figures = desk.client().await.get("/metrics", &[]).await.body;
     let line = figures.lines().find(|line| line.split(' ').next() == Some(name));
     line.and_then(|line| line.split(' ').nth(1)?.parse().ok()).unwrap_or_else(|| panic!("no {name}: {figures}"))
 }
 
 /// Holds all places, several times over, in one way of keeping the service waiting.
-async fn held(desk: &TestDesk, how: &str) -> Vec<Client> {
+async fn held(desk: &TestApp, how: &str) -> Vec<Client> {
     let mut held = Vec::new();
     let expecting = [("expect", "100-continue"), ("content-type", "application/json")];
     let whole = request("POST", "/api/auth/verify", &expecting, b"{}");
@@ -78,7 +78,7 @@ async fn health_is_answered_when_every_place_waits_for_its_client() {
 /// Asks on and on and takes no answers, until there is no more room for them on the way.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_takes_no_answers_gives_its_place_up() {
-    let desk = TestDesk::with(settings(&[&CROWDED[..], &[("server.max_connections", "1")]].concat())).await;
+    let desk = TestApp::with(settings(&[&CROWDED[..], &[("server.max_connections", "1")]].concat())).await;
     let mut greedy = desk.client().await;
     let ask = request("GET", "/api/dev/users", &[], b"").repeat(64);
     while timeout(Duration::from_millis(200), greedy.push(&ask)).await.is_ok() {}
@@ -114,7 +114,7 @@ async fn the_connection_that_waited_longest_is_closed() {
 }
 
 /// Signs in, which takes until the database takes writes again.
-async fn busy(desk: &TestDesk, from: &str, count: usize) -> Vec<Client> {
+async fn busy(desk: &TestApp, from: &str, count: usize) -> Vec<Client> {
     let body = json!({ "employee_id": "user01" }).to_string();
     let ask = request("POST", "/api/dev/login", &[("content-type", "application/json")], body.as_bytes());
     let mut busy = Vec::new();
@@ -134,7 +134,7 @@ async fn busy(desk: &TestDesk, from: &str, count: usize) -> Vec<Client> {
 async fn the_reserve_serves_health_and_operators_and_nothing_is_cut_off() {
     let desk = crowded().await;
     let token = desk.client().await.sign_in("user01").await;
-    let writes = desk.hold_writes().await;
+    let writes = desk.block_writes().await;
     let mut working = busy(&desk, "127.0.0.2", 8).await;
     let _silent = held(&desk, "silent").await;
     for path in ["/healthz", "/metrics", "/api/version"] {
@@ -148,7 +148,7 @@ async fn the_reserve_serves_health_and_operators_and_nothing_is_cut_off() {
     assert!(refused.json()["message"].as_str().unwrap().contains("too many connections"), "{refused:?}");
     let head = handshake("/api/ws/employee", &[("authorization", &format!("Bearer {token}"))]);
     TestSocket::try_open(&desk.address, &head).await.unwrap_err().refused(503, 1005);
-    writes.let_go().await;
+    writes.release().await;
     for client in &mut working {
         assert_eq!(client.read().await.map(|answer| answer.status), Some(200));
     }
@@ -159,7 +159,7 @@ async fn the_reserve_serves_health_and_operators_and_nothing_is_cut_off() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readiness_does_not_use_the_reserve_up() {
     let desk = crowded().await;
-    let writes = desk.hold_writes().await;
+    let writes = desk.block_writes().await;
     let _working = busy(&desk, "127.0.0.2", 8).await;
     let mut asking = Vec::new();
     for _ in 0..20 {
@@ -179,14 +179,14 @@ async fn readiness_does_not_use_the_reserve_up() {
     for answer in answers {
         assert_eq!(answer.refused(503, 1005).json()["data"]["dependencies"]["store"], "unavailable");
     }
-    writes.let_go().await;
+    writes.release().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_trusted_proxy_leaves_places_to_others() {
     let desk = crowded().await;
     let token = desk.client().await.sign_in("user01").await;
-    let writes = desk.hold_writes().await;
+    let writes = desk.block_writes().await;
     let proxy = "127.0.0.9";
     let _proxied = busy(&desk, proxy, 7).await;
     Client::connect_from(&desk.address, proxy).await.me(&token).await.refused(503, 1005);
@@ -196,7 +196,7 @@ async fn a_trusted_proxy_leaves_places_to_others() {
     // The last place is another's, who waits; the proxy may not have it.
     Client::connect_from(&desk.address, proxy).await.me(&token).await.refused(503, 1005);
     assert_eq!(other.me(&token).await.data()["employee_id"], "user01");
-    writes.let_go().await;
+    writes.release().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use deskpass_core::Identified;
+use deskpass_core::IdentifiedPerson;
 use serde_json::{Value, json};
 
 use crate::harness::Client;
@@ -22,7 +22,7 @@ async fn sign_in(client: &mut Client, who: &str) -> String {
 /// The same, when the platform has these departments for them.
 async fn sign_in_from(client: &mut Client, who: &str, departments: &str) -> String {
     let record = format!(r#"{{"errcode":0,"userid":"{who}","name":"Somebody","department":{departments},"status":1}}"#);
-    client.fault(&json!({ "api": "user/get", "body": record })).await;
+    client.set_fault(&json!({ "api": "user/get", "body": record })).await;
     sign_in(client, who).await
 }
 
@@ -75,7 +75,7 @@ on_every_store! {
         assert_eq!(listed(&mut client, &security, named).await, all);
     }
 
-    async fn whoever_moves_sees_another_department_from_the_next_sign_in_on(desk) {
+    async fn an_employee_who_moves_sees_another_department_from_the_next_sign_in_on(desk) {
         let mut client = desk.client().await;
         sign_in(&mut client, "agent01").await;
         let before = sign_in(&mut client, "supervisor01").await;
@@ -84,7 +84,7 @@ on_every_store! {
         sign_in_from(&mut client, "supervisor01", NAMESAKE).await;
         assert_eq!(sight(&mut client, &before).await, ["supervisor01"], "in sessions from before, too");
         // The name cannot be looked up: the former one is not theirs any more.
-        client.fault(&json!({ "api": "department/get", "http_status": 500, "body": "" })).await;
+        client.set_fault(&json!({ "api": "department/get", "http_status": 500, "body": "" })).await;
         sign_in_from(&mut client, "supervisor01", "[1]").await;
         assert_eq!(shown(&client.me(&before).await.data()), (&json!("Somebody"), &json!("")));
         assert_eq!(sight(&mut client, &before).await, ["supervisor01"]);
@@ -92,12 +92,12 @@ on_every_store! {
         assert_eq!(sight(&mut client, &before).await, ["agent01", "supervisor01"]);
     }
 
-    async fn whoever_moves_out_of_sight_has_no_department(desk) {
+    async fn an_employee_outside_the_visible_range_has_no_department(desk) {
         let mut client = desk.client().await;
         let token = sign_in(&mut client, "supervisor01").await;
         let token = as_supervisor(&mut client, token).await;
         for out_of_sight in [json!({ "api": "user/get", "errcode": 60011 }), json!({ "api": "user/get", "body": r#"{"errcode":0,"userid":"supervisor01","name":"Sven Supervisor","department":[],"status":1}"# })] {
-            client.fault(&out_of_sight).await;
+            client.set_fault(&out_of_sight).await;
             sign_in(&mut client, "supervisor01").await;
             assert_eq!(shown(&client.me(&token).await.data()), (&json!("Sven Supervisor"), &json!("")), "{out_of_sight}");
             client.get_as(&token, "/api/admin/employees").await.refused(403, 1003);
@@ -106,20 +106,20 @@ on_every_store! {
         }
         // That the platform cannot be asked says nothing.
         for fault in [json!({ "api": "user/get", "drop": true }), json!({ "api": "user/get", "errcode": 48002 })] {
-            client.fault(&fault).await;
+            client.set_fault(&fault).await;
             sign_in(&mut client, "supervisor01").await;
             assert_eq!(listed(&mut client, &token, "/api/admin/employees").await.len(), 2, "{fault}");
         }
     }
 
     /// As in data from before departments had ids: nobody sees anybody until the platform tells one.
-    async fn whoever_has_no_department_id_sees_nobody_else(desk) {
+    async fn an_employee_without_a_department_id_sees_only_themself(desk) {
         let mut client = desk.client().await;
         let token = client.sign_in("supervisor01").await;
         let token = as_supervisor(&mut client, token).await;
         for id in ["supervisor01", "agent01"] {
-            let unknown = Identified { key: desk.key(id), employee_id: id.to_owned(), through: None, name: None, department: None, department_id: Some(String::new()), avatar: None };
-            desk.auth().store.welcome(unknown, desk.clock.now()).await.unwrap();
+            let unknown = IdentifiedPerson { key: desk.key(id), employee_id: id.to_owned(), through: None, name: None, department: None, department_id: Some(String::new()), avatar: None };
+            desk.auth().store.upsert_person(unknown, desk.clock.now()).await.unwrap();
         }
         assert_eq!(client.me(&token).await.data()["department"], DESK, "its name is still there");
         for path in ["/api/admin/employees", "/api/admin/sessions", "/api/admin/login-log"] {
@@ -136,7 +136,7 @@ on_every_store! {
         let mut client = desk.client().await;
         let token = sign_in(&mut client, "admin01").await;
         assert_ne!(client.me(&token).await.data()["avatar"], "");
-        client.fault(&json!({ "api": "user/get", "drop": true })).await;
+        client.set_fault(&json!({ "api": "user/get", "drop": true })).await;
         sign_in(&mut client, "admin01").await;
         assert_ne!(client.me(&token).await.data()["avatar"], "");
         sign_in_from(&mut client, "admin01", "[2]").await;

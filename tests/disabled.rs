@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::harness::{PASSWORD, Stage};
-use crate::proven::{OTHER, equip, production, set_password, show};
+use crate::harness::{PASSWORD, StoreBackend};
+use crate::sign_in_proof::{OTHER, equip, production, set_password, show};
 
 on_every_store! {
     async fn an_agent_who_is_disabled_keeps_what_the_platform_gives() {
@@ -13,9 +13,9 @@ on_every_store! {
         let lent = platform.sign_in(&mut client, "norole01").await;
         assert_eq!(client.verify(&lent).await["roles"], json!(["agent"]));
         let device = equip(&desk, &platform, "agent01").await;
-        let half = client.half("agent01").await;
+        let half = client.partial_sign_in("agent01").await;
         let whole = show(&mut client, &half, "verify", &device.next_code()).await.data();
-        let (whole, half) = (whole["token"].as_str().unwrap(), client.half("agent01").await);
+        let (whole, half) = (whole["token"].as_str().unwrap(), client.partial_sign_in("agent01").await);
         let platforms = platform.sign_in(&mut client, "agent01").await;
         assert_eq!(desk.auth().operator().disable_agent(desk.key("agent01")).await.unwrap(), 1);
         assert_eq!(desk.auth().operator().disable_agent(desk.key("norole01")).await.unwrap(), 1);
@@ -35,7 +35,7 @@ on_every_store! {
             set_password(&mut client, &token, &json!({ "new_password": OTHER })).await.refused(403, 1003);
         }
         desk.auth().operator().enable_agent(desk.key("agent01")).await.unwrap();
-        let half = client.half("agent01").await;
+        let half = client.partial_sign_in("agent01").await;
         show(&mut client, &half, "verify", &device.next_code()).await.data();
     }
 
@@ -43,7 +43,7 @@ on_every_store! {
         let (desk, platform) = production(&[]).await;
         let mut client = desk.client().await;
         let device = equip(&desk, &platform, "agent01").await;
-        let half = client.half("agent01").await;
+        let half = client.partial_sign_in("agent01").await;
         desk.auth().operator().disable(desk.key("agent01")).await.unwrap();
         for path in ["verify", "bind", "unbind"] {
             assert_eq!(show(&mut client, &half, path, &device.next_code()).await.refused(401, 1001).reason(), "disabled");
@@ -52,15 +52,15 @@ on_every_store! {
         desk.auth().operator().enable(desk.key("agent01")).await.unwrap();
         // It stays ended.
         assert_eq!(show(&mut client, &half, "verify", &device.code()).await.refused(401, 1001).reason(), "disabled");
-        let half = client.half("agent01").await;
+        let half = client.partial_sign_in("agent01").await;
         show(&mut client, &half, "verify", &device.code()).await.data();
     }
 
-    async fn whoever_is_shut_by_wrong_codes_does_not_come_in_by_a_right_one() {
+    async fn an_agent_shut_out_by_wrong_codes_does_not_sign_in_by_a_right_one() {
         let (desk, platform) = production(&[]).await;
         let mut client = desk.client().await;
         let device = equip(&desk, &platform, "agent01").await;
-        let half = client.half("agent01").await;
+        let half = client.partial_sign_in("agent01").await;
         for _ in 0..5 {
             show(&mut client, &half, "verify", &device.wrong_code()).await.refused(401, 1008);
         }
@@ -74,13 +74,13 @@ on_every_store! {
         show(&mut client, &half, "verify", &device.next_code()).await.data();
     }
 
-    async fn nobody_completes_a_sign_in_past_being_disabled() {
+    async fn a_disabled_agent_completes_no_sign_in() {
         let (desk, platform) = production(&[]).await;
         let device = equip(&desk, &platform, "agent01").await;
         let mut client = desk.client().await;
         let key = || desk.key("agent01");
-        for round in 0..Stage::current().rounds(60) {
-            let (half, code) = (client.half("agent01").await, device.next_code());
+        for round in 0..StoreBackend::current().rounds(60) {
+            let (half, code) = (client.partial_sign_in("agent01").await, device.next_code());
             let disable = async {
                 for _ in 0..round % 6 * 20 {
                     tokio::task::yield_now().await;
@@ -99,11 +99,11 @@ on_every_store! {
     }
 
     /// A role that is lent goes with the record that lends it, also for whoever is just coming in.
-    async fn nobody_is_lent_a_role_past_being_disabled() {
+    async fn a_disabled_agent_gets_no_default_role() {
         let (desk, platform) = production(&[]).await;
         let mut client = desk.client().await;
         desk.auth().operator().add_agent(desk.key("norole01"), "agent").await.unwrap();
-        for round in 0..Stage::current().rounds(200) {
+        for round in 0..StoreBackend::current().rounds(200) {
             let code = platform.code(&mut client, "norole01").await;
             let ask = json!({ "employee_id": "norole01", "code": code });
             let disable = async {

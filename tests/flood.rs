@@ -11,11 +11,11 @@ use crate::harness::{Client, Process, Response, binary, request};
 const CROWD: usize = 500;
 const WAVES: usize = 3;
 /// As many as are surely looked at when nobody else is there.
-const LINE: usize = 60;
+const QUEUE_CAPACITY: usize = 60;
 const MIB: usize = 1 << 20;
 
 /// How long something that must happen may take on a machine that does other things too.
-const PATIENCE: Duration = Duration::from_mins(1);
+const RECOVERY_TIMEOUT: Duration = Duration::from_mins(1);
 
 fn serve(data: &tempfile::TempDir) -> Process {
     let mut command = binary();
@@ -33,7 +33,7 @@ fn resident(process: u32) -> usize {
 }
 
 /// Somebody tries a password under a name that nobody else tries, or the counting of guesses would stop them first.
-fn knock(name: &str) -> Vec<u8> {
+fn login_request(name: &str) -> Vec<u8> {
     let body = json!({ "employee_id": name, "password": "not the password" }).to_string();
     request("POST", "/api/agents/login", &[("content-type", "application/json")], body.as_bytes())
 }
@@ -45,7 +45,8 @@ async fn crowd(address: &str, wave: usize, size: usize) -> Vec<Response> {
         clients.push(Client::connect(address).await);
     }
     let asks = clients.into_iter().enumerate();
-    let asks = asks.map(|(at, mut client)| async move { client.send(&knock(&format!("flood-{wave}-{at}"))).await });
+    let asks =
+        asks.map(|(at, mut client)| async move { client.send(&login_request(&format!("flood-{wave}-{at}"))).await });
     asks.collect::<JoinSet<_>>().join_all().await
 }
 
@@ -59,7 +60,7 @@ fn looked_at(answers: &[Response]) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_passwords_takes_little_memory_and_keeps_nobody_from_the_desk() {
+async fn of_passwords_takes_little_memory_and_blocks_no_other_request() {
     let data = tempfile::tempdir().unwrap();
     let process = serve(&data);
     let mut client = Client::connect(&process.address).await;
@@ -79,15 +80,15 @@ async fn of_passwords_takes_little_memory_and_keeps_nobody_from_the_desk() {
         answers.extend(knocking.await.unwrap());
     }
     let looked_at = looked_at(&answers);
-    assert!(looked_at >= LINE && looked_at < answers.len(), "{looked_at} of {}", answers.len());
+    assert!(looked_at >= QUEUE_CAPACITY && looked_at < answers.len(), "{looked_at} of {}", answers.len());
     assert!(checks > 100, "verify was answered {checks} times");
     assert!(most - before <= 128 * MIB, "{} MiB more", (most - before) / MIB);
     assert!(most - before >= 10 * MIB, "only {} MiB: this test looks at nothing", (most - before) / MIB);
 
-    client.half("agent01").await;
+    client.partial_sign_in("agent01").await;
     let over = Instant::now();
     while resident(process.id()) > before + 40 * MIB {
-        assert!(over.elapsed() < PATIENCE, "{} MiB more to the end", (resident(process.id()) - before) / MIB);
+        assert!(over.elapsed() < RECOVERY_TIMEOUT, "{} MiB more to the end", (resident(process.id()) - before) / MIB);
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
@@ -101,7 +102,7 @@ async fn of_people_who_do_not_wait_leaves_the_line_free() {
     for wave in 0..WAVES {
         let gone: JoinSet<_> = (0..CROWD)
             .map(|at| {
-                let (address, ask) = (process.address.clone(), knock(&format!("gone-{wave}-{at}")));
+                let (address, ask) = (process.address.clone(), login_request(&format!("gone-{wave}-{at}")));
                 async move { Client::connect(&address).await.start(&ask).await }
             })
             .collect();
@@ -110,11 +111,11 @@ async fn of_people_who_do_not_wait_leaves_the_line_free() {
     let over = Instant::now();
     // Not one place in the line is lost.
     for wave in WAVES.. {
-        let answers = crowd(&process.address, wave, LINE).await;
-        if looked_at(&answers) == LINE {
+        let answers = crowd(&process.address, wave, QUEUE_CAPACITY).await;
+        if looked_at(&answers) == QUEUE_CAPACITY {
             break;
         }
-        assert!(over.elapsed() < PATIENCE, "only {} of {LINE} find a place", looked_at(&answers));
+        assert!(over.elapsed() < RECOVERY_TIMEOUT, "only {} of {QUEUE_CAPACITY} find a place", looked_at(&answers));
     }
-    client.half("agent01").await;
+    client.partial_sign_in("agent01").await;
 }

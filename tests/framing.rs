@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::envelope::assert_shape;
-use crate::harness::{Client, Process, Proxy, Response, TestDesk, handshake, request};
+use crate::harness::{Client, Process, Proxy, Response, TestApp, handshake, request};
 
 /// A request that a desync would have answered.
 const HIDDEN: &str = "GET /api/version HTTP/1.1\r\nhost: localhost\r\nx-request-id: hidden\r\n\r\n";
@@ -126,7 +126,7 @@ async fn answers(address: &str, bytes: &[u8]) -> Vec<Response> {
 
 #[tokio::test]
 async fn is_refused_and_ends_the_connection() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     for (name, bytes, status) in odd() {
         let answers = answers(&desk.address, format!("{bytes}{HIDDEN}").as_bytes()).await;
         assert_eq!(answers.len(), 1, "{name}: {answers:?}");
@@ -138,7 +138,7 @@ async fn is_refused_and_ends_the_connection() {
 /// Nor does it help to hide it behind a request, behind its body, or in small pieces.
 #[tokio::test]
 async fn is_refused_wherever_it_stands_on_a_connection() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let first = request("GET", "/healthz", &[], b"");
     let json = [("content-type", "application/json")];
     let second = request("POST", "/api/auth/verify", &json, b"{\n\"token\": \"\n\n\r\n\r\n\" }");
@@ -167,7 +167,7 @@ async fn is_refused_wherever_it_stands_on_a_connection() {
 
 #[tokio::test]
 async fn chunks_that_are_framed_oddly_end_the_request() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let chunked = |body: &str| verify("transfer-encoding: chunked", body);
     for body in [
         "d\n{\"token\":\"x\"}\r\n0\r\n\r\n",
@@ -191,7 +191,7 @@ async fn chunks_that_are_framed_oddly_end_the_request() {
 
 #[tokio::test]
 async fn is_not_what_good_clients_send() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let mut client = desk.client().await;
     let good = [
         "GET /api/version HTTP/1.1\r\nHost: LOCALHOST:80\r\n\r\n".to_owned(),
@@ -215,7 +215,7 @@ async fn is_not_what_good_clients_send() {
 /// What follows an offer to switch is read as requests when the offer is declined, and as frames when it is not.
 #[tokio::test]
 async fn what_follows_an_offer_to_switch_is_read_as_what_it_is() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let offer = "GET /api/version HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n";
     let seen = async |bytes: String| {
         let answers = answers(&desk.address, bytes.as_bytes()).await;
@@ -238,7 +238,7 @@ async fn what_follows_an_offer_to_switch_is_read_as_what_it_is() {
 /// The HTTP library has refusals of its own, without an envelope. None of them is ever reached.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn is_told_in_the_envelope_whichever_byte_is_wrong() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let good = b"GET /api/version?a=b HTTP/1.1\r\nHost: localhost:80\r\nX-Ab: c d\r\nConnection: close\r\n\r\n";
     let mut statuses = std::collections::BTreeMap::<u16, usize>::new();
     for at in 0..good.len() - 4 {

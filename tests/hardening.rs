@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use crate::harness::{PRODUCTION, Process, TestDesk, binary, settings, with_settings};
+use crate::harness::{PRODUCTION, Process, TestApp, binary, settings, with_settings};
 
 #[test]
 fn a_crash_leaves_no_core_dump() {
@@ -32,9 +32,9 @@ async fn browsers_are_told_to_use_https_alone_where_the_service_is_reached_by_it
     // Development mode never says so: everything on localhost would be held to it.
     let developing = settings(&[("development.enabled", "true"), ("public_url", "https://localhost:8443")]);
     for (desk, expected) in [
-        (TestDesk::production().await, Some("max-age=31536000")),
-        (TestDesk::start().await, None),
-        (TestDesk::with(developing).await, None),
+        (TestApp::production().await, Some("max-age=31536000")),
+        (TestApp::start().await, None),
+        (TestApp::with(developing).await, None),
     ] {
         let mut client = desk.client().await;
         for path in paths {

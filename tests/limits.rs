@@ -2,15 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use deskpass::http::{Limit, Route, routes};
+use deskpass::http::{RateLimit, Route, routes};
 use deskpass_core::{Entropy, Secret, Ticket};
 use serde_json::json;
 
-use crate::harness::{Client, PASSWORD, PRODUCTION, Response, Servers, Stage, TestDesk, request, settings};
+use crate::harness::{Client, PASSWORD, PRODUCTION, Response, Servers, StoreBackend, TestApp, request, settings};
 
 /// A desk in production mode whose limits are the real ones, or as given.
-async fn production(more: &[(&'static str, &str)]) -> TestDesk {
-    TestDesk::with(settings(&limited(more))).await
+async fn production(more: &[(&'static str, &str)]) -> TestApp {
+    TestApp::with(settings(&limited(more))).await
 }
 
 fn limited<'a>(more: &[(&'static str, &'a str)]) -> Vec<(&'static str, &'a str)> {
@@ -66,17 +66,17 @@ on_every_store! {
         let early = qrcode(&mut client, "198.51.100.7").await;
         wait(&early, "2");
         assert_eq!(early.json()["message"], "too many requests; try again in 2 seconds");
-        desk.clock.wind(Duration::from_millis(999));
+        desk.clock.advance(Duration::from_millis(999));
         wait(&qrcode(&mut client, "198.51.100.7").await, "2");
-        desk.clock.wind(Duration::from_secs(1));
+        desk.clock.advance(Duration::from_secs(1));
         let early = client.get("/api/auth/qrcode", &[("x-forwarded-for", "198.51.100.7"), ("accept-language", "zh")]).await;
         wait(&early, "1");
         assert_eq!(early.json()["message"], "请求过于频繁，请在 1 秒后重试");
-        desk.clock.wind(Duration::from_millis(1));
+        desk.clock.advance(Duration::from_millis(1));
         qrcode(&mut client, "198.51.100.7").await.data();
         wait(&qrcode(&mut client, "198.51.100.7").await, "2");
         qrcode(&mut client, "198.51.100.8").await.data();
-        desk.clock.wind(Duration::from_mins(1));
+        desk.clock.advance(Duration::from_mins(1));
         assert_eq!(let_through(async || qrcode(&mut client, "198.51.100.7").await).await, 30);
     }
 
@@ -103,13 +103,13 @@ on_every_store! {
                 assert_ne!(client.send(&ask).await.status, 429, "{route:?}");
             }
             let fourth = client.send(&ask).await;
-            assert_eq!(fourth.status == 429, route.limit != Limit::Free, "{route:?}: {fourth:?}");
-            if route.limit != Limit::Free {
+            assert_eq!(fourth.status == 429, route.limit != RateLimit::Unlimited, "{route:?}: {fourth:?}");
+            if route.limit != RateLimit::Unlimited {
                 wait(&fourth, "20");
             }
         }
         let metrics = client.get("/metrics", &[]).await.body;
-        for route in routes().iter().filter(|route| route.limit != Limit::Free) {
+        for route in routes().iter().filter(|route| route.limit != RateLimit::Unlimited) {
             let line = format!("deskpass_limited_total{{route=\"{}\"}} 1", route.path);
             assert!(metrics.contains(&line), "{line}: {metrics}");
         }
@@ -118,7 +118,7 @@ on_every_store! {
     async fn the_steps_of_a_sign_in_count_together() {
         let desk = production(&[("limits.sign_in", "6/min")]).await;
         let mut client = desk.client().await;
-        let steps: Vec<_> = routes().into_iter().filter(|route| route.limit == Limit::SignIn).collect();
+        let steps: Vec<_> = routes().into_iter().filter(|route| route.limit == RateLimit::SignIn).collect();
         assert_eq!(steps.len(), 6);
         for route in &steps {
             assert_ne!(client.send(&ask(route, "192.0.2.1")).await.status, 429, "{route:?}");
@@ -129,7 +129,7 @@ on_every_store! {
     }
 
     async fn a_good_token_is_never_limited() {
-        let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("limits.enabled", "true")])).await;
+        let desk = TestApp::with(settings(&[("development.enabled", "true"), ("limits.enabled", "true")])).await;
         let mut client = desk.client().await;
         let good = client.sign_in("user01").await;
         for _ in 0..400 {
@@ -145,7 +145,7 @@ on_every_store! {
         wait(&verify(&mut client, "192.0.2.1", &gone).await, "1");
         assert_eq!(verify(&mut client, "192.0.2.1", &good).await.data()["valid"], true);
         assert_eq!(verify(&mut client, "192.0.2.2", "made up").await.data()["valid"], false);
-        desk.clock.wind(Duration::from_millis(200));
+        desk.clock.advance(Duration::from_millis(200));
         verify(&mut client, "192.0.2.1", "made up").await.data();
         wait(&verify(&mut client, "192.0.2.1", "made up").await, "1");
         // What cannot be read is not a token that was refused.
@@ -167,9 +167,9 @@ on_every_store! {
         wait(&client.send(&look("status", &one, "192.0.2.3")).await, "1");
         wait(&client.send(&look("events", &one, "192.0.2.1")).await, "1");
         assert_eq!(client.send(&look("status", &other, "192.0.2.1")).await.data()["status"], "waiting");
-        desk.clock.wind(Duration::from_millis(499));
+        desk.clock.advance(Duration::from_millis(499));
         wait(&client.send(&look("status", &one, "192.0.2.1")).await, "1");
-        desk.clock.wind(Duration::from_millis(1));
+        desk.clock.advance(Duration::from_millis(1));
         client.send(&look("status", &one, "192.0.2.1")).await.data();
         // What is no ticket counts by address, and takes nothing from those who have one.
         client.send(&look("status", "made-up", "192.0.2.1")).await.data();
@@ -196,16 +196,16 @@ on_every_store! {
         assert_eq!(answered, 2);
         let path = format!("/api/auth/scan/status?ticket={issued}");
         assert_eq!(client.get(&path, &[("x-forwarded-for", "192.0.2.1")]).await.data()["status"], "waiting");
-        if Stage::current() == Stage::ScaledOut {
+        if StoreBackend::current() == StoreBackend::ScaledOut {
             // Three counts: of codes, of looks from that address, of looks at the ticket that was issued.
-            let place = desk.place();
+            let place = desk.cluster_store();
             let limits = place.records().into_iter().filter(|(name, _)| name.contains("limit")).count();
             assert_eq!(limits, 3, "{:?}", place.records().iter().map(|(name, _)| name).collect::<Vec<_>>());
         }
     }
 
     async fn agents_knock_ten_times_a_minute_from_one_address() {
-        let (desk, _platform) = TestDesk::production_with_platform(&[]).await;
+        let (desk, _platform) = TestApp::production_with_platform(&[]).await;
         let mut client = desk.client().await;
         for turn in 0..10 {
             login(&mut client, &format!("6.6.6.{turn}, 192.0.2.1")).await.refused(403, 1003);
@@ -220,9 +220,9 @@ on_every_store! {
         wait(&client.post("/api/agents/login", &from, &json!({})).await, "6");
         login(&mut client, "192.0.2.2").await.refused(403, 1003);
         otp(&mut client, "192.0.2.1").await.refused(401, 1001);
-        desk.clock.wind(Duration::from_millis(5_999));
+        desk.clock.advance(Duration::from_millis(5_999));
         wait(&login(&mut client, "192.0.2.1").await, "1");
-        desk.clock.wind(Duration::from_millis(1));
+        desk.clock.advance(Duration::from_millis(1));
         login(&mut client, "192.0.2.1").await.refused(403, 1003);
         wait(&login(&mut client, "192.0.2.1").await, "6");
     }
@@ -230,7 +230,7 @@ on_every_store! {
     async fn one_time_passwords_are_counted_together_by_address() {
         let desk = production(&[]).await;
         let mut client = desk.client().await;
-        let about: Vec<_> = routes().into_iter().filter(|route| route.limit == Limit::Otp).collect();
+        let about: Vec<_> = routes().into_iter().filter(|route| route.limit == RateLimit::Otp).collect();
         assert_eq!(about.len(), 5);
         for route in about.iter().chain(&about) {
             client.send(&ask(route, "192.0.2.1")).await.refused(401, 1001);
@@ -239,12 +239,12 @@ on_every_store! {
             wait(&client.send(&ask(route, "10.0.0.1, 192.0.2.1")).await, "6");
             client.send(&ask(route, "192.0.2.2")).await.refused(401, 1001);
         }
-        desk.clock.wind(Duration::from_secs(6));
+        desk.clock.advance(Duration::from_secs(6));
         client.send(&ask(&about[3], "192.0.2.1")).await.refused(401, 1001);
         wait(&client.send(&ask(&about[4], "192.0.2.1")).await, "6");
     }
 
-    async fn nobody_is_counted_as_somebody_else_by_what_they_write() {
+    async fn a_made_up_header_does_not_change_the_counted_address() {
         let desk = production(&[]).await;
         let mut client = desk.client().await;
         for turn in 0..30 {
@@ -302,7 +302,7 @@ on_every_store! {
         }
     }
 
-    async fn whoever_asks_too_often_need_not_be_listened_to() {
+    async fn the_body_of_a_rate_limited_request_is_not_read() {
         let desk = production(&[("limits.bind", "1/h")]).await;
         let mut client = desk.client().await;
         bind(&mut client, "192.0.2.1").await.refused(403, 1003);
@@ -313,7 +313,7 @@ on_every_store! {
     }
 
     async fn in_development_there_are_none_unless_they_are_wanted() {
-        let desk = TestDesk::start().await;
+        let desk = TestApp::start().await;
         let mut client = desk.client().await;
         for _ in 0..100 {
             client.get("/api/auth/qrcode", &[]).await.data();
@@ -339,7 +339,7 @@ fn ask(route: &Route, from: &str) -> Vec<u8> {
 async fn nodes_count_together() {
     let ask = async {
         let one = production(&[]).await;
-        let other = one.second().await;
+        let other = one.second_node().await;
         let (mut here, mut there) = (one.client().await, other.client().await);
         for _ in 0..15 {
             qrcode(&mut here, "192.0.2.1").await.data();
@@ -347,7 +347,7 @@ async fn nodes_count_together() {
         }
         wait(&qrcode(&mut here, "192.0.2.1").await, "2");
         wait(&qrcode(&mut there, "192.0.2.1").await, "2");
-        one.clock.wind(Duration::from_secs(2));
+        one.clock.advance(Duration::from_secs(2));
         qrcode(&mut there, "192.0.2.1").await.data();
         wait(&qrcode(&mut here, "192.0.2.1").await, "2");
         let ticket = here.qrcode().await["ticket"].as_str().unwrap().to_owned();
@@ -356,25 +356,25 @@ async fn nodes_count_together() {
         there.send(&look).await.data();
         wait(&there.send(&look).await, "1");
     };
-    Stage::ScaledOut.run(Box::pin(ask)).await;
+    StoreBackend::ScaledOut.run(Box::pin(ask)).await;
 }
 
 /// Waits until a node has found Redis again.
-async fn has_redis(desk: &TestDesk) {
+async fn has_redis(desk: &TestApp) {
     let (began, mut client) = (Instant::now(), desk.client().await);
     while client.get("/api/ready", &[]).await.data()["dependencies"]["shared"] != "ok" {
         assert!(began.elapsed() < Duration::from_secs(5), "not found again");
         tokio::time::sleep(Duration::from_millis(20)).await;
         // What readiness has seen counts for a second of the desk's own time.
-        desk.clock.wind(Duration::from_secs(1));
+        desk.clock.advance(Duration::from_secs(1));
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_redis_every_node_counts_for_itself() {
     let servers = Servers::private();
-    let one = TestDesk::at(&servers.place(), settings(&limited(&[]))).await;
-    let other = one.second().await;
+    let one = TestApp::at(&servers.cluster_store(), settings(&limited(&[]))).await;
+    let other = one.second_node().await;
     let (mut here, mut there) = (one.client().await, other.client().await);
     assert_eq!(let_through(async || bind(&mut here, "192.0.2.1").await).await, 20);
     wait(&bind(&mut there, "192.0.2.1").await, "3");

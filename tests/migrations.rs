@@ -1,8 +1,8 @@
 //! Tables are brought up to date by several at once, and under nodes that run.
 
-use crate::harness::{Client, Place, Process, Servers, binary};
+use crate::harness::{Client, ClusterStore, Process, Servers, binary};
 
-fn migrate(place: &Place) -> std::process::Child {
+fn migrate(place: &ClusterStore) -> std::process::Child {
     let mut command = binary();
     command.args(["migrate", "--dev"]).current_dir(std::env::temp_dir());
     for (key, value) in place.settings() {
@@ -13,7 +13,7 @@ fn migrate(place: &Place) -> std::process::Child {
 
 #[test]
 fn of_many_that_migrate_at_once_one_does_it() {
-    let place = Servers::shared().place();
+    let place = Servers::shared().cluster_store();
     let all: Vec<_> = (0..8).map(|_| migrate(&place)).collect();
     for child in all {
         let output = child.wait_with_output().unwrap();
@@ -31,7 +31,7 @@ fn of_many_that_migrate_at_once_one_does_it() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_goes_on_under_a_later_version_and_none_of_the_version_before_starts() {
-    let place = Servers::shared().place();
+    let place = Servers::shared().cluster_store();
     let node = Process::node(&place, &[]);
     let mut client = Client::connect(&node.address).await;
     let token = client.sign_in("admin01").await;
@@ -53,7 +53,7 @@ async fn a_node_goes_on_under_a_later_version_and_none_of_the_version_before_sta
 /// Making tables is for whoever upgrades; serving takes no more than reading and writing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_without_the_right_to_make_tables_runs_a_node_once_they_are_there() {
-    let place = Servers::shared().place();
+    let place = Servers::shared().cluster_store();
     assert!(migrate(&place).wait_with_output().unwrap().status.success());
     let schema = &place.prefix;
     place.query(&format!(
@@ -62,7 +62,7 @@ async fn a_user_without_the_right_to_make_tables_runs_a_node_once_they_are_there
     ));
     let (_, rest) = place.store.split_once("://").unwrap();
     let host = rest.split_once('@').map_or(rest, |(_, host)| host);
-    let humble = Place { store: format!("postgres://{schema}@{host}"), ..place.clone() };
+    let humble = ClusterStore { store: format!("postgres://{schema}@{host}"), ..place.clone() };
     let node = Process::node(&humble, &[]);
     let mut client = Client::connect(&node.address).await;
     let token = client.sign_in("admin01").await;

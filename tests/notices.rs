@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Client, PASSWORD, Platform, Response, Stage, TestDesk, fragment, location, request, settings, target,
+    Client, PASSWORD, Platform, Response, StoreBackend, TestApp, fragment, location, request, settings, target,
 };
 
 const OTHER: &str = "nine boats on a quiet river";
@@ -29,7 +29,7 @@ async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
 }
 
 /// Waits until every notice was delivered or given up.
-pub(crate) async fn settled(desk: &TestDesk) {
+pub(crate) async fn settled(desk: &TestApp) {
     until("notices are settled", async || desk.query("SELECT count(*) FROM notice") == ["0"]).await;
 }
 
@@ -49,7 +49,7 @@ async fn set_password(client: &mut Client, token: &str, body: &Value) -> Respons
 }
 
 /// Everything of which an agent is told, done by agent01 on a desk in development mode; `after` sees how long each took.
-async fn do_everything(desk: &TestDesk, mut after: impl AsyncFnMut(&str, Duration)) {
+async fn do_everything(desk: &TestApp, mut after: impl AsyncFnMut(&str, Duration)) {
     let mut client = desk.client().await;
     let token = client.sign_in("agent01").await;
     let mut timed = async |what: &str, began: Instant| after(what, began.elapsed()).await;
@@ -108,7 +108,7 @@ on_every_store! {
 
     async fn what_failed_is_not_told(desk) {
         let mut client = desk.client().await;
-        let device = desk.equipped("agent01").await;
+        let device = desk.agent_with_device("agent01").await;
         settled(&desk).await;
         let before = client.calls(SEND).await;
         client.agent_login("agent01", "wrong").await.refused(401, 1011);
@@ -122,7 +122,7 @@ on_every_store! {
         assert_eq!(client.calls(SEND).await, before);
     }
 
-    async fn a_platform_that_takes_no_messages_fails_nothing_and_holds_nobody_up() {
+    async fn a_platform_that_takes_no_messages_fails_nothing_and_delays_no_request() {
         for fault in [
             json!({ "api": SEND, "errcode": 81013, "times": 0 }),
             json!({ "api": SEND, "errcode": 60020, "times": 0 }),
@@ -132,21 +132,21 @@ on_every_store! {
             json!({ "api": SEND, "delay_ms": 60_000, "times": 0 }),
             json!({ "drop": true, "times": 0 }),
         ] {
-            let desk = TestDesk::start().await;
+            let desk = TestApp::start().await;
             let mut platform = desk.client().await;
-            platform.fault(&fault).await;
+            platform.set_fault(&fault).await;
             do_everything(&desk, async |what, took| assert!(took < Duration::from_secs(3), "{fault} {what}: {took:?}")).await;
             assert_eq!(inbox(&mut platform).await, Vec::<Value>::new(), "{fault}");
         }
     }
 
-    async fn a_message_that_reaches_nobody_is_given_up(desk) {
+    async fn a_message_without_a_known_recipient_is_given_up(desk) {
         let mut client = desk.client().await;
         desk.add("ghost01", deskpass_core::Role::Agent).await;
         desk.auth().operator().add_agent(desk.key("ghost01"), "agent").await.unwrap();
         client.first_password("ghost01").await;
         settled(&desk).await;
-        client.fault(&json!({ "api": SEND, "errcode": 81013 })).await;
+        client.set_fault(&json!({ "api": SEND, "errcode": 81013 })).await;
         client.first_password("agent01").await;
         settled(&desk).await;
         assert_eq!((client.calls(SEND).await, inbox(&mut client).await.len()), (2, 0));
@@ -160,13 +160,13 @@ on_every_store! {
         for (employee, errcode, calls) in [("agent01", -1, 3), ("admin01", 45009, 1), ("supervisor01", 60020, 1)] {
             clear(&mut client, "calls").await;
             clear(&mut client, "inbox").await;
-            client.fault(&json!({ "api": SEND, "errcode": errcode, "times": 0 })).await;
+            client.set_fault(&json!({ "api": SEND, "errcode": errcode, "times": 0 })).await;
             client.first_password(employee).await;
             turned_away(&mut client, calls).await;
             // The pause begins when the client has read the answer, which nobody here sees.
             until("it is sent again", async || {
-                desk.clock.wind(LATER);
-                desk.auth().noticed.notify_one();
+                desk.clock.advance(LATER);
+                desk.auth().notices_due.notify_one();
                 inbox(&mut client).await.len() == 1
             })
             .await;
@@ -192,11 +192,11 @@ on_every_store! {
         for (employee, wait, told) in [("agent01", day, 1), ("admin01", day + Duration::from_millis(1), 0)] {
             clear(&mut client, "calls").await;
             clear(&mut client, "inbox").await;
-            client.fault(&json!({ "api": SEND, "drop": true, "times": 0 })).await;
+            client.set_fault(&json!({ "api": SEND, "drop": true, "times": 0 })).await;
             client.first_password(employee).await;
             turned_away(&mut client, 1).await;
-            desk.clock.wind(wait);
-            desk.auth().noticed.notify_one();
+            desk.clock.advance(wait);
+            desk.auth().notices_due.notify_one();
             settled(&desk).await;
             assert_eq!(inbox(&mut client).await.len(), told, "{wait:?}");
         }
@@ -244,35 +244,35 @@ on_every_store! {
             assert!(text.contains("That was not me") && text.contains("不是我本人"), "{text}");
         }
         // Half a year without a sign-in from there makes a network new again.
-        desk.clock.wind(Duration::from_hours(24 * 179));
+        desk.clock.advance(Duration::from_hours(24 * 179));
         assert_eq!(told("agent01", "198.51.101.77", "203.0.113.1").await, None);
-        desk.clock.wind(Duration::from_hours(24 * 2));
+        desk.clock.advance(Duration::from_hours(24 * 2));
         assert_eq!(told("agent01", "198.51.101.77", "203.0.113.1").await, None);
         assert!(told("agent01", "2001:db8:2::3", "203.0.113.1").await.is_some());
     }
 }
 
 /// Production nodes, and the platform they talk to.
-async fn nodes() -> (Vec<TestDesk>, Platform) {
+async fn nodes() -> (Vec<TestApp>, Platform) {
     let given = [("limits.enabled", "false"), ("agents.password_fallback", "always")];
-    let (one, platform) = TestDesk::production_with_platform(&given).await;
+    let (one, platform) = TestApp::production_with_platform(&given).await;
     one.auth().seed_dev_users().await.unwrap();
     let mut nodes = vec![one];
-    if Stage::current() == Stage::ScaledOut {
-        nodes.push(nodes[0].second().await);
+    if StoreBackend::current() == StoreBackend::ScaledOut {
+        nodes.push(nodes[0].second_node().await);
     }
     (nodes, platform)
 }
 
 /// Has nodes serve nobody any more and deliver nothing by themselves.
-async fn stop(nodes: &mut [TestDesk]) {
+async fn stop(nodes: &mut [TestApp]) {
     for node in nodes {
         node.stop().await;
     }
 }
 
 /// Has a node deliver what is due; returns how much it took up.
-async fn deliver(node: &TestDesk) -> usize {
+async fn deliver(node: &TestApp) -> usize {
     // The platform leaves out what it was told before.
     node.auth().deliver_notices(|notice| format!("{}: {}", notice.subject.name(), notice.id)).await.unwrap()
 }
@@ -290,36 +290,36 @@ on_every_store! {
         let (one, other) = (&nodes[0], nodes.last().unwrap());
         // Each pause is twice as long as the one before.
         for (tries, pause) in [("2", LATER), ("3", 2 * LATER)] {
-            one.clock.wind(pause.saturating_sub(Duration::from_millis(1)));
+            one.clock.advance(pause.saturating_sub(Duration::from_millis(1)));
             assert_eq!(deliver(one).await, 0, "too early");
-            one.clock.wind(Duration::from_millis(1));
+            one.clock.advance(Duration::from_millis(1));
             assert_eq!((deliver(other).await, deliver(one).await), (1, 0));
             assert_eq!(one.query("SELECT tries FROM notice"), [tries]);
         }
-        let platform = Platform::back_at(&address).await;
-        one.clock.wind(4 * LATER);
+        let platform = Platform::restart_at(&address).await;
+        one.clock.advance(4 * LATER);
         let (here, there) = tokio::join!(deliver(one), deliver(other));
         assert_eq!(here + there, 1, "told by one of them");
-        one.clock.wind(8 * LATER);
+        one.clock.advance(8 * LATER);
         assert_eq!((deliver(one).await, deliver(other).await), (0, 0));
         assert_eq!(inbox(&mut platform.client().await).await.len(), 1);
     }
 
     /// Nobody else takes a notice up while the node that has it may still be trying, and each try may take three and a half
     /// seconds.
-    async fn nobody_takes_up_more_than_can_be_tried_before_others_may() {
+    async fn no_node_claims_more_notices_than_it_can_try_before_others_may() {
         let (mut nodes, platform) = nodes().await;
         let (mut client, mut control) = (nodes[0].client().await, platform.client().await);
         let token = platform.sign_in(&mut client, "agent01").await;
-        control.fault(&json!({ "api": SEND, "drop": true, "times": 0 })).await;
+        control.set_fault(&json!({ "api": SEND, "drop": true, "times": 0 })).await;
         set_password(&mut client, &token, &json!({ "new_password": PASSWORD })).await.data();
         for _ in 0..30 {
-            client.half("agent01").await;
+            client.partial_sign_in("agent01").await;
         }
         turned_away(&mut control, 31).await;
         drop(client);
         stop(&mut nodes).await;
-        nodes[0].clock.wind(LATER);
+        nodes[0].clock.advance(LATER);
         let mut told = 0;
         while told < 31 {
             let count = deliver(&nodes[0]).await;
@@ -334,7 +334,7 @@ on_every_store! {
         let (nodes, platform) = nodes().await;
         let (mut client, mut control) = (nodes[0].client().await, platform.client().await);
         let token = platform.sign_in(&mut client, "agent01").await;
-        control.fault(&json!({ "api": SEND, "drop": true, "times": 0 })).await;
+        control.set_fault(&json!({ "api": SEND, "drop": true, "times": 0 })).await;
         set_password(&mut client, &token, &json!({ "new_password": PASSWORD })).await.data();
         let passwords = [PASSWORD, OTHER];
         for round in 0..20 {
@@ -342,20 +342,20 @@ on_every_store! {
             set_password(&mut client, &token, &change).await.data();
         }
         turned_away(&mut control, 21).await;
-        nodes[0].clock.wind(LATER);
+        nodes[0].clock.advance(LATER);
         for node in &nodes {
-            node.auth().noticed.notify_one();
+            node.auth().notices_due.notify_one();
         }
         settled(&nodes[0]).await;
         assert_eq!((inbox(&mut control).await.len(), control.calls(SEND).await), (21, 42));
     }
 
-    async fn without_an_agent_id_nobody_is_told_and_nothing_fails() {
+    async fn without_an_agent_id_no_notice_is_sent_and_nothing_fails() {
         let platform = Platform::start("desk.example.com").await;
         let pairs = platform.pairs();
         let given = pairs.iter().filter(|(key, _)| *key != "platform.agent_id").map(|(key, value)| (*key, &**value));
         let given: Vec<_> = given.chain([("limits.enabled", "false")]).collect();
-        let desk = TestDesk::with(settings(&given)).await;
+        let desk = TestApp::with(settings(&given)).await;
         desk.auth().seed_dev_users().await.unwrap();
         let mut client = desk.client().await;
         let token = platform.sign_in(&mut client, "agent01").await;

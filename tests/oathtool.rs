@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use deskpass_core::{Entropy, Role, Seed, Step, Timestamp};
+use deskpass_core::{Entropy, Role, Timestamp, TotpSecret, TotpStep};
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 use url::Url;
@@ -40,8 +40,8 @@ fn a_seed_shows_what_oathtool_shows_at_all_times() {
         seconds.push(first + random * 7 % (last - first));
     }
     for second in seconds {
-        let (seed, at) = (Seed::generate(&entropy).unwrap(), Timestamp::from_millis(second * 1_000));
-        assert_eq!(seed.code_at(Step::at(at)), oathtool(&seed.base32(), at), "{second} with {}", seed.base32());
+        let (seed, at) = (TotpSecret::generate(&entropy).unwrap(), Timestamp::from_millis(second * 1_000));
+        assert_eq!(seed.code_at(TotpStep::at(at)), oathtool(&seed.base32(), at), "{second} with {}", seed.base32());
     }
 }
 
@@ -59,7 +59,7 @@ on_every_store! {
         let token = client.sign_in("agent01").await;
         // At the first millisecond of a step, and at its last.
         for into_step in [Duration::ZERO, Duration::from_millis(29_999)] {
-            desk.clock.wind(into_step);
+            desk.clock.advance(into_step);
             for steps in -2..=2 {
                 let setup = set_up(&mut client, &token).await;
                 let secret = setup["secret"].as_str().unwrap();
@@ -70,7 +70,7 @@ on_every_store! {
                     continue;
                 }
                 assert_eq!(bound.data()["recovery_codes"].as_array().unwrap().len(), 10);
-                desk.clock.wind(10 * STEP);
+                desk.clock.advance(10 * STEP);
                 for steps in [-2, 2] {
                     show(&mut client, &token, "verify", &code(steps)).await.refused(401, 1008);
                 }
@@ -78,7 +78,7 @@ on_every_store! {
                     show(&mut client, &token, "verify", &code(steps)).await.data();
                     show(&mut client, &token, "verify", &code(steps)).await.refused(401, 1008);
                 }
-                desk.clock.wind(2 * STEP);
+                desk.clock.advance(2 * STEP);
                 show(&mut client, &token, "unbind", &code(0)).await.data();
             }
         }

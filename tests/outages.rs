@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::harness::{Client, Place, Process, Response, Servers, request};
+use crate::harness::{Client, ClusterStore, Process, Response, Servers, request};
 
 /// How long after a logout was acknowledged on one node another may still take the token.
 const LAG: Duration = Duration::from_secs(1);
@@ -29,7 +29,7 @@ struct Cluster {
 impl Cluster {
     fn start() -> Self {
         let servers = Arc::new(Servers::private());
-        let place = servers.place();
+        let place = servers.cluster_store();
         Self { nodes: [Process::node(&place, &[]), Process::node(&place, &[])], servers }
     }
 
@@ -143,9 +143,9 @@ async fn a_logout_counts_everywhere_within_a_second_whatever_becomes_of_redis() 
 
 /// Changes that nobody could announce: Redis is gone, and so is the node, right after the commit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_logout_that_nobody_announced_counts_too() {
+async fn a_logout_that_was_not_announced_counts_too() {
     let servers = Servers::private();
-    let place = servers.place();
+    let place = servers.cluster_store();
     let (here, there) = (Process::node(&place, &[]), Process::node(&place, &[]));
     let mut clients = [Client::connect(&here.address).await, Client::connect(&there.address).await];
     let mut tokens = Vec::new();
@@ -248,7 +248,7 @@ async fn without_redis_sessions_go_on_and_new_codes_wait() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_restart_of_postgres_the_first_call_succeeds_too() {
     let servers = Servers::private();
-    let place = servers.place();
+    let place = servers.cluster_store();
     let node = Process::node(&place, &[]);
     let mut client = Client::connect(&node.address).await;
     let token = client.sign_in("admin01").await;
@@ -329,9 +329,9 @@ async fn without_postgres_nothing_is_valid_and_all_heals_alone() {
 
 /// While PostgreSQL stands still, nobody waits behind somebody else who waits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_asks_for_the_same_does_not_wait_in_line() {
+async fn identical_requests_share_one_wait() {
     let servers = Servers::private();
-    let place = servers.place();
+    let place = servers.cluster_store();
     let node = Process::node(&place, &[]);
     let mut client = Client::connect(&node.address).await;
     let token = client.sign_in("admin01").await;
@@ -353,11 +353,11 @@ async fn whoever_asks_for_the_same_does_not_wait_in_line() {
 
 /// The first server of two accepts connections and says nothing, as one does whose disk hangs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_says_nothing_keeps_nobody_from_the_other() {
+async fn a_silent_server_keeps_no_request_from_the_other() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let place = Servers::shared().place();
+    let place = Servers::shared().cluster_store();
     let (user, rest) = place.store.split_once('@').unwrap();
-    let both = Place { store: format!("{user}@{},{rest}", silent.local_addr().unwrap()), ..place.clone() };
+    let both = ClusterStore { store: format!("{user}@{},{rest}", silent.local_addr().unwrap()), ..place.clone() };
     let node = Process::node(&both, &[]);
     let mut client = Client::connect(&node.address).await;
     let token = timed(&mut client, &login("admin01")).await.data()["token"].as_str().unwrap().to_owned();
@@ -367,9 +367,9 @@ async fn a_server_that_says_nothing_keeps_nobody_from_the_other() {
 
 /// Many more than there are connections, while somebody holds the rows they need.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_waits_for_rows_is_told_in_time_and_nobody_else_notices() {
+async fn a_request_that_waits_for_rows_times_out_and_no_other_is_affected() {
     let servers = Servers::private();
-    let place = servers.place();
+    let place = servers.cluster_store();
     let node = Process::node(&place, &[]);
     let mut client = Client::connect(&node.address).await;
     let token = client.sign_in("admin01").await;

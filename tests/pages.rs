@@ -1,9 +1,9 @@
 //! The pages in a real browser, as people use them: on a phone and at a desk, in English and in Chinese, and when things fail.
 
 mod agent;
+mod clickjacking;
 mod docs;
 mod employee;
-mod lured;
 mod messages;
 mod password;
 mod phone;
@@ -13,14 +13,14 @@ mod sign_in_failures;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, Driver, Options, Process, Servers, Stage, TestDesk, Viewport};
+use crate::harness::{Browser, Driver, Options, Process, Servers, StoreBackend, TestApp, Viewport};
 
 /// A service in a process of its own, with a directory or a place of its own.
 fn service() -> (tempfile::TempDir, Process) {
     let directory = tempfile::tempdir().unwrap();
-    let process = match Stage::current() {
-        Stage::Embedded => Process::serve(directory.path(), &[]),
-        Stage::ScaledOut => Process::node(&Servers::shared().place(), &[]),
+    let process = match StoreBackend::current() {
+        StoreBackend::Embedded => Process::serve(directory.path(), &[]),
+        StoreBackend::ScaledOut => Process::node(&Servers::shared().cluster_store(), &[]),
     };
     (directory, process)
 }
@@ -39,7 +39,7 @@ fn told<'a>(options: &Options<'_>, english: &'a str, chinese: &'a str) -> &'a st
 /// A browser in which somebody is signed in, at a page of the desk; and their token.
 async fn at_the_desk(
     driver: &Driver,
-    desk: &TestDesk,
+    desk: &TestApp,
     options: Options<'_>,
     who: &str,
     path: &str,

@@ -7,12 +7,12 @@ mod overview;
 mod people;
 mod readers;
 mod sessions;
-mod words;
+mod translations;
 
 use deskpass_core::Clock;
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, Device, Driver, Options, TestDesk};
+use crate::harness::{Browser, Device, Driver, Options, TestApp};
 
 /// Somebody who reads Chinese, with a phone.
 const CHINESE_PHONE: Options<'_> =
@@ -23,25 +23,25 @@ const ROWS: &str = "document.querySelectorAll('.listing tbody tr:not(.below)').l
 
 /// A desk with an administrator who has a device.
 struct Office {
-    desk: TestDesk,
+    desk: TestApp,
     driver: Driver,
     device: Device,
 }
 
 impl Office {
     async fn open() -> Self {
-        let desk = TestDesk::start().await;
-        let device = desk.equipped("admin01").await;
+        let desk = TestApp::start().await;
+        let device = desk.agent_with_device("admin01").await;
         Self { desk, driver: Driver::start(), device }
     }
 
     /// The administrator's browser, at a view.
     async fn admin(&self, options: Options<'_>, view: &str) -> Browser {
-        self.somebody(options, ["admin01", "admin"], view).await
+        self.signed_in(options, ["admin01", "admin"], view).await
     }
 
     /// The browser of somebody who acts in one of their roles, at a view.
-    async fn somebody(&self, options: Options<'_>, who: [&str; 2], view: &str) -> Browser {
+    async fn signed_in(&self, options: Options<'_>, who: [&str; 2], view: &str) -> Browser {
         let browser = self.driver.browser(options).await;
         keep_time(&browser, &self.desk.clock).await;
         let token = self.token(who).await;

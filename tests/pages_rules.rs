@@ -7,7 +7,7 @@ mod networks;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, Device, Driver, Options, TestDesk};
+use crate::harness::{Browser, Device, Driver, Options, TestApp};
 
 fn chinese_phone() -> Options<'static> {
     Options { phone: true, language: "zh-CN", ..Options::default() }
@@ -15,7 +15,7 @@ fn chinese_phone() -> Options<'static> {
 
 /// Somebody at their desk.
 struct Office {
-    desk: TestDesk,
+    desk: TestApp,
     token: String,
     browser: Browser,
     _driver: Driver,
@@ -24,21 +24,21 @@ struct Office {
 impl Office {
     /// An administrator with a device.
     async fn open(options: Options<'_>) -> (Self, Device) {
-        let desk = TestDesk::start().await;
+        let desk = TestApp::start().await;
         let (token, device) = desk.administrator().await;
         (Self::of(desk, token, options).await, device)
     }
 
     /// Somebody without a device, in one of their roles.
     async fn of_person(employee: &str, role: &str) -> Self {
-        let desk = TestDesk::start().await;
+        let desk = TestApp::start().await;
         let mut client = desk.client().await;
         let token = client.sign_in(employee).await;
         client.switch(&token, role).await.data();
         Self::of(desk, token, Options::default()).await
     }
 
-    async fn of(desk: TestDesk, token: String, options: Options<'_>) -> Self {
+    async fn of(desk: TestApp, token: String, options: Options<'_>) -> Self {
         let driver = Driver::start();
         let browser = driver.browser(options).await;
         browser.goto(&format!("http://{}/version", desk.address)).await;

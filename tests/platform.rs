@@ -7,13 +7,13 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::harness::{Client, TestDesk, fragment, free_address, location, settings};
+use crate::harness::{Client, TestApp, fragment, free_address, location, settings};
 
 /// Whoever sets out, is identified as user01 and comes back: where they land.
 async fn land(client: &mut Client, page: &str) -> String {
-    let (link, cookies) = client.set_out(page).await;
+    let (link, cookies) = client.begin_oauth(page).await;
     let back = client.authorize(&link, "user01").await;
-    location(&client.come_back(&back, &cookies).await).to_owned()
+    location(&client.oauth_callback(&back, &cookies).await).to_owned()
 }
 
 fn body(body: &str) -> Value {
@@ -59,7 +59,7 @@ on_every_store! {
         let page = format!("http://{}/h5/", desk.address);
         let token = client.sign_in("agent01").await;
         for (what, fault) in bad_answers() {
-            client.fault(&fault).await;
+            client.set_fault(&fault).await;
             let landed = land(&mut client, &page).await;
             assert!(landed.starts_with(&format!("{page}#error=platform_unavailable&code=1005&ref=")), "{what}: {landed}");
             assert!(client.is_valid(&token).await);
@@ -70,30 +70,30 @@ on_every_store! {
             ("a code that is no good", json!({ "api": "auth/getuserinfo", "errcode": 40029 }), "invalid_code"),
             ("the same as text", body(r#"{"errcode":"40029"}"#), "invalid_code"),
         ] {
-            client.fault(&fault).await;
+            client.set_fault(&fault).await;
             assert_eq!(fragment(&land(&mut client, &page).await, "error"), word, "{what}");
         }
         let log = "SELECT event, reason, count(*) FROM login_log WHERE login_method = 'oauth2' GROUP BY event, reason ORDER BY reason";
         assert_eq!(desk.query(log), ["sign_in_refused|invalid_code|2", "sign_in_refused|not_a_member|2"]);
         // Old spellings and texts for numbers are no reason to turn anyone away.
         for fine in [r#"{"UserId":"user01","DeviceId":""}"#, r#"{"errcode":"0","userid":"user01"}"#, r#"{"errcode":0,"userid":"user01","openid":"o-1"}"#] {
-            client.fault(&body(fine)).await;
+            client.set_fault(&body(fine)).await;
             assert!(land(&mut client, &page).await.contains("#ticket="), "{fine}");
         }
     }
 
-    async fn a_token_that_was_voided_is_replaced_once_and_nobody_notices(desk) {
+    async fn a_voided_access_token_is_replaced_once_without_a_failed_request(desk) {
         let mut client = desk.client().await;
         let page = format!("http://{}/h5/", desk.address);
         assert!(land(&mut client, &page).await.contains("#ticket="));
         for errcode in [40014, 42001, 40001] {
             client.send(&crate::harness::request("DELETE", "/sim/calls", &[], b"")).await;
-            client.fault(&json!({ "api": "auth/getuserinfo", "errcode": errcode })).await;
+            client.set_fault(&json!({ "api": "auth/getuserinfo", "errcode": errcode })).await;
             assert!(land(&mut client, &page).await.contains("#ticket="), "{errcode}");
             assert_eq!((client.calls("gettoken").await, client.calls("auth/getuserinfo").await), (1, 2), "{errcode}");
         }
         client.send(&crate::harness::request("DELETE", "/sim/calls", &[], b"")).await;
-        client.fault(&json!({ "api": "auth/getuserinfo", "errcode": 40014, "times": 0 })).await;
+        client.set_fault(&json!({ "api": "auth/getuserinfo", "errcode": 40014, "times": 0 })).await;
         assert_eq!(fragment(&land(&mut client, &page).await, "error"), "platform_unavailable");
         assert_eq!(client.calls("auth/getuserinfo").await, 2);
         // A new token did not help: another one is not asked for at once.
@@ -101,7 +101,7 @@ on_every_store! {
             assert_eq!(fragment(&land(&mut client, &page).await, "error"), "platform_unavailable");
         }
         assert_eq!(client.calls("gettoken").await, 1);
-        desk.clock.wind(Duration::from_secs(10));
+        desk.clock.advance(Duration::from_secs(10));
         client.send(&crate::harness::request("DELETE", "/sim/faults", &[], b"")).await;
         assert!(land(&mut client, &page).await.contains("#ticket="));
     }
@@ -109,7 +109,7 @@ on_every_store! {
     async fn a_wrong_secret_is_tried_once_a_minute(desk) {
         let mut client = desk.client().await;
         let page = format!("http://{}/h5/", desk.address);
-        client.fault(&json!({ "api": "gettoken", "errcode": 40001, "times": 0 })).await;
+        client.set_fault(&json!({ "api": "gettoken", "errcode": 40001, "times": 0 })).await;
         for _ in 0..20 {
             assert_eq!(fragment(&land(&mut client, &page).await, "error"), "platform_unavailable");
         }
@@ -117,31 +117,31 @@ on_every_store! {
         let ready = client.get("/api/ready", &[]).await.data();
         assert_eq!((&ready["ready"], &ready["dependencies"]["platform"]), (&json!(true), &json!("suspended")));
         client.send(&crate::harness::request("DELETE", "/sim/faults", &[], b"")).await;
-        desk.clock.wind(Duration::from_secs(61));
+        desk.clock.advance(Duration::from_secs(61));
         assert!(land(&mut client, &page).await.contains("#ticket="));
         assert_eq!(client.get("/api/ready", &[]).await.data()["dependencies"]["platform"], "ok");
     }
 
-    async fn a_platform_that_lets_nobody_in_shows_as_such(desk) {
+    async fn a_platform_that_refuses_all_sign_ins_shows_as_such(desk) {
         let mut client = desk.client().await;
         let page = format!("http://{}/h5/", desk.address);
         let state = async |client: &mut Client| client.get("/api/ready", &[]).await.data()["dependencies"]["platform"].clone();
         assert_eq!(state(&mut client).await, "unknown");
-        client.fault(&json!({ "api": "auth/getuserinfo", "errcode": 60020 })).await;
+        client.set_fault(&json!({ "api": "auth/getuserinfo", "errcode": 60020 })).await;
         assert_eq!(fragment(&land(&mut client, &page).await, "error"), "platform_unavailable");
         assert_eq!(state(&mut client).await, "refused");
         assert!(client.get("/metrics", &[]).await.body.contains("deskpass_platform_ok 0"));
         // A code that is no good says that the platform looks at codes again.
-        client.fault(&json!({ "api": "auth/getuserinfo", "errcode": 40029 })).await;
+        client.set_fault(&json!({ "api": "auth/getuserinfo", "errcode": 40029 })).await;
         assert_eq!(fragment(&land(&mut client, &page).await, "error"), "invalid_code");
         assert_eq!(state(&mut client).await, "ok");
     }
 
-    async fn what_the_platform_does_not_tell_keeps_nobody_out(desk) {
+    async fn a_failed_profile_lookup_does_not_prevent_a_sign_in(desk) {
         let mut client = desk.client().await;
         let page = format!("http://{}/h5/", desk.address);
         for fault in [json!({ "api": "user/get", "drop": true }), json!({ "api": "user/get", "body": "<html>" }), json!({ "api": "user/get", "errcode": 48002 }), json!({ "api": "department/get", "http_status": 500, "body": "" })] {
-            client.fault(&fault).await;
+            client.set_fault(&fault).await;
             assert!(land(&mut client, &page).await.contains("#ticket="), "{fault}");
         }
         let me = desk.query("SELECT name, department FROM employee WHERE employee_key = 'user01'");
@@ -155,18 +155,18 @@ on_every_store! {
         let mut given = settings(&[("development.enabled", "true")]);
         given.server.max_connections = 4_000;
         given.server.max_connections_per_address = 4_000;
-        let desk = TestDesk::with(given).await;
+        let desk = TestApp::with(given).await;
         let page = format!("http://{}/h5/", desk.address);
         let mut client = desk.client().await;
         let mut ready = Vec::new();
         for _ in 0..1_000 {
-            let (link, cookies) = client.set_out(&page).await;
+            let (link, cookies) = client.begin_oauth(&page).await;
             ready.push((client.authorize(&link, "user01").await, cookies));
         }
         let mut herd = JoinSet::new();
         for (back, cookies) in ready {
             let mut client = desk.client().await;
-            herd.spawn(async move { location(&client.come_back(&back, &cookies).await).to_owned() });
+            herd.spawn(async move { location(&client.oauth_callback(&back, &cookies).await).to_owned() });
         }
         for landed in herd.join_all().await {
             assert!(landed.contains("#ticket="), "{landed}");
@@ -177,12 +177,12 @@ on_every_store! {
     }
 
     /// The platform takes its time: whoever comes back is told within five seconds, and nobody else waits at all.
-    async fn a_slow_platform_is_not_waited_for_and_holds_up_nobody_else(desk) {
+    async fn a_slow_platform_is_not_waited_for_and_delays_no_other_request(desk) {
         let page = format!("http://{}/h5/", desk.address);
         let mut client = desk.client().await;
         let token = client.sign_in("agent01").await;
         assert!(land(&mut client, &page).await.contains("#ticket="));
-        client.fault(&json!({ "api": "auth/getuserinfo", "delay_ms": 60_000, "times": 0, "body": "{}" })).await;
+        client.set_fault(&json!({ "api": "auth/getuserinfo", "delay_ms": 60_000, "times": 0, "body": "{}" })).await;
         let mut slow = desk.client().await;
         let started = Instant::now();
         let waiting = tokio::spawn(async move { land(&mut slow, &page).await });
@@ -253,7 +253,7 @@ on_every_store! {
     async fn answers_without_an_end_are_broken_off() {
         for kind in [Endless::Huge, Endless::Drip, Endless::Silence] {
             let api = format!("http://{}", endless(kind).await);
-            let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("platform.api_url", &api)])).await;
+            let desk = TestApp::with(settings(&[("development.enabled", "true"), ("platform.api_url", &api)])).await;
             let mut client = desk.client().await;
             let started = Instant::now();
             let landed = land(&mut client, &format!("http://{}/h5/", desk.address)).await;
@@ -266,25 +266,25 @@ on_every_store! {
     /// Two loads of the same page while the platform does not answer: both are told at the same time, and it is asked once.
     async fn loads_that_wait_together_fail_together(desk) {
         let mut clients = [desk.client().await, desk.client().await, desk.client().await];
-        let (link, flow) = clients[0].set_out(&format!("http://{}/h5/", desk.address)).await;
+        let (link, flow) = clients[0].begin_oauth(&format!("http://{}/h5/", desk.address)).await;
         let back = clients[0].authorize(&link, "user01").await;
-        clients[0].fault(&json!({ "api": "auth/getuserinfo", "delay_ms": 60_000, "times": 1, "body": "{}" })).await;
+        clients[0].set_fault(&json!({ "api": "auth/getuserinfo", "delay_ms": 60_000, "times": 1, "body": "{}" })).await;
         let [one, two, three] = &mut clients;
         let started = Instant::now();
-        let all = tokio::join!(one.come_back(&back, &flow), two.come_back(&back, &flow), three.come_back(&back, &flow));
+        let all = tokio::join!(one.oauth_callback(&back, &flow), two.oauth_callback(&back, &flow), three.oauth_callback(&back, &flow));
         assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
         for answer in [all.0, all.1, all.2] {
             assert_eq!(fragment(location(&answer), "error"), "platform_unavailable");
         }
         assert_eq!(one.calls("auth/getuserinfo").await, 1);
         // Whoever comes later may try again.
-        assert!(location(&one.come_back(&back, &flow).await).contains("#ticket="));
+        assert!(location(&one.oauth_callback(&back, &flow).await).contains("#ticket="));
     }
 
     /// The platform is gone altogether.
     async fn without_a_platform_the_desk_serves_who_is_signed_in() {
         let nowhere = format!("http://{}", free_address());
-        let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("platform.api_url", &nowhere)])).await;
+        let desk = TestApp::with(settings(&[("development.enabled", "true"), ("platform.api_url", &nowhere)])).await;
         let mut client = desk.client().await;
         let token = client.sign_in("agent01").await;
         let landed = land(&mut client, &format!("http://{}/h5/", desk.address)).await;

@@ -5,14 +5,14 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-use crate::harness::{Client, Process, Proxy, Response, TestDesk, query, request};
+use crate::harness::{Client, Process, Proxy, Response, TestApp, query, request};
 
 type Start = fn([&str; 2]) -> Proxy;
 
 const PROXIES: [Start; 2] = [Proxy::haproxy, Proxy::nginx];
 
 #[tokio::test]
-async fn say_where_people_come_from_and_believe_nobody_else_about_it() {
+async fn report_the_client_address_and_trust_no_other_source() {
     let data = tempfile::tempdir().unwrap();
     let node = Process::serve(data.path(), &[]);
     for start in PROXIES {
@@ -102,9 +102,9 @@ fn told<'a>(answer: &'a Response, name: &str) -> Vec<&'a str> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nginx_asks_who_may_pass_and_tells_the_application_who_it_is() {
-    let mut desk = TestDesk::start().await;
+    let mut desk = TestApp::start().await;
     desk.add_named("Zhang.San", "张三", Role::Agent).await;
-    let proxy = Proxy::nginx_asking([&desk.address, &desk.address], &application().await);
+    let proxy = Proxy::nginx_auth_request([&desk.address, &desk.address], &application().await);
     let (mut client, mut at_desk) = (Client::connect(&proxy.address).await, desk.client().await);
 
     let answer = client.get("/tickets", &[]).await;

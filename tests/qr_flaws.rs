@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use deskpass_core::{Digest, Secret, Ticket};
 use serde_json::json;
 
-use crate::harness::{Client, TestDesk, cookies, fragment, location, target};
+use crate::harness::{Client, TestApp, cookies, fragment, location, target};
 
 /// How many codes are looked at for a pattern.
 const CODES: u32 = 400;
@@ -52,7 +52,7 @@ on_every_store! {
         let token = client.scan_status(text(&code, "ticket")).await["token"].clone();
         let landed = client.scan(&code, "admin01").await;
         assert_eq!(fragment(&landed, "error"), "invalid_code");
-        desk.clock.wind(std::time::Duration::from_secs(30));
+        desk.clock.advance(std::time::Duration::from_secs(30));
         assert_eq!(client.scan_status(text(&code, "ticket")).await["status"], "expired");
         assert_eq!(client.scan(&code, "admin01").await.split_once("#error=").unwrap().1[..12], *"invalid_code");
         assert_eq!(desk.query("SELECT employee_key FROM session"), ["user01"]);
@@ -78,7 +78,7 @@ on_every_store! {
     }
 
     /// The client chooses the identifier.
-    async fn qr_flaw_4_nobody_chooses_an_identifier(desk) {
+    async fn qr_flaw_4_no_client_chooses_an_identifier(desk) {
         let mut client = desk.client().await;
         let chosen = Secret::<Ticket>::generate(&deskpass_core::Entropy::system()).unwrap();
         let chosen = chosen.expose();
@@ -161,8 +161,8 @@ on_every_store! {
 }
 
 #[tokio::test]
-async fn whoever_leaves_out_the_slash_is_sent_to_the_page() {
-    let desk = TestDesk::start().await;
+async fn a_path_without_the_slash_redirects_to_the_page() {
+    let desk = TestApp::start().await;
     for page in ["/h5", "/itagent", "/itadmin"] {
         let answer = desk.client().await.get(page, &[]).await;
         assert_eq!((answer.status, answer.header("location")), (308, Some(&*format!("{page}/"))));
@@ -171,7 +171,7 @@ async fn whoever_leaves_out_the_slash_is_sent_to_the_page() {
 
 #[tokio::test]
 async fn the_pages_refuse_frames_and_anything_from_elsewhere() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let mut client = desk.client().await;
     for page in ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/"] {
         let answer = client.get(page, &[]).await;

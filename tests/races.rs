@@ -5,7 +5,7 @@ use std::time::Duration;
 use deskpass_core::Role;
 use tokio::task::JoinSet;
 
-use crate::harness::{Client, Stage, TestDesk, fragment, location, settings};
+use crate::harness::{Client, StoreBackend, TestApp, fragment, location, settings};
 
 /// Rounds for each cache size, and fewer on the second store.
 const ROUNDS: usize = 1_500;
@@ -26,8 +26,8 @@ async fn round(clients: &mut [Client; 4], token: &str) -> bool {
     first.status == 401 || second.status == 401
 }
 
-async fn many_rounds(desk: &TestDesk) {
-    let (mut workers, rounds) = (JoinSet::new(), Stage::current().rounds(ROUNDS));
+async fn many_rounds(desk: &TestApp) {
+    let (mut workers, rounds) = (JoinSet::new(), StoreBackend::current().rounds(ROUNDS));
     for _ in 0..3 {
         let mut clients = [desk.client().await, desk.client().await, desk.client().await, desk.client().await];
         workers.spawn(async move {
@@ -70,7 +70,7 @@ on_every_store! {
         let mut clients = [desk.client().await, desk.client().await];
         for _ in 0..200 {
             // Refusals are limited by the minute, and how many there are depends on who is quicker.
-            desk.clock.wind(Duration::from_secs(1));
+            desk.clock.advance(Duration::from_secs(1));
             desk.auth().operator().grant(desk.key("user01"), "security").await.unwrap();
             let token = clients[0].sign_in("user01").await;
             let key = desk.key("user01");
@@ -108,7 +108,7 @@ on_every_store! {
         }
     }
 
-    async fn nobody_is_signed_in_past_being_shut_out(desk) {
+    async fn no_sign_in_outlives_being_disabled(desk) {
         let mut client = desk.client().await;
         for _ in 0..100 {
             let key = desk.key("user01");
@@ -133,7 +133,7 @@ on_every_store! {
     async fn a_switch_never_revives_what_a_logout_ended_with_a_starved_cache() {
         let mut tiny = settings(&[("development.enabled", "true")]);
         tiny.session.cache_entries = 2;
-        many_rounds(&TestDesk::with(tiny).await).await;
+        many_rounds(&TestApp::with(tiny).await).await;
     }
 }
 
@@ -145,12 +145,12 @@ on_every_store! {
     async fn of_two_scanners_one_decides_and_of_two_yeses_one_counts(desk) {
         let mut clients = [desk.client().await, desk.client().await];
         let mut won = [0, 0];
-        for round in 0..Stage::current().rounds(SIGN_INS) {
+        for round in 0..StoreBackend::current().rounds(SIGN_INS) {
             let code = clients[0].qrcode().await;
             let (link, ticket) = (code["qrcode_url"].as_str().unwrap(), code["ticket"].as_str().unwrap());
             let backs = [clients[0].authorize(link, "user01").await, clients[1].authorize(link, "agent01").await];
             let [one, two] = &mut clients;
-            let (first, second) = tokio::join!(one.come_back(&backs[0], ""), two.come_back(&backs[1], ""));
+            let (first, second) = tokio::join!(one.oauth_callback(&backs[0], ""), two.oauth_callback(&backs[1], ""));
             let landed = [location(&first), location(&second)];
             let winner = usize::from(landed[1].contains("#confirm="));
             assert!(landed[winner].contains("#confirm=") && landed[1 - winner].contains("#error=invalid_code"), "{landed:?}");
@@ -171,7 +171,7 @@ on_every_store! {
     async fn a_yes_and_a_no_at_once_are_one_or_the_other(desk) {
         let mut clients = [desk.client().await, desk.client().await];
         let (mut yes, mut no) = (0, 0);
-        for _ in 0..Stage::current().rounds(SIGN_INS) {
+        for _ in 0..StoreBackend::current().rounds(SIGN_INS) {
             let code = clients[0].qrcode().await;
             let confirm = clients[0].scan_as(&code, "user01").await;
             let [one, two] = &mut clients;
@@ -190,11 +190,11 @@ on_every_store! {
         let mut clients = [desk.client().await, desk.client().await];
         let page = format!("http://{}/h5/", desk.address);
         let mut won = [0, 0];
-        for round in 0..Stage::current().rounds(SIGN_INS) {
-            let flows = [clients[0].set_out(&page).await, clients[1].set_out(&page).await];
+        for round in 0..StoreBackend::current().rounds(SIGN_INS) {
+            let flows = [clients[0].begin_oauth(&page).await, clients[1].begin_oauth(&page).await];
             let back = clients[0].authorize(&flows[0].0, "user01").await;
             let [one, two] = &mut clients;
-            let (first, second) = tokio::join!(one.come_back(&back, &flows[0].1), two.come_back(&back, &flows[1].1));
+            let (first, second) = tokio::join!(one.oauth_callback(&back, &flows[0].1), two.oauth_callback(&back, &flows[1].1));
             let let_in = [location(&first), location(&second)].map(|landed| landed.contains("#ticket="));
             assert_ne!(let_in[0], let_in[1]);
             won[usize::from(let_in[1])] += 1;

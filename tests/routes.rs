@@ -1,9 +1,9 @@
 //! Walks the route table: what it says of each route is what the route does.
 
-use deskpass::http::{Route, Who, routes};
+use deskpass::http::{RequiredAccess, Route, routes};
 
 use crate::envelope::assert_shape;
-use crate::harness::{TestDesk, request};
+use crate::harness::{TestApp, request};
 
 fn ask(route: &Route, headers: &[(&str, &str)]) -> Vec<u8> {
     let json = ("content-type", "application/json");
@@ -15,49 +15,49 @@ on_every_store! {
         let mut client = desk.client().await;
         for route in routes() {
             let answer = client.send(&ask(&route, &[])).await;
-            match route.who {
-                Who::Entrant | Who::Holder | Who::Caller | Who::Reader | Who::Admin | Who::HighRisk | Who::Service => {
+            match route.access {
+                RequiredAccess::PartialOrFull | RequiredAccess::TokenHolder | RequiredAccess::ActiveUser | RequiredAccess::Reader | RequiredAccess::Admin | RequiredAccess::HighRisk | RequiredAccess::Service => {
                     assert_eq!(answer.refused(401, 1001).reason(), "missing");
                 }
-                Who::Anyone | Who::Developer | Who::Operator => assert_ne!(answer.status, 401, "{route:?}"),
+                RequiredAccess::Anyone | RequiredAccess::Developer | RequiredAccess::Operator => assert_ne!(answer.status, 401, "{route:?}"),
             }
         }
     }
 
     async fn with_the_active_role_taken_away_only_holders_routes_answer() {
-        let with_token = |route: &Route| matches!(route.who, Who::Entrant | Who::Holder | Who::Caller | Who::Reader | Who::Admin | Who::HighRisk);
+        let with_token = |route: &Route| matches!(route.access, RequiredAccess::PartialOrFull | RequiredAccess::TokenHolder | RequiredAccess::ActiveUser | RequiredAccess::Reader | RequiredAccess::Admin | RequiredAccess::HighRisk);
         for route in routes().into_iter().filter(with_token) {
-            let desk = TestDesk::start().await;
+            let desk = TestApp::start().await;
             let mut client = desk.client().await;
             let bearer = format!("Bearer {}", client.sign_in("agent01").await);
             desk.auth().operator().revoke(desk.key("agent01"), "agent").await.unwrap();
             let answer = client.send(&ask(&route, &[("authorization", &bearer)])).await;
             let suspended = answer.code() == 1003 && answer.reason() == "role_taken_away";
-            let callers = matches!(route.who, Who::Caller | Who::Reader | Who::Admin | Who::HighRisk);
+            let callers = matches!(route.access, RequiredAccess::ActiveUser | RequiredAccess::Reader | RequiredAccess::Admin | RequiredAccess::HighRisk);
             assert_eq!(suspended, callers, "{route:?} {answer:?}");
         }
     }
 
     /// What somebody with a password and nothing else can reach.
-    async fn with_half_a_sign_in_only_completing_and_leaving_it_answer(desk) {
+    async fn with_a_partial_session_only_completing_and_leaving_it_answer(desk) {
         let mut client = desk.client().await;
         client.first_password("agent01").await;
         for route in routes() {
-            let half = client.half("agent01").await;
+            let half = client.partial_sign_in("agent01").await;
             desk.auth().operator().unlock_agent(desk.key("agent01")).await.unwrap();
             let answer = client.send(&ask(&route, &[("authorization", &format!("Bearer {half}"))])).await;
-            match route.who {
-                Who::Entrant => assert_ne!(answer.code(), 1001, "{route:?} {answer:?}"),
-                Who::Holder | Who::Caller | Who::Reader | Who::Admin | Who::HighRisk => {
+            match route.access {
+                RequiredAccess::PartialOrFull => assert_ne!(answer.code(), 1001, "{route:?} {answer:?}"),
+                RequiredAccess::TokenHolder | RequiredAccess::ActiveUser | RequiredAccess::Reader | RequiredAccess::Admin | RequiredAccess::HighRisk => {
                     assert_eq!(answer.refused(401, 1001).reason(), "half_authenticated", "{route:?}");
                 }
-                Who::Service => assert_eq!(answer.refused(401, 1001).reason(), "malformed", "{route:?}"),
+                RequiredAccess::Service => assert_eq!(answer.refused(401, 1001).reason(), "malformed", "{route:?}"),
                 // Whoever needs no token is not let further by one.
-                Who::Anyone | Who::Developer | Who::Operator => assert_ne!(answer.status, 401, "{route:?}"),
+                RequiredAccess::Anyone | RequiredAccess::Developer | RequiredAccess::Operator => assert_ne!(answer.status, 401, "{route:?}"),
             }
             assert!(!client.is_valid(&half).await, "{route:?}");
         }
-        let open: Vec<_> = routes().into_iter().filter(|route| route.who == Who::Entrant).map(|route| route.path).collect();
+        let open: Vec<_> = routes().into_iter().filter(|route| route.access == RequiredAccess::PartialOrFull).map(|route| route.path).collect();
         let expected = ["logout", "otp-status", "otp-setup", "otp-bind", "otp-verify", "otp-unbind"];
         assert_eq!(open, expected.map(|path| format!("/api/auth/{path}")));
     }
@@ -70,20 +70,20 @@ on_every_store! {
             let (admin, agent) = (client.sign_in("admin01").await, client.sign_in("agent01").await);
             let asked = client.send(&ask(&route, &[("authorization", &format!("Bearer {admin}"))])).await;
             let refused = client.send(&ask(&route, &[("authorization", &format!("Bearer {agent}"))])).await;
-            let (high_risk, readers) = (route.who == Who::HighRisk, matches!(route.who, Who::Reader | Who::Admin));
+            let (high_risk, readers) = (route.access == RequiredAccess::HighRisk, matches!(route.access, RequiredAccess::Reader | RequiredAccess::Admin));
             assert_eq!(asked.body.contains("\"code\":1007"), high_risk, "{route:?} {asked:?}");
             assert_eq!(refused.body.contains("role_needed"), high_risk || readers, "{route:?} {refused:?}");
         }
     }
 
     async fn in_production_developers_routes_do_not_answer_and_operators_need_their_network() {
-        let desk = TestDesk::production().await;
+        let desk = TestApp::production().await;
         let mut client = desk.client().await;
         for route in routes() {
             let answer = client.send(&ask(&route, &[("x-forwarded-for", "203.0.113.5")])).await;
-            match route.who {
-                Who::Developer => drop(answer.refused(403, 1018)),
-                Who::Operator => drop(answer.refused(403, 1003)),
+            match route.access {
+                RequiredAccess::Developer => drop(answer.refused(403, 1018)),
+                RequiredAccess::Operator => drop(answer.refused(403, 1003)),
                 _ => {
                     assert_ne!(answer.status, 500, "{route:?}");
                 }
@@ -109,11 +109,11 @@ on_every_store! {
 
     /// Whoever only looks leaves no traces: HEAD, and a browser that guesses where somebody might go.
     async fn what_leaves_traces_is_not_asked_in_passing() {
-        let traces: Vec<_> = routes().into_iter().filter(|route| route.leaves_traces).map(|route| route.path).collect();
+        let traces: Vec<_> = routes().into_iter().filter(|route| route.has_side_effects).map(|route| route.path).collect();
         let expected = ["auth/qrcode", "auth/scan/status", "auth/scan/events", "auth/oauth2/url", "auth/oauth2/callback"];
         let expected = expected.into_iter().chain(["ws/employee", "ws/agent"]).map(|path| format!("/api/{path}"));
         assert_eq!(traces, expected.collect::<Vec<_>>());
-        let desk = TestDesk::start().await;
+        let desk = TestApp::start().await;
         for path in traces {
             let mut client = desk.client().await;
             client.start(&request("HEAD", path, &[], b"")).await;

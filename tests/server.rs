@@ -7,14 +7,14 @@ use deskpass_core::{Clock, Timestamp};
 use serde_json::json;
 
 use crate::harness::{
-    Client, PASSWORD, PRODUCTION, Platform, Process, TestDesk, binary, request, settings, with_settings,
+    Client, PASSWORD, PRODUCTION, Platform, Process, TestApp, binary, request, settings, with_settings,
 };
 
 const DEV: (&str, &str) = ("development.enabled", "true");
 
 #[tokio::test]
 async fn a_head_that_does_not_end_is_not_waited_for() {
-    let desk = TestDesk::with(settings(&[DEV, ("server.header_timeout", "200ms")])).await;
+    let desk = TestApp::with(settings(&[DEV, ("server.header_timeout", "200ms")])).await;
     let mut slow = desk.client().await;
     let answer = slow.try_send(b"GET /api/ready HTTP/1.1\r\nhost: localhost\r\nx-slow: ").await;
     assert!(answer.is_none_or(|answer| answer.status == 408));
@@ -24,8 +24,7 @@ async fn a_head_that_does_not_end_is_not_waited_for() {
 
 #[tokio::test]
 async fn a_connection_may_be_idle_longer_than_a_head_may_take() {
-    let desk =
-        TestDesk::with(settings(&[DEV, ("server.header_timeout", "200ms"), ("server.idle_timeout", "1h")])).await;
+    let desk = TestApp::with(settings(&[DEV, ("server.header_timeout", "200ms"), ("server.idle_timeout", "1h")])).await;
     let mut idle = desk.client().await;
     idle.get("/healthz", &[]).await;
     // A slow head is this test's clock: once it has run out, the idle connection has waited as long.
@@ -37,8 +36,7 @@ async fn a_connection_may_be_idle_longer_than_a_head_may_take() {
 
 #[tokio::test]
 async fn an_idle_connection_ends_in_the_end() {
-    let desk =
-        TestDesk::with(settings(&[DEV, ("server.header_timeout", "1h"), ("server.idle_timeout", "200ms")])).await;
+    let desk = TestApp::with(settings(&[DEV, ("server.header_timeout", "1h"), ("server.idle_timeout", "200ms")])).await;
     let mut idle = desk.client().await;
     idle.get("/healthz", &[]).await;
     assert!(idle.read().await.is_none());
@@ -46,7 +44,7 @@ async fn an_idle_connection_ends_in_the_end() {
 
 #[tokio::test]
 async fn a_body_that_does_not_come_is_not_waited_for() {
-    let desk = TestDesk::with(settings(&[DEV, ("server.body_timeout", "200ms")])).await;
+    let desk = TestApp::with(settings(&[DEV, ("server.body_timeout", "200ms")])).await;
     let head = b"POST /api/auth/verify HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{\"token";
     let answer = desk.client().await.send(head).await;
     assert!(answer.refused(400, 1002).json()["message"].as_str().unwrap().contains("in time"));
@@ -54,8 +52,7 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
 
 #[tokio::test]
 async fn a_client_that_takes_no_answers_is_not_kept() {
-    let desk =
-        TestDesk::with(settings(&[DEV, ("server.idle_timeout", "300ms"), ("server.max_connections", "1")])).await;
+    let desk = TestApp::with(settings(&[DEV, ("server.idle_timeout", "300ms"), ("server.max_connections", "1")])).await;
     let mut greedy = desk.client().await;
     // Asks on and on and reads nothing, until there is no more room for answers on the way.
     let ask = request("GET", "/api/dev/users", &[], b"").repeat(64);
@@ -66,7 +63,7 @@ async fn a_client_that_takes_no_answers_is_not_kept() {
 
 #[tokio::test]
 async fn a_body_in_pieces_is_put_together() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let head = b"POST /api/dev/login HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
     let chunks: &[u8] = b"9\r\n{\"employe\r\n13\r\ne_id\":\"user01\"    }\r\n0\r\n\r\n";
     let answer = desk.client().await.send(&[head, chunks].concat()).await;
@@ -75,7 +72,7 @@ async fn a_body_in_pieces_is_put_together() {
 
 #[tokio::test]
 async fn a_head_that_is_too_large_is_refused() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let names: Vec<_> = (0..80).map(|at| format!("x-{at}")).collect();
     let headers: Vec<_> = names.iter().map(|name| (name.as_str(), "x")).collect();
     assert_eq!(desk.client().await.get("/api/ready", &headers).await.status, 431);
@@ -86,7 +83,7 @@ async fn a_head_that_is_too_large_is_refused() {
 #[tokio::test]
 async fn one_address_has_so_many_connections_and_no_more() {
     let limits = [DEV, ("server.max_connections_per_address", "3"), ("trusted_proxies", "10.0.0.0/8")];
-    let desk = TestDesk::with(settings(&limits)).await;
+    let desk = TestApp::with(settings(&limits)).await;
     let mut held = Vec::new();
     for _ in 0..3 {
         let mut client = desk.client().await;
@@ -104,7 +101,7 @@ async fn one_address_has_so_many_connections_and_no_more() {
 
 #[tokio::test]
 async fn a_desk_that_stops_says_so_first_and_finishes_what_it_began() {
-    let mut desk = TestDesk::with(settings(&[DEV, ("server.settle", "1s")])).await;
+    let mut desk = TestApp::with(settings(&[DEV, ("server.settle", "1s")])).await;
     let (mut watcher, mut slow) = (desk.client().await, desk.client().await);
     watcher.get("/api/ready", &[]).await.data();
     let body = json!({ "employee_id": "user01" }).to_string();
@@ -140,7 +137,7 @@ fn sigterm_ends_the_program_in_peace() {
 
 #[tokio::test]
 async fn idle_connections_do_not_hold_up_the_end() {
-    let mut desk = TestDesk::start().await;
+    let mut desk = TestApp::start().await;
     let mut idle: Vec<Client> = Vec::new();
     for _ in 0..5 {
         let mut client = desk.client().await;

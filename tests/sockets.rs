@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::harness::TestSocket;
 
 on_every_store! {
-    async fn a_message_to_a_role_comes_to_whoever_has_just_switched_to_it_and_none_from_before(desk) {
+    async fn a_message_to_a_role_reaches_users_who_just_switched_to_it_and_none_from_before(desk) {
         let (key, _) = desk.service_key("messages").await;
         let mut client = desk.client().await;
         let token = client.sign_in("agent01").await;
@@ -23,7 +23,7 @@ on_every_store! {
         }
     }
 
-    async fn a_message_reaches_whom_it_is_for_and_comes_again_to_nobody_who_has_seen_it(desk) {
+    async fn a_message_reaches_its_recipient_and_is_not_repeated(desk) {
         let (key, _) = desk.service_key("messages").await;
         let mut client = desk.client().await;
         let token = client.sign_in("user01").await;

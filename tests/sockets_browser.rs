@@ -1,6 +1,6 @@
 //! Sockets in a real browser, held by the module that clients use.
 
-mod desk;
+mod fixture;
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-use self::desk::{Desk, Home, Line};
+use self::fixture::{BreakableConnection, Desk, Home};
 use crate::harness::{Browser, Driver, Options, free_address};
 
 /// Has the module open a socket, and keeps all that it tells.
@@ -116,7 +116,7 @@ on_every_store! {
     async fn a_broken_line_loses_nothing() {
         let mut desk = Desk::start();
         let token = desk.client().await.sign_in("agent01").await;
-        let line = Line::to(&desk.process.address).await;
+        let line = BreakableConnection::to(&desk.process.address).await;
         let driver = Driver::start();
         let browser = listening(&driver, &format!("http://{}/itagent/", line.address), "agent", &token).await;
         browser.wait_until(LIVE).await;
@@ -126,7 +126,7 @@ on_every_store! {
             browser.script("states.length = 0", &[]).await;
             match &desk.home {
                 Home::Directory(_) => line.cut(),
-                Home::Place(_) => {
+                Home::Cluster(_) => {
                     let other = desk.home.serve(&free_address());
                     std::mem::replace(&mut desk.process, other).kill();
                 }
@@ -199,7 +199,7 @@ async fn elsewhere() -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn somebody_elses_page_opens_no_socket() {
+async fn a_page_of_a_foreign_origin_opens_no_socket() {
     let desk = Desk::start();
     let mut client = desk.client().await;
     let token = client.sign_in("user01").await;

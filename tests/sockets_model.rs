@@ -11,7 +11,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::harness::{Client, Frame, Stage, TestDesk, TestSocket};
+use crate::harness::{Client, Frame, StoreBackend, TestApp, TestSocket};
 
 /// Whose clients they are, and somebody else.
 const WHO: &str = "agent01";
@@ -98,7 +98,7 @@ struct Over {
 }
 
 struct World {
-    nodes: Vec<TestDesk>,
+    nodes: Vec<TestApp>,
     key: String,
     sent: Vec<Sent>,
     streams: Vec<u64>,
@@ -168,9 +168,9 @@ fn note(frame: &Value, heard: &mut Heard) {
 
 impl World {
     async fn new(nodes: usize) -> Self {
-        let desk = TestDesk::start().await;
+        let desk = TestApp::start().await;
         let (key, _) = desk.service_key("messages").await;
-        let mut nodes = if nodes > 1 { vec![desk.second().await] } else { Vec::new() };
+        let mut nodes = if nodes > 1 { vec![desk.second_node().await] } else { Vec::new() };
         nodes.push(desk);
         let mut sessions = Vec::new();
         for _ in 0..CLIENTS {
@@ -335,7 +335,7 @@ async fn play(nodes: usize, history: &[Round]) {
     world.judge();
 }
 
-fn on(stage: Stage, nodes: usize, cases: u32) {
+fn on(stage: StoreBackend, nodes: usize, cases: u32) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let config = ProptestConfig { cases, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() };
     let ran = TestRunner::new(config).run(&history(), |history| {
@@ -350,11 +350,11 @@ mod messages_come_once_in_order_and_never_after_the_end {
 
     #[test]
     fn embedded() {
-        on(Stage::Embedded, 1, 40);
+        on(StoreBackend::Embedded, 1, 40);
     }
 
     #[test]
     fn scaled_out() {
-        on(Stage::ScaledOut, 2, 12);
+        on(StoreBackend::ScaledOut, 2, 12);
     }
 }

@@ -20,7 +20,7 @@ const CLIENTS: usize = 4;
 
 /// A key that may send messages.
 fn messenger(operator: Operator<'_>) -> String {
-    let told = operator.done(&["service-key", "create", "assistant", "--scope", "messages"]);
+    let told = operator.succeed(&["service-key", "create", "assistant", "--scope", "messages"]);
     told.lines().find_map(|line| line.trim().strip_prefix("service key: ")).expect("a key").to_owned()
 }
 
@@ -128,7 +128,7 @@ async fn listen(proxy: String, token: String, everybody: Arc<Barrier>) -> Heard 
 
 /// Clients listen through a balancer while one of two nodes goes, and messages are sent through the other all the while.
 async fn one_of_two_goes(go: fn(Process)) -> Vec<Heard> {
-    let place = Servers::shared().place();
+    let place = Servers::shared().cluster_store();
     let [one, other] = [Process::node(&place, &[SETTLE]), Process::node(&place, &[SETTLE])];
     let (proxy, key) = (Proxy::haproxy([&one.address, &other.address]), messenger(Operator::At(&place)));
     let mut service = Client::connect(&other.address).await;
@@ -165,7 +165,7 @@ async fn wait_for(everybody: &Barrier, listening: &mut JoinSet<Heard>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_is_sent_away_by_a_node_that_leaves_goes_on_at_the_other_and_misses_nothing() {
+async fn a_client_of_a_draining_node_goes_on_at_the_other_and_misses_nothing() {
     let heard = one_of_two_goes(|node| assert_eq!(node.terminate().0, Some(0))).await;
     let closed: Vec<_> = heard.into_iter().flat_map(|heard| heard.closed).collect();
     assert!((1..CLIENTS).contains(&closed.len()), "{closed:?}");
@@ -173,7 +173,7 @@ async fn whoever_is_sent_away_by_a_node_that_leaves_goes_on_at_the_other_and_mis
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_loses_a_node_that_was_killed_goes_on_at_the_other_and_misses_nothing() {
+async fn a_client_behind_a_proxy_of_a_killed_node_goes_on_at_the_other_and_misses_nothing() {
     let heard = one_of_two_goes(Process::kill).await;
     let closed: Vec<_> = heard.into_iter().flat_map(|heard| heard.closed).collect();
     assert!((1..CLIENTS).contains(&closed.len()), "{closed:?}");

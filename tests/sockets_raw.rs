@@ -1,13 +1,13 @@
 //! Sockets whose other end keeps to no rule: the right code for each, and nothing left behind.
 
-mod stuck;
+mod slow_clients;
 
 use std::time::{Duration, Instant};
 
-use crate::harness::{Client, Frame, TestDesk, TestSocket, handshake, masked, settings};
+use crate::harness::{Client, Frame, TestApp, TestSocket, handshake, masked, settings};
 
 /// Waits until a desk has so many sockets.
-async fn until(desk: &TestDesk, count: usize) {
+async fn until(desk: &TestApp, count: usize) {
     let since = Instant::now();
     while desk.auth().sockets.len() != count {
         assert!(since.elapsed() < Duration::from_secs(5), "{} sockets", desk.auth().sockets.len());
@@ -21,7 +21,7 @@ fn declared(first: u8, length: u64) -> Vec<u8> {
 }
 
 /// Sends bytes on a fresh socket, and asserts how it is closed: orderly, so that the client gets to read the code.
-async fn closes(desk: &TestDesk, token: &str, what: &str, bytes: &[u8], code: u16, word: &str) {
+async fn closes(desk: &TestApp, token: &str, what: &str, bytes: &[u8], code: u16, word: &str) {
     let mut socket = desk.socket("employee", token).await;
     socket.push(bytes).await;
     let (found, why, said) = socket.closed().await;
@@ -186,7 +186,7 @@ on_every_store! {
         socket.ends_with(1008, "too_many_messages").await;
     }
 
-    async fn whoever_leaves_without_a_word_leaves_a_free_place(desk) {
+    async fn a_client_that_disconnects_without_a_close_frees_its_slot(desk) {
         let mut client = desk.client().await;
         let token = client.sign_in("user01").await;
         for round in 0..3 {
@@ -208,7 +208,7 @@ on_every_store! {
         assert_eq!(gone, Some("30"), "{metrics}");
     }
 
-    async fn whoever_leaves_before_the_answer_has_no_place(desk) {
+    async fn a_client_that_disconnects_before_the_answer_holds_no_slot(desk) {
         let token = desk.client().await.sign_in("user01").await;
         for _ in 0..20 {
             let mut client = desk.client().await;
@@ -222,7 +222,7 @@ on_every_store! {
 
     async fn a_handshake_that_is_never_finished_is_given_up() {
         let given = [("development.enabled", "true"), ("server.header_timeout", "300ms"), ("server.max_connections", "4")];
-        let desk = TestDesk::with(settings(&given)).await;
+        let desk = TestApp::with(settings(&given)).await;
         let token = desk.client().await.sign_in("user01").await;
         let whole = handshake("/api/ws/employee", &[("authorization", &format!("Bearer {token}"))]);
         let mut begun = Vec::new();
@@ -238,7 +238,7 @@ on_every_store! {
     }
 
     /// Others are told as if nothing was.
-    async fn one_that_misbehaves_disturbs_nobody(desk) {
+    async fn a_misbehaving_client_disturbs_no_other(desk) {
         let (key, _) = desk.service_key("messages").await;
         let mut client = desk.client().await;
         let token = client.sign_in("user01").await;
@@ -256,15 +256,15 @@ on_every_store! {
 
 /// A desk that leaves while somebody comes in says so, and does not fall over.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_comes_in_while_the_desk_leaves_is_told() {
-    crate::harness::Stage::ScaledOut.run(come_in_late()).await;
+async fn a_client_that_connects_during_shutdown_is_told() {
+    crate::harness::StoreBackend::ScaledOut.run(come_in_late()).await;
 }
 
 async fn come_in_late() {
-    let first = TestDesk::start().await;
+    let first = TestApp::start().await;
     let token = first.client().await.sign_in("user01").await;
     // A node that has not heard of the session has to look, and for now it cannot.
-    let (mut desk, place) = (first.second().await, first.place());
+    let (mut desk, place) = (first.second_node().await, first.cluster_store());
     let lock = place.hold("BEGIN; LOCK TABLE session IN ACCESS EXCLUSIVE MODE").await;
     let (address, bearer) = (desk.address.clone(), format!("Bearer {token}"));
     let head = handshake("/api/ws/employee", &[("authorization", &bearer)]);

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::harness::{Client, Device, PASSWORD, Platform, TestDesk};
-use crate::proven::{OTHER, by_qr, equip, give_password, production, set_password, show, use_setup_code};
+use crate::harness::{Client, Device, PASSWORD, Platform, TestApp};
+use crate::sign_in_proof::{OTHER, by_qr, equip, give_password, production, set_password, show, use_setup_code};
 
 /// How long after a sign-in its session may enrol.
 const RECENT: Duration = Duration::from_mins(5);
@@ -13,21 +13,21 @@ const SETUP: &str = "/api/auth/otp-setup";
 const UNLOCK: &str = "/api/admin/agents/agent01/unlock";
 
 /// A session that began through the platform, and was stolen when it was no longer recent.
-async fn stolen(desk: &TestDesk, platform: &Platform, client: &mut Client, who: &str) -> String {
+async fn stolen(desk: &TestApp, platform: &Platform, client: &mut Client, who: &str) -> String {
     let token = platform.sign_in(client, who).await;
-    desk.clock.wind(RECENT);
+    desk.clock.advance(RECENT);
     token
 }
 
 /// Everything that an agent proves themselves with.
-fn enrolled(desk: &TestDesk) -> Vec<String> {
+fn enrolled(desk: &TestApp) -> Vec<String> {
     desk.query(
         "SELECT employee_key, COALESCE(password_hash, ''), COALESCE(otp_secret, ''), COALESCE(otp_pending, ''), otp_proven
         FROM agent ORDER BY employee_key",
     )
 }
 
-async fn device_code(desk: &TestDesk, who: &str) -> String {
+async fn device_code(desk: &TestApp, who: &str) -> String {
     desk.auth().operator().reset_device(desk.key(who)).await.unwrap().code.text()
 }
 
@@ -64,7 +64,7 @@ on_every_store! {
                 ("POST", "/api/admin/links", json!({ "corp_id": "wwpartner", "user_id": "x", "employee_id": "admin01" })),
                 ("POST", "/api/admin/service-keys", json!({ "name": "x", "scopes": ["introspect"] })),
             ] {
-                client.wish(token, "123456", method, path, &ask).await.refused(403, 1009);
+                client.admin_request(token, "123456", method, path, &ask).await.refused(403, 1009);
             }
             let status = client.get_as(token, "/api/auth/otp-status").await.data();
             assert_eq!(status["recent_sign_in"], false);
@@ -76,11 +76,11 @@ on_every_store! {
 
         // The owner signs in again, and does both until the last moment.
         let fresh = platform.sign_in(&mut client, "admin01").await;
-        desk.clock.wind(RECENT.saturating_sub(Duration::from_millis(1)));
+        desk.clock.advance(RECENT.saturating_sub(Duration::from_millis(1)));
         assert_eq!(client.get_as(&fresh, "/api/auth/otp-status").await.data()["recent_sign_in"], true);
         set_password(&mut client, &fresh, &json!({ "new_password": PASSWORD })).await.data();
         let (device, _) = client.bind_device(&fresh, &desk.clock).await;
-        client.post_risky(&fresh, UNLOCK, Some(&device.next_code())).await.data();
+        client.post_with_otp(&fresh, UNLOCK, Some(&device.next_code())).await.data();
         // What is there is changed by whoever has it, however old the session is.
         let old = stolen(&desk, &platform, &mut client, "admin01").await;
         set_password(&mut client, &old, &json!({ "new_password": OTHER })).await.refused(400, 1015);
@@ -102,7 +102,7 @@ on_every_store! {
         assert_eq!(refused.refused(409, 1019).reason(), "setup_over");
         give_password(&desk, "admin01").await;
         let one = platform.sign_in(&mut client, "admin01").await;
-        let half = client.half("admin01").await;
+        let half = client.partial_sign_in("admin01").await;
         let setup = client.post_as(&half, SETUP, &json!({})).await.data();
         let device = Device::scan(&setup, &desk.clock);
         assert_eq!(show(&mut client, &one, "bind", &device.code()).await.refused(409, 1019).reason(), "setup_over");
@@ -110,7 +110,7 @@ on_every_store! {
         let setup = client.post_as(&one, SETUP, &json!({})).await.data();
         let device = Device::scan(&setup, &desk.clock);
         assert_eq!(show(&mut client, &half, "bind", &device.code()).await.refused(409, 1019).reason(), "setup_over");
-        desk.clock.wind(Duration::from_mins(9));
+        desk.clock.advance(Duration::from_mins(9));
         show(&mut client, &one, "bind", &device.code()).await.data();
         assert!(is_proven(&mut client, &one).await);
     }
@@ -134,7 +134,7 @@ on_every_store! {
         let device = Device::scan(&setup.data(), &desk.clock);
         show(&mut client, &old, "bind", &device.code()).await.data();
         assert!(is_proven(&mut client, &old).await, "the platform had named them when the session began");
-        client.post_risky(&old, UNLOCK, Some(&device.next_code())).await.data();
+        client.post_with_otp(&old, UNLOCK, Some(&device.next_code())).await.data();
         show(&mut client, &old, "unbind", &device.next_code()).await.data();
         let spent = client.post_as(&old, SETUP, &json!({ "setup_code": code })).await;
         assert_eq!(spent.refused(403, 1003).reason(), "setup_code");
@@ -145,7 +145,7 @@ on_every_store! {
         show(&mut client, &fresh, "unbind", &device.next_code()).await.data();
         client.post_as(&old, SETUP, &json!({ "setup_code": code })).await.refused(403, 1003);
         let code = device_code(&desk, "admin01").await;
-        desk.clock.wind(Duration::from_hours(24));
+        desk.clock.advance(Duration::from_hours(24));
         let fresh = platform.sign_in(&mut client, "admin01").await;
         client.post_as(&fresh, SETUP, &json!({ "setup_code": code })).await.refused(403, 1003);
     }
@@ -155,21 +155,21 @@ on_every_store! {
         let (desk, platform) = production(&[]).await;
         let mut client = desk.client().await;
         give_password(&desk, "admin01").await;
-        let half = client.half("admin01").await;
+        let half = client.partial_sign_in("admin01").await;
         let (device, _) = client.bind_device(&half, &desk.clock).await;
         let old = stolen(&desk, &platform, &mut client, "admin01").await;
         show(&mut client, &old, "verify", &device.next_code()).await.data();
         assert!(!is_proven(&mut client, &old).await);
         for code in [Some(device.next_code()), Some(device.wrong_code()), None] {
-            let refused = client.post_risky(&old, UNLOCK, code.as_deref()).await;
+            let refused = client.post_with_otp(&old, UNLOCK, code.as_deref()).await;
             assert_eq!(refused.refused(403, 1003).reason(), "device_not_proven");
         }
         let fresh = platform.sign_in(&mut client, "admin01").await;
-        let refused = client.post_risky(&fresh, UNLOCK, Some(&device.next_code())).await;
+        let refused = client.post_with_otp(&fresh, UNLOCK, Some(&device.next_code())).await;
         assert_eq!(refused.refused(403, 1003).reason(), "device_not_proven", "it is not proven by what it is to open");
         show(&mut client, &fresh, "verify", &device.next_code()).await.data();
         for token in [&fresh, &old] {
-            client.post_risky(token, UNLOCK, Some(&device.next_code())).await.data();
+            client.post_with_otp(token, UNLOCK, Some(&device.next_code())).await.data();
         }
     }
 
@@ -179,17 +179,17 @@ on_every_store! {
         let mut client = desk.client().await;
         let lost = equip(&desk, &platform, "admin01").await;
         let enter = async |client: &mut Client, code: &str| {
-            let half = client.half("admin01").await;
+            let half = client.partial_sign_in("admin01").await;
             show(client, &half, "verify", code).await.data()["token"].as_str().unwrap().to_owned()
         };
         let token = enter(&mut client, &lost.recovery_codes[0]).await;
         show(&mut client, &token, "unbind", &lost.recovery_codes[1]).await.data();
         let (device, _) = client.bind_device(&token, &desk.clock).await;
         assert!(!is_proven(&mut client, &token).await);
-        let refused = client.post_risky(&token, UNLOCK, Some(&device.next_code())).await;
+        let refused = client.post_with_otp(&token, UNLOCK, Some(&device.next_code())).await;
         assert_eq!(refused.refused(403, 1003).reason(), "device_not_proven");
         show(&mut client, &token, "unbind", &device.next_code()).await.data();
-        desk.clock.wind(RECENT);
+        desk.clock.advance(RECENT);
         let refused = client.post_as(&token, SETUP, &json!({})).await;
         assert_eq!(refused.refused(403, 1003).reason(), "recent_sign_in_needed");
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::harness::{Client, Place, Process, Servers, binary};
+use crate::harness::{Client, ClusterStore, Process, Servers, binary};
 
 /// A certificate for this machine, signed by itself.
 fn certificate(directory: &Path) -> (String, String) {
@@ -18,7 +18,7 @@ fn certificate(directory: &Path) -> (String, String) {
 }
 
 /// Has PostgreSQL speak TLS from now on.
-fn encrypt(place: &Place, key: &str, certificate: &str) {
+fn encrypt(place: &ClusterStore, key: &str, certificate: &str) {
     for (name, file) in [("key", key), ("crt", certificate)] {
         let text = std::fs::read_to_string(file).unwrap();
         // The server writes its own files, so that they are its own.
@@ -36,15 +36,15 @@ fn encrypt(place: &Place, key: &str, certificate: &str) {
     }
 }
 
-fn required(place: &Place) -> Place {
-    Place { store: format!("{}&sslmode=require", place.store), ..place.clone() }
+fn required(place: &ClusterStore) -> ClusterStore {
+    ClusterStore { store: format!("{}&sslmode=require", place.store), ..place.clone() }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn postgres_is_believed_only_with_a_certificate_of_somebody_trusted() {
+async fn postgres_is_believed_only_with_a_certificate_of_a_trusted_authority() {
     let (servers, directory) = (Servers::private(), tempfile::tempdir().unwrap());
-    let place = servers.place();
-    let refusal = |place: &Place, more: &[(&str, &str)]| {
+    let place = servers.cluster_store();
+    let refusal = |place: &ClusterStore, more: &[(&str, &str)]| {
         let mut command = binary();
         command.args(["migrate", "--dev"]).current_dir(std::env::temp_dir());
         for (key, value) in place.settings().iter().chain(more) {

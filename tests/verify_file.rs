@@ -1,6 +1,6 @@
 //! The file by which the platform verifies that the domain is ours, at the root under its own name.
 
-use crate::harness::{TestDesk, settings};
+use crate::harness::{TestApp, settings};
 
 #[tokio::test]
 async fn is_served_as_it_is_and_nothing_beside_it() {
@@ -9,7 +9,7 @@ async fn is_served_as_it_is_and_nothing_beside_it() {
     std::fs::write(&path, "0123456789abcdef").unwrap();
     std::fs::write(directory.path().join("WW_verify_other.txt"), "other").unwrap();
     let given = [("development.enabled", "true"), ("platform.verify_file", path.to_str().unwrap())];
-    let desk = TestDesk::with(settings(&given)).await;
+    let desk = TestApp::with(settings(&given)).await;
     let mut client = desk.client().await;
     let answer = client.get("/WW_verify_0123456789abcdef.txt", &[]).await;
     assert_eq!((answer.status, answer.body.as_str()), (200, "0123456789abcdef"));
@@ -26,7 +26,7 @@ async fn is_served_as_it_is_and_nothing_beside_it() {
 
 #[tokio::test]
 async fn without_one_there_is_none_and_a_wrong_one_is_refused_at_the_start() {
-    let mut desk = TestDesk::start().await;
+    let mut desk = TestApp::start().await;
     desk.client().await.get("/WW_verify_0123456789abcdef.txt", &[]).await.refused(404, 1004);
     desk.stop().await;
     let given = [("development.enabled", "true"), ("platform.verify_file", "/etc/passwd")];

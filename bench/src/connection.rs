@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::failed::Failed;
+use crate::error::BenchError;
 
 /// One connection, with room for one answer that is used again and again.
 #[derive(Debug)]
@@ -16,40 +16,40 @@ pub(crate) struct Connection {
 
 /// An answer, as it came.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Answer<'a> {
+pub(crate) struct HttpResponse<'a> {
     bytes: &'a [u8],
     /// Where the body begins.
     body: usize,
 }
 
 impl Connection {
-    pub(crate) async fn open(address: SocketAddr) -> Result<Self, Failed> {
+    pub(crate) async fn open(address: SocketAddr) -> Result<Self, BenchError> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         Ok(Self { stream, answer: Vec::with_capacity(4096) })
     }
 
     /// Sends a request and reads its answer to the end.
-    pub(crate) async fn exchange(&mut self, request: &[u8]) -> Result<Answer<'_>, Failed> {
+    pub(crate) async fn exchange(&mut self, request: &[u8]) -> Result<HttpResponse<'_>, BenchError> {
         self.send(request).await?;
         loop {
             if self.stream.read_buf(&mut self.answer).await? == 0 {
                 return Err("the server closed the connection before it answered".into());
             }
             if let Some(body) = body_of_complete(&self.answer)? {
-                return Ok(Answer { bytes: &self.answer, body });
+                return Ok(HttpResponse { bytes: &self.answer, body });
             }
         }
     }
 
     /// Sends a request whose answer is told bit by bit.
-    pub(crate) async fn send(&mut self, request: &[u8]) -> Result<(), Failed> {
+    pub(crate) async fn send(&mut self, request: &[u8]) -> Result<(), BenchError> {
         self.answer.clear();
         Ok(self.stream.write_all(request).await?)
     }
 
     /// Reads on until these words have come.
-    pub(crate) async fn hear(&mut self, words: &[u8]) -> Result<(), Failed> {
+    pub(crate) async fn read_until(&mut self, words: &[u8]) -> Result<(), BenchError> {
         while find(&self.answer, words).is_none() {
             if self.stream.read_buf(&mut self.answer).await? == 0 {
                 return Err("the server closed the connection before it told".into());
@@ -59,7 +59,7 @@ impl Connection {
     }
 }
 
-impl<'a> Answer<'a> {
+impl<'a> HttpResponse<'a> {
     /// Whether it says 200.
     pub(crate) fn is_ok(self) -> bool {
         self.bytes.starts_with(b"HTTP/1.1 200 ")
@@ -97,7 +97,7 @@ impl<'a> Answer<'a> {
 }
 
 /// Where the body begins, once it is all there.
-fn body_of_complete(bytes: &[u8]) -> Result<Option<usize>, Failed> {
+fn body_of_complete(bytes: &[u8]) -> Result<Option<usize>, BenchError> {
     const END: &[u8] = b"\r\n\r\n";
     let Some(end) = find(bytes, END) else { return Ok(None) };
     let body = end + END.len();
@@ -136,7 +136,7 @@ mod tests {
             assert_eq!(body_of_complete(whole.get(..cut).unwrap()).unwrap(), None, "{cut}");
         }
         assert_eq!(body_of_complete(whole).unwrap(), Some(body));
-        let answer = Answer { bytes: whole, body };
+        let answer = HttpResponse { bytes: whole, body };
         assert!(answer.is_ok() && answer.has(b"\"valid\"") && !answer.has(b"x-a"));
         assert_eq!(answer.headers().collect::<Vec<_>>(), [("content-length", "12"), ("x-a", "b")]);
         assert_eq!((answer.header("x-a"), answer.header("x-b")), (Some("b"), None));

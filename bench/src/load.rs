@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::connection::Connection;
-use crate::failed::Failed;
+use crate::error::BenchError;
 use crate::progress::Progress;
 use crate::requests::Requests;
 use crate::server::{Server, cpu};
@@ -26,7 +26,7 @@ pub(crate) struct Load {
 
 /// How it went on one connection.
 #[derive(Debug, Default)]
-struct Tally {
+struct ClientStats {
     latencies: Vec<u32>,
     failures: usize,
     /// The first answer that was not as it should be.
@@ -40,12 +40,12 @@ impl Load {
 
     /// Asks for as long as a round takes, over and over from the first request when it came to the last.
     /// Several servers share the connections and count as one.
-    pub(crate) async fn round(&self, servers: &[&Server], length: Duration) -> Result<Round, Failed> {
+    pub(crate) async fn round(&self, servers: &[&Server], length: Duration) -> Result<Round, BenchError> {
         let connections = connect(servers).await?;
         let (before, own, start) = (used_by(servers)?, cpu("self")?, now());
         let end = Some(start + length);
         let mut clients: JoinSet<_> = connections.into_iter().map(|to| client(to, self.clone(), end)).collect();
-        let mut all = Tally::default();
+        let mut all = ClientStats::default();
         while let Some(tally) = clients.join_next().await {
             all.add(tally??);
         }
@@ -55,10 +55,10 @@ impl Load {
     }
 
     /// Makes every request once.
-    pub(crate) async fn all(&self, server: &Server, what: &str, progress: &Progress) -> Result<(), Failed> {
+    pub(crate) async fn all(&self, server: &Server, what: &str, progress: &Progress) -> Result<(), BenchError> {
         let connections = connect(&[server]).await?;
         let mut clients: JoinSet<_> = connections.into_iter().map(|to| client(to, self.clone(), None)).collect();
-        let mut all = Tally::default();
+        let mut all = ClientStats::default();
         let of = self.requests.len();
         loop {
             tokio::select! {
@@ -74,7 +74,7 @@ impl Load {
     }
 }
 
-async fn connect(servers: &[&Server]) -> Result<Vec<Connection>, Failed> {
+async fn connect(servers: &[&Server]) -> Result<Vec<Connection>, BenchError> {
     let mut connections = Vec::with_capacity(CONNECTIONS);
     for server in servers.iter().cycle().take(CONNECTIONS) {
         connections.push(Connection::open(server.address).await?);
@@ -83,13 +83,13 @@ async fn connect(servers: &[&Server]) -> Result<Vec<Connection>, Failed> {
 }
 
 /// Processor time that all of them have used so far.
-fn used_by(servers: &[&Server]) -> Result<Duration, Failed> {
+fn used_by(servers: &[&Server]) -> Result<Duration, BenchError> {
     servers.iter().map(|server| server.cpu()).sum()
 }
 
 /// Asks until `end`, or without one until every request was made.
-async fn client(mut connection: Connection, load: Load, end: Option<Instant>) -> Result<Tally, Failed> {
-    let (mut request, mut tally) = (Vec::with_capacity(1024), Tally::default());
+async fn client(mut connection: Connection, load: Load, end: Option<Instant>) -> Result<ClientStats, BenchError> {
+    let (mut request, mut tally) = (Vec::with_capacity(1024), ClientStats::default());
     // One look at the clock for each request: the end of one is the beginning of the next.
     let mut last = now();
     while end.is_none_or(|end| last < end) {
@@ -112,7 +112,7 @@ async fn client(mut connection: Connection, load: Load, end: Option<Instant>) ->
     Ok(tally)
 }
 
-impl Tally {
+impl ClientStats {
     fn add(&mut self, other: Self) {
         self.latencies.extend(other.latencies);
         self.failures += other.failures;
@@ -120,7 +120,7 @@ impl Tally {
     }
 
     /// The latencies, unless a request failed: a server that fails fast must not look fast.
-    fn checked(self) -> Result<Vec<u32>, Failed> {
+    fn checked(self) -> Result<Vec<u32>, BenchError> {
         match (self.failures, self.example) {
             (0, _) => Ok(self.latencies),
             (failures, example) => {

@@ -1,14 +1,14 @@
 //! Measures what the service promises, beside the least that could do the same work, and writes it down.
 
-mod bare;
-mod commits;
+mod backends;
+mod bare_handler;
+mod comparison;
 mod connection;
-mod duel;
-mod failed;
+mod error;
 mod load;
 mod page;
 mod plan;
-mod postgres;
+mod postgres_baseline;
 mod progress;
 mod report;
 mod requests;
@@ -17,16 +17,16 @@ mod run;
 mod scan;
 mod seed;
 mod server;
-mod servers;
 mod socket;
+mod sqlite_baseline;
 mod stats;
-mod yard;
+mod workspace;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::failed::Failed;
+use crate::error::BenchError;
 use crate::plan::{Group, Plan};
 use crate::report::Report;
 
@@ -73,7 +73,7 @@ const RESULTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.part {
-        Some(Part::Bare) => bare::serve(),
+        Some(Part::Bare) => bare_handler::serve(),
         Some(Part::Embedded) => bench(cli.quick, &[Group::Embedded]),
         Some(Part::ScaledOut) => bench(cli.quick, &[Group::ScaledOut]),
         Some(Part::Sockets) => bench(cli.quick, &[Group::Sockets]),
@@ -81,14 +81,14 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failed(why)) => {
+        Err(BenchError(why)) => {
             eprintln!("deskpass-bench: {why}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn bench(quick: bool, groups: &[Group]) -> Result<(), Failed> {
+fn bench(quick: bool, groups: &[Group]) -> Result<(), BenchError> {
     if cfg!(debug_assertions) && !quick {
         return Err("a debug build measures nothing worth keeping; run it with --release, or with --quick".into());
     }
@@ -109,7 +109,7 @@ fn bench(quick: bool, groups: &[Group]) -> Result<(), Failed> {
 }
 
 /// Measures one group. Leaving by way of an error takes the servers and their data along.
-async fn until_interrupted(plan: &Plan, group: Group) -> Result<Report, Failed> {
+async fn until_interrupted(plan: &Plan, group: Group) -> Result<Report, BenchError> {
     tokio::select! {
         report = run::run(plan, group) => report,
         _ = tokio::signal::ctrl_c() => Err("interrupted".into()),

@@ -60,7 +60,7 @@ pub(crate) struct Plan {
     pub(crate) shared_sockets: usize,
     /// How often one of them is told something, and how often all are.
     pub(crate) messages: usize,
-    pub(crate) casts: usize,
+    pub(crate) broadcasts: usize,
 }
 
 /// How many live sessions there are, and the throughput promised with them, beside a bare handler.
@@ -73,7 +73,7 @@ pub(crate) struct Size {
 /// Sessions of one employee, in the usual layout.
 pub(crate) const SESSIONS_EACH: usize = 10;
 /// Employees who sign in.
-pub(crate) const BOUND: usize = 1_000;
+pub(crate) const SIGN_IN_EMPLOYEES: usize = 1_000;
 /// Promised throughput of sign-ins, beside SQLite alone.
 pub(crate) const SIGN_IN_RATIO: f64 = 0.5;
 /// Promised throughput of a look at a waiting ticket, beside a bare handler.
@@ -117,7 +117,7 @@ impl Plan {
             sockets: 10_000,
             shared_sockets: 2_000,
             messages: 1_000,
-            casts: 5,
+            broadcasts: 5,
         }
     }
 
@@ -138,7 +138,7 @@ impl Plan {
             sockets: 1_000,
             shared_sockets: 200,
             messages: 100,
-            casts: 2,
+            broadcasts: 2,
             ..full
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::duel::{Duel, middle};
+use crate::comparison::{Comparison, median_of};
 use crate::plan::Group;
 use crate::progress::grouped;
 use crate::stats::Round;
@@ -18,7 +18,7 @@ pub(crate) struct Report {
     date: String,
     pub(crate) took: Duration,
     quick: bool,
-    duels: Vec<Duel>,
+    comparisons: Vec<Comparison>,
     rows: Vec<String>,
 }
 
@@ -26,24 +26,24 @@ impl Report {
     /// A section without figures.
     pub(crate) fn new(group: Group, date: String, quick: bool) -> Self {
         let (version, took) = (String::new(), Duration::ZERO);
-        Self { group, version, date, took, quick, duels: Vec::new(), rows: Vec::new() }
+        Self { group, version, date, took, quick, comparisons: Vec::new(), rows: Vec::new() }
     }
 
-    /// Puts a duel into both tables.
-    pub(crate) fn duel(&mut self, duel: Duel) {
-        let rate = |rounds: &[Round]| format!("{}/s", grouped(whole(middle(rounds, |round| round.rate))));
-        let ratio = duel.ratio();
-        let target = duel.target.map(|target| (format!("≥ {target:.2}"), ratio >= target));
+    /// Puts a comparison into both tables.
+    pub(crate) fn add_comparison(&mut self, comparison: Comparison) {
+        let rate = |rounds: &[Round]| format!("{}/s", grouped(whole(median_of(rounds, |round| round.rate))));
+        let ratio = comparison.ratio();
+        let target = comparison.target.map(|target| (format!("≥ {target:.2}"), ratio >= target));
         let (target, met) = promise(target);
         self.row([
-            &duel.name,
-            &rate(&duel.ours),
-            &format!("{}: {}", duel.beside, rate(&duel.theirs)),
+            &comparison.name,
+            &rate(&comparison.ours),
+            &format!("{}: {}", comparison.baseline, rate(&comparison.theirs)),
             &format!("{ratio:.2}"),
             &target,
             met,
         ]);
-        self.duels.push(duel);
+        self.comparisons.push(comparison);
     }
 
     /// Adds a figure that should be at most `target`, when it has one.
@@ -54,7 +54,7 @@ impl Report {
 
     /// Adds what one core would do in a second, by the processor time of the service.
     pub(crate) fn per_core(&mut self, name: &str, rounds: &[Round]) {
-        let each = middle(rounds, |round| round.cpu);
+        let each = median_of(rounds, |round| round.cpu);
         let rate = format!("{}/s", grouped(whole(each.recip())));
         self.figure(name, &format!("{} of CPU each", duration(each)), &rate, None);
     }
@@ -82,15 +82,15 @@ impl Report {
 
     /// What both sides of each duel took, where there were any.
     fn costs(&self) -> String {
-        if self.duels.is_empty() {
+        if self.comparisons.is_empty() {
             return String::new();
         }
         let mut text = String::new();
         text += "\n| latency, cost | deskpass p50 | p99 | CPU each | generator | beside it p50 | p99 | CPU each | generator | ratio in single rounds |\n";
         text += "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
-        for duel in &self.duels {
-            let ((low, high), name) = (duel.spread(), &duel.name);
-            let (ours, theirs) = (times(&duel.ours), times(&duel.theirs));
+        for comparison in &self.comparisons {
+            let ((low, high), name) = (comparison.spread(), &comparison.name);
+            let (ours, theirs) = (times(&comparison.ours), times(&comparison.theirs));
             let _ = writeln!(text, "| {name} | {ours} | {theirs} | {low:.2} – {high:.2} |");
         }
         text
@@ -107,8 +107,8 @@ const fn notes(group: Group) -> &'static str {
 }
 
 fn times(rounds: &[Round]) -> String {
-    let time = |figure: fn(&Round) -> f64| duration(middle(rounds, figure));
-    let own = middle(rounds, |round| round.own) * 100.0;
+    let time = |figure: fn(&Round) -> f64| duration(median_of(rounds, figure));
+    let own = median_of(rounds, |round| round.own) * 100.0;
     format!("{} | {} | {} | {own:.0} %", time(|round| round.p50), time(|round| round.p99), time(|round| round.cpu))
 }
 

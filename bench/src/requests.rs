@@ -1,6 +1,6 @@
 //! Requests that differ in one word only, so that writing one is copying three pieces.
 
-use crate::connection::Answer;
+use crate::connection::HttpResponse;
 use crate::rng::Rng;
 
 /// What the generator calls itself.
@@ -13,19 +13,19 @@ pub(crate) const QRCODE: &str = "/api/auth/qrcode";
 pub(crate) struct Requests {
     before: Vec<u8>,
     after: Vec<u8>,
-    words: Words,
+    words: WordList,
     /// What the body of a good answer has in it.
     expect: &'static [u8],
 }
 
 /// Words of one width in one piece of memory: read in order, they cost the generator next to nothing.
 #[derive(Clone, Debug)]
-pub(crate) struct Words {
+pub(crate) struct WordList {
     width: usize,
     bytes: Vec<u8>,
 }
 
-impl Words {
+impl WordList {
     /// No words yet, of this width.
     pub(crate) fn new(width: usize, room: usize) -> Self {
         Self { width, bytes: Vec::with_capacity(width * room) }
@@ -66,32 +66,32 @@ impl Words {
 }
 
 impl Requests {
-    pub(crate) fn verify(tokens: Words) -> Self {
+    pub(crate) fn verify(tokens: WordList) -> Self {
         Self::post("/api/auth/verify", "token", tokens, b"\"valid\":true")
     }
 
-    pub(crate) fn bind(employees: Words) -> Self {
+    pub(crate) fn bind(employees: WordList) -> Self {
         Self::post("/api/auth/bind", "employee_id", employees, b"\"code\":0")
     }
 
     /// Whoever bears these names has another password.
-    pub(crate) fn login(employees: Words) -> Self {
+    pub(crate) fn login(employees: WordList) -> Self {
         let open = "{\"password\":\"not the password\",\"employee_id\":\"";
         Self::post_text("/api/agents/login", open, employees, b"\"code\":1011")
     }
 
-    pub(crate) fn me(tokens: Words) -> Self {
+    pub(crate) fn me(tokens: WordList) -> Self {
         let before = head("GET", "/api/auth/me") + "Authorization: Bearer ";
         Self { before: before.into(), after: b"\r\n\r\n".into(), words: tokens, expect: b"\"code\":0" }
     }
 
-    pub(crate) fn logout(tokens: Words) -> Self {
+    pub(crate) fn logout(tokens: WordList) -> Self {
         let before = head("POST", "/api/auth/logout") + "Authorization: Bearer ";
         let after = b"\r\nContent-Length: 0\r\n\r\n".into();
         Self { before: before.into(), after, words: tokens, expect: b"\"success\":true" }
     }
 
-    pub(crate) fn status(tickets: Words) -> Self {
+    pub(crate) fn status(tickets: WordList) -> Self {
         let (before, after) = (b"GET /api/auth/scan/status?ticket=".into(), (fields() + "\r\n").into());
         Self { before, after, words: tickets, expect: b"\"status\":\"waiting\"" }
     }
@@ -99,19 +99,19 @@ impl Requests {
     /// All alike: the one word is the empty line that ends it.
     pub(crate) fn qrcode() -> Self {
         let before = head("GET", QRCODE).into();
-        Self { before, after: Vec::new(), words: Words::one("\r\n"), expect: b"\"qrcode_png_base64\":\"iVBORw0KGgo" }
+        Self { before, after: Vec::new(), words: WordList::one("\r\n"), expect: b"\"qrcode_png_base64\":\"iVBORw0KGgo" }
     }
 
-    pub(crate) fn confirm(secrets: Words) -> Self {
+    pub(crate) fn confirm(secrets: WordList) -> Self {
         Self::post("/api/auth/scan/confirm", "confirm", secrets, b"\"success\":true")
     }
 
-    fn post(path: &str, field: &str, words: Words, expect: &'static [u8]) -> Self {
+    fn post(path: &str, field: &str, words: WordList, expect: &'static [u8]) -> Self {
         Self::post_text(path, &format!("{{\"{field}\":\""), words, expect)
     }
 
     /// A body that begins like this and ends with a word.
-    fn post_text(path: &str, open: &str, words: Words, expect: &'static [u8]) -> Self {
+    fn post_text(path: &str, open: &str, words: WordList, expect: &'static [u8]) -> Self {
         let close = "\"}";
         let length = open.len() + words.width + close.len();
         let kind = format!("Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n");
@@ -133,7 +133,7 @@ impl Requests {
     }
 
     /// Whether this is how such a request should be answered.
-    pub(crate) fn accepts(&self, answer: Answer<'_>) -> bool {
+    pub(crate) fn accepts(&self, answer: HttpResponse<'_>) -> bool {
         answer.is_ok() && answer.has(self.expect)
     }
 }
@@ -171,8 +171,8 @@ fn fields() -> String {
 mod tests {
     use super::*;
 
-    fn words() -> Words {
-        let mut words = Words::new(3, 2);
+    fn words() -> WordList {
+        let mut words = WordList::new(3, 2);
         words.push("abc");
         words.push("def");
         words

@@ -8,20 +8,20 @@ mod sockets;
 
 use std::sync::Arc;
 
-use crate::bare::{Answers, Template};
-use crate::commits::Commits;
+use crate::bare_handler::{ResponseTemplate, ResponseTemplates};
+use crate::comparison::Comparison;
 use crate::connection::Connection;
-use crate::duel::Duel;
-use crate::failed::Failed;
+use crate::error::BenchError;
 use crate::load::Load;
-use crate::plan::{BOUND, Group, Plan, SESSION_BYTES, SESSIONS_EACH, SIGN_IN_RATIO, START_SECONDS};
+use crate::plan::{Group, Plan, SESSION_BYTES, SESSIONS_EACH, SIGN_IN_EMPLOYEES, SIGN_IN_RATIO, START_SECONDS};
 use crate::progress::{Progress, grouped};
 use crate::report::Report;
-use crate::requests::{Requests, Words, get};
-use crate::seed::{self, Layout, Seeded, seed};
+use crate::requests::{Requests, WordList, get};
+use crate::seed::{self, Layout, SeededStore, seed};
 use crate::server::Server;
+use crate::sqlite_baseline::SqliteBaseline;
 use crate::stats::{float, median, now};
-use crate::yard::Yard;
+use crate::workspace::Workspace;
 
 /// Draws made in advance: more than a run of rounds uses up.
 const DRAWS: usize = 1 << 20;
@@ -32,22 +32,22 @@ const FILL: &str = "verify every session once, so that the cache has seen it";
 const BARE: &str = "bare axum handler";
 
 /// Bytes that answers may differ in: a request's number or a session's seconds gained or lost a digit.
-const DIGITS: usize = 4;
+const SIZE_TOLERANCE_BYTES: usize = 4;
 
 struct Run<'a> {
     plan: &'a Plan,
-    yard: Yard,
+    workspace: Workspace,
     progress: Progress,
     report: Report,
 }
 
 /// Measures everything of a group.
-pub(crate) async fn run(plan: &Plan, group: Group) -> Result<Report, Failed> {
+pub(crate) async fn run(plan: &Plan, group: Group) -> Result<Report, BenchError> {
     let start = now();
     let began = jiff::Timestamp::from_millisecond(seed::now().millis())?;
     let date = began.strftime("%Y-%m-%d %H:%M UTC").to_string();
     let report = Report::new(group, date, plan.quick);
-    let mut run = Run { plan, yard: Yard::open()?, progress: Progress::new(group.steps()), report };
+    let mut run = Run { plan, workspace: Workspace::open()?, progress: Progress::new(group.steps()), report };
     match group {
         Group::Embedded => run.embedded().await?,
         Group::ScaledOut => run.scaled_out().await?,
@@ -58,7 +58,7 @@ pub(crate) async fn run(plan: &Plan, group: Group) -> Result<Report, Failed> {
 }
 
 impl Run<'_> {
-    async fn embedded(&mut self) -> Result<(), Failed> {
+    async fn embedded(&mut self) -> Result<(), BenchError> {
         self.small().await?;
         self.large().await?;
         self.worst().await?;
@@ -67,23 +67,23 @@ impl Run<'_> {
         self.flood().await
     }
 
-    async fn small(&mut self) -> Result<(), Failed> {
+    async fn small(&mut self) -> Result<(), BenchError> {
         let size = self.plan.small;
         let layout = Layout { employees: size.sessions / SESSIONS_EACH, sessions: size.sessions };
-        let store = seed(&self.yard, "small", layout, &self.progress)?;
-        let server = Server::deskpass(&self.yard, &store.directory)?;
+        let store = seed(&self.workspace, "small", layout, &self.progress)?;
+        let server = Server::deskpass(&self.workspace, &store.directory)?;
         self.report.version = version(&server).await?;
         self.fill(&server, &store.tokens).await?;
         self.checks([Some(size.ratio); 2], &server, &store.tokens).await?;
         server.stop()
     }
 
-    async fn large(&mut self) -> Result<(), Failed> {
+    async fn large(&mut self) -> Result<(), BenchError> {
         let size = self.plan.large;
         let layout = Layout { employees: size.sessions / SESSIONS_EACH, sessions: size.sessions };
-        let store = seed(&self.yard, "large", layout, &self.progress)?;
+        let store = seed(&self.workspace, "large", layout, &self.progress)?;
         self.starts(&store)?;
-        let server = Server::deskpass(&self.yard, &store.directory)?;
+        let server = Server::deskpass(&self.workspace, &store.directory)?;
         let bytes = self.memory(&server, &store.tokens, "memory of a cached session, 10 of each employee").await?;
         let target = Some((&*format!("{SESSION_BYTES} B"), bytes.each <= SESSION_BYTES));
         self.report.figure(&bytes.name, &bytes.seen, &format!("{:.0} B", bytes.each), target);
@@ -92,10 +92,10 @@ impl Run<'_> {
     }
 
     /// Every session has an employee of its own in the cache.
-    async fn worst(&mut self) -> Result<(), Failed> {
+    async fn worst(&mut self) -> Result<(), BenchError> {
         let sessions = self.plan.large.sessions;
-        let store = seed(&self.yard, "worst", Layout { employees: sessions, sessions }, &self.progress)?;
-        let server = Server::deskpass(&self.yard, &store.directory)?;
+        let store = seed(&self.workspace, "worst", Layout { employees: sessions, sessions }, &self.progress)?;
+        let server = Server::deskpass(&self.workspace, &store.directory)?;
         let bytes =
             self.memory(&server, &store.tokens, "memory of a cached session, 1 of each employee (worst case)").await?;
         self.report.figure(&bytes.name, &bytes.seen, &format!("{:.0} B", bytes.each), None);
@@ -103,12 +103,12 @@ impl Run<'_> {
     }
 
     /// Times the service's start.
-    fn starts(&mut self, store: &Seeded) -> Result<(), Failed> {
+    fn starts(&mut self, store: &SeededStore) -> Result<(), BenchError> {
         let (starts, sessions) = (self.plan.starts, grouped(store.tokens.len()));
         self.progress.step(format_args!("start with {sessions} sessions stored"));
         let mut times = Vec::with_capacity(starts);
         for start in 1..=starts {
-            let server = Server::deskpass(&self.yard, &store.directory)?;
+            let server = Server::deskpass(&self.workspace, &store.directory)?;
             times.push(server.started_in.as_secs_f64());
             server.stop()?;
             self.progress.at("start", start, starts);
@@ -120,7 +120,7 @@ impl Run<'_> {
     }
 
     /// What the cache takes when it holds every session.
-    async fn memory(&mut self, server: &Server, tokens: &Words, name: &str) -> Result<Memory, Failed> {
+    async fn memory(&mut self, server: &Server, tokens: &WordList, name: &str) -> Result<Memory, BenchError> {
         let before = server.resident()?;
         self.fill(server, tokens).await?;
         // Asking for the figures folds them up too, so that what the fill left of them is not taken for the cache.
@@ -131,28 +131,36 @@ impl Run<'_> {
     }
 
     /// Lets the service see every session once.
-    async fn fill(&mut self, server: &Server, tokens: &Words) -> Result<(), Failed> {
+    async fn fill(&mut self, server: &Server, tokens: &WordList) -> Result<(), BenchError> {
         self.progress.step(FILL);
         self.show(server, tokens).await
     }
 
-    async fn show(&self, server: &Server, tokens: &Words) -> Result<(), Failed> {
+    async fn show(&self, server: &Server, tokens: &WordList) -> Result<(), BenchError> {
         let load = Load::new(Arc::new(Requests::verify(tokens.clone())));
         load.all(server, "session", &self.progress).await
     }
 
     /// Holds the two checks that everything else makes, verify and me, against a bare handler.
-    async fn checks(&mut self, targets: [Option<f64>; 2], server: &Server, tokens: &Words) -> Result<(), Failed> {
+    async fn checks(
+        &mut self,
+        targets: [Option<f64>; 2],
+        server: &Server,
+        tokens: &WordList,
+    ) -> Result<(), BenchError> {
         let sessions = grouped(tokens.len());
         let drawn = tokens.drawn(DRAWS);
         let (verify, me) = (Arc::new(Requests::verify(drawn.clone())), Arc::new(Requests::me(drawn)));
         let (verified, told) = (template(server, &verify).await?.0, template(server, &me).await?.0);
-        let bare = Server::bare(&self.yard, &Answers { verify: verified, me: told, ..Answers::default() })?;
+        let bare = Server::bare(
+            &self.workspace,
+            &ResponseTemplates { verify: verified, me: told, ..ResponseTemplates::default() },
+        )?;
         for ((name, requests), target) in [("verify", verify), ("me", me)].into_iter().zip(targets) {
-            same_size(server, &bare, &requests, DIGITS).await?;
-            let duel = Duel::new(format!("{name}, {sessions} live sessions"), BARE, target);
-            let duel = self.against(duel, server, &bare, requests).await?;
-            self.report.duel(duel);
+            same_size(server, &bare, &requests, SIZE_TOLERANCE_BYTES).await?;
+            let comparison = Comparison::new(format!("{name}, {sessions} live sessions"), BARE, target);
+            let comparison = self.against(comparison, server, &bare, requests).await?;
+            self.report.add_comparison(comparison);
         }
         bare.stop()
     }
@@ -160,37 +168,38 @@ impl Run<'_> {
     /// Lets both sides answer the same requests.
     async fn against(
         &self,
-        duel: Duel,
+        comparison: Comparison,
         server: &Server,
         bare: &Server,
         requests: Arc<Requests>,
-    ) -> Result<Duel, Failed> {
-        self.between(duel, &[server], &[bare], requests).await
+    ) -> Result<Comparison, BenchError> {
+        self.between(comparison, &[server], &[bare], requests).await
     }
 
     /// Lets both sides answer the same requests, each with all its servers.
     async fn between(
         &self,
-        duel: Duel,
+        comparison: Comparison,
         ours: &[&Server],
         theirs: &[&Server],
         requests: Arc<Requests>,
-    ) -> Result<Duel, Failed> {
+    ) -> Result<Comparison, BenchError> {
         let (our, their, length) = (Load::new(Arc::clone(&requests)), Load::new(requests), self.plan.round);
         let (ours, theirs) = (async || our.round(ours, length).await, async || their.round(theirs, length).await);
-        duel.fight(self.plan, &self.progress, ours, theirs).await
+        comparison.run(self.plan, &self.progress, ours, theirs).await
     }
 
-    async fn sign_ins(&mut self) -> Result<(), Failed> {
-        let layout = Layout { employees: BOUND, sessions: 0 };
-        let ours = seed(&self.yard, "sign-ins", layout, &self.progress)?;
-        let theirs = seed(&self.yard, "sign-ins-alone", layout, &self.progress)?;
-        let server = Server::deskpass(&self.yard, &ours.directory)?;
-        let load = Load::new(Arc::new(Requests::bind(seed::employees(BOUND).drawn(DRAWS))));
-        let mut commits = Commits::open(&theirs.directory)?;
-        let (plan, duel) = (self.plan, Duel::new("sign-ins (bind)".into(), "SQLite alone", Some(SIGN_IN_RATIO)));
+    async fn sign_ins(&mut self) -> Result<(), BenchError> {
+        let layout = Layout { employees: SIGN_IN_EMPLOYEES, sessions: 0 };
+        let ours = seed(&self.workspace, "sign-ins", layout, &self.progress)?;
+        let theirs = seed(&self.workspace, "sign-ins-alone", layout, &self.progress)?;
+        let server = Server::deskpass(&self.workspace, &ours.directory)?;
+        let load = Load::new(Arc::new(Requests::bind(seed::employees(SIGN_IN_EMPLOYEES).drawn(DRAWS))));
+        let mut commits = SqliteBaseline::open(&theirs.directory)?;
+        let (plan, comparison) =
+            (self.plan, Comparison::new("sign-ins (bind)".into(), "SQLite alone", Some(SIGN_IN_RATIO)));
         let (ours, theirs) = (async || load.round(&[&server], plan.round).await, async || commits.round(plan.round));
-        self.report.duel(duel.fight(plan, &self.progress, ours, theirs).await?);
+        self.report.add_comparison(comparison.run(plan, &self.progress, ours, theirs).await?);
         server.stop()
     }
 }
@@ -203,18 +212,18 @@ struct Memory {
 }
 
 /// How the server answers the first of these requests, and how many bytes that takes.
-async fn template(server: &Server, requests: &Requests) -> Result<(Template, usize), Failed> {
+async fn template(server: &Server, requests: &Requests) -> Result<(ResponseTemplate, usize), BenchError> {
     let (mut connection, mut request) = (Connection::open(server.address).await?, Vec::new());
     requests.write(0, &mut request);
     let answer = connection.exchange(&request).await?;
     if !requests.accepts(answer) {
         return Err(format!("not the answer to measure:\n{}", answer.text()).into());
     }
-    Ok((Template::of(answer), answer.len()))
+    Ok((ResponseTemplate::of(answer), answer.len()))
 }
 
 /// Makes sure that both sides put as much on the wire, or nearly.
-async fn same_size(server: &Server, bare: &Server, requests: &Requests, nearly: usize) -> Result<(), Failed> {
+async fn same_size(server: &Server, bare: &Server, requests: &Requests, nearly: usize) -> Result<(), BenchError> {
     let (ours, theirs) = (template(server, requests).await?.1, template(bare, requests).await?.1);
     if ours.abs_diff(theirs) > nearly {
         return Err(format!("the service answers {ours} bytes, the bare handler {theirs}").into());
@@ -223,7 +232,7 @@ async fn same_size(server: &Server, bare: &Server, requests: &Requests, nearly: 
 }
 
 /// What the service says it is.
-async fn version(server: &Server) -> Result<String, Failed> {
+async fn version(server: &Server) -> Result<String, BenchError> {
     let mut connection = Connection::open(server.address).await?;
     let answer: serde_json::Value = serde_json::from_slice(connection.exchange(&get("/api/version")).await?.body())?;
     let word = |name: &str| answer.pointer(&format!("/data/{name}")).and_then(serde_json::Value::as_str);
@@ -232,7 +241,7 @@ async fn version(server: &Server) -> Result<String, Failed> {
 }
 
 /// How many sessions the service says it has in its cache.
-async fn cached_sessions(server: &Server) -> Result<usize, Failed> {
+async fn cached_sessions(server: &Server) -> Result<usize, BenchError> {
     let mut connection = Connection::open(server.address).await?;
     let figures = connection.exchange(&get("/metrics")).await?.text();
     let line = figures.lines().find_map(|line| line.strip_prefix("deskpass_cached_sessions "));

@@ -7,19 +7,19 @@ use tokio::time::timeout;
 use url::Url;
 
 use crate::connection::Connection;
-use crate::failed::Failed;
-use crate::requests::{QRCODE, Requests, Words, get};
+use crate::error::BenchError;
+use crate::requests::{QRCODE, Requests, WordList, get};
 use crate::server::Server;
 use crate::stats::now;
 
 /// Whom the simulated platform takes the phone's owner for.
 const OWNER: &str = "user01";
 /// A sign-in that takes longer is none.
-const PATIENCE: Duration = Duration::from_secs(10);
+const SIGN_IN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a browser gets to show.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Code {
+pub(crate) struct QrCode {
     pub(crate) ticket: String,
     #[serde(rename = "qrcode_url")]
     link: String,
@@ -29,11 +29,11 @@ pub(crate) struct Code {
 
 #[derive(Deserialize)]
 struct Envelope {
-    data: Code,
+    data: QrCode,
 }
 
-impl Code {
-    pub(crate) async fn ask(browser: &mut Connection) -> Result<Self, Failed> {
+impl QrCode {
+    pub(crate) async fn ask(browser: &mut Connection) -> Result<Self, BenchError> {
         let answer = browser.exchange(&get(QRCODE)).await?;
         let Envelope { data } = serde_json::from_slice(answer.body())
             .map_err(|error| format!("not a QR code ({error}):\n{}", answer.text()))?;
@@ -48,7 +48,7 @@ impl Code {
 
 /// How long it took from the phone's yes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Yes {
+pub(crate) struct ConfirmLatency {
     /// Until the browser was told.
     pub(crate) told: Duration,
     /// Until the phone had its own answer.
@@ -56,39 +56,39 @@ pub(crate) struct Yes {
 }
 
 /// Signs somebody in, from the code on the screen to the token.
-pub(crate) async fn sign_in(server: &Server) -> Result<Yes, Failed> {
-    let signed_in = timeout(PATIENCE, wait_and_scan(server)).await;
+pub(crate) async fn sign_in(server: &Server) -> Result<ConfirmLatency, BenchError> {
+    let signed_in = timeout(SIGN_IN_TIMEOUT, wait_and_scan(server)).await;
     signed_in
-        .map_err(|_| Failed("nobody was signed in".into()))
+        .map_err(|_| BenchError("nobody was signed in".into()))
         .flatten()
         .map_err(|why| why.during("a sign-in by QR code"))
 }
 
-async fn wait_and_scan(server: &Server) -> Result<Yes, Failed> {
+async fn wait_and_scan(server: &Server) -> Result<ConfirmLatency, BenchError> {
     let (mut browser, mut phone) = (Connection::open(server.address).await?, Connection::open(server.address).await?);
-    let code = Code::ask(&mut browser).await?;
+    let code = QrCode::ask(&mut browser).await?;
     browser.send(&get(&format!("/api/auth/scan/events?ticket={}", code.ticket))).await?;
-    browser.hear(br#""status":"waiting""#).await?;
+    browser.read_until(br#""status":"waiting""#).await?;
     let secret = scan(&mut phone, &code.link).await?;
-    browser.hear(br#""status":"scanned""#).await?;
-    let (confirm, mut request) = (Requests::confirm(Words::one(&secret)), Vec::new());
+    browser.read_until(br#""status":"scanned""#).await?;
+    let (confirm, mut request) = (Requests::confirm(WordList::one(&secret)), Vec::new());
     confirm.write(0, &mut request);
     let start = now();
     let answered = async {
         let answer = phone.exchange(&request).await?;
         let elapsed = start.elapsed();
-        if confirm.accepts(answer) { Ok(elapsed) } else { Err(Failed(answer.text())) }
+        if confirm.accepts(answer) { Ok(elapsed) } else { Err(BenchError(answer.text())) }
     };
     let told = async {
-        browser.hear(br#""status":"confirmed""#).await?;
+        browser.read_until(br#""status":"confirmed""#).await?;
         Ok(start.elapsed())
     };
     let (told, answered) = tokio::try_join!(told, answered)?;
-    Ok(Yes { told, answered })
+    Ok(ConfirmLatency { told, answered })
 }
 
 /// Follows a code's link through the platform and back, to the secret with which the phone decides.
-async fn scan(phone: &mut Connection, link: &str) -> Result<String, Failed> {
+async fn scan(phone: &mut Connection, link: &str) -> Result<String, BenchError> {
     let mut link = Url::parse(link)?;
     link.query_pairs_mut().append_pair("sim_user", OWNER);
     let callback = follow(phone, &link).await?;
@@ -98,7 +98,7 @@ async fn scan(phone: &mut Connection, link: &str) -> Result<String, Failed> {
 }
 
 /// Where an address sends the phone.
-async fn follow(phone: &mut Connection, to: &Url) -> Result<Url, Failed> {
+async fn follow(phone: &mut Connection, to: &Url) -> Result<Url, BenchError> {
     let path = to.query().map_or_else(|| to.path().to_owned(), |query| format!("{}?{query}", to.path()));
     let answer = phone.exchange(&get(&path)).await?;
     let next = answer.header("location").ok_or_else(|| format!("the phone is not sent on:\n{}", answer.text()))?;
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn a_picture_is_counted_without_its_padding() {
         let sizes = ["Zg==", "Zm8=", "Zm9v", "Zm9vYg=="].map(|picture| {
-            Code { ticket: String::new(), link: String::new(), picture: picture.to_owned() }.picture_bytes()
+            QrCode { ticket: String::new(), link: String::new(), picture: picture.to_owned() }.picture_bytes()
         });
         assert_eq!(sizes, [1, 2, 3, 4]);
     }

@@ -6,11 +6,11 @@ use std::time::Duration;
 use deskpass_core::{Access, Clock, Entropy, Role, Secret, Timestamp};
 use rusqlite::{Connection, params};
 
-use crate::failed::Failed;
+use crate::error::BenchError;
 use crate::progress::{Progress, grouped};
-use crate::requests::Words;
+use crate::requests::WordList;
 use crate::server::Server;
-use crate::yard::Yard;
+use crate::workspace::Workspace;
 
 /// The corporation of development mode.
 pub(crate) const CORP: &str = "wwdeskpass";
@@ -31,33 +31,38 @@ pub(crate) struct Layout {
 
 /// A store that was filled.
 #[derive(Debug)]
-pub(crate) struct Seeded {
+pub(crate) struct SeededStore {
     pub(crate) directory: PathBuf,
-    pub(crate) tokens: Words,
+    pub(crate) tokens: WordList,
 }
 
 /// Makes a store the way the service does, and fills it.
-pub(crate) fn seed(yard: &Yard, name: &str, layout: Layout, progress: &Progress) -> Result<Seeded, Failed> {
+pub(crate) fn seed(
+    workspace: &Workspace,
+    name: &str,
+    layout: Layout,
+    progress: &Progress,
+) -> Result<SeededStore, BenchError> {
     let Layout { employees, sessions } = layout;
     progress.step(format_args!("{name}: store {} employees, {} sessions", grouped(employees), grouped(sessions)));
-    let directory = yard.store(name, layout);
-    Server::deskpass(yard, &directory)?.stop()?;
+    let directory = workspace.store(name, layout);
+    Server::deskpass(workspace, &directory)?.stop()?;
     let connection = open(&directory)?;
     // Nothing here must survive a power failure until it is all there.
     connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -500000; PRAGMA foreign_keys = ON")?;
     let moment = now();
-    batches(&connection, employees, "employee", progress, |range| hire(&connection, range, moment))?;
-    let mut tokens = Words::new(TOKEN_WIDTH, sessions);
+    batches(&connection, employees, "employee", progress, |range| insert_employees(&connection, range, moment))?;
+    let mut tokens = WordList::new(TOKEN_WIDTH, sessions);
     batches(&connection, sessions, "session", progress, |range| {
-        sign_in(&connection, range, employees, moment, &mut tokens)
+        insert_sessions(&connection, range, employees, moment, &mut tokens)
     })?;
     // All of it on disk, so that no late writing disturbs what is measured.
     connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)")?;
-    Ok(Seeded { directory, tokens })
+    Ok(SeededStore { directory, tokens })
 }
 
 /// Opens a store that the service has made and left.
-pub(crate) fn open(directory: &Path) -> Result<Connection, Failed> {
+pub(crate) fn open(directory: &Path) -> Result<Connection, BenchError> {
     Ok(Connection::open(directory.join("deskpass.db"))?)
 }
 
@@ -72,8 +77,8 @@ pub(crate) fn employee(number: usize) -> String {
 }
 
 /// The identifiers of the first `count` employees.
-pub(crate) fn employees(count: usize) -> Words {
-    let mut words = Words::new(EMPLOYEE_WIDTH, count);
+pub(crate) fn employees(count: usize) -> WordList {
+    let mut words = WordList::new(EMPLOYEE_WIDTH, count);
     (0..count).for_each(|number| words.push(&employee(number)));
     words
 }
@@ -84,8 +89,8 @@ fn batches(
     count: usize,
     what: &str,
     progress: &Progress,
-    mut work: impl FnMut(std::ops::Range<usize>) -> Result<(), Failed>,
-) -> Result<(), Failed> {
+    mut work: impl FnMut(std::ops::Range<usize>) -> Result<(), BenchError>,
+) -> Result<(), BenchError> {
     for start in (0..count).step_by(BATCH) {
         let end = count.min(start + BATCH);
         connection.execute_batch("BEGIN")?;
@@ -96,7 +101,7 @@ fn batches(
     Ok(())
 }
 
-fn hire(connection: &Connection, numbers: std::ops::Range<usize>, at: Timestamp) -> Result<(), Failed> {
+fn insert_employees(connection: &Connection, numbers: std::ops::Range<usize>, at: Timestamp) -> Result<(), BenchError> {
     let mut person = connection.prepare(
         "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at)
          VALUES (?1, ?2, ?2, ?3, 'Service Desk', '', ?4)",
@@ -110,13 +115,13 @@ fn hire(connection: &Connection, numbers: std::ops::Range<usize>, at: Timestamp)
     Ok(())
 }
 
-fn sign_in(
+fn insert_sessions(
     connection: &Connection,
     numbers: std::ops::Range<usize>,
     employees: usize,
     at: Timestamp,
-    tokens: &mut Words,
-) -> Result<(), Failed> {
+    tokens: &mut WordList,
+) -> Result<(), BenchError> {
     let entropy = Entropy::system();
     let mut session = connection.prepare(
         "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at)

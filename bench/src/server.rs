@@ -7,11 +7,11 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use crate::bare::Answers;
-use crate::failed::Failed;
-use crate::servers::Desk;
+use crate::backends::SharedBackend;
+use crate::bare_handler::ResponseTemplates;
+use crate::error::BenchError;
 use crate::stats::now;
-use crate::yard::Yard;
+use crate::workspace::Workspace;
 
 /// Connections to PostgreSQL that a node has.
 pub(crate) const NODE_CONNECTIONS: usize = 10;
@@ -31,36 +31,45 @@ pub(crate) struct Server {
 
 impl Server {
     /// The service, with its store in `data`.
-    pub(crate) fn deskpass(yard: &Yard, data: &Path) -> Result<Self, Failed> {
-        Self::deskpass_with(yard, data, &[])
+    pub(crate) fn deskpass(workspace: &Workspace, data: &Path) -> Result<Self, BenchError> {
+        Self::deskpass_with(workspace, data, &[])
     }
 
     /// The same with these settings besides.
-    pub(crate) fn deskpass_with(yard: &Yard, data: &Path, settings: &[(&str, &str)]) -> Result<Self, Failed> {
-        let mut command = yard.command(&yard.deskpass);
+    pub(crate) fn deskpass_with(
+        workspace: &Workspace,
+        data: &Path,
+        settings: &[(&str, &str)],
+    ) -> Result<Self, BenchError> {
+        let mut command = workspace.command(&workspace.deskpass);
         command.args(SERVE).arg("--data").arg(data).envs(settings.iter().copied());
-        Self::start(yard, command, b"").map_err(|failed| failed.during("deskpass did not start"))
+        Self::start(workspace, command, b"").map_err(|failed| failed.during("deskpass did not start"))
     }
 
     /// The service as a node of a desk, with these settings besides.
-    pub(crate) fn node(yard: &Yard, desk: &Desk, settings: &[(&str, &str)]) -> Result<Self, Failed> {
-        let mut command = yard.command(&yard.deskpass);
-        command.args(SERVE).env("DESKPASS_STORE__URL", &desk.store).env("DESKPASS_SHARED__URL", &desk.shared);
+    pub(crate) fn node(
+        workspace: &Workspace,
+        backend: &SharedBackend,
+        settings: &[(&str, &str)],
+    ) -> Result<Self, BenchError> {
+        let mut command = workspace.command(&workspace.deskpass);
+        command.args(SERVE).env("DESKPASS_STORE__URL", &backend.store).env("DESKPASS_SHARED__URL", &backend.shared);
         command.env("DESKPASS_STORE__CONNECTIONS", NODE_CONNECTIONS.to_string());
-        command.env("DESKPASS_SHARED__PREFIX", desk.name).envs(settings.iter().copied());
-        Self::start(yard, command, b"").map_err(|failed| failed.during("a node did not start"))
+        command.env("DESKPASS_SHARED__PREFIX", backend.name).envs(settings.iter().copied());
+        Self::start(workspace, command, b"").map_err(|failed| failed.during("a node did not start"))
     }
 
     /// The bare handler, giving these answers.
-    pub(crate) fn bare(yard: &Yard, answers: &Answers) -> Result<Self, Failed> {
-        let mut command = yard.command(&yard.bench);
+    pub(crate) fn bare(workspace: &Workspace, answers: &ResponseTemplates) -> Result<Self, BenchError> {
+        let mut command = workspace.command(&workspace.bench);
         command.arg("bare");
         let line = serde_json::to_string(answers)? + "\n";
-        Self::start(yard, command, line.as_bytes()).map_err(|failed| failed.during("the bare handler did not start"))
+        Self::start(workspace, command, line.as_bytes())
+            .map_err(|failed| failed.during("the bare handler did not start"))
     }
 
-    fn start(yard: &Yard, mut command: Command, input: &[u8]) -> Result<Self, Failed> {
-        let log = OpenOptions::new().create(true).append(true).open(yard.log())?;
+    fn start(workspace: &Workspace, mut command: Command, input: &[u8]) -> Result<Self, BenchError> {
+        let log = OpenOptions::new().create(true).append(true).open(workspace.log())?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
         let start = now();
         let mut process = Process(command.spawn()?);
@@ -72,12 +81,12 @@ impl Server {
         stdout.read_line(&mut line)?;
         let started_in = start.elapsed();
         let address = line.trim_end().split_once("http://").and_then(|(_, address)| address.parse().ok());
-        let address = address.ok_or_else(|| end_of(&yard.log()))?;
+        let address = address.ok_or_else(|| end_of(&workspace.log()))?;
         Ok(Self { process, address, started_in, _stdout: stdout })
     }
 
     /// Resident memory, in bytes.
-    pub(crate) fn resident(&self) -> Result<usize, Failed> {
+    pub(crate) fn resident(&self) -> Result<usize, BenchError> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.0.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let kilobytes: usize = line.and_then(|line| line.split_whitespace().next()).ok_or("no VmRSS")?.parse()?;
@@ -85,12 +94,12 @@ impl Server {
     }
 
     /// Processor time used so far.
-    pub(crate) fn cpu(&self) -> Result<Duration, Failed> {
+    pub(crate) fn cpu(&self) -> Result<Duration, BenchError> {
         cpu(&self.process.0.id().to_string())
     }
 
     /// Asks it to leave and waits until it has, so that the next one finds a closed store.
-    pub(crate) fn stop(mut self) -> Result<(), Failed> {
+    pub(crate) fn stop(mut self) -> Result<(), BenchError> {
         let process = self.process.0.id().to_string();
         let asked = Command::new("sh").args(["-c", "kill -TERM \"$1\"", "sh", &process]).status()?;
         if !asked.success() {
@@ -121,7 +130,7 @@ pub(crate) fn end_of(log: &Path) -> String {
 }
 
 /// Processor time that a process (by number, or `self`) has used so far.
-pub(crate) fn cpu(process: &str) -> Result<Duration, Failed> {
+pub(crate) fn cpu(process: &str) -> Result<Duration, BenchError> {
     /// Linux shows times to programs in hundredths of a second, whatever it counts in itself.
     const TICK: Duration = Duration::from_millis(10);
     let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;

@@ -10,23 +10,23 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::connection::find;
-use crate::failed::Failed;
+use crate::error::BenchError;
 use crate::progress::Progress;
-use crate::requests::{Words, handshake};
+use crate::requests::{WordList, handshake};
 use crate::stats::now;
 
 /// Addresses of this machine that sockets come from.
 pub(crate) const ADDRESSES: usize = 20;
 /// Sockets that are being opened at once.
-pub(crate) const LANES: usize = 64;
+pub(crate) const MAX_OPENING: usize = 64;
 /// What has not come by then never will.
-const PATIENCE: Duration = Duration::from_secs(30);
+const EVENT_TIMEOUT: Duration = Duration::from_secs(30);
 /// What a socket is told fits in.
-const ROOM: usize = 1024;
+const BUFFER_BYTES: usize = 1024;
 
 /// What a socket was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum Received {
     Ready,
     Message,
     /// It was closed with this code; 0 when the connection just ended.
@@ -35,49 +35,49 @@ pub(crate) enum What {
 
 /// Which socket was told what, and when.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Heard {
+pub(crate) struct SocketReport {
     pub(crate) socket: usize,
-    pub(crate) what: What,
+    pub(crate) what: Received,
     pub(crate) at: Instant,
 }
 
 /// Many sockets, each with the number of its token. They close when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Crowd {
+pub(crate) struct SocketPool {
     _listening: JoinSet<()>,
-    heard: UnboundedReceiver<Heard>,
+    heard: UnboundedReceiver<SocketReport>,
 }
 
-impl Crowd {
+impl SocketPool {
     /// Opens a socket with each of these tokens, and waits until all are ready.
-    pub(crate) async fn open(address: SocketAddr, tokens: &Words, progress: &Progress) -> Result<Self, Failed> {
+    pub(crate) async fn open(address: SocketAddr, tokens: &WordList, progress: &Progress) -> Result<Self, BenchError> {
         let (tell, heard) = unbounded_channel();
         let (mut opening, mut listening, count) = (JoinSet::new(), JoinSet::new(), tokens.len());
         for number in 0..count {
-            if opening.len() >= LANES {
-                take_on(&mut opening, &mut listening).await?;
+            if opening.len() >= MAX_OPENING {
+                start_listening(&mut opening, &mut listening).await?;
             }
             let request = tokens.text(number).map(handshake).ok_or("there are not so many tokens")?;
-            opening.spawn(Line::open(address, number, request, tell.clone()));
+            opening.spawn(ClientSocket::open(address, number, request, tell.clone()));
             if number % 2_000 == 1_999 {
                 progress.at("socket", number + 1, count);
             }
         }
         while !opening.is_empty() {
-            take_on(&mut opening, &mut listening).await?;
+            start_listening(&mut opening, &mut listening).await?;
         }
-        let mut crowd = Self { _listening: listening, heard };
-        crowd.all(What::Ready, count).await?;
-        Ok(crowd)
+        let mut pool = Self { _listening: listening, heard };
+        pool.all(Received::Ready, count).await?;
+        Ok(pool)
     }
 
     /// What any of them hears next.
-    pub(crate) async fn next(&mut self) -> Result<Heard, Failed> {
-        timeout(PATIENCE, self.heard.recv()).await?.ok_or_else(|| "nobody listens".into())
+    pub(crate) async fn next(&mut self) -> Result<SocketReport, BenchError> {
+        timeout(EVENT_TIMEOUT, self.heard.recv()).await?.ok_or_else(|| "nobody listens".into())
     }
 
     /// The next `count` things that are heard, which must all be of this kind; returns who heard them, and when the last did.
-    pub(crate) async fn all(&mut self, what: What, count: usize) -> Result<(Vec<usize>, Instant), Failed> {
+    pub(crate) async fn all(&mut self, what: Received, count: usize) -> Result<(Vec<usize>, Instant), BenchError> {
         let (mut sockets, mut last) = (Vec::with_capacity(count), now());
         while sockets.len() < count {
             let found = sockets.len();
@@ -94,7 +94,10 @@ impl Crowd {
 }
 
 /// Has the next socket that is open listen.
-async fn take_on(opening: &mut JoinSet<Result<Line, Failed>>, listening: &mut JoinSet<()>) -> Result<(), Failed> {
+async fn start_listening(
+    opening: &mut JoinSet<Result<ClientSocket, BenchError>>,
+    listening: &mut JoinSet<()>,
+) -> Result<(), BenchError> {
     if let Some(line) = opening.join_next().await {
         listening.spawn(line??.listen());
     }
@@ -102,21 +105,21 @@ async fn take_on(opening: &mut JoinSet<Result<Line, Failed>>, listening: &mut Jo
 }
 
 /// One socket.
-struct Line {
+struct ClientSocket {
     stream: TcpStream,
     socket: usize,
-    tell: UnboundedSender<Heard>,
+    tell: UnboundedSender<SocketReport>,
     /// What has come and was not understood yet.
     buffer: Vec<u8>,
 }
 
-impl Line {
+impl ClientSocket {
     async fn open(
         address: SocketAddr,
         socket: usize,
         request: Vec<u8>,
-        tell: UnboundedSender<Heard>,
-    ) -> Result<Self, Failed> {
+        tell: UnboundedSender<SocketReport>,
+    ) -> Result<Self, BenchError> {
         const END: &[u8] = b"\r\n\r\n";
         let mine = TcpSocket::new_v4()?;
         let from = Ipv4Addr::new(127, 0, 0, u8::try_from(socket % ADDRESSES + 1)?);
@@ -124,7 +127,7 @@ impl Line {
         let mut stream = mine.connect(address).await?;
         stream.set_nodelay(true)?;
         stream.write_all(&request).await?;
-        let mut buffer = Vec::with_capacity(ROOM);
+        let mut buffer = Vec::with_capacity(BUFFER_BYTES);
         let end = loop {
             if stream.read_buf(&mut buffer).await? == 0 {
                 return Err("the server closed the connection before it answered".into());
@@ -152,10 +155,10 @@ impl Line {
             };
             let about_session = payload.starts_with(b"{\"msg_type\":\"session\"");
             match kind {
-                0x81 if !about_session => self.say(What::Message),
+                0x81 if !about_session => self.say(Received::Message),
                 0x81 if !ready => {
                     ready = true;
-                    self.say(What::Ready);
+                    self.say(Received::Ready);
                 }
                 0x88 => {
                     let code = payload.first_chunk().map_or(0, |code| u16::from_be_bytes(*code));
@@ -169,12 +172,12 @@ impl Line {
             }
             self.buffer.drain(..length);
         };
-        self.say(What::Closed(code));
+        self.say(Received::Closed(code));
     }
 
-    fn say(&self, what: What) {
+    fn say(&self, what: Received) {
         // Nobody hears it any more when the run is over.
-        let _ = self.tell.send(Heard { socket: self.socket, what, at: now() });
+        let _ = self.tell.send(SocketReport { socket: self.socket, what, at: now() });
     }
 }
 

@@ -1,6 +1,6 @@
 //! /api/admin: what wants a fresh one-time password.
 
-mod happenings;
+mod audit_events;
 mod ip_rules;
 mod login_log;
 mod login_log_export;
@@ -18,20 +18,20 @@ on_every_store! {
     async fn high_risk_wants_a_fresh_code(desk) {
         let mut client = desk.client().await;
         let token = client.sign_in("admin01").await;
-        client.post_risky(&token, UNLOCK, None).await.refused(403, 1009);
-        client.post_risky(&token, UNLOCK, Some("123456")).await.refused(403, 1009);
+        client.post_with_otp(&token, UNLOCK, None).await.refused(403, 1009);
+        client.post_with_otp(&token, UNLOCK, Some("123456")).await.refused(403, 1009);
         let (device, _) = client.bind_device(&token, &desk.clock).await;
 
-        let asked = client.post_risky(&token, UNLOCK, None).await;
+        let asked = client.post_with_otp(&token, UNLOCK, None).await;
         let challenge = asked.refused(403, 1007).header("www-authenticate").unwrap();
         assert!(challenge.starts_with("Bearer error=\"insufficient_user_authentication\""), "{challenge}");
-        client.post_risky(&token, UNLOCK, Some(&device.wrong_code())).await.refused(401, 1008);
-        client.post_risky(&token, UNLOCK, Some(&device.recovery_codes[0])).await.refused(401, 1008);
+        client.post_with_otp(&token, UNLOCK, Some(&device.wrong_code())).await.refused(401, 1008);
+        client.post_with_otp(&token, UNLOCK, Some(&device.recovery_codes[0])).await.refused(401, 1008);
         let code = device.next_code();
-        client.post_risky(&token, UNLOCK, Some(&code)).await.data();
-        client.post_risky(&token, UNLOCK, Some(&code)).await.refused(401, 1008);
+        client.post_with_otp(&token, UNLOCK, Some(&code)).await.data();
+        client.post_with_otp(&token, UNLOCK, Some(&code)).await.refused(401, 1008);
         let other = "/api/admin/agents/agent01/reset-otp";
-        client.post_risky(&token, other, Some(&code)).await.refused(401, 1008);
+        client.post_with_otp(&token, other, Some(&code)).await.refused(401, 1008);
     }
 
     async fn high_risk_is_for_the_active_role_admin(desk) {
@@ -39,10 +39,10 @@ on_every_store! {
         let token = client.sign_in("admin01").await;
         let (device, _) = client.bind_device(&token, &desk.clock).await;
         client.switch(&token, "agent").await.data();
-        let refused = client.post_risky(&token, UNLOCK, Some(&device.next_code())).await;
+        let refused = client.post_with_otp(&token, UNLOCK, Some(&device.next_code())).await;
         assert_eq!(refused.refused(403, 1003).reason(), "role_needed");
         client.switch(&token, "admin").await.data();
-        client.post_risky(&token, UNLOCK, Some(&device.code())).await.data();
+        client.post_with_otp(&token, UNLOCK, Some(&device.code())).await.data();
     }
 
     /// A slip costs no code.
@@ -51,9 +51,9 @@ on_every_store! {
         let token = client.sign_in("admin01").await;
         let (device, _) = client.bind_device(&token, &desk.clock).await;
         let code = device.next_code();
-        client.post_risky(&token, "/api/admin/agents/a%20b/unlock", Some(&code)).await.refused(400, 1002);
-        client.post_risky(&token, "/api/admin/agents/user01/unlock", Some(&code)).await.refused(404, 1004);
-        client.post_risky(&token, UNLOCK, Some(&code)).await.data();
+        client.post_with_otp(&token, "/api/admin/agents/a%20b/unlock", Some(&code)).await.refused(400, 1002);
+        client.post_with_otp(&token, "/api/admin/agents/user01/unlock", Some(&code)).await.refused(404, 1004);
+        client.post_with_otp(&token, UNLOCK, Some(&code)).await.data();
     }
 
     async fn two_codes_in_one_request_are_none(desk) {
@@ -69,23 +69,23 @@ on_every_store! {
         let mut client = desk.client().await;
         let token = client.sign_in("admin01").await;
         let (device, _) = client.bind_device(&token, &desk.clock).await;
-        desk.equipped("agent01").await;
+        desk.agent_with_device("agent01").await;
         for _ in 0..5 {
             client.agent_login("agent01", "wrong").await.refused(401, 1011);
         }
         client.agent_login("agent01", PASSWORD).await.refused(429, 1013);
-        client.post_risky(&token, UNLOCK, Some(&device.next_code())).await.data();
+        client.post_with_otp(&token, UNLOCK, Some(&device.next_code())).await.data();
         let half = client.agent_login("agent01", PASSWORD).await.data();
         assert_eq!(half["otp"], "verify");
 
-        client.post_risky(&token, "/api/admin/agents/agent01/reset-otp", Some(&device.next_code())).await.data();
+        client.post_with_otp(&token, "/api/admin/agents/agent01/reset-otp", Some(&device.next_code())).await.data();
         assert_eq!(client.agent_login("agent01", PASSWORD).await.data()["otp"], "bind");
 
-        let reset = client.post_risky(&token, "/api/admin/agents/agent01/reset-password", Some(&device.next_code())).await;
+        let reset = client.post_with_otp(&token, "/api/admin/agents/agent01/reset-password", Some(&device.next_code())).await;
         let setup_code = reset.data()["setup_code"].clone();
         client.agent_login("agent01", PASSWORD).await.refused(403, 1012);
         let body = serde_json::json!({ "employee_id": "agent01", "setup_code": setup_code, "new_password": PASSWORD });
         client.post("/api/agents/password/setup", &[], &body).await.data();
-        client.half("agent01").await;
+        client.partial_sign_in("agent01").await;
     }
 }

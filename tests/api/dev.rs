@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{PRODUCTION, Stage, TestDesk, request};
+use crate::harness::{PRODUCTION, StoreBackend, TestApp, request};
 
 on_every_store! {
     async fn login_signs_anyone_in_with_any_role_they_hold(desk) {
@@ -48,7 +48,7 @@ on_every_store! {
 
 on_every_store! {
     async fn in_production_every_method_and_path_is_1018() {
-        let desk = TestDesk::production().await;
+        let desk = TestApp::production().await;
         let mut client = desk.client().await;
         let tails = [
             "",
@@ -79,13 +79,13 @@ on_every_store! {
     }
 
     async fn data_of_development_mode_does_not_open_in_production_nor_the_other_way_round() {
-        let elsewhere = if Stage::current() == Stage::Embedded { "--data" } else { "store.url" };
-        let mut desk = TestDesk::start().await;
+        let elsewhere = if StoreBackend::current() == StoreBackend::Embedded { "--data" } else { "store.url" };
+        let mut desk = TestApp::start().await;
         desk.client().await.sign_in("admin01").await;
         desk.stop().await;
         let why = desk.reopen_error(&PRODUCTION).await;
         assert!(why.contains("development mode") && why.contains(elsewhere), "{why}");
-        let mut desk = TestDesk::production().await;
+        let mut desk = TestApp::production().await;
         desk.stop().await;
         let why = desk.reopen_error(&[("development.enabled", "true")]).await;
         assert!(why.contains("production") && why.contains(elsewhere), "{why}");

@@ -1,7 +1,7 @@
 //! POST /api/messages
 
 mod fields;
-mod typewriter;
+mod streaming;
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ on_every_store! {
         let mut client = desk.client().await;
         let token = client.sign_in("user01").await;
         let mut socket = desk.socket("employee", &token).await;
-        desk.clock.wind(Duration::from_millis(123));
+        desk.clock.advance(Duration::from_millis(123));
         let to = json!({ "employee_id": "user01" });
         for (seq, kind) in KINDS.into_iter().enumerate() {
             let content = json!({ "stream_id": "s", "seq": seq, "text": "你好", "done": false });
@@ -76,7 +76,7 @@ on_every_store! {
                 let body = format!(r#"{{"msg_type":"byod_card",{name:?}:{value},"to":{{"employee_id":"user01"}}}}"#);
                 let sent = raw(&mut client, &key, &body).await.data();
                 let id = sent["messages"][0]["id"].as_str().unwrap();
-                let text = socket.words().await;
+                let text = socket.raw_text().await;
                 let expected = format!(r#"{{"msg_type":"byod_card","ts":"2027-01-15T08:00:00Z","{name}":{value},"id":"{id}"}}"#);
                 assert!(text == expected, "{text}\n{expected}");
             }
@@ -91,7 +91,7 @@ on_every_store! {
         let mut socket = desk.socket("employee", &token).await;
         let body = "\r\n{ \"to\" : {\"employee_id\":\"user01\"} ,\n \"msg_type\" : \"byod_card\",\"content\" :\n {\r\n \"a\":\t1 }  \n , \"extra_data\":  7 }\n";
         raw(&mut client, &key, body).await.data();
-        let text = socket.words().await;
+        let text = socket.raw_text().await;
         assert!(text.contains("\"content\":{\r\n \"a\":\t1 },\"extra_data\":7,"), "{text:?}");
     }
 
@@ -132,7 +132,7 @@ on_every_store! {
         let (key, _) = desk.service_key("messages").await;
         let mut client = desk.client().await;
         let home = client.sign_in("user01").await;
-        let abroad = desk.sign_in_abroad().await;
+        let abroad = desk.sign_in_at_partner().await;
         let mut sockets = [desk.socket("employee", &home).await, desk.socket("employee", &abroad).await];
         for (content, (to, delivered)) in [
             (json!({ "employee_id": "user01" }), 1),
@@ -210,7 +210,7 @@ on_every_store! {
         desk.auth().operator().revoke_service_key(id).await.unwrap();
         client.send_messages(&key, &body).await.refused(401, 1001);
         let (key, _) = desk.service_key("messages").await;
-        desk.clock.wind(Duration::from_hours(365 * 24));
+        desk.clock.advance(Duration::from_hours(365 * 24));
         assert_eq!(client.send_messages(&key, &body).await.refused(401, 1001).reason(), "expired");
     }
 

@@ -1,6 +1,6 @@
 //! GET /api/ws/employee, GET /api/ws/agent
 
-mod ends;
+mod close_reasons;
 mod handshake;
 mod limits;
 mod origin;
@@ -10,7 +10,7 @@ mod token;
 
 use std::time::{Duration, Instant};
 
-use crate::harness::{Response, TestDesk, TestSocket, handshake};
+use crate::harness::{Response, TestApp, TestSocket, handshake};
 
 const EMPLOYEE: &str = "/api/ws/employee";
 const AGENT: &str = "/api/ws/agent";
@@ -20,7 +20,7 @@ fn bearer(token: &str) -> String {
 }
 
 /// What a handshake with these fields is answered with.
-async fn ask(desk: &TestDesk, path: &str, headers: &[(&str, &str)]) -> Response {
+async fn ask(desk: &TestApp, path: &str, headers: &[(&str, &str)]) -> Response {
     match TestSocket::try_open(&desk.address, &handshake(path, headers)).await {
         Ok(socket) => socket.answer,
         Err(answer) => answer,
@@ -28,7 +28,7 @@ async fn ask(desk: &TestDesk, path: &str, headers: &[(&str, &str)]) -> Response 
 }
 
 /// The same with a token in the header besides.
-async fn ask_as(desk: &TestDesk, token: &str, path: &str, headers: &[(&str, &str)]) -> Response {
+async fn ask_as(desk: &TestApp, token: &str, path: &str, headers: &[(&str, &str)]) -> Response {
     let bearer = bearer(token);
     let headers: Vec<_> = [("authorization", &*bearer)].into_iter().chain(headers.iter().copied()).collect();
     ask(desk, path, &headers).await

@@ -1,6 +1,6 @@
 //! What agents prove themselves with.
 
-use deskpass_core::{Clock, Step, Timestamp};
+use deskpass_core::{Clock, Timestamp, TotpStep};
 use serde_json::{Value, json};
 
 use super::Scene;
@@ -31,7 +31,7 @@ impl Prover<'_> {
         secret
     }
 
-    async fn half(&mut self) -> String {
+    async fn partial_sign_in(&mut self) -> String {
         let half = self.client.agent_login("agent01", "canary horses crossed a bridge").await.data();
         self.keep(&half, "token")
     }
@@ -45,8 +45,8 @@ impl Prover<'_> {
         let device = Device::scan(&setup, &self.clock);
         let wrong = json!({ "code": device.wrong_code() });
         self.ask(token, "/api/auth/otp-bind", &wrong, 1008).await;
-        let step = Step::at(self.clock.now()).number();
-        let codes = [step, step + 1].map(|step| device.seed.code_at(Step::from_number(step)));
+        let step = TotpStep::at(self.clock.now()).number();
+        let codes = [step, step + 1].map(|step| device.seed.code_at(TotpStep::from_number(step)));
         self.secrets.extend(codes.iter().cloned().chain([device.wrong_code()]));
         codes
     }
@@ -74,12 +74,12 @@ impl Prover<'_> {
     }
 
     async fn devices(&mut self) {
-        let half = self.half().await;
+        let half = self.partial_sign_in().await;
         let [now, next] = self.set_up(&half).await;
         let bound = self.bind(&half, &now).await;
         self.keep(&bound, "token");
         let spare = bound["recovery_codes"][0].as_str().unwrap().to_owned();
-        let half = self.half().await;
+        let half = self.partial_sign_in().await;
         for path in ["/api/auth/otp-setup", "/api/auth/otp-bind"] {
             self.ask(&half, path, &json!({ "code": now }), 1010).await;
         }
@@ -92,7 +92,7 @@ impl Prover<'_> {
         self.ask(&token, "/api/auth/otp-unbind", &json!({ "code": spare }), 1008).await;
         self.ask(&token, "/api/auth/otp-verify", &json!({ "code": next }), 0).await;
         self.ask(&token, "/api/auth/otp-verify", &json!({ "code": next }), 1008).await;
-        let half = self.half().await;
+        let half = self.partial_sign_in().await;
         self.ask(&half, "/api/auth/switch-role", &json!({ "role": "agent" }), 1001).await;
         self.ask(&spare, "/api/auth/otp-verify", &json!({ "code": half }), 1001).await;
         self.ask(&half, "/api/auth/logout", &json!({}), 0).await;
@@ -105,7 +105,7 @@ impl Prover<'_> {
         self.bind(&admin, &now).await;
         let path = "/api/admin/agents/agent01/reset-password";
         self.ask(&admin, path, &json!({}), 1008).await;
-        let reset = self.client.post_risky(&admin, path, Some(&next)).await.data();
+        let reset = self.client.post_with_otp(&admin, path, Some(&next)).await.data();
         let code = self.keep(&reset, "setup_code");
         self.secrets.push(code.replace('-', ""));
         let setup =

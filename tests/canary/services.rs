@@ -1,6 +1,6 @@
 //! What other services identify themselves with.
 
-use deskpass_core::{Clock, Step, Timestamp};
+use deskpass_core::{Clock, Timestamp, TotpStep};
 use serde_json::{Value, json};
 
 use super::{Scene, is_in};
@@ -47,9 +47,9 @@ on_every_store! {
             let clock = Clock::steady(Timestamp::from_millis(0));
             let admin = client.sign_in("admin01").await;
             let (device, _) = client.bind_device(&admin, &clock).await;
-            let code = device.seed.code_at(Step::from_number(Step::at(clock.now()).number() + 1));
+            let code = device.seed.code_at(TotpStep::from_number(TotpStep::at(clock.now()).number() + 1));
             let body = json!({ "name": "billing", "scopes": ["introspect"] });
-            let made = client.wish(&admin, &code, "POST", KEYS, &body).await.data();
+            let made = client.admin_request(&admin, &code, "POST", KEYS, &body).await.data();
             let (key, id) = (made["key"].as_str().unwrap(), made["id"].as_str().unwrap());
             let token = client.sign_in("user01").await;
             let mut answers = misuse(&mut client, key, &token).await;
@@ -59,7 +59,7 @@ on_every_store! {
             // A key in the place of its id, and what a slip repeats.
             for (path, body) in [(format!("{KEYS}/{key}"), Value::Null), (KEYS.into(), json!({ "name": "x", "scopes": [key] }))] {
                 let method = if body.is_null() { "DELETE" } else { "POST" };
-                answers.push(client.wish(&admin, "000000", method, &path, &body).await.body);
+                answers.push(client.admin_request(&admin, "000000", method, &path, &body).await.body);
             }
             answers.push(client.get_as(&admin, &format!("{KEYS}/{id}")).await.body);
             let kept = scene.kept();

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use deskpass_core::{Clock, Seed, Step};
+use deskpass_core::{Clock, TotpSecret, TotpStep};
 use serde_json::{Value, json};
 
-use super::{Client, Response, TestDesk, request};
+use super::{Client, Response, TestApp, request};
 
 /// A password that nobody objects to.
 pub(crate) const PASSWORD: &str = "four horses crossed a bridge";
@@ -16,7 +16,7 @@ pub(crate) const STEP: Duration = Duration::from_secs(30);
 /// An authenticator.
 #[derive(Debug)]
 pub(crate) struct Device {
-    pub(crate) seed: Seed,
+    pub(crate) seed: TotpSecret,
     clock: Clock,
     /// What its owner wrote down when it was bound.
     pub(crate) recovery_codes: Vec<String>,
@@ -25,25 +25,25 @@ pub(crate) struct Device {
 impl Device {
     /// Takes over what `otp-setup` answered.
     pub(crate) fn scan(setup: &Value, clock: &Clock) -> Self {
-        let seed = Seed::from_base32(setup["secret"].as_str().unwrap()).unwrap();
+        let seed = TotpSecret::from_base32(setup["secret"].as_str().unwrap()).unwrap();
         Self { seed, clock: clock.clone(), recovery_codes: Vec::new() }
     }
 
     /// What it shows.
     pub(crate) fn code(&self) -> String {
-        self.seed.code_at(Step::at(self.clock.now()))
+        self.seed.code_at(TotpStep::at(self.clock.now()))
     }
 
     /// What it shows after the next step, which is when an earlier code was taken already.
     pub(crate) fn next_code(&self) -> String {
-        self.clock.wind(STEP);
+        self.clock.advance(STEP);
         self.code()
     }
 
     /// A code that it does not show anywhere near.
     pub(crate) fn wrong_code(&self) -> String {
-        let now = Step::at(self.clock.now()).number();
-        let near: Vec<_> = (now - 3..=now + 3).map(|step| self.seed.code_at(Step::from_number(step))).collect();
+        let now = TotpStep::at(self.clock.now()).number();
+        let near: Vec<_> = (now - 3..=now + 3).map(|step| self.seed.code_at(TotpStep::from_number(step))).collect();
         (0..10).map(|guess| format!("{guess:06}")).find(|guess| !near.contains(guess)).unwrap()
     }
 }
@@ -60,7 +60,7 @@ impl Client {
     }
 
     /// Posts an administrator's wish, with a code or without.
-    pub(crate) async fn post_risky(&mut self, token: &str, path: &str, code: Option<&str>) -> Response {
+    pub(crate) async fn post_with_otp(&mut self, token: &str, path: &str, code: Option<&str>) -> Response {
         let bearer = format!("Bearer {token}");
         let headers: Vec<_> =
             [("authorization", &*bearer)].into_iter().chain(code.map(|code| ("x-otp-code", code))).collect();
@@ -79,7 +79,7 @@ impl Client {
     }
 
     /// Half of a sign-in, by an agent who has the usual password.
-    pub(crate) async fn half(&mut self, employee: &str) -> String {
+    pub(crate) async fn partial_sign_in(&mut self, employee: &str) -> String {
         let half = self.agent_login(employee, PASSWORD).await.data();
         assert_eq!(half["half_authenticated"], true, "{half}");
         half["token"].as_str().unwrap().to_owned()
@@ -96,9 +96,9 @@ impl Client {
     }
 }
 
-impl TestDesk {
+impl TestApp {
     /// An agent with the usual password and a device.
-    pub(crate) async fn equipped(&self, employee: &str) -> Device {
+    pub(crate) async fn agent_with_device(&self, employee: &str) -> Device {
         let mut client = self.client().await;
         client.first_password(employee).await;
         let token = client.sign_in(employee).await;

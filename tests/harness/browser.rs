@@ -19,8 +19,8 @@ pub(crate) use picture::{full_picture, picture};
 use wire::{exchange, exchange_aside};
 
 /// How long a page may take to become what a test waits for.
-const PATIENCE: Duration = Duration::from_secs(10);
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The name under which the driver hands out elements.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
@@ -83,13 +83,13 @@ impl Browser {
     /// Waits until an expression in the page becomes true.
     pub(crate) async fn wait_until(&self, condition: &str) {
         let script = json!({ "script": format!("return Boolean({condition})"), "args": [] });
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + WAIT_TIMEOUT;
         while Instant::now() < deadline {
             // A page that is just being replaced cannot answer; the next one will.
             if self.ask("POST", "/execute/sync", Some(script.clone())).await == Ok(Value::Bool(true)) {
                 return;
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
         let page = self.script("return document.body.innerText", &[]).await;
         let (url, console) = (self.url().await, self.console().await);

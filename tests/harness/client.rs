@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 
-use super::hold;
+use super::assert_documented;
 
 /// An answer.
 #[derive(Clone, Debug)]
@@ -85,7 +85,7 @@ impl Client {
     pub(crate) async fn try_send(&mut self, bytes: &[u8]) -> Option<Response> {
         self.stream.write_all(bytes).await.ok()?;
         let answer = self.read().await?;
-        hold(bytes, &answer);
+        assert_documented(bytes, &answer);
         Some(answer)
     }
 

@@ -8,12 +8,12 @@ use tempfile::TempDir;
 /// The time of day as a process sees it, relative to the right one; it can be set while the process runs. The time since the
 /// machine started stays right, as on a real machine.
 #[derive(Debug)]
-pub(crate) struct WrongClock {
+pub(crate) struct FakeClock {
     library: String,
     directory: TempDir,
 }
 
-impl WrongClock {
+impl FakeClock {
     /// Wrong by this much, as faketime writes it: `+800d`, `-10y`, `+0`.
     pub(crate) fn by(wrong: &str) -> Self {
         // The program knows where its library is.

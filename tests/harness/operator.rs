@@ -4,13 +4,13 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Stdio;
 
-use super::{Place, binary, query, with_settings};
+use super::{ClusterStore, binary, query, with_settings};
 
 /// An operator of a desk in development mode, who has it in a directory, or on servers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Operator<'a> {
     In(&'a Path),
-    At(&'a Place),
+    At(&'a ClusterStore),
 }
 
 impl Operator<'_> {
@@ -38,7 +38,7 @@ impl Operator<'_> {
         (output.status.success(), text)
     }
 
-    pub(crate) fn done(self, arguments: &[&str]) -> String {
+    pub(crate) fn succeed(self, arguments: &[&str]) -> String {
         let (success, text) = self.run(arguments);
         assert!(success, "{arguments:?}\n{text}");
         text

@@ -2,14 +2,14 @@
 
 use deskpass::config::Settings;
 use deskpass_core::{Clock, Entropy, Timestamp};
-use deskpass_wecom_sim::{Domains, Simulator, World};
+use deskpass_wecom_sim::{Domains, Simulator, SimulatorConfig};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use url::Url;
 
-use super::{Client, PRODUCTION, Response, TestDesk, request, settings};
+use super::{Client, PRODUCTION, Response, TestApp, request, settings};
 
 /// The part of an address that goes into a request.
 pub(crate) fn target(address: &str) -> String {
@@ -80,21 +80,21 @@ impl Client {
     }
 
     /// Begins an OAuth sign-in; returns the platform's link and the browser's cookies.
-    pub(crate) async fn set_out(&mut self, redirect_uri: &str) -> (String, String) {
+    pub(crate) async fn begin_oauth(&mut self, redirect_uri: &str) -> (String, String) {
         let path = format!("/api/auth/oauth2/url?redirect_uri={}", encoded(redirect_uri));
         let answer = self.get(&path, &[("sec-fetch-site", "same-origin")]).await;
         (answer.data()["authorize_url"].as_str().unwrap().to_owned(), cookies(&answer))
     }
 
     /// Comes back to the callback with what the platform appended to `back`, whatever page that is.
-    pub(crate) async fn come_back(&mut self, back: &str, cookies: &str) -> Response {
+    pub(crate) async fn oauth_callback(&mut self, back: &str, cookies: &str) -> Response {
         let query = Url::parse(back).unwrap().query().unwrap_or_default().to_owned();
         let cookie = [("cookie", cookies)];
         self.get(&format!("/api/auth/oauth2/callback?{query}"), if cookies.is_empty() { &[] } else { &cookie }).await
     }
 
     /// Has the simulated platform misbehave.
-    pub(crate) async fn fault(&mut self, fault: &Value) {
+    pub(crate) async fn set_fault(&mut self, fault: &Value) {
         let json = [("content-type", "application/json")];
         let answer = self.send(&request("PUT", "/sim/faults", &json, fault.to_string().as_bytes())).await;
         assert_eq!(answer.status, 200, "{answer:?}");
@@ -130,19 +130,19 @@ impl Platform {
     }
 
     /// A platform that comes back to where one was stopped, and remembers nothing.
-    pub(crate) async fn back_at(address: &str) -> Self {
+    pub(crate) async fn restart_at(address: &str) -> Self {
         Self::serve(DOMAIN, address).await
     }
 
     async fn serve(domain: &str, address: &str) -> Self {
-        let world = World {
+        let world = SimulatorConfig {
             corp_id: PRODUCTION[0].1.to_owned(),
             secret: PRODUCTION[1].1.to_owned(),
             agent_id: "1000002".to_owned(),
             domains: Domains::Listed(vec![domain.to_owned()]),
             base: "/sim".to_owned(),
         };
-        let clock = Clock::wound(Timestamp::from_millis(1_800_000_000_000));
+        let clock = Clock::manual(Timestamp::from_millis(1_800_000_000_000));
         let simulator = Simulator::new(world, clock, Entropy::system());
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -183,7 +183,7 @@ impl Platform {
 impl Platform {
     /// Somebody sets out from a desk's page and comes back with a code: the address they come back to, and their cookies.
     async fn send_back(&self, desk: &mut Client, who: &str) -> (String, String) {
-        let (link, cookies) = desk.set_out(&format!("https://{DOMAIN}/itagent/")).await;
+        let (link, cookies) = desk.begin_oauth(&format!("https://{DOMAIN}/itagent/")).await;
         (self.client().await.authorize(&link, who).await, cookies)
     }
 
@@ -197,14 +197,14 @@ impl Platform {
     /// Signs somebody in by the platform's word and returns the token.
     pub(crate) async fn sign_in(&self, desk: &mut Client, who: &str) -> String {
         let (back, cookies) = self.send_back(desk, who).await;
-        let landed = desk.come_back(&back, &cookies).await;
+        let landed = desk.oauth_callback(&back, &cookies).await;
         let path = format!("/api/auth/scan/status?ticket={}", fragment(location(&landed), "ticket"));
         let traded = desk.get(&path, &[("cookie", &cookies), ("sec-fetch-site", "same-origin")]).await.data();
         traded["token"].as_str().unwrap().to_owned()
     }
 }
 
-impl TestDesk {
+impl TestApp {
     /// A desk in production mode with a platform to talk to.
     pub(crate) async fn production_with_platform(more: &[(&'static str, &str)]) -> (Self, Platform) {
         let platform = Platform::start(DOMAIN).await;

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use super::Place;
+use super::ClusterStore;
 
 /// The program under test, as a command.
 pub(crate) fn binary() -> Command {
@@ -18,7 +18,7 @@ pub(crate) fn binary() -> Command {
 }
 
 /// `deskpass serve` with settings through the environment, and no more of it: no file of whoever runs the suite.
-fn node_at(place: &Place, more: &[(&str, &str)]) -> Command {
+fn node_at(place: &ClusterStore, more: &[(&str, &str)]) -> Command {
     let mut command = binary();
     command.arg("serve").current_dir(std::env::temp_dir());
     let given = [("listen", "127.0.0.1:0")].into_iter().chain(place.settings()).chain(more.iter().copied());
@@ -49,12 +49,12 @@ impl Process {
     }
 
     /// Starts a node in development mode at a place that others may share, on a free port unless `listen` is given.
-    pub(crate) fn node(place: &Place, more: &[(&str, &str)]) -> Self {
+    pub(crate) fn node(place: &ClusterStore, more: &[(&str, &str)]) -> Self {
         Self::spawn(node_at(place, &[&[("development.enabled", "true")], more].concat()))
     }
 
     /// Starts a node in production mode at a place that others may share; `more` has what production needs.
-    pub(crate) fn production_node(place: &Place, more: &[(&str, &str)]) -> Self {
+    pub(crate) fn production_node(place: &ClusterStore, more: &[(&str, &str)]) -> Self {
         Self::spawn(node_at(place, more))
     }
 

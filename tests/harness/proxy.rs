@@ -12,8 +12,8 @@ use tempfile::TempDir;
 use super::servers::root;
 
 /// How long a proxy may take to start, or to write a line into its log.
-const PATIENCE: Duration = Duration::from_secs(10);
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+const PROXY_TIMEOUT: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Folders that only nginx's own user can write to.
 const NGINX_FOLDERS: [&str; 5] = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
 
@@ -43,12 +43,13 @@ impl Proxy {
         let directory = tempfile::tempdir().unwrap();
         let (address, log) = (free_address(), directory.path().join("log"));
         let mut text = prepared("haproxy.cfg", nodes, ("bind :80", &format!("bind {address}")));
-        let me = words(Command::new("id").arg("-un"));
+        let me = command_output(Command::new("id").arg("-un"));
         if me != "root" {
             text = replaced(&text, "user haproxy", &format!("user {me}"));
-            text = replaced(&text, "group haproxy", &format!("group {}", words(Command::new("id").arg("-gn"))));
+            text =
+                replaced(&text, "group haproxy", &format!("group {}", command_output(Command::new("id").arg("-gn"))));
         }
-        let file = kept(directory.path(), &text);
+        let file = write_config(directory.path(), &text);
         let mut command = Command::new(program("haproxy"));
         let start = File::create(directory.path().join("start.log")).unwrap();
         command.arg("-db").arg("-f").arg(file).stdout(File::create(&log).unwrap()).stderr(start);
@@ -60,7 +61,7 @@ impl Proxy {
     }
 
     /// In front of an application, and asks the nodes whom it may let through.
-    pub(crate) fn nginx_asking(nodes: [&str; 2], application: &str) -> Self {
+    pub(crate) fn nginx_auth_request(nodes: [&str; 2], application: &str) -> Self {
         Self::nginx_with("nginx-auth-request.conf", nodes, |text| replaced(&text, "10.0.0.21:9000", application))
     }
 
@@ -71,7 +72,7 @@ impl Proxy {
         let text = led(prepared(name, nodes, ("listen 80;", &format!("listen {address};"))));
         let text = replaced(&text, "/var/log/nginx", &here.to_string());
         let folders = NGINX_FOLDERS.map(|name| format!("{name}_temp_path {here}/{name};")).concat();
-        let file = kept(directory.path(), &replaced(&text, "http {\n", &format!("http {{ {folders}\n")));
+        let file = write_config(directory.path(), &replaced(&text, "http {\n", &format!("http {{ {folders}\n")));
         // One process, so that one signal ends it.
         let ours = format!("daemon off; master_process off; pid {here}/pid;");
         let mut command = Command::new(program("nginx"));
@@ -106,10 +107,10 @@ impl Drop for Proxy {
 }
 
 fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + PROXY_TIMEOUT;
     while !done() {
         assert!(Instant::now() < deadline, "in vain: {what}");
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -126,7 +127,7 @@ fn replaced(text: &str, given: &str, ours: &str) -> String {
     text.replace(given, ours)
 }
 
-fn kept(directory: &Path, text: &str) -> PathBuf {
+fn write_config(directory: &Path, text: &str) -> PathBuf {
     let file = directory.join("proxy.conf");
     std::fs::write(&file, text).unwrap();
     file
@@ -138,6 +139,6 @@ fn program(name: &str) -> PathBuf {
     places.into_iter().find(|path| path.exists()).unwrap_or_else(|| name.into())
 }
 
-fn words(command: &mut Command) -> String {
+fn command_output(command: &mut Command) -> String {
     String::from_utf8(command.output().unwrap().stdout).unwrap().trim().to_owned()
 }

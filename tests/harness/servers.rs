@@ -8,32 +8,32 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-use super::place::{Place, run_sql};
+use super::cluster_store::{ClusterStore, run_sql};
 
 /// Of PostgreSQL and of Redis, where they want one.
 pub(crate) const PASSWORDS: [&str; 2] = ["canary-store@password", "canary-shared@password"];
 
 static SHARED: OnceLock<Servers> = OnceLock::new();
 static STARTED: AtomicUsize = AtomicUsize::new(0);
-static PLACES: AtomicUsize = AtomicUsize::new(0);
+static CLUSTER_STORES: AtomicUsize = AtomicUsize::new(0);
 
 /// One PostgreSQL and one Redis. They end when this is dropped, and also when the process ends, however it does.
 #[derive(Debug)]
 pub(crate) struct Servers {
-    keeper: Mutex<Keeper>,
+    script: Mutex<ServerScript>,
     postgres: String,
     redis: String,
 }
 
 /// The script that runs them, and the pipes to it.
 #[derive(Debug)]
-struct Keeper {
+struct ServerScript {
     child: Child,
     orders: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
 }
 
-impl Keeper {
+impl ServerScript {
     fn start() -> Self {
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let directory = std::env::temp_dir().join(format!("deskpass-servers-{}-{number}", std::process::id()));
@@ -57,7 +57,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for ServerScript {
     fn drop(&mut self) {
         drop(self.orders.take());
         let _ = self.child.wait();
@@ -82,42 +82,42 @@ impl Servers {
 
     /// Servers for one test, which may break them.
     pub(crate) fn private() -> Self {
-        let mut keeper = Keeper::start();
-        let (postgres, redis) = (keeper.address(), keeper.address());
-        Self { keeper: Mutex::new(keeper), postgres, redis }
+        let mut script = ServerScript::start();
+        let (postgres, redis) = (script.address(), script.address());
+        Self { script: Mutex::new(script), postgres, redis }
     }
 
     /// Servers that want the passwords in [`PASSWORDS`] from everybody.
-    pub(crate) fn locked() -> Self {
+    pub(crate) fn with_passwords() -> Self {
         let servers = Self::private();
         let hba = run_sql(&servers.postgres, "SHOW hba_file").remove(0);
         run_sql(&servers.postgres, &format!("ALTER ROLE postgres PASSWORD '{}'", PASSWORDS[0]));
         run_sql(&servers.postgres, &format!("COPY (SELECT 'host all all 127.0.0.1/32 scram-sha-256') TO '{hba}'"));
         run_sql(&servers.postgres, "SELECT pg_reload_conf()");
-        servers.tell_redis(&["CONFIG", "SET", "requirepass", PASSWORDS[1]]);
+        servers.redis_command(&["CONFIG", "SET", "requirepass", PASSWORDS[1]]);
         let [store, shared] = PASSWORDS.map(|password| password.replace('@', "%40"));
         let postgres = servers.postgres.replacen("//postgres@", &format!("//postgres:{store}@"), 1);
         let redis = servers.redis.replacen("//", &format!("//:{shared}@"), 1);
-        Self { keeper: servers.keeper, postgres, redis }
+        Self { script: servers.script, postgres, redis }
     }
 
     /// Has Redis do something.
-    pub(crate) fn tell_redis(&self, words: &[&str]) {
+    pub(crate) fn redis_command(&self, words: &[&str]) {
         let mut redis = redis::Client::open(&*self.redis).unwrap().get_connection().unwrap();
         redis::cmd(words[0]).arg(&words[1..]).query::<redis::Value>(&mut redis).unwrap();
     }
 
     /// Has PostgreSQL do something, outside of every place.
-    pub(crate) fn tell_postgres(&self, sql: &str) {
+    pub(crate) fn postgres_command(&self, sql: &str) {
         run_sql(&self.postgres, sql);
     }
 
     /// A schema and a prefix that nobody else uses.
-    pub(crate) fn place(&self) -> Place {
-        let name = format!("t_{}", PLACES.fetch_add(1, Ordering::Relaxed));
+    pub(crate) fn cluster_store(&self) -> ClusterStore {
+        let name = format!("t_{}", CLUSTER_STORES.fetch_add(1, Ordering::Relaxed));
         run_sql(&self.postgres, &format!("CREATE SCHEMA {name}"));
         let store = format!("{}?options=-csearch_path%3D{name}", self.postgres);
-        Place { store, shared: self.redis.clone(), prefix: name }
+        ClusterStore { store, shared: self.redis.clone(), prefix: name }
     }
 
     /// SIGKILL.
@@ -141,7 +141,7 @@ impl Servers {
 
     /// Makes it forget everything.
     pub(crate) fn flush_redis(&self) {
-        self.tell_redis(&["FLUSHALL"]);
+        self.redis_command(&["FLUSHALL"]);
     }
 
     /// An immediate stop, as if the machine had crashed.
@@ -165,15 +165,15 @@ impl Servers {
 
     /// Gives an order and waits until it is done.
     fn order(&self, order: &str) {
-        let mut keeper = self.keeper.lock().unwrap();
-        writeln!(keeper.orders.as_ref().unwrap(), "{order}").unwrap();
-        keeper.answer();
+        let mut script = self.script.lock().unwrap();
+        writeln!(script.orders.as_ref().unwrap(), "{order}").unwrap();
+        script.answer();
     }
 }
 
 /// Whether Redis answers a PING within a moment.
 #[cfg(test)]
-fn answers(place: &Place) -> bool {
+fn answers(place: &ClusterStore) -> bool {
     let Ok(mut redis) = TcpStream::connect(place.shared.strip_prefix("redis://").unwrap()) else { return false };
     redis.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
     redis.write_all(b"PING\r\n").unwrap();
@@ -184,7 +184,7 @@ fn answers(place: &Place) -> bool {
 #[test]
 fn redis_is_killed_paused_emptied_and_started_again() {
     let servers = Servers::private();
-    let place = servers.place();
+    let place = servers.cluster_store();
     assert!(answers(&place));
     servers.pause_redis();
     assert!(!answers(&place));
@@ -200,7 +200,7 @@ fn redis_is_killed_paused_emptied_and_started_again() {
 #[test]
 fn postgres_keeps_what_was_committed_over_an_immediate_stop() {
     let servers = Servers::private();
-    let place = servers.place();
+    let place = servers.cluster_store();
     place.query("CREATE TABLE kept (a BIGINT, b TEXT, c TEXT)");
     place.query("INSERT INTO kept VALUES (1, 'x', NULL)");
     for _ in 0..2 {
@@ -221,9 +221,9 @@ fn postgres_keeps_what_was_committed_over_an_immediate_stop() {
 }
 
 #[test]
-fn places_do_not_see_each_other_and_servers_end_with_whoever_holds_them() {
+fn cluster_stores_are_isolated_and_servers_end_with_their_owner() {
     let servers = Servers::private();
-    let (one, other) = (servers.place(), servers.place());
+    let (one, other) = (servers.cluster_store(), servers.cluster_store());
     one.query("CREATE TABLE mine (a BIGINT)");
     let tables = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()";
     assert_eq!(one.query(tables), ["mine"]);

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use deskpass_core::{CorpId, EmployeeId, EmployeeKey, KeyName, Person, Role, Roles, ServiceScopes};
+use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Person, Role, Roles, ServiceKeyName, ServiceScopes};
 use serde_json::{Value, json};
 
-use super::{Client, Device, Response, TestDesk, request};
+use super::{Client, Device, Response, TestApp, request};
 
 impl Client {
     /// Asks with a token, from an address that a trusted proxy tells.
@@ -28,7 +28,14 @@ impl Client {
     }
 
     /// An administrator's wish that has a body, with a code.
-    pub(crate) async fn wish(&mut self, token: &str, code: &str, method: &str, path: &str, body: &Value) -> Response {
+    pub(crate) async fn admin_request(
+        &mut self,
+        token: &str,
+        code: &str,
+        method: &str,
+        path: &str,
+        body: &Value,
+    ) -> Response {
         let bearer = format!("Bearer {token}");
         let headers = [("authorization", &*bearer), ("x-otp-code", code), ("content-type", "application/json")];
         self.send(&request(method, path, &headers, body.to_string().as_bytes())).await
@@ -41,10 +48,10 @@ impl Client {
     }
 }
 
-impl TestDesk {
+impl TestApp {
     /// A service key, and its id.
     pub(crate) async fn service_key(&self, scopes: &str) -> (String, String) {
-        let (name, scopes) = (KeyName::parse("a service").unwrap(), ServiceScopes::parse(scopes).unwrap());
+        let (name, scopes) = (ServiceKeyName::parse("a service").unwrap(), ServiceScopes::parse(scopes).unwrap());
         let year = Duration::from_hours(365 * 24);
         let made = self.auth().operator().create_service_key(&name, scopes, year).await.unwrap();
         (made.value.expose().to_owned(), made.kept.id)
@@ -59,9 +66,9 @@ impl TestDesk {
     }
 
     /// An administrator of a connected corporation with a device, signed in.
-    pub(crate) async fn administrator_abroad(&self) -> (String, Device) {
+    pub(crate) async fn partner_administrator(&self) -> (String, Device) {
         let (corp, id) = (CorpId::parse("wwother").unwrap(), EmployeeId::parse("boss").unwrap());
-        let key: EmployeeKey = self.auth().key(Some(&corp), &id);
+        let key: EmployeeKey = self.auth().resolve_key(Some(&corp), &id);
         let person = Person {
             key: key.clone(),
             employee_id: "boss".into(),

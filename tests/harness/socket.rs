@@ -7,13 +7,13 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
-use super::{Client, Response, TestDesk, hold, request};
+use super::{Client, Response, TestApp, assert_documented, request};
 
 /// What every test uses for a key: the server only has to mix something into it.
 pub(crate) const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 
 /// No test waits longer for a frame.
-const PATIENCE: Duration = Duration::from_secs(10);
+const FRAME_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A socket that is open.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl TestSocket {
     }
 
     /// Opens a socket of an employee whose machine takes little of what is not read.
-    pub(crate) async fn narrow(address: &str, token: &str) -> Self {
+    pub(crate) async fn open_with_small_buffer(address: &str, token: &str) -> Self {
         let end = TcpSocket::new_v4().unwrap();
         end.set_recv_buffer_size(4096).unwrap();
         let stream = end.connect(address.parse().unwrap()).await.unwrap();
@@ -67,7 +67,7 @@ impl TestSocket {
         if answer.status == 101 {
             return Ok(Self { stream, answer });
         }
-        hold(head, &answer);
+        assert_documented(head, &answer);
         Err(answer)
     }
 
@@ -96,7 +96,7 @@ impl TestSocket {
 
     /// The next frame, whatever it is.
     pub(crate) async fn any(&mut self) -> Frame {
-        timeout(PATIENCE, self.read()).await.expect("a frame in time").unwrap_or(Frame::End)
+        timeout(FRAME_TIMEOUT, self.read()).await.expect("a frame in time").unwrap_or(Frame::End)
     }
 
     /// The next frame that is no ping; pings are answered.
@@ -163,9 +163,9 @@ impl TestSocket {
     }
 
     /// The next text, byte for byte.
-    pub(crate) async fn words(&mut self) -> String {
+    pub(crate) async fn raw_text(&mut self) -> String {
         loop {
-            match timeout(PATIENCE, self.read_bytes()).await.expect("a frame in time").expect("a frame") {
+            match timeout(FRAME_TIMEOUT, self.read_bytes()).await.expect("a frame in time").expect("a frame") {
                 (0x81, text) => return String::from_utf8(text).unwrap(),
                 (0x89, payload) => drop(self.frame(0x8a, &payload).await),
                 (other, _) => panic!("frame {other:#x}"),
@@ -188,7 +188,7 @@ impl TestSocket {
 
     /// Reads to the end of the connection; fails where it was cut.
     pub(crate) async fn rest(&mut self) -> std::io::Result<usize> {
-        timeout(PATIENCE, self.stream.read_to_end(&mut Vec::new())).await.expect("an end in time")
+        timeout(FRAME_TIMEOUT, self.stream.read_to_end(&mut Vec::new())).await.expect("an end in time")
     }
 
     async fn read(&mut self) -> Option<Frame> {
@@ -250,7 +250,7 @@ pub(crate) fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
 async fn answer(stream: &mut TcpStream) -> Response {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
-        head.push(timeout(PATIENCE, stream.read_u8()).await.expect("an answer in time").expect("an answer"));
+        head.push(timeout(FRAME_TIMEOUT, stream.read_u8()).await.expect("an answer in time").expect("an answer"));
     }
     let text = String::from_utf8(head).unwrap();
     let mut lines = text.lines();
@@ -265,7 +265,7 @@ async fn answer(stream: &mut TcpStream) -> Response {
     answer
 }
 
-impl TestDesk {
+impl TestApp {
     /// Opens a socket here, past what is said first.
     pub(crate) async fn socket(&self, kind: &str, token: &str) -> TestSocket {
         let mut socket = TestSocket::open(&self.address, kind, token).await;

@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use super::{at_the_desk, hand_over, is_good, nothing_was_blocked, people, told};
-use crate::harness::{Browser, Device, Driver, Options, PASSWORD, TestDesk, picture};
+use crate::harness::{Browser, Device, Driver, Options, PASSWORD, TestApp, picture};
 
 /// The device that was set up with the key on the page.
-async fn device(browser: &Browser, desk: &TestDesk) -> Device {
+async fn device(browser: &Browser, desk: &TestApp) -> Device {
     browser.wait_for("#device-secret").await;
     let secret = browser.text("#device-secret").await.replace(' ', "");
     Device::scan(&json!({ "secret": secret }), &desk.clock)
@@ -19,7 +19,7 @@ async fn recovery_codes(browser: &Browser) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_sets_up_a_device_tries_it_and_removes_it() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     for options in people() {
         // In a session that the platform vouched for: what is bound there is proven, and only to be tried.
@@ -76,7 +76,7 @@ async fn an_agent_sets_up_a_device_tries_it_and_removes_it() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_sets_and_changes_a_password() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     let (browser, _) = at_the_desk(&driver, &desk, Options::default(), "agent01", "/itagent/#/security").await;
     let other = desk.client().await.sign_in("agent01").await;
@@ -112,7 +112,7 @@ async fn an_agent_sets_and_changes_a_password() {
 /// Whoever is no agent is not bothered with any of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_employee_has_neither() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     let (browser, _) = at_the_desk(&driver, &desk, Options::default(), "user01", "/h5/#/security").await;
     browser.wait_for("#sessions [data-act=end]").await;

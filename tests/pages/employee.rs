@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{at_the_desk, hand_over, is_good, kept, nothing_was_blocked, people, told};
-use crate::harness::{Client, Driver, Key, Options, TestDesk, Viewport, picture};
+use crate::harness::{Client, Driver, Key, Options, TestApp, Viewport, picture};
 
 const WINDOWS: &str =
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36";
@@ -16,8 +16,8 @@ async fn sign_in_with(client: &mut Client, browser: &str, who: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn somebody_switches_roles_by_a_press_and_every_page_knows() {
-    let desk = TestDesk::start().await;
+async fn a_user_switches_roles_by_a_press_and_every_page_knows() {
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     for options in people() {
         let (browser, token) = at_the_desk(&driver, &desk, options, "agent01", "/itagent/").await;
@@ -40,8 +40,8 @@ async fn somebody_switches_roles_by_a_press_and_every_page_knows() {
 
 /// The role somebody acts in is taken away while they are at it: they go on in another, also after a reload.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_loses_the_role_they_act_in_is_offered_the_others() {
-    let desk = TestDesk::start().await;
+async fn a_user_who_loses_the_active_role_is_offered_the_others() {
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     for options in people() {
         let (browser, token) = at_the_desk(&driver, &desk, options, "agent01", "/h5/").await;
@@ -61,8 +61,8 @@ async fn whoever_loses_the_role_they_act_in_is_offered_the_others() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn somebody_sees_where_they_are_signed_in_and_ends_it() {
-    let desk = TestDesk::start().await;
+async fn a_user_sees_where_they_are_signed_in_and_ends_it() {
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     let mut client = desk.client().await;
     for options in people() {
@@ -98,8 +98,8 @@ async fn somebody_sees_where_they_are_signed_in_and_ends_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn somebody_signs_out_everywhere_at_once() {
-    let desk = TestDesk::start().await;
+async fn a_user_signs_out_everywhere_at_once() {
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     let mut client = desk.client().await;
     let other = client.sign_in("user01").await;
@@ -115,13 +115,13 @@ async fn somebody_signs_out_everywhere_at_once() {
 /// A sign-in that was somebody else: it ends, and administrators are told.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sign_in_that_was_not_them_is_ended_and_told() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     let mut client = desk.client().await;
     for options in people() {
-        desk.clock.wind(std::time::Duration::from_mins(7));
+        desk.clock.advance(std::time::Duration::from_mins(7));
         let stolen = sign_in_with(&mut client, WINDOWS, "user01").await;
-        desk.clock.wind(std::time::Duration::from_mins(12));
+        desk.clock.advance(std::time::Duration::from_mins(12));
         let token = sign_in_with(&mut client, MAC, "user01").await;
         let browser = driver.browser(options).await;
         hand_over(&browser, &desk.address, &token, "/h5/").await;
@@ -152,8 +152,8 @@ async fn a_sign_in_that_was_not_them_is_ended_and_told() {
 
 /// Signing out, and all on the way to it, without a mouse.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn somebody_signs_out_with_the_keyboard_alone() {
-    let desk = TestDesk::start().await;
+async fn a_user_signs_out_with_the_keyboard_alone() {
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     let (browser, token) = at_the_desk(&driver, &desk, Options::default(), "user01", "/h5/").await;
     browser.wait_for("#account").await;
@@ -172,7 +172,7 @@ async fn somebody_signs_out_with_the_keyboard_alone() {
 /// Nothing that opens anything is kept where others might look, whichever view somebody went to.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_is_in_no_address_and_does_not_outlive_the_tab() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     let token = desk.client().await.sign_in("user01").await;
     let browser = driver.browser(Options::on(Viewport::Phone)).await;

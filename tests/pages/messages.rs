@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{at_the_desk, is_good, nothing_was_blocked, people, told};
-use crate::harness::{Client, Driver, Options, TestDesk, Viewport, full_picture};
+use crate::harness::{Client, Driver, Options, TestApp, Viewport, full_picture};
 
 async fn send(client: &mut Client, key: &str, kind: &str, content: Value) {
     let body = json!({ "to": { "employee_id": "user01" }, "msg_type": kind, "content": content });
@@ -12,7 +12,7 @@ async fn send(client: &mut Client, key: &str, kind: &str, content: Value) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_of_every_kind_are_shown_as_they_come() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let (key, _) = desk.service_key("messages").await;
     let mut client = desk.client().await;
     let driver = Driver::start();
@@ -49,7 +49,7 @@ async fn messages_of_every_kind_are_shown_as_they_come() {
 /// A text that is being written grows, and is read aloud when it is whole: not piece by piece.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_text_grows_as_it_is_written() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let (key, _) = desk.service_key("messages").await;
     let mut client = desk.client().await;
     let driver = Driver::start();
@@ -93,7 +93,7 @@ async fn a_text_grows_as_it_is_written() {
 /// Whatever a service sends is text: nothing runs, nothing breaks the page, nothing that people cannot read is shown.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hostile_messages_do_nothing() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let (key, _) = desk.service_key("messages").await;
     let mut client = desk.client().await;
     let driver = Driver::start();
@@ -137,7 +137,7 @@ async fn hostile_messages_do_nothing() {
 /// A link says where it leads, whatever its label says.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_shows_its_host() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let (key, _) = desk.service_key("messages").await;
     let (mut client, driver) = (desk.client().await, Driver::start());
     let (browser, _) = at_the_desk(&driver, &desk, Options::on(Viewport::Phone), "user01", "/h5/#/messages").await;
@@ -166,7 +166,7 @@ async fn a_link_shows_its_host() {
 /// A tab that is open all day keeps the latest, and not everything.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_latest_are_kept() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let (key, _) = desk.service_key("messages").await;
     let mut client = desk.client().await;
     let driver = Driver::start();

@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use super::{is_good, kept, nothing_was_blocked, people, told};
-use crate::harness::{Browser, Device, Driver, Options, PASSWORD, TestDesk, Viewport, settings};
+use crate::harness::{Browser, Device, Driver, Options, PASSWORD, TestApp, Viewport, settings};
 
 /// A browser at the page that asks for a password.
-async fn asked(driver: &Driver, desk: &TestDesk, options: Options<'_>) -> Browser {
+async fn asked(driver: &Driver, desk: &TestApp, options: Options<'_>) -> Browser {
     let browser = driver.browser(options).await;
     browser.goto(&format!("http://{}/itagent/", desk.address)).await;
     browser.click("#by-password").await;
@@ -27,8 +27,8 @@ async fn refused(browser: &Browser, with: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_gets_in_with_a_password_and_a_code_or_a_recovery_code() {
-    let desk = TestDesk::start().await;
-    let device = desk.equipped("agent01").await;
+    let desk = TestApp::start().await;
+    let device = desk.agent_with_device("agent01").await;
     let driver = Driver::start();
     for options in people() {
         let browser = asked(&driver, &desk, options).await;
@@ -60,7 +60,7 @@ async fn an_agent_gets_in_with_a_password_and_a_code_or_a_recovery_code() {
 /// Without a device yet, one is set up before they are in.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_without_a_device_sets_one_up_on_the_way_in() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     desk.client().await.first_password("agent01").await;
     let driver = Driver::start();
     let browser = asked(&driver, &desk, Options { language: "zh-CN", ..Options::on(Viewport::Phone) }).await;
@@ -82,7 +82,7 @@ async fn an_agent_without_a_device_sets_one_up_on_the_way_in() {
 /// With a code from the administrator somebody sets a password, and goes on with it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_setup_code_makes_a_password() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let code = desk.auth().operator().reset_password(desk.key("agent01")).await.unwrap().code.text();
     let driver = Driver::start();
     let browser = asked(&driver, &desk, Options::default()).await;
@@ -104,8 +104,8 @@ async fn a_setup_code_makes_a_password() {
 
 /// Each refusal says what to do next.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_is_refused_is_told_what_to_do() {
-    let desk = TestDesk::start().await;
+async fn a_refused_agent_is_told_what_to_do() {
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     for options in people() {
         let browser = asked(&driver, &desk, options).await;
@@ -122,7 +122,7 @@ async fn whoever_is_refused_is_told_what_to_do() {
         try_password(&browser, "agent01", PASSWORD).await;
         refused(&browser, told(&options, "cannot be reached", "无法连接")).await;
     }
-    let off = TestDesk::with(settings(&[("development.enabled", "true"), ("agents.password_fallback", "off")])).await;
+    let off = TestApp::with(settings(&[("development.enabled", "true"), ("agents.password_fallback", "off")])).await;
     let browser = asked(&driver, &off, Options::default()).await;
     try_password(&browser, "agent01", PASSWORD).await;
     refused(&browser, "switched off").await;
@@ -131,14 +131,14 @@ async fn whoever_is_refused_is_told_what_to_do() {
 
 /// Half of a sign-in lasts ten minutes; after that, they begin anew.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_takes_too_long_begins_anew() {
-    let desk = TestDesk::start().await;
-    desk.equipped("agent01").await;
+async fn an_agent_who_takes_too_long_begins_anew() {
+    let desk = TestApp::start().await;
+    desk.agent_with_device("agent01").await;
     let driver = Driver::start();
     let browser = asked(&driver, &desk, Options::default()).await;
     try_password(&browser, "agent01", PASSWORD).await;
     browser.wait_for("#password-code").await;
-    desk.clock.wind(std::time::Duration::from_secs(601));
+    desk.clock.advance(std::time::Duration::from_secs(601));
     browser.type_into("#password-code", "123456").await;
     browser.click("#password-go").await;
     browser.wait_for("#password-word").await;

@@ -5,14 +5,14 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use super::{choose, is_good, nothing_was_blocked, people, service, told};
-use crate::harness::{Client, Driver, Options, TestDesk, Viewport, picture};
+use crate::harness::{Client, Driver, Options, TestApp, Viewport, picture};
 
 /// Somebody is sent to the callback with another's code: nothing happens without a press, and the page says as whom.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_browser_that_did_not_begin_is_asked() {
     let (_directory, service) = service();
     let mut attacker = Client::connect(&service.address).await;
-    let (link, _) = attacker.set_out(&format!("http://{}/h5/", service.address)).await;
+    let (link, _) = attacker.begin_oauth(&format!("http://{}/h5/", service.address)).await;
     let back = attacker.authorize(&link, "user01").await;
     let driver = Driver::start();
     let victim = driver.browser(Options::default()).await;
@@ -29,7 +29,7 @@ async fn a_browser_that_did_not_begin_is_asked() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn somebody_of_a_connected_corporation_says_which_employee_they_are() {
+async fn a_person_of_a_connected_corporation_says_which_employee_they_are() {
     let (_directory, service) = service();
     let driver = Driver::start();
     let wecom = Options { user_agent: Some("Mozilla/5.0 wxwork/4.1"), ..Options::on(Viewport::Phone) };
@@ -107,7 +107,7 @@ async fn elsewhere(address: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_no_on_the_phone_and_a_framed_page_sign_nobody_in() {
+async fn a_no_on_the_phone_and_a_framed_page_do_not_sign_in() {
     let (_directory, service) = service();
     let mut client = Client::connect(&service.address).await;
     let driver = Driver::start();
@@ -135,7 +135,7 @@ async fn a_no_on_the_phone_and_a_framed_page_sign_nobody_in() {
 /// A code that was decided already, or is nobody's, says so; and a page that cannot ask tries again once it can.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_phone_that_is_late_or_offline_is_told() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     let mut client = desk.client().await;
     for options in people() {

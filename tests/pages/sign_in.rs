@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{at_the_desk, choose, is_good, kept, nothing_was_blocked, people, service, told};
-use crate::harness::{Driver, Options, TestDesk, Viewport, fragment, location, picture};
+use crate::harness::{Driver, Options, TestApp, Viewport, fragment, location, picture};
 
 on_every_store! {
     async fn a_browser_shows_the_code_a_phone_confirms_and_the_browser_is_signed_in() {
@@ -56,15 +56,15 @@ on_every_store! {
 
 /// Links that anybody can write: a proof or a code of somebody else's takes nobody's page away.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_link_changes_nothing_for_whoever_is_signed_in() {
-    let desk = TestDesk::start().await;
+async fn a_link_changes_nothing_for_a_signed_in_user() {
+    let desk = TestApp::start().await;
     let (driver, mut attacker) = (Driver::start(), desk.client().await);
     let (browser, token) = at_the_desk(&driver, &desk, Options::default(), "user01", "/h5/").await;
     browser.wait_for("#account").await;
     let page = format!("http://{}/h5/", desk.address);
-    let (link, _) = attacker.set_out(&page).await;
+    let (link, _) = attacker.begin_oauth(&page).await;
     let proof = attacker.authorize(&link, "wwpartner/partner01").await;
-    let proof = fragment(location(&attacker.come_back(&proof, "").await), "bind_ticket");
+    let proof = fragment(location(&attacker.oauth_callback(&proof, "").await), "bind_ticket");
     let code = attacker.authorize(&link, "agent01").await;
     for link in [format!("{page}#bind_ticket={proof}"), code] {
         // Once as another load of the page, once within it.
@@ -106,8 +106,8 @@ async fn signing_in_on_this_computer_comes_back_signed_in() {
 
 /// Whoever says no at the platform, or comes back with what it gave them, lands on the page they set out from.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_hands_on_what_the_platform_gave_and_says_when_somebody_refused() {
-    let desk = TestDesk::start().await;
+async fn a_page_hands_on_what_the_platform_gave_and_says_when_the_user_refused() {
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     let browser = driver.browser(Options::default()).await;
     browser.goto(&format!("http://{}/h5/?code=made-up&state=auth_login", desk.address)).await;
@@ -123,7 +123,7 @@ async fn a_page_hands_on_what_the_platform_gave_and_says_when_somebody_refused()
 /// Whoever did not say where they want to be gets the page of their role.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_front_page_leads_everybody_to_theirs() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     for (who, page) in [("admin01", "/itadmin/"), ("agent01", "/itagent/"), ("user01", "/h5/")] {
         let (browser, _) = at_the_desk(&driver, &desk, Options::default(), who, "/").await;
@@ -135,7 +135,7 @@ async fn the_front_page_leads_everybody_to_theirs() {
 /// What there is to see comes with the page itself; a script that comes late, or never, changes nothing about that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_way_in_is_there_before_any_script() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     for options in people() {
         let browser = driver.browser(options).await;
@@ -151,8 +151,8 @@ async fn the_way_in_is_there_before_any_script() {
 
 /// Whoever is signed in and loads the page again does not see the way in.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reload_does_not_show_the_way_in_to_somebody_who_is_in() {
-    let desk = TestDesk::start().await;
+async fn a_reload_does_not_show_the_sign_in_to_a_signed_in_user() {
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     let (browser, _) = at_the_desk(&driver, &desk, Options::default(), "user01", "/h5/").await;
     browser.wait_for("#account").await;
@@ -171,7 +171,7 @@ async fn a_reload_does_not_show_the_way_in_to_somebody_who_is_in() {
 /// Inside WeCom there is nothing to choose, and nothing is offered that cannot work there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn inside_wecom_they_are_taken_along_at_once_and_once_only() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     let wecom =
         Options { user_agent: Some("Mozilla/5.0 (Linux; Android 14) wxwork/4.1"), ..Options::on(Viewport::Phone) };
@@ -199,7 +199,7 @@ async fn inside_wecom_they_are_taken_along_at_once_and_once_only() {
 /// The button speaks the other language, and the desk remembers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_language_can_be_chosen() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     let browser = driver.browser(Options::default()).await;
     browser.goto(&format!("http://{}/h5/", desk.address)).await;

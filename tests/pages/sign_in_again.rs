@@ -7,13 +7,13 @@ use serde_json::json;
 use super::{choose, hand_over, is_good, nothing_was_blocked, people, told};
 use crate::api::auth::qrcode::decode;
 use crate::harness::{
-    Browser, Client, Device, Driver, Options, PASSWORD, Platform, TestDesk, Viewport, fragment, location, settings,
+    Browser, Client, Device, Driver, Options, PASSWORD, Platform, TestApp, Viewport, fragment, location, settings,
     target,
 };
-use crate::proven::production;
+use crate::sign_in_proof::production;
 
 /// Scans the code in the dialog and says yes on the phone of `who`.
-async fn confirm(browser: &Browser, desk: &TestDesk, platform: &Platform, who: &str) {
+async fn confirm(browser: &Browser, desk: &TestApp, platform: &Platform, who: &str) {
     browser.wait_for("#sign-in-again .again[data-state=waiting]").await;
     let picture = browser.script("return document.querySelector('#sign-in-again img').src", &[]).await;
     let link = decode(picture.as_str().unwrap().strip_prefix("data:image/png;base64,").unwrap());
@@ -33,7 +33,7 @@ async fn sessions(client: &mut Client, token: &str) -> usize {
 }
 
 /// Binds the device that the page shows the key of.
-async fn bind(browser: &Browser, desk: &TestDesk) {
+async fn bind(browser: &Browser, desk: &TestApp) {
     browser.wait_for("#device-secret").await;
     let secret = browser.text("#device-secret").await.replace(' ', "");
     let device = Device::scan(&json!({ "secret": secret }), &desk.clock);
@@ -51,7 +51,7 @@ async fn a_first_device_and_a_first_password_are_confirmed_on_the_phone_in_place
     let mut client = desk.client().await;
     let old = platform.sign_in(&mut client, "admin01").await;
     client.switch(&old, "agent").await.data();
-    desk.clock.wind(Duration::from_mins(6));
+    desk.clock.advance(Duration::from_mins(6));
     let driver = Driver::start();
     let browser = driver.browser(Options::default()).await;
     hand_over(&browser, &desk.address, &old, "/itagent/#/security").await;
@@ -83,7 +83,7 @@ async fn a_first_device_and_a_first_password_are_confirmed_on_the_phone_in_place
     assert_eq!(client.me(&fresh).await.data()["current_role"], "agent", "they go on in the role they had");
     assert_eq!(client.get_as(&fresh, "/api/auth/otp-status").await.data()["proven"], true);
 
-    desk.clock.wind(Duration::from_mins(6));
+    desk.clock.advance(Duration::from_mins(6));
     browser.type_into("#new-password", PASSWORD).await;
     browser.click("#own-password-form [type=submit]").await;
     confirm(&browser, &desk, &platform, "admin01").await;
@@ -99,7 +99,7 @@ async fn a_setup_code_does_as_well() {
     let mut client = desk.client().await;
     let code = desk.auth().operator().reset_device(desk.key("agent01")).await.unwrap().code.text();
     let old = platform.sign_in(&mut client, "agent01").await;
-    desk.clock.wind(Duration::from_mins(6));
+    desk.clock.advance(Duration::from_mins(6));
     let driver = Driver::start();
     let browser = driver.browser(Options { language: "zh-CN", ..Options::default() }).await;
     hand_over(&browser, &desk.address, &old, "/itagent/#/security").await;
@@ -123,7 +123,7 @@ async fn a_setup_code_does_as_well() {
 async fn a_device_is_confirmed_after_signing_in_again() {
     let driver = Driver::start();
     for options in people() {
-        let desk = TestDesk::start().await;
+        let desk = TestApp::start().await;
         let mut client = desk.client().await;
         let old = client.sign_in("agent01").await;
         client.switch(&old, "user").await.data();
@@ -161,8 +161,8 @@ async fn a_device_is_confirmed_after_signing_in_again() {
 
 /// On the way to the platform and back a tab takes one answer, and only from whoever set out.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_else_comes_back_changes_nothing() {
-    let desk = TestDesk::start().await;
+async fn a_sign_in_as_another_person_changes_nothing() {
+    let desk = TestApp::start().await;
     let mut client = desk.client().await;
     let old = client.sign_in("agent01").await;
     client.switch(&old, "user").await.data();
@@ -171,7 +171,7 @@ async fn whoever_else_comes_back_changes_nothing() {
     let browser = driver.browser(Options::on(Viewport::Phone)).await;
     hand_over(&browser, &desk.address, &old, "/h5/#/security").await;
     let page = format!("http://{}/h5/", desk.address);
-    let link = client.set_out(&page).await.0;
+    let link = client.begin_oauth(&page).await.0;
     let foreign = client.authorize(&link, "user01").await;
     for (answer, told) in
         [("", "Another person"), ("?state=auth_login", "did not agree"), (&*foreign, "Another person")]
@@ -202,7 +202,7 @@ async fn whoever_else_comes_back_changes_nothing() {
 /// Where people have one session each, the new one ends the one that the page is in, before the page knows of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_page_goes_on_where_there_is_one_session_each() {
-    let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("session.max_per_employee", "1")])).await;
+    let desk = TestApp::with(settings(&[("development.enabled", "true"), ("session.max_per_employee", "1")])).await;
     let mut client = desk.client().await;
     let old = client.sign_in("agent01").await;
     client.bind_device(&old, &desk.clock).await;
@@ -220,7 +220,7 @@ async fn the_page_goes_on_where_there_is_one_session_each() {
     assert!(fresh != old && client.is_valid(&fresh).await);
     // A session that ends while nobody has confirmed takes the page along, a moment later at most.
     browser.click("dialog .choice [type=button]").await;
-    desk.clock.wind(Duration::from_mins(6));
+    desk.clock.advance(Duration::from_mins(6));
     browser.click("[data-act=prove]").await;
     browser.wait_for("#sign-in-again .again[data-state=waiting]").await;
     client.sign_in("agent01").await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{at_the_desk, choose, is_good, people, told};
-use crate::harness::{Driver, Options, TestDesk, Viewport, picture, settings};
+use crate::harness::{Driver, Options, TestApp, Viewport, picture, settings};
 
 /// The ticket of the code that a browser shows, as the phone that scans it sees it.
 async fn link(browser: &crate::harness::Browser) -> serde_json::Value {
@@ -16,7 +16,7 @@ async fn link(browser: &crate::harness::Browser) -> serde_json::Value {
 /// Also where events do not come through, and the page has to ask.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_code_that_is_over_or_was_turned_down_can_be_had_anew() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     for options in people() {
         let browser = driver.browser(options).await;
@@ -26,7 +26,7 @@ async fn a_code_that_is_over_or_was_turned_down_can_be_had_anew() {
             browser.click("#code summary").await;
         }
         let first = link(&browser).await;
-        desk.clock.wind(Duration::from_secs(181));
+        desk.clock.advance(Duration::from_secs(181));
         browser.wait_for("#welcome[data-state=expired]").await;
         assert_eq!(browser.text("#state").await, told(&options, "This code has expired", "二维码已过期"));
         is_good(&browser, "expired").await;
@@ -49,7 +49,7 @@ async fn a_code_that_is_over_or_was_turned_down_can_be_had_anew() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_the_platform_is_down_agents_are_shown_their_way_in() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     let mut client = desk.client().await;
     for options in people() {
@@ -57,7 +57,7 @@ async fn while_the_platform_is_down_agents_are_shown_their_way_in() {
         browser.goto(&format!("http://{}/itagent/", desk.address)).await;
         browser.click("#here").await;
         browser.wait_until("location.pathname.startsWith('/sim/')").await;
-        client.fault(&json!({ "http_status": 502, "times": 0 })).await;
+        client.set_fault(&json!({ "http_status": 502, "times": 0 })).await;
         choose(&browser, "agent01").await;
         browser.wait_for("#notice.bad").await;
         let title = told(&options, "WeCom cannot be reached just now", "暂时无法连接企业微信");
@@ -76,8 +76,8 @@ async fn while_the_platform_is_down_agents_are_shown_their_way_in() {
 
 /// Whoever has no role is told so, on the phone and at the computer, and what to do.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_has_no_role_is_told() {
-    let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("default_role", "none")])).await;
+async fn an_employee_without_a_role_is_told() {
+    let desk = TestApp::with(settings(&[("development.enabled", "true"), ("default_role", "none")])).await;
     let driver = Driver::start();
     let desktop = driver.browser(Options::default()).await;
     let phone = driver.browser(Options::on(Viewport::Phone)).await;
@@ -100,7 +100,7 @@ async fn whoever_has_no_role_is_told() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_that_was_offline_goes_on_by_itself() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     for options in people() {
         let browser = driver.browser(options).await;
@@ -129,8 +129,8 @@ async fn a_page_that_was_offline_goes_on_by_itself() {
 
 /// Whatever ends a session, whoever was in it is told why, and can sign in again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_is_put_out_is_told_why() {
-    let desk = TestDesk::start().await;
+async fn a_user_whose_session_was_ended_is_told_why() {
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     let (browser, token) = at_the_desk(&driver, &desk, Options::default(), "agent01", "/itagent/").await;
     browser.wait_for("#live[data-state=live]").await;

@@ -50,14 +50,14 @@ async fn an_agent_who_guessed_too_often_is_unlocked() {
     said(&browser, "(agent01) 可以重新尝试").await;
     browser.wait_until(&format!("!document.querySelector('{AGENT}').textContent.includes('锁定')")).await;
     assert_eq!(browser.script("return document.querySelector('.below [data-act=unlock]')", &[]).await, json!(null));
-    office.desk.client().await.half("agent01").await;
+    office.desk.client().await.partial_sign_in("agent01").await;
 }
 
 /// The code is shown once, works, and is gone with the press that says so.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_password_is_reset_with_a_code_that_is_shown_once() {
     let office = Office::open().await;
-    office.desk.equipped("agent01").await;
+    office.desk.agent_with_device("agent01").await;
     let browser = office.admin(Options::default(), "agents").await;
     browser.click(&format!("{AGENT} [data-act=open]")).await;
     browser.click(".below [data-act=reset-password]").await;

@@ -15,12 +15,12 @@ const CUT: u8 = 1;
 const STALLED: u8 = 2;
 
 /// A line to a desk on which a file comes whole, breaks off, or never ends.
-struct Line {
+struct BreakableConnection {
     address: String,
     manner: Arc<AtomicU8>,
 }
 
-impl Line {
+impl BreakableConnection {
     async fn to(desk: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (address, manner) = (listener.local_addr().unwrap().to_string(), Arc::new(AtomicU8::new(WHOLE)));
@@ -107,7 +107,7 @@ async fn what_is_saved_is_what_the_desk_says() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_breaks_off_is_not_saved() {
     let office = Office::open().await;
-    let line = Line::to(&office.desk.address).await;
+    let line = BreakableConnection::to(&office.desk.address).await;
     let token = office.token(["admin01", "admin"]).await;
     let browser = office.driver.browser(Options { language: "zh-CN", ..Options::default() }).await;
     let directory = saving(&browser).await;

@@ -5,7 +5,7 @@ use crate::harness::{Options, picture};
 
 impl Office {
     /// Something of everything that the log is asked about.
-    async fn happenings(&self) {
+    async fn add_audit_events(&self) {
         let mut client = self.desk.client().await;
         client.post("/api/dev/login", &[], &json!({ "employee_id": "norole01" })).await.refused(403, 1003);
         let token = client.sign_in("supervisor01").await;
@@ -23,7 +23,7 @@ impl Office {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_log_tells_in_plain_words_what_happened() {
     let office = Office::open().await;
-    office.happenings().await;
+    office.add_audit_events().await;
     let browser = office.admin(Options::default(), "log").await;
     browser.wait_for("tbody .tag").await;
     for words in ["Sign-in refused", "has no role", "Switched role", "Administration refused", "cancelled on the phone"]
@@ -67,7 +67,7 @@ async fn the_log_tells_in_plain_words_what_happened() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_log_is_read_on_a_phone_in_chinese() {
     let office = Office::open().await;
-    office.happenings().await;
+    office.add_audit_events().await;
     let browser = office.admin(CHINESE_PHONE, "log?event=sign_in_refused&method=dev").await;
     rows(&browser, 1).await;
     let told = browser.text("tbody").await;

@@ -53,7 +53,7 @@ async fn sign_ins_are_counted_before_ones_eyes() {
     let office = Office::open().await;
     let mut client = office.desk.client().await;
     // Every desk begins on the hour; an hour that has just begun has nothing in it.
-    office.desk.clock.wind(Duration::from_mins(20));
+    office.desk.clock.advance(Duration::from_mins(20));
     signs_in(&mut client, "user01").await;
     client.qrcode().await;
     let browser = office.admin(Options::default(), "overview").await;
@@ -89,7 +89,7 @@ async fn the_overview_says_what_is_ill_and_what_to_do() {
     let browser = office.admin(CHINESE_PHONE, "overview").await;
     browser.wait_for("[data-part=platform][data-state]").await;
     let mut client = office.desk.client().await;
-    client.fault(&json!({ "api": "auth/getuserinfo", "errcode": 60020 })).await;
+    client.set_fault(&json!({ "api": "auth/getuserinfo", "errcode": 60020 })).await;
     let code = client.qrcode().await;
     client.scan(&code, "user01").await;
     browser.reload().await;
@@ -114,7 +114,7 @@ async fn the_overview_says_what_is_ill_and_what_to_do() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reported_sign_in_comes_before_everything_else() {
     let office = Office::open().await;
-    office.desk.clock.wind(Duration::from_mins(8 * 60 + 20));
+    office.desk.clock.advance(Duration::from_mins(8 * 60 + 20));
     office.a_month();
     let mut client = office.desk.client().await;
     let [_, token] = [signs_in(&mut client, "user01").await, signs_in(&mut client, "user01").await];

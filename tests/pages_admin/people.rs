@@ -95,7 +95,7 @@ async fn roles_are_changed_with_a_fresh_code_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn somebody_is_shut_out_and_let_in_again_from_a_phone() {
+async fn an_employee_is_disabled_and_enabled_again_from_a_phone() {
     let office = Office::open().await;
     office.crowd().await;
     let token = office.token(["user01", "user"]).await;

@@ -1,5 +1,5 @@
 use super::{CHINESE_PHONE, Office, answer, rows, well_made};
-use crate::harness::{Driver, Options, TestDesk};
+use crate::harness::{Driver, Options, TestApp};
 
 /// Whoever may read sees no button that would be refused.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -9,7 +9,7 @@ async fn a_supervisor_and_a_security_officer_only_read() {
     for (employee, role, seen, first) in
         [("supervisor01", "supervisor", 2, ""), ("security01", "security", 6, "#/overview ")]
     {
-        let browser = office.somebody(Options::default(), [employee, role], "people").await;
+        let browser = office.signed_in(Options::default(), [employee, role], "people").await;
         rows(&browser, seen).await;
         let views =
             browser.script("return [...document.querySelectorAll('#views a')].map((a) => a.hash).join(' ')", &[]).await;
@@ -30,7 +30,7 @@ async fn a_supervisor_and_a_security_officer_only_read() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_employee_is_told_that_another_role_is_needed() {
     let office = Office::open().await;
-    let browser = office.somebody(CHINESE_PHONE, ["supervisor01", "user"], "people").await;
+    let browser = office.signed_in(CHINESE_PHONE, ["supervisor01", "user"], "people").await;
     browser.wait_for("#place[data-view=wrong_role]").await;
     well_made(&browser, "another role is needed").await;
     browser.click("[data-role=supervisor]").await;
@@ -40,7 +40,7 @@ async fn an_employee_is_told_that_another_role_is_needed() {
 /// Without a device the question says where to get one, and leads there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_device_one_is_led_to_setting_one_up() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let driver = Driver::start();
     let browser = driver.browser(Options::default()).await;
     let token = desk.client().await.sign_in("admin01").await;

@@ -8,7 +8,7 @@ async fn sessions_are_seen_and_ended() {
     let office = Office::open().await;
     let mut client = office.desk.client().await;
     let older = client.sign_in("user01").await;
-    office.desk.clock.wind(Duration::from_secs(1));
+    office.desk.clock.advance(Duration::from_secs(1));
     let [newer, agent] = [client.sign_in("user01").await, client.sign_in("agent01").await];
     let browser = office.admin(Options::default(), "signed_in").await;
     rows(&browser, 4).await;
@@ -44,7 +44,7 @@ async fn sessions_are_seen_and_ended() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn all_sessions_of_somebody_end_from_a_phone_ones_own_too() {
+async fn all_sessions_of_an_employee_end_from_a_phone_the_own_too() {
     let office = Office::open().await;
     let mut client = office.desk.client().await;
     let tokens = [client.sign_in("agent01").await, client.sign_in("agent01").await];

@@ -57,7 +57,7 @@ async fn keys_that_end_soon_say_so_also_on_a_phone() {
     let mut client = office.desk.client().await;
     for (name, days) in [("soon", 29), ("later", 31)] {
         let body = json!({ "name": name, "scopes": ["messages"], "expires_in_days": days });
-        client.wish(&office.token, &device.next_code(), "POST", "/api/admin/service-keys", &body).await.data();
+        client.admin_request(&office.token, &device.next_code(), "POST", "/api/admin/service-keys", &body).await.data();
     }
     office.desk.service_key("introspect").await;
     office.view("access", ".matrix").await;
@@ -73,7 +73,7 @@ async fn keys_that_end_soon_say_so_also_on_a_phone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_has_no_device_is_told_where_to_set_one_up() {
+async fn an_administrator_without_a_device_is_told_where_to_set_one_up() {
     let office = Office::of_person("admin01", "admin").await;
     office.view("keys", "#new-key").await;
     office.browser.click("#new-key").await;

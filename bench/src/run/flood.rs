@@ -10,31 +10,31 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::{DRAWS, Run, template};
 use crate::connection::Connection;
-use crate::failed::Failed;
+use crate::error::BenchError;
 use crate::plan::{FLOOD_BYTES, FLOOD_RATIO};
 use crate::progress::grouped;
 use crate::report::duration;
-use crate::requests::{Requests, Words};
+use crate::requests::{Requests, WordList};
 use crate::seed::employees;
 use crate::server::{Server, cpu};
 use crate::stats::{float, median, nanoseconds, now, share};
 
 /// Who try passwords at once.
-const CROWD: usize = 500;
+const LOGIN_CLIENTS: usize = 500;
 /// What one of them who was sent away waits before trying again, as they were told.
-const PAUSE: Duration = Duration::from_secs(1);
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// Connections that show a token meanwhile, and how often each does: little enough that the generator does not wait for itself.
-const CALLERS: usize = 2;
-const BEAT: Duration = Duration::from_millis(4);
+const VERIFY_CLIENTS: usize = 2;
+const VERIFY_INTERVAL: Duration = Duration::from_millis(4);
 /// How often somebody looks at the memory.
-const LOOK: Duration = Duration::from_millis(50);
+const MEMORY_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Whom the token is for.
-const CALLER: &str = "user01";
+const VERIFY_USER: &str = "user01";
 
 /// What is asked, by all together.
 #[derive(Clone)]
-struct Asks {
+struct FloodRequests {
     address: SocketAddr,
     verify: Arc<Requests>,
     login: Arc<Requests>,
@@ -44,23 +44,23 @@ struct Asks {
 
 /// How long verify took, in seconds.
 #[derive(Clone, Copy)]
-struct Times {
+struct Latencies {
     p50: f64,
     p99: f64,
 }
 
 /// What became of those who tried.
 #[derive(Clone, Copy, Default)]
-struct Tries {
-    looked_at: usize,
-    sent_away: usize,
+struct LoginAttempts {
+    checked: usize,
+    rejected: usize,
 }
 
 /// What the rounds showed.
-struct Flood {
-    calm: Vec<Times>,
-    busy: Vec<Times>,
-    tries: Tries,
+struct FloodResults {
+    calm: Vec<Latencies>,
+    busy: Vec<Latencies>,
+    tries: LoginAttempts,
     /// How much of a core the benchmark used while it was busy, in each round.
     own: Vec<f64>,
     before: usize,
@@ -68,13 +68,13 @@ struct Flood {
 }
 
 impl Run<'_> {
-    pub(super) async fn flood(&mut self) -> Result<(), Failed> {
+    pub(super) async fn flood(&mut self) -> Result<(), BenchError> {
         let (rounds, length) = (self.plan.floods, self.plan.flood);
-        self.progress.step(format_args!("verify while {CROWD} try passwords (beside it: the same, idle)"));
-        let server = Server::deskpass(&self.yard, &self.yard.path().join("flood"))?;
-        let asks = Asks::new(&server).await?;
+        self.progress.step(format_args!("verify while {LOGIN_CLIENTS} try passwords (beside it: the same, idle)"));
+        let server = Server::deskpass(&self.workspace, &self.workspace.path().join("flood"))?;
+        let asks = FloodRequests::new(&server).await?;
         let (calm, busy, own) = (Vec::new(), Vec::new(), Vec::new());
-        let mut flood = Flood { calm, busy, own, tries: Tries::default(), before: 0, most: 0 };
+        let mut flood = FloodResults { calm, busy, own, tries: LoginAttempts::default(), before: 0, most: 0 };
         for round in 0..=rounds {
             let calm = asks.call(now() + length).await?;
             if round == 0 {
@@ -92,12 +92,12 @@ impl Run<'_> {
         server.stop()
     }
 
-    fn report_flood(&mut self, flood: &Flood) {
-        let middle = |times: &[Times], figure: fn(&Times) -> f64| median(times.iter().map(figure));
+    fn report_flood(&mut self, flood: &FloodResults) {
+        let middle = |times: &[Latencies], figure: fn(&Latencies) -> f64| median(times.iter().map(figure));
         let (calm, busy) = (middle(&flood.calm, |times| times.p99), middle(&flood.busy, |times| times.p99));
         let halves = [&flood.busy, &flood.calm].map(|times| duration(middle(times, |times| times.p50)));
         let (ratio, own) = (busy / calm, median(flood.own.iter().copied()) * 100.0);
-        let name = format!("verify's p99 while {CROWD} try passwords");
+        let name = format!("verify's p99 while {LOGIN_CLIENTS} try passwords");
         let seen = format!("{}; p50 {}; generator {own:.0} %", duration(busy), halves[0]);
         let figure = format!("{ratio:.2} times the idle one ({}; p50 {})", duration(calm), halves[1]);
         let target = Some((&*format!("{FLOOD_RATIO} times"), ratio <= FLOOD_RATIO));
@@ -105,27 +105,27 @@ impl Run<'_> {
 
         let (grown, before) = (flood.most.saturating_sub(flood.before), flood.before >> 20);
         let target = Some((&*format!("{} MiB", FLOOD_BYTES >> 20), grown <= FLOOD_BYTES));
-        let name = format!("memory that {CROWD} who try passwords take");
+        let name = format!("memory that {LOGIN_CLIENTS} who try passwords take");
         self.report.figure(&name, &format!("at most, beside {before} MiB"), &format!("{} MiB", grown >> 20), target);
 
-        let Tries { looked_at, sent_away } = flood.tries;
-        let all = looked_at + sent_away;
-        let seen = format!("{} of {} tries; {} looked at", grouped(sent_away), grouped(all), grouped(looked_at));
-        let figure = format!("{:.1} %", float(sent_away) * 100.0 / float(all.max(1)));
+        let LoginAttempts { checked, rejected } = flood.tries;
+        let all = checked + rejected;
+        let seen = format!("{} of {} tries; {} looked at", grouped(rejected), grouped(all), grouped(checked));
+        let figure = format!("{:.1} %", float(rejected) * 100.0 / float(all.max(1)));
         self.report.figure("passwords turned away at once (1006)", &seen, &figure, None);
     }
 }
 
-impl Flood {
+impl FloodResults {
     /// A round with everybody there.
-    async fn busy(&mut self, server: &Server, asks: &Asks, length: Duration) -> Result<Times, Failed> {
-        let mut crowd = Vec::with_capacity(CROWD);
-        for _ in 0..CROWD {
+    async fn busy(&mut self, server: &Server, asks: &FloodRequests, length: Duration) -> Result<Latencies, BenchError> {
+        let mut crowd = Vec::with_capacity(LOGIN_CLIENTS);
+        for _ in 0..LOGIN_CLIENTS {
             crowd.push(Connection::open(asks.address).await?);
         }
         let (own, end) = (cpu("self")?, now() + length);
         let mut crowd: JoinSet<_> =
-            crowd.into_iter().enumerate().map(|(at, client)| asks.clone().insist(client, at, end)).collect();
+            crowd.into_iter().enumerate().map(|(at, client)| asks.clone().try_passwords(client, at, end)).collect();
         let (times, most) = tokio::join!(asks.call(end), watch(server, end));
         self.own.push(cpu("self")?.saturating_sub(own).as_secs_f64() / length.as_secs_f64());
         self.most = self.most.max(most?);
@@ -137,42 +137,42 @@ impl Flood {
 }
 
 /// The most memory that the server has until `end`.
-async fn watch(server: &Server, end: Instant) -> Result<usize, Failed> {
+async fn watch(server: &Server, end: Instant) -> Result<usize, BenchError> {
     let mut most = 0;
     while now() < end {
         most = server.resident()?.max(most);
-        sleep(LOOK).await;
+        sleep(MEMORY_POLL_INTERVAL).await;
     }
     Ok(most)
 }
 
-impl Asks {
-    async fn new(server: &Server) -> Result<Self, Failed> {
+impl FloodRequests {
+    async fn new(server: &Server) -> Result<Self, BenchError> {
         let mut connection = Connection::open(server.address).await?;
-        let (bind, mut request) = (Requests::bind(Words::one(CALLER)), Vec::new());
+        let (bind, mut request) = (Requests::bind(WordList::one(VERIFY_USER)), Vec::new());
         bind.write(0, &mut request);
         let answer: serde_json::Value = serde_json::from_slice(connection.exchange(&request).await?.body())?;
         let token = answer.pointer("/data/token").and_then(serde_json::Value::as_str).ok_or("no token")?;
-        let (verify, login) = (Requests::verify(Words::one(token)), Requests::login(employees(DRAWS)));
+        let (verify, login) = (Requests::verify(WordList::one(token)), Requests::login(employees(DRAWS)));
         template(server, &verify).await?;
         Ok(Self { address: server.address, verify: verify.into(), login: login.into(), tried: Arc::default() })
     }
 
     /// Shows a token at a steady pace until `end`.
-    async fn call(&self, end: Instant) -> Result<Times, Failed> {
-        let mut callers: JoinSet<_> = (0..CALLERS).map(|_| self.clone().beat(end)).collect();
+    async fn call(&self, end: Instant) -> Result<Latencies, BenchError> {
+        let mut callers: JoinSet<_> = (0..VERIFY_CLIENTS).map(|_| self.clone().verify_at_interval(end)).collect();
         let mut all = Vec::new();
         while let Some(times) = callers.join_next().await {
             all.extend(times??);
         }
         all.sort_unstable();
-        Ok(Times { p50: share(&all, 50), p99: share(&all, 99) })
+        Ok(Latencies { p50: share(&all, 50), p99: share(&all, 99) })
     }
 
-    async fn beat(self, end: Instant) -> Result<Vec<u32>, Failed> {
+    async fn verify_at_interval(self, end: Instant) -> Result<Vec<u32>, BenchError> {
         let (mut client, mut request, mut times) = (Connection::open(self.address).await?, Vec::new(), Vec::new());
         self.verify.write(0, &mut request);
-        let mut beat = interval(BEAT);
+        let mut beat = interval(VERIFY_INTERVAL);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while now() < end {
             beat.tick().await;
@@ -187,19 +187,19 @@ impl Asks {
     }
 
     /// Tries one password after the other until `end`, each under another name: the guesses at one name are counted.
-    async fn insist(self, mut client: Connection, at: usize, end: Instant) -> Result<Tries, Failed> {
-        let (mut request, mut tries) = (Vec::new(), Tries::default());
+    async fn try_passwords(self, mut client: Connection, at: usize, end: Instant) -> Result<LoginAttempts, BenchError> {
+        let (mut request, mut tries) = (Vec::new(), LoginAttempts::default());
         // Not all in the same moment again and again: the generator would be what is slow then.
-        sleep(PAUSE * u32::try_from(at)? / u32::try_from(CROWD)?).await;
+        sleep(RETRY_PAUSE * u32::try_from(at)? / u32::try_from(LOGIN_CLIENTS)?).await;
         while now() < end {
             let name = self.tried.fetch_add(1, Ordering::Relaxed) % self.login.len();
             self.login.write(name, &mut request);
             let answer = client.exchange(&request).await?;
             if answer.has(b"\"code\":1011") {
-                tries.looked_at += 1;
+                tries.checked += 1;
             } else if answer.has(b"\"code\":1006") {
-                tries.sent_away += 1;
-                sleep(PAUSE).await;
+                tries.rejected += 1;
+                sleep(RETRY_PAUSE).await;
             } else {
                 return Err(format!("neither wrong nor too many:\n{}", answer.text()).into());
             }
@@ -208,9 +208,9 @@ impl Asks {
     }
 }
 
-impl Tries {
+impl LoginAttempts {
     fn add(&mut self, other: Self) {
-        self.looked_at += other.looked_at;
-        self.sent_away += other.sent_away;
+        self.checked += other.checked;
+        self.rejected += other.rejected;
     }
 }

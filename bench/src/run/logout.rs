@@ -9,26 +9,26 @@ use tokio::time::sleep;
 
 use super::Run;
 use crate::connection::Connection;
-use crate::failed::Failed;
+use crate::error::BenchError;
 use crate::plan::LOGOUT_SECONDS;
 use crate::progress::grouped;
 use crate::report::duration;
-use crate::requests::{Requests, Words};
+use crate::requests::{Requests, WordList};
 use crate::rng::Rng;
 use crate::server::Server;
 use crate::stats::{nanoseconds, now, share};
 
 /// Logouts under way at once.
-const LANES: usize = 4;
+const WORKERS: usize = 4;
 /// Milliseconds within which a logout comes at random. What nodes do at intervals would otherwise set the pace, and every
 /// logout come just after they have looked.
-const APART: usize = 250;
+const MAX_DELAY_MILLIS: usize = 250;
 /// How long the other node is asked without a pause.
-const CLOSELY: Duration = Duration::from_millis(5);
+const BUSY_POLL_PERIOD: Duration = Duration::from_millis(5);
 /// The pause between two questions after that.
-const PAUSE: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// A logout that has not reached the other node by then never will.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOGOUT_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Run<'_> {
     /// Times logouts on the first node until the second refuses, with as many tokens as the plan says from `start` on.
@@ -36,19 +36,25 @@ impl Run<'_> {
         &mut self,
         when: &str,
         nodes: [&Server; 2],
-        tokens: &Words,
+        tokens: &WordList,
         start: usize,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), BenchError> {
         let count = self.plan.logouts;
         self.progress
             .step(format_args!("sign out on one node until the other knows, {when}, {} times", grouped(count)));
         let addresses = nodes.map(|node| node.address);
-        let asks =
-            Arc::new(Asks { logout: Requests::logout(tokens.clone()), verify: Requests::verify(tokens.clone()) });
-        let lanes = (0..LANES).map(|lane| {
-            let mine = (start..start + count).skip(lane).step_by(LANES);
-            Lane { addresses, asks: Arc::clone(&asks), rng: Rng::seeded(u64::try_from(start + lane + 1).unwrap_or(1)) }
-                .run(mine)
+        let asks = Arc::new(LogoutRequests {
+            logout: Requests::logout(tokens.clone()),
+            verify: Requests::verify(tokens.clone()),
+        });
+        let lanes = (0..WORKERS).map(|lane| {
+            let mine = (start..start + count).skip(lane).step_by(WORKERS);
+            LogoutWorker {
+                addresses,
+                asks: Arc::clone(&asks),
+                rng: Rng::seeded(u64::try_from(start + lane + 1).unwrap_or(1)),
+            }
+            .run(mine)
         });
         let (mut busy, mut times): (JoinSet<_>, _) = (lanes.collect(), Vec::with_capacity(count));
         while let Some(lane) = busy.join_next().await {
@@ -65,32 +71,37 @@ impl Run<'_> {
     }
 }
 
-struct Asks {
+struct LogoutRequests {
     logout: Requests,
     verify: Requests,
 }
 
 /// Logouts one after the other.
-struct Lane {
+struct LogoutWorker {
     addresses: [SocketAddr; 2],
-    asks: Arc<Asks>,
+    asks: Arc<LogoutRequests>,
     rng: Rng,
 }
 
-impl Lane {
-    async fn run(mut self, tokens: impl Iterator<Item = usize>) -> Result<Vec<u32>, Failed> {
+impl LogoutWorker {
+    async fn run(mut self, tokens: impl Iterator<Item = usize>) -> Result<Vec<u32>, BenchError> {
         let [here, there] = self.addresses;
         let (mut here, mut there) = (Connection::open(here).await?, Connection::open(there).await?);
         let mut times = Vec::new();
         for token in tokens {
-            sleep(Duration::from_millis(u64::try_from(self.rng.below(APART))?)).await;
+            sleep(Duration::from_millis(u64::try_from(self.rng.below(MAX_DELAY_MILLIS))?)).await;
             times.push(nanoseconds(self.logout(token, &mut here, &mut there).await?));
         }
         Ok(times)
     }
 
-    async fn logout(&self, token: usize, here: &mut Connection, there: &mut Connection) -> Result<Duration, Failed> {
-        let Asks { logout, verify } = &*self.asks;
+    async fn logout(
+        &self,
+        token: usize,
+        here: &mut Connection,
+        there: &mut Connection,
+    ) -> Result<Duration, BenchError> {
+        let LogoutRequests { logout, verify } = &*self.asks;
         if !is_valid(verify, token, there).await? {
             return Err("a token was refused before its logout".into());
         }
@@ -103,11 +114,11 @@ impl Lane {
         let answered = now();
         while is_valid(verify, token, there).await? {
             let waited = answered.elapsed();
-            if waited > PATIENCE {
-                return Err(format!("a token is still valid {PATIENCE:?} after its logout").into());
+            if waited > LOGOUT_TIMEOUT {
+                return Err(format!("a token is still valid {LOGOUT_TIMEOUT:?} after its logout").into());
             }
-            if waited > CLOSELY {
-                sleep(PAUSE).await;
+            if waited > BUSY_POLL_PERIOD {
+                sleep(POLL_INTERVAL).await;
             }
         }
         Ok(answered.elapsed())
@@ -115,7 +126,7 @@ impl Lane {
 }
 
 /// Whether a node takes a token for valid. Anything but yes or no is an error.
-async fn is_valid(verify: &Requests, token: usize, node: &mut Connection) -> Result<bool, Failed> {
+async fn is_valid(verify: &Requests, token: usize, node: &mut Connection) -> Result<bool, BenchError> {
     let mut request = Vec::new();
     if !verify.write(token, &mut request) {
         return Err("there are not so many tokens".into());

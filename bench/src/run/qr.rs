@@ -2,28 +2,28 @@
 
 use std::sync::Arc;
 
-use super::{BARE, DIGITS, DRAWS, Run, same_size, template};
-use crate::bare::Answers;
+use super::{BARE, DRAWS, Run, SIZE_TOLERANCE_BYTES, same_size, template};
+use crate::bare_handler::ResponseTemplates;
+use crate::comparison::Comparison;
 use crate::connection::Connection;
-use crate::duel::Duel;
-use crate::failed::Failed;
+use crate::error::BenchError;
 use crate::plan::STATUS_RATIO;
 use crate::progress::grouped;
 use crate::report::duration;
-use crate::requests::{Requests, Words};
-use crate::scan::{self, Code};
+use crate::requests::{Requests, WordList};
+use crate::scan::{self, QrCode};
 use crate::seed::TOKEN_WIDTH;
 use crate::server::Server;
 use crate::stats::{nanoseconds, share};
 
 /// Codes that somebody waits for.
-struct Waiting {
-    tickets: Words,
+struct PendingCodes {
+    tickets: WordList,
     /// Bytes of their pictures, smallest first.
     pictures: Vec<usize>,
 }
 
-impl Waiting {
+impl PendingCodes {
     /// The least, the middle and the most bytes of a picture.
     fn pictures(&self) -> (usize, usize, usize) {
         let at = |place: usize| self.pictures.get(place).copied().unwrap_or_default();
@@ -32,13 +32,16 @@ impl Waiting {
 }
 
 impl Run<'_> {
-    pub(super) async fn qr(&mut self) -> Result<(), Failed> {
-        let server = Server::deskpass(&self.yard, &self.yard.path().join("qr"))?;
+    pub(super) async fn qr(&mut self) -> Result<(), BenchError> {
+        let server = Server::deskpass(&self.workspace, &self.workspace.path().join("qr"))?;
         let waiting = self.issue(&server).await?;
         let status = Arc::new(Requests::status(waiting.tickets.drawn(DRAWS)));
         let qrcode = Arc::new(Requests::qrcode());
         let (looked, drawn) = (template(&server, &status).await?.0, template(&server, &qrcode).await?.0);
-        let bare = Server::bare(&self.yard, &Answers { status: looked, qrcode: drawn, ..Answers::default() })?;
+        let bare = Server::bare(
+            &self.workspace,
+            &ResponseTemplates { status: looked, qrcode: drawn, ..ResponseTemplates::default() },
+        )?;
         self.status(&server, &bare, status).await?;
         self.scans(&server).await?;
         // Last, since it pushes out whatever else waits.
@@ -48,31 +51,31 @@ impl Run<'_> {
     }
 
     /// Asks for the codes that wait from now on.
-    async fn issue(&self, server: &Server) -> Result<Waiting, Failed> {
+    async fn issue(&self, server: &Server) -> Result<PendingCodes, BenchError> {
         let count = self.plan.waiting;
         self.progress.step(format_args!("ask for {} QR codes", grouped(count)));
         let mut browser = Connection::open(server.address).await?;
-        let (mut tickets, mut pictures) = (Words::new(TOKEN_WIDTH, count), Vec::with_capacity(count));
+        let (mut tickets, mut pictures) = (WordList::new(TOKEN_WIDTH, count), Vec::with_capacity(count));
         for _ in 0..count {
-            let code = Code::ask(&mut browser).await?;
+            let code = QrCode::ask(&mut browser).await?;
             tickets.push(&code.ticket);
             pictures.push(code.picture_bytes());
         }
         pictures.sort_unstable();
         self.progress.at("code", count, count);
-        Ok(Waiting { tickets, pictures })
+        Ok(PendingCodes { tickets, pictures })
     }
 
-    async fn status(&mut self, server: &Server, bare: &Server, requests: Arc<Requests>) -> Result<(), Failed> {
-        same_size(server, bare, &requests, DIGITS).await?;
+    async fn status(&mut self, server: &Server, bare: &Server, requests: Arc<Requests>) -> Result<(), BenchError> {
+        same_size(server, bare, &requests, SIZE_TOLERANCE_BYTES).await?;
         let name = format!("scan status, {} waiting tickets", grouped(self.plan.waiting));
-        let duel = self.against(Duel::new(name, BARE, Some(STATUS_RATIO)), server, bare, requests).await?;
-        self.report.duel(duel);
+        let comparison = self.against(Comparison::new(name, BARE, Some(STATUS_RATIO)), server, bare, requests).await?;
+        self.report.add_comparison(comparison);
         Ok(())
     }
 
     /// Times how soon the browser hears of the phone's yes, one sign-in after the other.
-    async fn scans(&mut self, server: &Server) -> Result<(), Failed> {
+    async fn scans(&mut self, server: &Server) -> Result<(), BenchError> {
         let scans = self.plan.scans;
         self.progress.step(format_args!("sign in by QR code, {scans} times"));
         let (mut told, mut answered) = (Vec::with_capacity(scans), Vec::with_capacity(scans));
@@ -99,14 +102,14 @@ impl Run<'_> {
         server: &Server,
         bare: &Server,
         requests: Arc<Requests>,
-        waiting: &Waiting,
-    ) -> Result<(), Failed> {
+        waiting: &PendingCodes,
+    ) -> Result<(), BenchError> {
         let (least, middle, most) = waiting.pictures();
         // No two pictures are alike, and Base64 makes their difference larger.
-        same_size(server, bare, &requests, DIGITS + (most - least) * 2).await?;
-        let duel = self.against(Duel::new("QR codes".into(), BARE, None), server, bare, requests).await?;
-        let ours = duel.ours.clone();
-        self.report.duel(duel);
+        same_size(server, bare, &requests, SIZE_TOLERANCE_BYTES + (most - least) * 2).await?;
+        let comparison = self.against(Comparison::new("QR codes".into(), BARE, None), server, bare, requests).await?;
+        let ours = comparison.ours.clone();
+        self.report.add_comparison(comparison);
         self.report.per_core("QR codes of one core", &ours);
         let seen = format!("median of {}, {} – {} B", grouped(waiting.pictures.len()), grouped(least), grouped(most));
         self.report.figure("picture of a QR code (PNG)", &seen, &format!("{} B", grouped(middle)), None);

@@ -7,38 +7,38 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 
 use super::{Run, version};
-use crate::connection::{Answer, Connection};
-use crate::failed::Failed;
+use crate::backends::{Backends, SharedBackend};
+use crate::connection::{Connection, HttpResponse};
+use crate::error::BenchError;
 use crate::load::Load;
 use crate::plan::{SOCKET_SECONDS, SOCKETS_BYTES, SOCKETS_END_SECONDS, SOCKETS_SECONDS};
 use crate::progress::grouped;
 use crate::report::duration;
-use crate::requests::{Requests, Words, message};
+use crate::requests::{Requests, WordList, message};
 use crate::seed::{Layout, TOKEN_WIDTH, employee, seed};
 use crate::server::{Server, cpu};
-use crate::servers::{Desk, Servers};
-use crate::socket::{ADDRESSES, Crowd, LANES, What};
+use crate::socket::{ADDRESSES, MAX_OPENING, Received, SocketPool};
 use crate::stats::{float, nanoseconds, now, share};
 
 /// Room for everybody, who all come from a few addresses.
-const ROOM: [(&str, &str); 3] = [
+const CONNECTION_LIMITS: [(&str, &str); 3] = [
     ("DESKPASS_SERVER__MAX_CONNECTIONS", "30000"),
     ("DESKPASS_SERVER__MAX_CONNECTIONS_PER_ADDRESS", "30000"),
     ("DESKPASS_SOCKETS__MAX_PER_ADDRESS", "30000"),
 ];
 
 /// Files that this process needs besides its sockets.
-const RESERVE: usize = 256;
+const RESERVED_FILES: usize = 256;
 /// Of so many sessions one is ended.
-const ENDED: usize = 10;
+const ENDED_EVERY: usize = 10;
 /// The code that a socket is closed with when its session is over.
 const SIGNED_OUT: u16 = 4401;
 
 /// Sockets at one server, of the first so many employees, and another server (or the same) that is told what to tell them.
-struct Stage<'a> {
+struct SocketScenario<'a> {
     /// What the figures are of.
     name: String,
-    tokens: Words,
+    tokens: WordList,
     key: String,
     told: &'a Server,
     /// Whether what was promised of one node is promised of this.
@@ -46,19 +46,19 @@ struct Stage<'a> {
 }
 
 impl Run<'_> {
-    pub(super) async fn sockets(&mut self) -> Result<(), Failed> {
+    pub(super) async fn sockets(&mut self) -> Result<(), BenchError> {
         self.sockets_of_one_node().await?;
         self.sockets_of_two_nodes().await
     }
 
-    async fn sockets_of_one_node(&mut self) -> Result<(), Failed> {
-        let (wanted, room) = (self.plan.sockets, room());
+    async fn sockets_of_one_node(&mut self) -> Result<(), BenchError> {
+        let (wanted, room) = (self.plan.sockets, max_sockets());
         let count = wanted.min(room);
-        let store = seed(&self.yard, "sockets", Layout { employees: count, sessions: count }, &self.progress)?;
-        let mut command = self.yard.command(&self.yard.deskpass);
+        let store = seed(&self.workspace, "sockets", Layout { employees: count, sessions: count }, &self.progress)?;
+        let mut command = self.workspace.command(&self.workspace.deskpass);
         command.env("DESKPASS_DATA", &store.directory);
         let key = service_key(command)?;
-        let server = Server::deskpass_with(&self.yard, &store.directory, &ROOM)?;
+        let server = Server::deskpass_with(&self.workspace, &store.directory, &CONNECTION_LIMITS)?;
         self.report.version = version(&server).await?;
         if count < wanted {
             let (wanted, only) = (grouped(wanted), format!("{} sockets", grouped(count)));
@@ -70,55 +70,58 @@ impl Run<'_> {
             );
         }
         let name = format!("{} sockets", grouped(count));
-        let stage = Stage { name, tokens: store.tokens, key, told: &server, promised: true };
+        let scenario = SocketScenario { name, tokens: store.tokens, key, told: &server, promised: true };
 
         let (before, cpu_before) = (server.resident()?, server.cpu()?);
-        let mut crowd = self.open(&stage, &server).await?;
+        let mut pool = self.open(&scenario, &server).await?;
         let spent = server.cpu()?.saturating_sub(cpu_before);
         let opened = server.resident()?;
-        self.tell_one(&stage, &mut crowd).await?;
-        self.tell_all(&stage, &mut crowd, &server).await?;
+        self.message_one(&scenario, &mut pool).await?;
+        self.message_all(&scenario, &mut pool, &server).await?;
         let most = server.resident()?.max(opened);
-        self.report_memory(&stage.name, before, opened, most);
+        self.report_memory(&scenario.name, before, opened, most);
         let each = duration(spent.as_secs_f64() / float(count));
         self.report.figure("opening a socket", "of the service's processor time", &each, None);
-        self.end_some(&stage, crowd).await?;
+        self.end_some(&scenario, pool).await?;
         server.stop()
     }
 
     /// Sockets at one node, while the other is asked.
-    async fn sockets_of_two_nodes(&mut self) -> Result<(), Failed> {
-        let count = self.plan.shared_sockets.min(room());
+    async fn sockets_of_two_nodes(&mut self) -> Result<(), BenchError> {
+        let count = self.plan.shared_sockets.min(max_sockets());
         self.progress.step("start PostgreSQL and Redis");
-        let servers = Servers::start(&self.yard, "servers", &["postgres", "redis"])?;
-        let (desk, tokens) =
-            self.desk(&servers, "shared_sockets", Layout { employees: count, sessions: count }).await?;
-        let mut command = self.yard.command(&self.yard.deskpass);
-        let Desk { name, store, shared } = &desk;
+        let servers = Backends::start(&self.workspace, "servers", &["postgres", "redis"])?;
+        let (backend, tokens) =
+            self.shared_backend(&servers, "shared_sockets", Layout { employees: count, sessions: count }).await?;
+        let mut command = self.workspace.command(&self.workspace.deskpass);
+        let SharedBackend { name, store, shared } = &backend;
         command
             .env("DESKPASS_STORE__URL", store)
             .env("DESKPASS_SHARED__URL", shared)
             .env("DESKPASS_SHARED__PREFIX", name);
         let key = service_key(command)?;
-        let (here, there) = (Server::node(&self.yard, &desk, &ROOM)?, Server::node(&self.yard, &desk, &ROOM)?);
+        let (here, there) = (
+            Server::node(&self.workspace, &backend, &CONNECTION_LIMITS)?,
+            Server::node(&self.workspace, &backend, &CONNECTION_LIMITS)?,
+        );
         let name = format!("{} sockets at another node", grouped(count));
-        let stage = Stage { name, tokens, key, told: &here, promised: false };
-        let mut crowd = self.open(&stage, &there).await?;
-        self.tell_one(&stage, &mut crowd).await?;
-        self.tell_all(&stage, &mut crowd, &there).await?;
-        self.end_some(&stage, crowd).await?;
+        let scenario = SocketScenario { name, tokens, key, told: &here, promised: false };
+        let mut pool = self.open(&scenario, &there).await?;
+        self.message_one(&scenario, &mut pool).await?;
+        self.message_all(&scenario, &mut pool, &there).await?;
+        self.end_some(&scenario, pool).await?;
         here.stop()?;
         there.stop()
     }
 
-    async fn open(&mut self, stage: &Stage<'_>, server: &Server) -> Result<Crowd, Failed> {
-        self.progress.step(format_args!("open {}", stage.name));
+    async fn open(&mut self, scenario: &SocketScenario<'_>, server: &Server) -> Result<SocketPool, BenchError> {
+        self.progress.step(format_args!("open {}", scenario.name));
         let began = now();
-        let crowd = Crowd::open(server.address, &stage.tokens, &self.progress).await?;
+        let pool = SocketPool::open(server.address, &scenario.tokens, &self.progress).await?;
         let took = format!("{:.2} s", began.elapsed().as_secs_f64());
-        let seen = format!("{LANES} at a time, from {ADDRESSES} addresses");
-        self.report.figure(&format!("open {}, until all are told that they are", stage.name), &seen, &took, None);
-        Ok(crowd)
+        let seen = format!("{MAX_OPENING} at a time, from {ADDRESSES} addresses");
+        self.report.figure(&format!("open {}, until all are told that they are", scenario.name), &seen, &took, None);
+        Ok(pool)
     }
 
     fn report_memory(&mut self, name: &str, before: usize, opened: usize, most: usize) {
@@ -133,15 +136,15 @@ impl Run<'_> {
     }
 
     /// Times messages to one person, each to somebody else.
-    async fn tell_one(&mut self, stage: &Stage<'_>, crowd: &mut Crowd) -> Result<(), Failed> {
-        let (turns, count) = (self.plan.messages, stage.tokens.len());
-        self.progress.step(format_args!("tell one of {}, {} times", stage.name, grouped(turns)));
-        let (mut service, mut times) = (Connection::open(stage.told.address).await?, Vec::with_capacity(turns));
+    async fn message_one(&mut self, scenario: &SocketScenario<'_>, pool: &mut SocketPool) -> Result<(), BenchError> {
+        let (turns, count) = (self.plan.messages, scenario.tokens.len());
+        self.progress.step(format_args!("tell one of {}, {} times", scenario.name, grouped(turns)));
+        let (mut service, mut times) = (Connection::open(scenario.told.address).await?, Vec::with_capacity(turns));
         for turn in 0..turns {
             let socket = turn * 7_919 % count;
-            let request = stage.message(&json!({ "employee_id": employee(socket) }));
+            let request = scenario.message(&json!({ "employee_id": employee(socket) }));
             let sent = now();
-            let (answer, heard) = tokio::join!(service.exchange(&request), crowd.all(What::Message, 1));
+            let (answer, heard) = tokio::join!(service.exchange(&request), pool.all(Received::Message, 1));
             let (sockets, at) = heard?;
             delivered(answer?, 1)?;
             if sockets != [socket] {
@@ -152,58 +155,66 @@ impl Run<'_> {
         times.sort_unstable();
         let [median, p99] = [50, 99].map(|percent| share(&times, percent));
         let target = format!("{:.0} ms", SOCKET_SECONDS * 1e3);
-        let target = stage.promised.then_some((&*target, median <= SOCKET_SECONDS));
+        let target = scenario.promised.then_some((&*target, median <= SOCKET_SECONDS));
         let figure = format!("{}, p99 {}", duration(median), duration(p99));
-        let name = format!("a message to one of {}, until it is there", stage.name);
+        let name = format!("a message to one of {}, until it is there", scenario.name);
         self.report.figure(&name, &format!("median of {}", grouped(turns)), &figure, target);
         Ok(())
     }
 
     /// Times messages to everybody.
-    async fn tell_all(&mut self, stage: &Stage<'_>, crowd: &mut Crowd, server: &Server) -> Result<(), Failed> {
-        let (rounds, count) = (self.plan.casts, stage.tokens.len());
-        self.progress.step(format_args!("tell all of {}, {rounds} times", stage.name));
+    async fn message_all(
+        &mut self,
+        scenario: &SocketScenario<'_>,
+        pool: &mut SocketPool,
+        server: &Server,
+    ) -> Result<(), BenchError> {
+        let (rounds, count) = (self.plan.broadcasts, scenario.tokens.len());
+        self.progress.step(format_args!("tell all of {}, {rounds} times", scenario.name));
         let (mut most, began, own, spent) = (0.0_f64, now(), cpu("self")?, server.cpu()?);
         for _ in 0..rounds {
-            most = most.max(stage.cast(crowd, count).await?);
+            most = most.max(scenario.broadcast(pool, count).await?);
         }
         let own = cpu("self")?.saturating_sub(own).as_secs_f64() / began.elapsed().as_secs_f64() * 100.0;
         let each = server.cpu()?.saturating_sub(spent).as_secs_f64() / float(count * rounds);
         let target = format!("{SOCKETS_SECONDS} s");
-        let target = stage.promised.then_some((&*target, most <= SOCKETS_SECONDS));
+        let target = scenario.promised.then_some((&*target, most <= SOCKETS_SECONDS));
         let seen = format!("the slowest of {rounds}; {} of CPU each; generator {own:.0} %", duration(each));
-        let name = format!("a message to all of {}, until the last has it", stage.name);
+        let name = format!("a message to all of {}, until the last has it", scenario.name);
         self.report.figure(&name, &seen, &duration(most), target);
         Ok(())
     }
 
     /// Times the end of some, and sees that it is the end of nobody else.
-    async fn end_some(&mut self, stage: &Stage<'_>, mut crowd: Crowd) -> Result<(), Failed> {
-        let count = stage.tokens.len();
-        let mut tokens = Words::new(TOKEN_WIDTH, count / ENDED);
-        (0..count).step_by(ENDED).filter_map(|number| stage.tokens.text(number)).for_each(|token| tokens.push(token));
+    async fn end_some(&mut self, scenario: &SocketScenario<'_>, mut pool: SocketPool) -> Result<(), BenchError> {
+        let count = scenario.tokens.len();
+        let mut tokens = WordList::new(TOKEN_WIDTH, count / ENDED_EVERY);
+        (0..count)
+            .step_by(ENDED_EVERY)
+            .filter_map(|number| scenario.tokens.text(number))
+            .for_each(|token| tokens.push(token));
         let ended = tokens.len();
-        self.progress.step(format_args!("sign {} of {} out", grouped(ended), stage.name));
+        self.progress.step(format_args!("sign {} of {} out", grouped(ended), scenario.name));
         let (began, load) = (now(), Load::new(Arc::new(Requests::logout(tokens))));
-        load.all(stage.told, "logout", &self.progress).await?;
+        load.all(scenario.told, "logout", &self.progress).await?;
         let answered = now();
-        let (sockets, last) = crowd.all(What::Closed(SIGNED_OUT), ended).await?;
-        if sockets.iter().any(|socket| socket % ENDED != 0) {
+        let (sockets, last) = pool.all(Received::Closed(SIGNED_OUT), ended).await?;
+        if sockets.iter().any(|socket| socket % ENDED_EVERY != 0) {
             return Err("a socket was closed whose session stands".into());
         }
         // Whoever is left hears this, and nobody hears anything else.
-        stage.cast(&mut crowd, count - ended).await?;
+        scenario.broadcast(&mut pool, count - ended).await?;
         let after = last.saturating_duration_since(answered).as_secs_f64();
         let took = duration((answered - began).as_secs_f64());
         let target = Some((&*format!("{SOCKETS_END_SECONDS} s"), after <= SOCKETS_END_SECONDS));
         let seen = format!("{took} for the logouts; the other {} stayed open", grouped(count - ended));
-        let name = format!("{} of {} end with their sessions, after the last logout", grouped(ended), stage.name);
+        let name = format!("{} of {} end with their sessions, after the last logout", grouped(ended), scenario.name);
         self.report.figure(&name, &seen, &duration(after), target);
         Ok(())
     }
 }
 
-impl Stage<'_> {
+impl SocketScenario<'_> {
     /// The request that has this told.
     fn message(&self, to: &serde_json::Value) -> Vec<u8> {
         let content =
@@ -212,11 +223,11 @@ impl Stage<'_> {
     }
 
     /// Tells everybody, who must be so many; returns how many seconds it took until the last one had it.
-    async fn cast(&self, crowd: &mut Crowd, count: usize) -> Result<f64, Failed> {
+    async fn broadcast(&self, pool: &mut SocketPool, count: usize) -> Result<f64, BenchError> {
         let request = self.message(&json!({ "role": "user" }));
         let mut service = Connection::open(self.told.address).await?;
         let sent = now();
-        let (answer, heard) = tokio::join!(service.exchange(&request), crowd.all(What::Message, count));
+        let (answer, heard) = tokio::join!(service.exchange(&request), pool.all(Received::Message, count));
         let (mut sockets, last) = heard?;
         delivered(answer?, count)?;
         sockets.sort_unstable();
@@ -229,7 +240,7 @@ impl Stage<'_> {
 }
 
 /// Makes sure that the service says that so many were told.
-fn delivered(answer: Answer<'_>, count: usize) -> Result<(), Failed> {
+fn delivered(answer: HttpResponse<'_>, count: usize) -> Result<(), BenchError> {
     if answer.is_ok() && answer.has(format!("\"delivered\":{count},").as_bytes()) {
         return Ok(());
     }
@@ -237,7 +248,7 @@ fn delivered(answer: Answer<'_>, count: usize) -> Result<(), Failed> {
 }
 
 /// A key that may send messages, made by a command that knows where.
-fn service_key(mut command: Command) -> Result<String, Failed> {
+fn service_key(mut command: Command) -> Result<String, BenchError> {
     command.args(["service-key", "create", "bench", "--scope", "messages", "--dev"]);
     let made = command.output()?;
     let told = String::from_utf8_lossy(&made.stdout);
@@ -246,10 +257,10 @@ fn service_key(mut command: Command) -> Result<String, Failed> {
 }
 
 /// How many sockets this process may hold, once it has taken all the files that the system allows. The service does the same.
-fn room() -> usize {
+fn max_sockets() -> usize {
     let limit = getrlimit(Resource::Nofile);
     // Without permission the limit stays as it is.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
     let allowed = getrlimit(Resource::Nofile).current.and_then(|allowed| usize::try_from(allowed).ok());
-    allowed.map_or(usize::MAX, |allowed| allowed.saturating_sub(RESERVE))
+    allowed.map_or(usize::MAX, |allowed| allowed.saturating_sub(RESERVED_FILES))
 }

@@ -1,29 +1,29 @@
 //! What an administrator does to people and their roles.
 
+mod access_scope;
 mod agents;
 mod clock;
-mod keys;
+mod ip_rules;
 mod links;
 mod people;
-mod reach;
-mod reading;
-mod rules;
+mod queries;
+mod service_keys;
 mod sessions;
 mod statistics;
 
-use deskpass_core::{EmployeeKey, NoEntropy, Role, Visitor};
-use deskpass_store::{By, ChangeError, Event, LogEntry};
+use deskpass_core::{ClientInfo, EmployeeKey, NoEntropy, Role};
+use deskpass_store::{AuditEvent, ChangeAuthor, ChangeError, LogEntry};
 
-use crate::log::Attempt;
-use crate::{Auth, Caller, Error, Holder, Refusal};
+use crate::audit::Attempt;
+use crate::{ActiveUser, Auth, Error, Refusal, TokenHolder};
 
+pub use access_scope::AccessScope;
 pub(crate) use agents::SETUP_CODE_LIFETIME;
 pub use agents::{DeviceReset, PasswordReset};
-pub use keys::NewServiceKey;
-pub use people::{PeopleAsked, PeopleFound};
-pub use reach::Reach;
-pub use reading::{LogWanted, SessionsWanted};
-pub use rules::{ShutOutOf, TriedOut};
+pub use ip_rules::{AllowListPreview, RoleLockout};
+pub use people::{PeopleQuery, PeopleResult};
+pub use queries::{LogQuery, SessionQuery};
+pub use service_keys::NewServiceKey;
 
 /// Whoever changes something for others: every change is written down with who made it.
 #[derive(Debug)]
@@ -32,20 +32,20 @@ pub struct Administrator<'a> {
     /// Who it is; nobody, on the command line.
     who: Option<EmployeeKey>,
     /// The session they act in, which must still stand when a change commits.
-    acting: Option<Holder>,
-    visitor: Visitor,
+    acting: Option<TokenHolder>,
+    visitor: ClientInfo,
 }
 
 impl Auth {
     /// The operator, on the command line of the machine: with no name, and nothing that they may not do.
     #[must_use]
     pub fn operator(&self) -> Administrator<'_> {
-        Administrator { auth: self, who: None, acting: None, visitor: Visitor::operator() }
+        Administrator { auth: self, who: None, acting: None, visitor: ClientInfo::operator() }
     }
 
     /// Somebody signed in, whose active role lets them.
     #[must_use]
-    pub fn administrator(&self, caller: &Caller, visitor: Visitor) -> Administrator<'_> {
+    pub fn administrator(&self, caller: &ActiveUser, visitor: ClientInfo) -> Administrator<'_> {
         let (who, acting) = (caller.0.session().employee.clone(), caller.0.clone());
         Administrator { auth: self, who: Some(who), acting: Some(acting), visitor }
     }
@@ -57,13 +57,13 @@ impl Administrator<'_> {
     }
 
     /// Who makes a change: the operator, or a session in which the role of an administrator is active when the change commits.
-    fn by(&self) -> By {
+    fn author(&self) -> ChangeAuthor {
         let now = self.auth.clock.now();
-        self.acting.as_ref().map_or(By::NoSession, |holder| holder.by_role(Role::Admin, now))
+        self.acting.as_ref().map_or(ChangeAuthor::NoSession, |holder| holder.as_author_in_role(Role::Admin, now))
     }
 
     /// What came of a change. That the session was revoked before it could be made is written down.
-    async fn changed<T>(&self, outcome: Result<T, ChangeError>) -> Result<T, Error> {
+    async fn audit_if_revoked<T>(&self, outcome: Result<T, ChangeError>) -> Result<T, Error> {
         match outcome {
             Err(ChangeError::Revoked(revoked)) => self.refuse(revoked.into()).await,
             outcome => Ok(outcome?),
@@ -71,34 +71,34 @@ impl Administrator<'_> {
     }
 
     /// Makes sure that they may still read what administrators read, after a request whose end may have come long after its head.
-    async fn expect_standing(&self) -> Result<(), Error> {
+    async fn require_still_admin(&self) -> Result<(), Error> {
         let Some(holder) = &self.acting else { return Ok(()) };
-        let Caller(now) = self.auth.still(&Caller(holder.clone())).await?;
+        let ActiveUser(now) = self.auth.reauthenticate(&ActiveUser(holder.clone())).await?;
         if now.session().current_role == Role::Admin { Ok(()) } else { self.refuse(Refusal::NotPermitted).await }
     }
 
     /// Whether they can let somebody in again who is their corporation's last administrator, so that it need not stay one.
-    fn is_above(&self, employee: &EmployeeKey) -> bool {
-        let at_home = |who: &EmployeeKey| who.corp() == self.auth.policy.home.as_str();
+    fn may_remove_last_admin(&self, employee: &EmployeeKey) -> bool {
+        let at_home = |who: &EmployeeKey| who.corp() == self.auth.policy.home_corp.as_str();
         self.who.as_ref().is_none_or(|who| at_home(who) && !at_home(employee))
     }
 
     /// The row of a change.
-    fn entry(&self, event: Event, about: &EmployeeKey, detail: impl Into<String>) -> Result<LogEntry, NoEntropy> {
+    fn entry(&self, event: AuditEvent, about: &EmployeeKey, detail: impl Into<String>) -> Result<LogEntry, NoEntropy> {
         tracing::debug!(event = event.name(), ?about, by = ?self.who, "an administrator's change");
         let plain = self.auth.plain_entry(event, about, self.auth.clock.now(), &self.visitor)?;
         Ok(LogEntry { actor: self.who.clone(), detail: detail.into(), ..plain })
     }
 
     /// Whom a change is about that concerns everybody.
-    fn desk(&self) -> EmployeeKey {
-        EmployeeKey::from_parts(self.auth.policy.home.as_str(), "")
+    fn deployment_key(&self) -> EmployeeKey {
+        EmployeeKey::from_parts(self.auth.policy.home_corp.as_str(), "")
     }
 
     /// Whoever administrates a connected corporation reaches its people and nobody else.
-    fn reach(&self, employee: &EmployeeKey) -> Result<(), Refusal> {
+    fn require_in_scope(&self, employee: &EmployeeKey) -> Result<(), Refusal> {
         match &self.who {
-            Some(who) if who.corp() != self.auth.policy.home.as_str() && who.corp() != employee.corp() => {
+            Some(who) if who.corp() != self.auth.policy.home_corp.as_str() && who.corp() != employee.corp() => {
                 Err(Refusal::NoSuchEmployee)
             }
             _ => Ok(()),
@@ -106,17 +106,17 @@ impl Administrator<'_> {
     }
 
     /// What concerns everybody is for administrators of the home corporation.
-    async fn at_home(&self) -> Result<(), Error> {
+    async fn require_home_admin(&self) -> Result<(), Error> {
         match &self.who {
-            Some(who) if who.corp() != self.auth.policy.home.as_str() => self.refuse(Refusal::NotPermitted).await,
+            Some(who) if who.corp() != self.auth.policy.home_corp.as_str() => self.refuse(Refusal::NotPermitted).await,
             _ => Ok(()),
         }
     }
 
     /// Turns them away, which is written down.
     async fn refuse<T>(&self, refusal: Refusal) -> Result<T, Error> {
-        let (refused, who, visitor) = (Event::AdministrationRefused, self.who.as_ref(), &self.visitor);
+        let (refused, who, visitor) = (AuditEvent::AdministrationRefused, self.who.as_ref(), &self.visitor);
         let attempt = Attempt { refused, who, claimed: false, method: None, source: None, visitor };
-        self.auth.recorded(attempt, Err(refusal.into())).await
+        self.auth.audit_outcome(attempt, Err(refusal.into())).await
     }
 }

@@ -4,38 +4,38 @@ use std::fmt;
 use std::time::Duration;
 
 use deskpass_core::{
-    Digest, EmployeeKey, Half, KnownBrowser, LoginMethod, LoginSource, Password, Secret, Timestamp, Visitor,
+    ClientInfo, Digest, EmployeeKey, Half, KnownBrowser, LoginMethod, LoginSource, Password, Secret, Timestamp,
 };
-use deskpass_store::{Agent, HalfSession, Subject, Trial};
+use deskpass_store::{Agent, AttemptKind, NoticeSubject, PartialSessionRecord};
 
-use crate::arrival::Arrival;
-use crate::hasher::Rank;
-use crate::log::Attempt;
-use crate::mint::{Admission, Proven};
-use crate::{Auth, Error, Fallback, Holder, Refusal, SignedIn};
+use crate::audit::Attempt;
+use crate::password_hasher::Priority;
+use crate::platform_user::PlatformUser;
+use crate::sign_in::{SignInProof, SignInRequest};
+use crate::{Auth, Error, PasswordPolicy, Refusal, SignedIn, TokenHolder};
 
 /// How long somebody with a right password has for their one-time password.
-pub(crate) const HALF_LIFETIME: Duration = Duration::from_mins(10);
+pub(crate) const PARTIAL_SESSION_LIFETIME: Duration = Duration::from_mins(10);
 /// How long a browser is known in which an agent has been.
-const REMEMBERED: Duration = Duration::from_hours(90 * 24);
+const KNOWN_BROWSER_LIFETIME: Duration = Duration::from_hours(90 * 24);
 
 /// Somebody who says that they are an agent.
 #[derive(Debug)]
-pub struct Knock {
+pub struct AgentLogin {
     /// As whom.
     pub employee: EmployeeKey,
     /// What they bring to show it.
-    pub evidence: Evidence,
+    pub credentials: AgentCredentials,
     /// The cookie of a browser in which an agent has been before.
     pub browser: Option<Digest>,
     /// The session of a token that they show besides.
-    pub shown: Option<Holder>,
+    pub shown: Option<TokenHolder>,
     /// From where.
-    pub visitor: Visitor,
+    pub visitor: ClientInfo,
 }
 
 /// What somebody brings to show that they are an agent.
-pub enum Evidence {
+pub enum AgentCredentials {
     /// A code of the platform.
     Code(String),
     /// A password.
@@ -44,7 +44,7 @@ pub enum Evidence {
     Either(String, Password),
 }
 
-impl fmt::Debug for Evidence {
+impl fmt::Debug for AgentCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Code(_) => "Code",
@@ -56,27 +56,27 @@ impl fmt::Debug for Evidence {
 
 /// What becomes of an agent who knocks.
 #[derive(Debug)]
-pub enum AgentEntry {
+pub enum AgentLoginOutcome {
     /// They are signed in.
-    Whole(SignedIn),
+    Full(SignedIn),
     /// They are half-way.
-    Half(HalfSignIn),
+    Partial(IssuedPartialSession),
 }
 
-impl AgentEntry {
+impl AgentLoginOutcome {
     /// Who is signed in, if anybody is.
     #[must_use]
     pub fn signed_in(&self) -> Option<&EmployeeKey> {
         match self {
-            Self::Whole(signed_in) => Some(&signed_in.person.key),
-            Self::Half(_) => None,
+            Self::Full(signed_in) => Some(&signed_in.person.key),
+            Self::Partial(_) => None,
         }
     }
 }
 
 /// Half of a sign-in.
 #[derive(Debug)]
-pub struct HalfSignIn {
+pub struct IssuedPartialSession {
     /// Completes it.
     pub token: Secret<Half>,
     /// Whether the other half is a code of the device that is bound, or binding one.
@@ -90,130 +90,147 @@ pub struct HalfSignIn {
 /// That a guess was counted, without which nobody looks whether it is right.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
-pub(crate) struct Counted(pub(crate) Trial);
+pub(crate) struct CountedAttempt(pub(crate) AttemptKind);
 
 impl Auth {
     /// Lets an agent in, or half-way in.
     ///
     /// # Errors
     /// When neither code nor password is good, or the password does not count right now.
-    pub async fn agent_login(&self, knock: &Knock) -> Result<AgentEntry, Error> {
-        let method = match knock.evidence {
-            Evidence::Code(_) => LoginMethod::Oauth2,
-            Evidence::Password(_) | Evidence::Either(..) => LoginMethod::Password,
+    pub async fn agent_login(&self, login: &AgentLogin) -> Result<AgentLoginOutcome, Error> {
+        let method = match login.credentials {
+            AgentCredentials::Code(_) => LoginMethod::Oauth2,
+            AgentCredentials::Password(_) | AgentCredentials::Either(..) => LoginMethod::Password,
         };
-        let attempt = Attempt::to_sign_in(Some(&knock.employee), method, &knock.visitor).claimed();
+        let attempt = Attempt::to_sign_in(Some(&login.employee), method, &login.visitor).claimed();
         let attempt = Attempt { source: Some(LoginSource::ItAgent), ..attempt };
-        self.recorded(attempt, self.look_at(knock).await).await
+        self.audit_outcome(attempt, self.check_credentials(login).await).await
     }
 
-    async fn look_at(&self, knock: &Knock) -> Result<AgentEntry, Error> {
-        match &knock.evidence {
-            Evidence::Code(code) => Ok(AgentEntry::Whole(self.by_code(code, knock).await?)),
-            Evidence::Password(password) => {
-                self.passwords_count().await?;
-                Ok(AgentEntry::Half(self.by_password(password, knock).await?))
+    async fn check_credentials(&self, login: &AgentLogin) -> Result<AgentLoginOutcome, Error> {
+        match &login.credentials {
+            AgentCredentials::Code(code) => Ok(AgentLoginOutcome::Full(self.login_by_code(code, login).await?)),
+            AgentCredentials::Password(password) => {
+                self.require_passwords_enabled().await?;
+                Ok(AgentLoginOutcome::Partial(self.login_by_password(password, login).await?))
             }
-            Evidence::Either(code, password) => self.by_either(code, password, knock).await,
+            AgentCredentials::Either(code, password) => self.login_by_code_or_password(code, password, login).await,
         }
     }
 
     /// By the platform's word, and where it gives none, by password. Whether that counts is found out meanwhile: both may
     /// take as long as a platform that does not answer.
-    async fn by_either(&self, code: &str, password: &Password, knock: &Knock) -> Result<AgentEntry, Error> {
-        let (by_code, counts) = tokio::join!(self.by_code(code, knock), self.passwords_count());
-        match (by_code, counts) {
-            (Ok(signed_in), _) => Ok(AgentEntry::Whole(signed_in)),
+    async fn login_by_code_or_password(
+        &self,
+        code: &str,
+        password: &Password,
+        login: &AgentLogin,
+    ) -> Result<AgentLoginOutcome, Error> {
+        let (by_code, enabled) = tokio::join!(self.login_by_code(code, login), self.require_passwords_enabled());
+        match (by_code, enabled) {
+            (Ok(signed_in), _) => Ok(AgentLoginOutcome::Full(signed_in)),
             (Err(Error::Internal(_) | Error::Refused(Refusal::InvalidCode)), Ok(())) => {
-                Ok(AgentEntry::Half(self.by_password(password, knock).await?))
+                Ok(AgentLoginOutcome::Partial(self.login_by_password(password, login).await?))
             }
             // The platform looked and said no, or a password does not count.
             (Err(refused), _) => Err(refused),
         }
     }
 
-    async fn by_code(&self, code: &str, knock: &Knock) -> Result<SignedIn, Error> {
-        let identity = self.identify(code).await?;
-        let Arrival::Known(who) = self.recognise(&identity).await? else { return Err(Refusal::NotAMember.into()) };
-        if who.key != knock.employee {
-            tracing::info!(named = ?knock.employee, is = ?who.key, "somebody's code was brought under another name");
+    async fn login_by_code(&self, code: &str, login: &AgentLogin) -> Result<SignedIn, Error> {
+        let identity = self.exchange_code(code).await?;
+        let PlatformUser::Known(who) = self.resolve_user(&identity).await? else {
+            return Err(Refusal::NotAMember.into());
+        };
+        if who.key != login.employee {
+            tracing::info!(named = ?login.employee, is = ?who.key, "somebody's code was brought under another name");
             return Err(Refusal::SomebodyElse.into());
         }
-        self.welcome(&who).await?;
-        self.agent(&who.key).await?.ok_or(Refusal::NotAnAgent)?;
-        let (employee, method, proven) = (&who.key, LoginMethod::Oauth2, Proven::of(&who));
-        let (source, visitor) = (Some(LoginSource::ItAgent), &knock.visitor);
-        self.sign_in(Admission { employee, role: None, method, proven, source, visitor }).await
+        self.update_person(&who).await?;
+        self.enabled_agent(&who.key).await?.ok_or(Refusal::NotAnAgent)?;
+        let (employee, method, proof) = (&who.key, LoginMethod::Oauth2, SignInProof::of(&who));
+        let (source, visitor) = (Some(LoginSource::ItAgent), &login.visitor);
+        self.sign_in(SignInRequest { employee, role: None, method, proof, source, visitor }).await
     }
 
     /// Whether passwords count right now. What the caller says of the platform does not matter.
-    async fn passwords_count(&self) -> Result<(), Refusal> {
+    async fn require_passwords_enabled(&self) -> Result<(), Refusal> {
         match self.policy.agents.fallback {
-            Fallback::Always => Ok(()),
-            Fallback::Off => Err(Refusal::PasswordOff),
-            Fallback::Outage if self.platform.is_out().await => Ok(()),
-            Fallback::Outage => Err(Refusal::PlatformWorks),
+            PasswordPolicy::Always => Ok(()),
+            PasswordPolicy::Off => Err(Refusal::PasswordOff),
+            PasswordPolicy::Outage if self.platform.is_down().await => Ok(()),
+            PasswordPolicy::Outage => Err(Refusal::PlatformWorks),
         }
     }
 
     /// Checks a password. To a stranger it is all the same whether the agent, or their password, exists.
-    async fn by_password(&self, password: &Password, knock: &Knock) -> Result<HalfSignIn, Error> {
-        let employee = &knock.employee;
-        let trial = self.trial(employee, knock.browser).await?;
-        let rank = if trial == Trial::Password { Rank::Stranger } else { Rank::Known };
-        let turn = self.locker.turn(rank, employee)?;
-        let counted = self.guess(employee, trial).await?;
-        let agent = self.agent(employee).await?;
+    async fn login_by_password(&self, password: &Password, login: &AgentLogin) -> Result<IssuedPartialSession, Error> {
+        let employee = &login.employee;
+        let trial = self.attempt_counter(employee, login.browser).await?;
+        let priority = if trial == AttemptKind::Password { Priority::Anonymous } else { Priority::Known };
+        let slot = self.credential_vault.reserve(priority, employee)?;
+        let counted = self.count_attempt(employee, trial).await?;
+        let agent = self.enabled_agent(employee).await?;
         let kept = agent.as_ref().and_then(|agent| agent.password.as_deref());
-        let right = turn.is_right(password, kept, counted).await?;
+        let right = slot.verify(password, kept, counted).await?;
         match agent {
             Some(Agent { password: Some(hash), device, .. }) if right => {
-                self.halve(hash, device.is_some(), counted, knock).await
+                self.begin_partial_session(hash, device.is_some(), counted, login).await
             }
-            Some(Agent { password: None, .. }) if self.may_know(knock, counted) => Err(Refusal::NoPassword.into()),
+            Some(Agent { password: None, .. }) if self.may_learn_of_missing_password(login, counted) => {
+                Err(Refusal::NoPassword.into())
+            }
             _ => Err(Refusal::PasswordWrong.into()),
         }
     }
 
     /// Whether it is the agent, and no stranger, who is to learn that they have no password yet.
-    fn may_know(&self, knock: &Knock, Counted(trial): Counted) -> bool {
-        let shown = knock.shown.as_ref().map(Holder::session);
-        let vouched = shown.is_some_and(|session| session.is_vouched_for() && session.employee == knock.employee);
-        self.policy.agents.trusting || vouched || matches!(trial, Trial::KnownBrowser(_))
+    fn may_learn_of_missing_password(&self, login: &AgentLogin, CountedAttempt(trial): CountedAttempt) -> bool {
+        let shown = login.shown.as_ref().map(TokenHolder::session);
+        let vouched = shown.is_some_and(|session| session.is_vouched_for() && session.employee == login.employee);
+        self.policy.agents.trust_unproven || vouched || matches!(trial, AttemptKind::KnownBrowser(_))
     }
 
     /// Which guesses at a password this one counts among. Strangers cannot use up those of a browser in which the agent has
     /// been.
-    pub(crate) async fn trial(&self, employee: &EmployeeKey, browser: Option<Digest>) -> Result<Trial, Error> {
+    pub(crate) async fn attempt_counter(
+        &self,
+        employee: &EmployeeKey,
+        browser: Option<Digest>,
+    ) -> Result<AttemptKind, Error> {
         match browser {
-            Some(browser) if self.knows(browser, employee).await? => Ok(Trial::KnownBrowser(browser)),
-            _ => Ok(Trial::Password),
+            Some(browser) if self.is_known_browser(browser, employee).await? => Ok(AttemptKind::KnownBrowser(browser)),
+            _ => Ok(AttemptKind::Password),
         }
     }
 
     /// Counts a guess before anybody looks at it.
-    pub(crate) async fn guess(&self, employee: &EmployeeKey, trial: Trial) -> Result<Counted, Error> {
-        let counted = self.store.guess(employee.clone(), trial, self.clock.now()).await?;
-        Ok(counted.map(|()| Counted(trial)).map_err(Refusal::Shut)?)
+    pub(crate) async fn count_attempt(
+        &self,
+        employee: &EmployeeKey,
+        trial: AttemptKind,
+    ) -> Result<CountedAttempt, Error> {
+        let counted = self.store.count_attempt(employee.clone(), trial, self.clock.now()).await?;
+        Ok(counted.map(|()| CountedAttempt(trial)).map_err(Refusal::Shut)?)
     }
 
     /// Half of a sign-in, for whoever knew the password with this hash.
-    async fn halve(
+    async fn begin_partial_session(
         &self,
         hash: String,
         has_device: bool,
-        Counted(trial): Counted,
-        knock: &Knock,
-    ) -> Result<HalfSignIn, Error> {
+        CountedAttempt(trial): CountedAttempt,
+        login: &AgentLogin,
+    ) -> Result<IssuedPartialSession, Error> {
         let (now, token) = (self.clock.now(), Secret::<Half>::generate(&self.entropy)?);
-        let (employee, expires_at) = (knock.employee.clone(), now + HALF_LIFETIME);
-        let notice = self.notice(&employee, Subject::PasswordUsed, now, &knock.visitor)?;
-        let half = HalfSession { digest: token.digest(), employee, expires_at };
-        if !self.store.begin_half(half, hash, trial, notice).await? {
+        let (employee, expires_at) = (login.employee.clone(), now + PARTIAL_SESSION_LIFETIME);
+        let notice = self.new_notice(&employee, NoticeSubject::PasswordUsed, now, &login.visitor)?;
+        let half = PartialSessionRecord { digest: token.digest(), employee, expires_at };
+        if !self.store.begin_partial_session(half, hash, trial, notice).await? {
             return Err(Refusal::PasswordWrong.into());
         }
-        self.noticed.notify_one();
-        Ok(HalfSignIn { token, has_device, lifetime: HALF_LIFETIME, expires_at })
+        self.notices_due.notify_one();
+        Ok(IssuedPartialSession { token, has_device, lifetime: PARTIAL_SESSION_LIFETIME, expires_at })
     }
 
     /// Notes that an agent has been in a browser, for as long again; returns the cookie for it, which is the one that it
@@ -221,7 +238,7 @@ impl Auth {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn remember(
+    pub async fn remember_browser(
         &self,
         agent: &EmployeeKey,
         kept: Option<Secret<KnownBrowser>>,
@@ -231,16 +248,16 @@ impl Auth {
             Some(kept) if self.store.is_browser_known(kept.digest(), now).await? => kept,
             _ => Secret::generate(&self.entropy)?,
         };
-        self.store.know_browser(browser.digest(), agent.clone(), now + REMEMBERED).await?;
-        Ok((browser, REMEMBERED))
+        self.store.remember_browser(browser.digest(), agent.clone(), now + KNOWN_BROWSER_LIFETIME).await?;
+        Ok((browser, KNOWN_BROWSER_LIFETIME))
     }
 
-    async fn knows(&self, browser: Digest, agent: &EmployeeKey) -> Result<bool, Error> {
-        Ok(self.store.knows_browser(browser, agent.clone(), self.clock.now()).await?)
+    async fn is_known_browser(&self, browser: Digest, agent: &EmployeeKey) -> Result<bool, Error> {
+        Ok(self.store.is_browser_known_to(browser, agent.clone(), self.clock.now()).await?)
     }
 
     /// Somebody's agent record, if it counts.
-    pub(crate) async fn agent(&self, employee: &EmployeeKey) -> Result<Option<Agent>, Error> {
+    pub(crate) async fn enabled_agent(&self, employee: &EmployeeKey) -> Result<Option<Agent>, Error> {
         Ok(self.store.agent(employee.clone()).await?.filter(|agent| !agent.disabled))
     }
 }

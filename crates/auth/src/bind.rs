@@ -1,9 +1,9 @@
 //! Signing in by naming an employee, for people of connected corporations.
 
-use deskpass_core::{BindProof, EmployeeKey, LoginMethod, LoginSource, Secret, Visitor};
+use deskpass_core::{BindProof, ClientInfo, EmployeeKey, LoginMethod, LoginSource, Secret};
 
-use crate::log::Attempt;
-use crate::mint::{Admission, Proven};
+use crate::audit::Attempt;
+use crate::sign_in::{SignInProof, SignInRequest};
 use crate::{Auth, BindPolicy, Error, PROOF_LIFETIME, Refusal, SignedIn};
 
 impl Auth {
@@ -16,44 +16,48 @@ impl Auth {
         &self,
         employee: &EmployeeKey,
         proof: Option<&str>,
-        visitor: &Visitor,
+        visitor: &ClientInfo,
     ) -> Result<SignedIn, Error> {
         let attempt = Attempt::to_sign_in(Some(employee), LoginMethod::Bind, visitor);
-        if let Some(proven) = self.proven(employee, proof).await? {
-            let signed_in = self.sign_in(bound(employee, proven, visitor)).await;
-            return self.recorded(attempt, signed_in).await.map_err(veiled);
+        if let Some(proof) = self.check_bind_proof(employee, proof).await? {
+            let signed_in = self.sign_in(bind_request(employee, proof, visitor)).await;
+            return self.audit_outcome(attempt, signed_in).await.map_err(hide_disabled);
         }
-        self.recorded(attempt.claimed(), self.bind_without_proof(employee, visitor).await).await
+        self.audit_outcome(attempt.claimed(), self.bind_without_proof(employee, visitor).await).await
     }
 
-    async fn bind_without_proof(&self, employee: &EmployeeKey, visitor: &Visitor) -> Result<SignedIn, Error> {
+    async fn bind_without_proof(&self, employee: &EmployeeKey, visitor: &ClientInfo) -> Result<SignedIn, Error> {
         match &self.policy.bind {
             BindPolicy::Open => {}
-            BindPolicy::OpenTo(networks) if networks.contain(visitor.address.decided) => {}
+            BindPolicy::OpenTo(networks) if networks.contains(visitor.address.decided) => {}
             BindPolicy::OpenTo(_) | BindPolicy::Proof | BindPolicy::Off => {
                 return Err(Refusal::UnknownEmployee.into());
             }
         }
-        self.sign_in(bound(employee, Proven::No, visitor)).await
+        self.sign_in(bind_request(employee, SignInProof::None, visitor)).await
     }
 
-    async fn proven(&self, employee: &EmployeeKey, proof: Option<&str>) -> Result<Option<Proven>, Error> {
+    async fn check_bind_proof(
+        &self,
+        employee: &EmployeeKey,
+        proof: Option<&str>,
+    ) -> Result<Option<SignInProof>, Error> {
         let proof = proof.and_then(|proof| Secret::<BindProof>::parse(proof).ok());
         let Some(proof) = proof.filter(|_| !matches!(self.policy.bind, BindPolicy::Off)) else { return Ok(None) };
         let permits = self
             .store
             .proof_permits(proof.digest(), employee.clone(), self.clock.now_for_lifetime(PROOF_LIFETIME))
             .await?;
-        Ok(permits.then(|| Proven::By(proof.digest())))
+        Ok(permits.then(|| SignInProof::BindProof(proof.digest())))
     }
 }
 
-fn bound<'a>(employee: &'a EmployeeKey, proven: Proven, visitor: &'a Visitor) -> Admission<'a> {
-    Admission { employee, role: None, method: LoginMethod::Bind, proven, source: Some(LoginSource::H5), visitor }
+fn bind_request<'a>(employee: &'a EmployeeKey, proof: SignInProof, visitor: &'a ClientInfo) -> SignInRequest<'a> {
+    SignInRequest { employee, role: None, method: LoginMethod::Bind, proof, source: Some(LoginSource::H5), visitor }
 }
 
 /// Whether an employee was shut out is nothing to learn by binding. That they have no role is: their own proof says so.
-fn veiled(error: Error) -> Error {
+fn hide_disabled(error: Error) -> Error {
     match error {
         Error::Refused(Refusal::Disabled) => Refusal::UnknownEmployee.into(),
         other => other,

@@ -1,13 +1,13 @@
 //! Development mode: people to try things with, and a way in without the platform.
 
 use deskpass_core::{
-    CorpId, EmployeeId, EmployeeKey, Identified, LoginMethod, LoginSource, Person, Role, Roles, Visitor,
+    ClientInfo, CorpId, EmployeeId, EmployeeKey, IdentifiedPerson, LoginMethod, LoginSource, Person, Role, Roles,
 };
-use deskpass_store::{By, Listed, NewEmployee};
+use deskpass_store::{ChangeAuthor, ListedPerson, NewEmployee};
 
-use crate::arrival::identified;
-use crate::log::Attempt;
-use crate::mint::{Admission, Proven};
+use crate::audit::Attempt;
+use crate::platform_user::identified_person;
+use crate::sign_in::{SignInProof, SignInRequest};
 use crate::{Auth, Error, SignedIn};
 
 /// One of the people of a fresh development store: identifier, name, department with its id on the simulated platform, roles.
@@ -35,7 +35,7 @@ impl Auth {
     pub async fn seed_dev_users(&self) -> Result<(), Error> {
         for (id, name, (department, department_id), roles) in DEV_USERS {
             let person = Person {
-                key: EmployeeKey::from_parts(self.policy.home.as_str(), id),
+                key: EmployeeKey::from_parts(self.policy.home_corp.as_str(), id),
                 employee_id: id.to_owned(),
                 name: name.to_owned(),
                 department: department.to_owned(),
@@ -45,19 +45,21 @@ impl Auth {
                 disabled: false,
             };
             let (key, at) = (person.key.clone(), self.clock.now());
-            if self.store.add_employee(By::NoSession, NewEmployee { person, at, entry: None }).await? {
+            if self.store.add_employee(ChangeAuthor::NoSession, NewEmployee { person, at, entry: None }).await? {
                 continue;
             }
             // Data from before departments had ids.
             let known = self.store.person(&key).await?;
             if known.is_some_and(|known| known.department_id.is_empty() && known.department == department) {
                 let department_id = Some(department_id.to_owned());
-                self.store.welcome(Identified { department_id, ..identified(key, id, None) }, at).await?;
+                self.store
+                    .upsert_person(IdentifiedPerson { department_id, ..identified_person(key, id, None) }, at)
+                    .await?;
             }
         }
         for (id, role) in DEV_AGENTS {
-            let key = EmployeeKey::from_parts(self.policy.home.as_str(), id);
-            self.store.add_agent(By::NoSession, key, role, self.clock.now(), None).await?;
+            let key = EmployeeKey::from_parts(self.policy.home_corp.as_str(), id);
+            self.store.add_agent(ChangeAuthor::NoSession, key, role, self.clock.now(), None).await?;
         }
         Ok(())
     }
@@ -71,20 +73,20 @@ impl Auth {
         corp: Option<&CorpId>,
         id: &EmployeeId,
         role: Option<&str>,
-        visitor: &Visitor,
+        visitor: &ClientInfo,
     ) -> Result<SignedIn, Error> {
-        let (method, proven, source) = (LoginMethod::Dev, Proven::No, Some(LoginSource::H5));
-        let employee = &self.key(corp, id);
-        let signed_in = self.sign_in(Admission { employee, role, method, proven, source, visitor }).await;
+        let (method, proof, source) = (LoginMethod::Dev, SignInProof::None, Some(LoginSource::H5));
+        let employee = &self.resolve_key(corp, id);
+        let signed_in = self.sign_in(SignInRequest { employee, role, method, proof, source, visitor }).await;
         let attempt = Attempt::to_sign_in(Some(employee), method, visitor).claimed();
-        self.recorded(Attempt { source, ..attempt }, signed_in).await
+        self.audit_outcome(Attempt { source, ..attempt }, signed_in).await
     }
 
     /// The first people of the directory.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn dev_users(&self) -> Result<Vec<Listed>, Error> {
+    pub async fn dev_users(&self) -> Result<Vec<ListedPerson>, Error> {
         Ok(self.store.employees(None, 200).await?)
     }
 }

@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use deskpass_core::{NoEntropy, OutOfStream, Role, Roles, ServiceScope, Shut, Weakness};
-use deskpass_store::{ChangeError, Ended, Revoked, SealError, StoreError};
+use deskpass_core::{ChunkOutOfOrder, Lockout, NoEntropy, Role, Roles, ServiceScope, Weakness};
+use deskpass_store::{ChangeError, EndReason, Revocation, SealError, StoreError};
 use serde::{Deserialize, Serialize};
 
 use crate::Reason;
@@ -19,7 +19,7 @@ pub enum Error {
     Refused(#[from] Refusal),
     /// By misfortune.
     #[error(transparent)]
-    Internal(#[from] Internal),
+    Internal(#[from] InternalError),
 }
 
 /// No, and why.
@@ -28,11 +28,11 @@ pub enum Refusal {
     /// The token does not open anything. Nobody leaves that for another node to tell.
     #[error("token: {0:?}")]
     #[serde(skip)]
-    Token(TokenProblem),
+    Token(TokenError),
     /// The token stopped opening anything while the request was under way. Nobody leaves that for another node to tell.
     #[error("revoked meanwhile: {0:?}")]
     #[serde(skip)]
-    Revoked(TokenProblem),
+    Revoked(TokenError),
     /// The employee must first be known through the platform.
     #[error("unknown employee")]
     UnknownEmployee,
@@ -95,7 +95,7 @@ pub enum Refusal {
     NoPassword,
     /// Too many guesses were wrong.
     #[error("shut: {0:?}")]
-    Shut(Shut),
+    Shut(Lockout),
     /// The new password is too easy to guess. Nobody leaves that for another node to tell.
     #[error("weak password: {0:?}")]
     #[serde(skip)]
@@ -175,7 +175,7 @@ pub enum Refusal {
     /// to tell.
     #[error("out of stream")]
     #[serde(skip)]
-    OutOfStream(usize, OutOfStream),
+    OutOfStream(usize, ChunkOutOfOrder),
     /// They were told so too often, by this much.
     #[error("too often")]
     TooOften(Duration),
@@ -187,8 +187,8 @@ pub enum Refusal {
 impl Refusal {
     /// The word that programs and the log go by.
     #[must_use]
-    pub const fn word(&self) -> &'static str {
-        self.reason().word()
+    pub const fn name(&self) -> &'static str {
+        self.reason().name()
     }
 
     /// The reason, one for each word.
@@ -216,8 +216,8 @@ impl Refusal {
             Self::DeviceSetupOver => Reason::SetupOver,
             Self::PasswordWrong => Reason::PasswordWrong,
             Self::NoPassword => Reason::NoPassword,
-            Self::Shut(Shut::For(_)) => Reason::TooManyFailures,
-            Self::Shut(Shut::UntilUnlocked) => Reason::Locked,
+            Self::Shut(Lockout::For(_)) => Reason::TooManyFailures,
+            Self::Shut(Lockout::UntilUnlocked) => Reason::Locked,
             Self::Weak(_) => Reason::WeakPassword,
             Self::SamePassword => Reason::SamePassword,
             Self::OldPasswordNeeded => Reason::OldPasswordNeeded,
@@ -249,7 +249,7 @@ impl Refusal {
 
     /// The word in the log, unless it is no refusal that anybody looks for there: what cannot be read, what is asked for
     /// first, and whoever comes in a flood.
-    pub(crate) const fn recorded_as(&self) -> Option<&'static str> {
+    pub(crate) const fn audit_reason(&self) -> Option<&'static str> {
         match self {
             Self::Busy
             | Self::OutOfStream(..)
@@ -270,7 +270,7 @@ impl Refusal {
             | Self::NoSuchKey
             | Self::NoSuchLink
             | Self::Exists => None,
-            _ => Some(self.word()),
+            _ => Some(self.name()),
         }
     }
 
@@ -292,7 +292,7 @@ impl Refusal {
 
 /// What is wrong with a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TokenProblem {
+pub enum TokenError {
     /// There is none.
     Missing,
     /// It cannot be read.
@@ -302,12 +302,12 @@ pub enum TokenProblem {
     /// Its time is over.
     Expired,
     /// It was ended before its time.
-    Ended(Ended),
+    Ended(EndReason),
     /// It is good for completing a sign-in, and for nothing else.
     HalfAuthenticated,
 }
 
-impl TokenProblem {
+impl TokenError {
     /// The reason, one for each word that clients see.
     #[must_use]
     pub const fn reason(self) -> Reason {
@@ -316,9 +316,9 @@ impl TokenProblem {
             Self::Malformed => Reason::Malformed,
             Self::Unknown => Reason::Unknown,
             Self::Expired => Reason::Expired,
-            Self::Ended(Ended::SignedOut) => Reason::SignedOut,
-            Self::Ended(Ended::Kicked) => Reason::Kicked,
-            Self::Ended(Ended::Disabled) => Reason::Disabled,
+            Self::Ended(EndReason::SignedOut) => Reason::SignedOut,
+            Self::Ended(EndReason::Kicked) => Reason::Kicked,
+            Self::Ended(EndReason::Disabled) => Reason::Disabled,
             Self::HalfAuthenticated => Reason::HalfAuthenticated,
         }
     }
@@ -326,7 +326,7 @@ impl TokenProblem {
 
 /// Something broke.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum Internal {
+pub enum InternalError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -335,7 +335,7 @@ pub enum Internal {
     Platform(#[from] deskpass_wecom::Error),
     /// It failed on another node, which knows more.
     #[error("it failed on another node")]
-    Elsewhere {
+    OtherNode {
         /// Whether the platform was at fault.
         platform: bool,
     },
@@ -352,18 +352,18 @@ pub enum Internal {
     #[error(
         "a device's secret does not open: encryption_key is another one, or the record was moved or changed; reset the device"
     )]
-    Unopened,
+    UnsealFailed,
 }
 
-impl From<Revoked> for Refusal {
-    fn from(revoked: Revoked) -> Self {
+impl From<Revocation> for Refusal {
+    fn from(revoked: Revocation) -> Self {
         match revoked {
-            Revoked::Ended(ended) => Self::Revoked(TokenProblem::Ended(ended)),
-            Revoked::Expired => Self::Revoked(TokenProblem::Expired),
-            Revoked::Unknown => Self::Revoked(TokenProblem::Unknown),
-            Revoked::RoleSwitched => Self::NotPermitted,
-            Revoked::RoleTakenAway(role) => Self::RoleTakenAway(role),
-            Revoked::AddressNotAllowed(role) => Self::AddressNotAllowed(role),
+            Revocation::Ended(ended) => Self::Revoked(TokenError::Ended(ended)),
+            Revocation::Expired => Self::Revoked(TokenError::Expired),
+            Revocation::Unknown => Self::Revoked(TokenError::Unknown),
+            Revocation::RoleSwitched => Self::NotPermitted,
+            Revocation::RoleTakenAway(role) => Self::RoleTakenAway(role),
+            Revocation::AddressNotAllowed(role) => Self::AddressNotAllowed(role),
         }
     }
 }

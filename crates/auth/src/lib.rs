@@ -2,59 +2,59 @@
 
 mod admin;
 mod agent;
-mod anonymous;
-mod arrival;
+mod anonymous_refusals;
+mod audit;
 mod bind;
-mod code;
+mod code_exchange;
+mod credential_vault;
 mod dev;
-mod entrant;
 mod error;
-mod hasher;
-mod locker;
-mod log;
-mod mint;
 mod notice;
 mod oauth;
-mod once;
 mod otp;
+mod partial_or_full;
 mod password;
+mod password_hasher;
 mod permission;
+mod platform_user;
 mod policy;
 mod qr;
 mod reason;
-mod recent;
+mod recent_sign_in;
 mod session;
+mod sign_in;
+mod single_use;
 mod socket;
 mod statistics;
 
 use std::sync::Arc;
 
 use deskpass_core::{Clock, CorpId, EmployeeId, EmployeeKey, Entropy, Timestamp};
-use deskpass_store::{ChainKey, Shared, Store};
+use deskpass_store::{ChainKey, SharedState, Store};
 use deskpass_wecom::Wecom;
 use tokio::sync::Notify;
 
 pub use admin::{
-    Administrator, DeviceReset, LogWanted, NewServiceKey, PasswordReset, PeopleAsked, PeopleFound, Reach,
-    SessionsWanted, ShutOutOf, TriedOut,
+    AccessScope, Administrator, AllowListPreview, DeviceReset, LogQuery, NewServiceKey, PasswordReset, PeopleQuery,
+    PeopleResult, RoleLockout, SessionQuery,
 };
-pub use agent::{AgentEntry, Evidence, HalfSignIn, Knock};
-pub use anonymous::AnonymousRefusals;
-pub use code::Progress;
+pub use agent::{AgentCredentials, AgentLogin, AgentLoginOutcome, IssuedPartialSession};
+pub use anonymous_refusals::AnonymousRefusals;
+pub use code_exchange::CodeExchange;
+pub use credential_vault::CredentialVault;
 pub use dev::{DEV_USERS, DevUser};
-pub use entrant::{Entrant, Halfway};
-pub use error::{Error, Internal, Refusal, TokenProblem};
-pub use locker::Locker;
-pub use mint::{Lent, SignedIn};
-pub use oauth::{Answer, Callback, Destination, PROOF_LIFETIME, Waiting};
+pub use error::{Error, InternalError, Refusal, TokenError};
+pub use oauth::{CallbackOutcome, OAuthCallback, PROOF_LIFETIME, ConfirmationRequest, RedirectTarget};
 pub use otp::{BoundDevice, DeviceSetup, DeviceStatus, FreshCode};
+pub use partial_or_full::{PartialOrFull, PartialTokenHolder};
 pub use password::PasswordChange;
-pub use policy::{AgentPolicy, BindPolicy, Fallback, Policy};
-pub use qr::{Decision, Issued, Poll, Poller};
+pub use policy::{AgentPolicy, BindPolicy, PasswordPolicy, Policy};
+pub use qr::{ConfirmationPrompt, IssuedTicket, Poller, TicketStatus};
 pub use reason::Reason;
-pub use recent::RECENT_SIGN_IN;
-pub use session::{Caller, Holder};
-pub use socket::{Delivery, End, Socket, Sockets, Word};
+pub use recent_sign_in::RECENT_SIGN_IN;
+pub use session::{ActiveUser, TokenHolder};
+pub use sign_in::{DefaultRoleGrant, SignedIn};
+pub use socket::{CloseReason, Delivery, LiveSockets, Socket, SocketEvent};
 
 /// The desk: everything a flow needs, handed in.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ pub struct Auth {
     /// Where things are kept.
     pub store: Store,
     /// What flows leave for each other.
-    pub shared: Arc<Shared<Progress>>,
+    pub shared: Arc<SharedState<CodeExchange>>,
     /// Who says who people are.
     pub platform: Wecom,
     /// What time it is.
@@ -70,15 +70,15 @@ pub struct Auth {
     /// Where secrets come from.
     pub entropy: Entropy,
     /// What agents' secrets are kept with.
-    pub locker: Locker,
+    pub credential_vault: CredentialVault,
     /// What the rows of the log are chained with.
-    pub chain: ChainKey,
+    pub chain_key: ChainKey,
     /// Refusals that name no employee.
-    pub anonymous: AnonymousRefusals,
+    pub anonymous_refusals: AnonymousRefusals,
     /// Fires when there is something to tell agents.
-    pub noticed: Notify,
+    pub notices_due: Notify,
     /// Who is connected to this node.
-    pub sockets: Arc<Sockets>,
+    pub sockets: Arc<LiveSockets>,
     /// What this deployment allows.
     pub policy: Policy,
 }
@@ -86,11 +86,11 @@ pub struct Auth {
 impl Auth {
     /// The key of an employee; without a corporation, of the home one.
     #[must_use]
-    pub fn key(&self, corp: Option<&CorpId>, id: &EmployeeId) -> EmployeeKey {
-        EmployeeKey::new(corp.unwrap_or(&self.policy.home), id, &self.policy.home)
+    pub fn resolve_key(&self, corp: Option<&CorpId>, id: &EmployeeId) -> EmployeeKey {
+        EmployeeKey::new(corp.unwrap_or(&self.policy.home_corp), id, &self.policy.home_corp)
     }
 
     fn deny_until(&self, now: Timestamp) -> Timestamp {
-        now + self.policy.lifetime
+        now + self.policy.session_lifetime
     }
 }

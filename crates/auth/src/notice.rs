@@ -3,32 +3,32 @@
 
 use std::time::Duration;
 
-use deskpass_core::{EmployeeKey, NoEntropy, Timestamp, Visitor};
-use deskpass_store::{Notice, Subject};
+use deskpass_core::{ClientInfo, EmployeeKey, NoEntropy, Timestamp};
+use deskpass_store::{Notice, NoticeSubject};
 
-use crate::session::AFTER_SETTING;
+use crate::session::CLOCK_SET_GRACE;
 use crate::{Auth, Error};
 
 /// How long one is left to whoever took it up, and the first pause after a try.
-const PAUSE: Duration = Duration::from_mins(1);
+const NOTICE_RETRY_PAUSE: Duration = Duration::from_mins(1);
 /// How often the pause doubles: to an hour.
-const DOUBLED: u32 = 6;
+const MAX_PAUSE_DOUBLINGS: u32 = 6;
 /// How old a notice may get before it is no use telling.
-const STALE: Duration = Duration::from_hours(24);
+const MAX_NOTICE_AGE: Duration = Duration::from_hours(24);
 /// What the platform says that it will say tomorrow, too: about the recipient, the message or the application's id. Anything
 /// else may pass; above all what keeps everybody from signing in, which is when passwords are used.
-const NEVER: [i64; 9] = [40003, 40008, 40056, 41011, 44004, 45002, 60111, 81013, 82001];
+const PERMANENT_ERRCODES: [i64; 9] = [40003, 40008, 40056, 41011, 44004, 45002, 60111, 81013, 82001];
 /// How many are delivered in one go: no more than can be tried within the pause, however slow the platform is. Otherwise
 /// another node would deliver the last of them, too.
-const BATCH: i64 = 10;
+const NOTICE_BATCH_SIZE: i64 = 10;
 
 impl Auth {
-    pub(crate) fn notice(
+    pub(crate) fn new_notice(
         &self,
         employee: &EmployeeKey,
-        subject: Subject,
+        subject: NoticeSubject,
         at: Timestamp,
-        visitor: &Visitor,
+        visitor: &ClientInfo,
     ) -> Result<Notice, NoEntropy> {
         let id = self.record_id(at)?;
         let (employee, address) = (employee.clone(), visitor.address.decided.to_string());
@@ -42,31 +42,31 @@ impl Auth {
     /// When the store fails.
     pub async fn deliver_notices(&self, write: impl Fn(&Notice) -> String) -> Result<usize, Error> {
         let now = self.clock.now();
-        let due = self.store.claim_notices(now, now + PAUSE, BATCH).await?;
+        let due = self.store.claim_notices(now, now + NOTICE_RETRY_PAUSE, NOTICE_BATCH_SIZE).await?;
         let count = due.len();
         for notice in due {
-            if self.is_settled(&notice, write(&notice)).await {
-                self.store.drop_notice(notice.id).await?;
+            if self.try_deliver(&notice, write(&notice)).await {
+                self.store.delete_notice(notice.id).await?;
             } else {
                 // This try is among them.
-                let doubled = u32::try_from(notice.tries.saturating_sub(1)).unwrap_or(0).min(DOUBLED);
-                self.store.put_off_notice(notice.id, now + PAUSE * 2_u32.pow(doubled)).await?;
+                let doubled = u32::try_from(notice.tries.saturating_sub(1)).unwrap_or(0).min(MAX_PAUSE_DOUBLINGS);
+                self.store.postpone_notice(notice.id, now + NOTICE_RETRY_PAUSE * 2_u32.pow(doubled)).await?;
             }
         }
         Ok(count)
     }
 
     /// Whether nothing remains to be done: it was delivered, or never will be.
-    async fn is_settled(&self, notice: &Notice, text: String) -> bool {
+    async fn try_deliver(&self, notice: &Notice, text: String) -> bool {
         let employee = &notice.employee;
-        let stale = self.clock.now().since(notice.at) > STALE && !self.clock.was_set_within(AFTER_SETTING);
-        if *employee.corp() != *self.policy.home.as_str() || stale {
+        let stale = self.clock.now().since(notice.at) > MAX_NOTICE_AGE && !self.clock.was_set_within(CLOCK_SET_GRACE);
+        if *employee.corp() != *self.policy.home_corp.as_str() || stale {
             tracing::info!(?employee, subject = ?notice.subject, "somebody could not be told");
             return true;
         }
         match self.platform.notify(employee.id(), &text).await {
             Ok(()) => true,
-            Err(error) if error.errcode().is_some_and(|errcode| NEVER.contains(&errcode)) => {
+            Err(error) if error.errcode().is_some_and(|errcode| PERMANENT_ERRCODES.contains(&errcode)) => {
                 tracing::warn!(?employee, %error, "the platform does not tell somebody what happened");
                 true
             }

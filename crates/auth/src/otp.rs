@@ -2,17 +2,20 @@
 
 use std::time::Duration;
 
-use deskpass_core::{EmployeeKey, LoginMethod, OneTimeCode, Seed, SpareCode, Step, Timestamp, Visitor};
-use deskpass_store::{Agent, Binding, By, ChangeError, Device, Event, PendingDevice, Subject, Trial, UsedStep};
+use deskpass_core::{ClientInfo, EmployeeKey, LoginMethod, OneTimeCode, RecoveryCode, Timestamp, TotpSecret, TotpStep};
+use deskpass_store::{
+    Agent, AttemptKind, AuditEvent, ChangeAuthor, ChangeError, Device, DeviceBinding, NoticeSubject, PendingDevice,
+    UsedTotpStep,
+};
 
 use crate::admin::SETUP_CODE_LIFETIME;
-use crate::log::Attempt;
-use crate::{Auth, Caller, Entrant, Error, Refusal, SignedIn};
+use crate::audit::Attempt;
+use crate::{ActiveUser, Auth, Error, PartialOrFull, Refusal, SignedIn};
 
 /// How long a device may take to be bound.
-const SETUP: Duration = Duration::from_mins(10);
+const DEVICE_SETUP_LIFETIME: Duration = Duration::from_mins(10);
 /// How many codes stand in for a lost device.
-const RECOVERY_CODES: usize = 10;
+const RECOVERY_CODE_COUNT: usize = 10;
 
 /// How things stand with somebody's device.
 #[derive(Debug)]
@@ -38,7 +41,7 @@ pub struct DeviceStatus {
 #[derive(Debug)]
 pub struct DeviceSetup {
     /// What it is to know.
-    pub seed: Seed,
+    pub seed: TotpSecret,
     /// How long there is to bind it.
     pub lifetime: Duration,
 }
@@ -47,7 +50,7 @@ pub struct DeviceSetup {
 #[derive(Debug)]
 pub struct BoundDevice {
     /// What stands in for it when it is lost: told once.
-    pub recovery_codes: Vec<SpareCode>,
+    pub recovery_codes: Vec<RecoveryCode>,
     /// When.
     pub at: Timestamp,
     /// The session of somebody who was half-way in.
@@ -64,16 +67,16 @@ pub struct FreshCode {
 }
 
 /// What somebody shows for a one-time password.
-enum Shown {
+enum PresentedCode {
     Code(OneTimeCode),
     /// Stands in for the device.
-    Recovery(SpareCode),
+    Recovery(RecoveryCode),
 }
 
-impl Shown {
+impl PresentedCode {
     /// What cannot be a code is no guess at one.
     fn read(text: &str) -> Result<Self, Refusal> {
-        let recovery = || SpareCode::parse(text).map(Self::Recovery);
+        let recovery = || RecoveryCode::parse(text).map(Self::Recovery);
         OneTimeCode::parse(text).map(Self::Code).or_else(recovery).ok_or(Refusal::OtpWrong)
     }
 }
@@ -83,8 +86,8 @@ impl Auth {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn device_status(&self, entrant: &Entrant) -> Result<DeviceStatus, Error> {
-        let agent = self.agent(entrant.employee()).await?;
+    pub async fn device_status(&self, bearer: &PartialOrFull) -> Result<DeviceStatus, Error> {
+        let agent = self.enabled_agent(bearer.employee()).await?;
         let device = agent.as_ref().and_then(|agent| agent.device.as_ref());
         Ok(DeviceStatus {
             is_agent: agent.is_some(),
@@ -93,7 +96,7 @@ impl Auth {
             proven: device.is_some_and(|device| device.proven),
             recovery_codes: agent.as_ref().map_or(0, |agent| agent.recovery_codes),
             has_password: agent.as_ref().is_some_and(|agent| agent.password.is_some()),
-            recent_sign_in: self.is_freshly_proven(entrant),
+            recent_sign_in: self.is_recently_vouched_for(bearer),
         })
     }
 
@@ -104,132 +107,149 @@ impl Auth {
     /// When a device is bound already, they are no agent, the sign-in is not recent, or the setup code is not good.
     pub async fn set_up_device(
         &self,
-        entrant: &Entrant,
+        bearer: &PartialOrFull,
         setup_code: Option<&str>,
-        visitor: &Visitor,
+        visitor: &ClientInfo,
     ) -> Result<DeviceSetup, Error> {
-        let set_up = self.set_up_unrecorded_device(entrant, setup_code).await;
-        self.recorded(attempt(entrant, visitor), set_up).await
+        let set_up = self.set_up_device_unaudited(bearer, setup_code).await;
+        self.audit_outcome(attempt(bearer, visitor), set_up).await
     }
 
-    async fn set_up_unrecorded_device(
+    async fn set_up_device_unaudited(
         &self,
-        entrant: &Entrant,
+        bearer: &PartialOrFull,
         setup_code: Option<&str>,
     ) -> Result<DeviceSetup, Error> {
-        let agent = self.agent_without_device(entrant).await?;
-        self.expect_may_bind(entrant, setup_code.is_some())?;
-        let (seed, now) = (Seed::generate(&self.entropy)?, self.clock.now());
-        let sealed = self.locker.close(&seed, &agent.key)?;
-        let pending = PendingDevice { sealed, until: now + SETUP, by: Some(entrant.digest()) };
-        let by = entrant.by(now);
+        let agent = self.agent_without_device(bearer).await?;
+        self.require_may_bind_device(bearer, setup_code.is_some())?;
+        let (seed, now) = (TotpSecret::generate(&self.entropy)?, self.clock.now());
+        let sealed = self.credential_vault.seal_seed(&seed, &agent.key)?;
+        let pending = PendingDevice { sealed, until: now + DEVICE_SETUP_LIFETIME, by: Some(bearer.digest()) };
+        let by = bearer.as_author(now);
         let (begun, otherwise) = match setup_code {
             None => (self.store.begin_device(by, agent.key, pending).await?, Refusal::DeviceBound),
             Some(code) => {
-                let code = SpareCode::parse(code).ok_or(Refusal::SetupCodeWrong)?;
-                let mark = self.locker.mark(&code, &agent.key);
+                let code = RecoveryCode::parse(code).ok_or(Refusal::SetupCodeWrong)?;
+                let mark = self.credential_vault.code_digest(&code, &agent.key);
                 let now = self.clock.now_for_lifetime(SETUP_CODE_LIFETIME);
                 let begun = self.store.begin_device_by_code(by, agent.key, pending, mark, now).await?;
                 (begun, Refusal::SetupCodeWrong)
             }
         };
-        if begun { Ok(DeviceSetup { seed, lifetime: SETUP }) } else { Err(otherwise.into()) }
+        if begun { Ok(DeviceSetup { seed, lifetime: DEVICE_SETUP_LIFETIME }) } else { Err(otherwise.into()) }
     }
 
     /// Binds the device that shows this code; whoever was half-way in is in.
     ///
     /// # Errors
     /// When the code is wrong, nothing was set up, or a device is bound already.
-    pub async fn bind_device(&self, entrant: &Entrant, code: &str, visitor: &Visitor) -> Result<BoundDevice, Error> {
-        let bound = self.bind_unrecorded(entrant, code, visitor).await;
-        self.recorded(attempt(entrant, visitor), bound).await
+    pub async fn bind_device(
+        &self,
+        bearer: &PartialOrFull,
+        code: &str,
+        visitor: &ClientInfo,
+    ) -> Result<BoundDevice, Error> {
+        let bound = self.bind_device_unaudited(bearer, code, visitor).await;
+        self.audit_outcome(attempt(bearer, visitor), bound).await
     }
 
-    async fn bind_unrecorded(&self, entrant: &Entrant, code: &str, visitor: &Visitor) -> Result<BoundDevice, Error> {
-        let (agent, at) = (self.agent_without_device(entrant).await?, self.clock.now());
+    async fn bind_device_unaudited(
+        &self,
+        bearer: &PartialOrFull,
+        code: &str,
+        visitor: &ClientInfo,
+    ) -> Result<BoundDevice, Error> {
+        let (agent, at) = (self.agent_without_device(bearer).await?, self.clock.now());
         // What another session set up is not theirs to bind: a thief would have them bind the thief's device, or bind by theirs.
-        let now = self.clock.now_for_lifetime(SETUP);
-        let own = |pending: &PendingDevice| now < pending.until && pending.by == Some(entrant.digest());
+        let now = self.clock.now_for_lifetime(DEVICE_SETUP_LIFETIME);
+        let own = |pending: &PendingDevice| now < pending.until && pending.by == Some(bearer.digest());
         let pending = agent.pending.filter(own).ok_or(Refusal::DeviceSetupOver)?;
-        let proven = entrant.is_vouched_for();
-        self.has_role(entrant, proven, visitor).await?;
+        let proven = bearer.is_vouched_for();
+        self.require_role(bearer, proven, visitor).await?;
         // No guess: whoever asks was told the secret, or could be told another.
-        let (code, seed) = (OneTimeCode::parse(code), self.locker.open(&pending.sealed, &agent.key)?);
-        let step = code.and_then(|code| seed.step_of(code, self.clock.wall(), Step::NEVER)).ok_or(Refusal::OtpWrong)?;
+        let (code, seed) = (OneTimeCode::parse(code), self.credential_vault.unseal_seed(&pending.sealed, &agent.key)?);
+        let step =
+            code.and_then(|code| seed.step_of(code, self.clock.wall(), TotpStep::NEVER)).ok_or(Refusal::OtpWrong)?;
         let recovery_codes = self.recovery_codes()?;
-        let marks = recovery_codes.iter().map(|code| self.locker.mark(code, &agent.key)).collect();
-        let notice = self.notice(&agent.key, Subject::DeviceBound, at, visitor)?;
-        let entry = self.plain_entry(Event::DeviceBound, &agent.key, at, visitor)?;
+        let marks = recovery_codes.iter().map(|code| self.credential_vault.code_digest(code, &agent.key)).collect();
+        let notice = self.new_notice(&agent.key, NoticeSubject::DeviceBound, at, visitor)?;
+        let entry = self.plain_entry(AuditEvent::DeviceBound, &agent.key, at, visitor)?;
         let (employee, sealed) = (agent.key, pending.sealed);
-        let binding = Binding { employee, sealed, step, proven, recovery_codes: marks, at, notice, entry };
-        if !self.store.bind_device(entrant.by(at), binding).await? {
+        let binding = DeviceBinding { employee, sealed, step, proven, recovery_codes: marks, at, notice, entry };
+        if !self.store.bind_device(bearer.as_author(at), binding).await? {
             return Err(Refusal::DeviceSetupOver.into());
         }
-        self.noticed.notify_one();
+        self.notices_due.notify_one();
         // The codes are told once, so they are told also to somebody who must sign in again.
-        let signed_in = self.completed(entrant, proven, visitor).await.unwrap_or_else(|error| {
-            tracing::warn!(%error, employee = ?entrant.employee(), "a device was bound, but the sign-in was not completed");
+        let signed_in = self.complete_if_partial(bearer, proven, visitor).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, employee = ?bearer.employee(), "a device was bound, but the sign-in was not completed");
             None
         });
         Ok(BoundDevice { recovery_codes, at, signed_in })
     }
 
-    async fn agent_without_device(&self, entrant: &Entrant) -> Result<Agent, Error> {
-        entrant.expect_admitted()?;
-        let agent = self.agent(entrant.employee()).await?.ok_or(Refusal::NotAnAgent)?;
+    async fn agent_without_device(&self, bearer: &PartialOrFull) -> Result<Agent, Error> {
+        bearer.require_address_allowed()?;
+        let agent = self.enabled_agent(bearer.employee()).await?.ok_or(Refusal::NotAnAgent)?;
         if agent.device.is_some() { Err(Refusal::DeviceBound.into()) } else { Ok(agent) }
     }
 
-    fn recovery_codes(&self) -> Result<Vec<SpareCode>, Error> {
-        (0..RECOVERY_CODES).map(|_| Ok(SpareCode::generate(&self.entropy)?)).collect()
+    fn recovery_codes(&self) -> Result<Vec<RecoveryCode>, Error> {
+        (0..RECOVERY_CODE_COUNT).map(|_| Ok(RecoveryCode::generate(&self.entropy)?)).collect()
     }
 
     /// Takes a code of somebody's device, or one that stands in for it; whoever was half-way in is in.
     ///
     /// # Errors
     /// When the code is wrong or used, or no device is bound.
-    pub async fn verify_device(
+    pub async fn verify_otp(
         &self,
-        entrant: &Entrant,
+        bearer: &PartialOrFull,
         code: &str,
-        visitor: &Visitor,
+        visitor: &ClientInfo,
     ) -> Result<Option<SignedIn>, Error> {
-        let verified = self.verify_unrecorded(entrant, code, visitor).await;
-        self.recorded(attempt(entrant, visitor), verified).await
+        let verified = self.verify_otp_unaudited(bearer, code, visitor).await;
+        self.audit_outcome(attempt(bearer, visitor), verified).await
     }
 
-    async fn verify_unrecorded(
+    async fn verify_otp_unaudited(
         &self,
-        entrant: &Entrant,
+        bearer: &PartialOrFull,
         code: &str,
-        visitor: &Visitor,
+        visitor: &ClientInfo,
     ) -> Result<Option<SignedIn>, Error> {
-        let (agent, device) = self.agent_with_device(entrant).await?;
-        self.has_role(entrant, device.proven, visitor).await?;
-        let (by, proven) = (entrant.by(self.clock.now()), self.is_freshly_proven(entrant));
-        self.take(by, &agent, &device, Shown::read(code)?, proven).await?;
-        self.completed(entrant, device.proven, visitor).await
+        let (agent, device) = self.agent_with_device(bearer).await?;
+        self.require_role(bearer, device.proven, visitor).await?;
+        let (by, proven) = (bearer.as_author(self.clock.now()), self.is_recently_vouched_for(bearer));
+        self.consume_code(by, &agent, &device, PresentedCode::read(code)?, proven).await?;
+        self.complete_if_partial(bearer, device.proven, visitor).await
     }
 
     /// Unbinds the device that shows this code, or for which one stands in.
     ///
     /// # Errors
     /// When the code is wrong or used, or no device is bound.
-    pub async fn unbind_device(&self, entrant: &Entrant, code: &str, visitor: &Visitor) -> Result<(), Error> {
-        let unbound = self.unbind_unrecorded(entrant, code, visitor).await;
-        self.recorded(attempt(entrant, visitor), unbound).await
+    pub async fn unbind_device(&self, bearer: &PartialOrFull, code: &str, visitor: &ClientInfo) -> Result<(), Error> {
+        let unbound = self.unbind_device_unaudited(bearer, code, visitor).await;
+        self.audit_outcome(attempt(bearer, visitor), unbound).await
     }
 
-    async fn unbind_unrecorded(&self, entrant: &Entrant, code: &str, visitor: &Visitor) -> Result<(), Error> {
-        let (employee, device) = self.agent_with_device(entrant).await?;
-        self.take(entrant.by(self.clock.now()), &employee, &device, Shown::read(code)?, false).await?;
+    async fn unbind_device_unaudited(
+        &self,
+        bearer: &PartialOrFull,
+        code: &str,
+        visitor: &ClientInfo,
+    ) -> Result<(), Error> {
+        let (employee, device) = self.agent_with_device(bearer).await?;
+        self.consume_code(bearer.as_author(self.clock.now()), &employee, &device, PresentedCode::read(code)?, false)
+            .await?;
         let at = self.clock.now();
-        let notice = self.notice(&employee, Subject::DeviceUnbound, at, visitor)?;
-        let entry = self.plain_entry(Event::DeviceUnbound, &employee, at, visitor)?;
-        if !self.store.unbind_device(entrant.by(at), employee, notice, entry).await? {
+        let notice = self.new_notice(&employee, NoticeSubject::DeviceUnbound, at, visitor)?;
+        let entry = self.plain_entry(AuditEvent::DeviceUnbound, &employee, at, visitor)?;
+        if !self.store.unbind_device(bearer.as_author(at), employee, notice, entry).await? {
             return Err(Refusal::NoDevice.into());
         }
-        self.noticed.notify_one();
+        self.notices_due.notify_one();
         Ok(())
     }
 
@@ -238,20 +258,20 @@ impl Auth {
     ///
     /// # Errors
     /// When no device is bound, it is not proven, or nothing was brought that could be a code.
-    pub async fn fresh_code(
+    pub async fn parse_fresh_code(
         &self,
-        caller: &Caller,
+        caller: &ActiveUser,
         brought: Option<&str>,
-        visitor: &Visitor,
+        visitor: &ClientInfo,
     ) -> Result<FreshCode, Error> {
-        let read = self.read_fresh_code(caller, brought).await;
-        self.recorded(Attempt::within(caller.0.session(), Event::OtpRefused, visitor), read).await
+        let read = self.parse_fresh_code_unaudited(caller, brought).await;
+        self.audit_outcome(Attempt::in_session(caller.0.session(), AuditEvent::OtpRefused, visitor), read).await
     }
 
-    async fn read_fresh_code(&self, caller: &Caller, brought: Option<&str>) -> Result<FreshCode, Error> {
-        let agent = self.agent(&caller.0.session().employee).await?.ok_or(Refusal::NoDevice)?;
+    async fn parse_fresh_code_unaudited(&self, caller: &ActiveUser, brought: Option<&str>) -> Result<FreshCode, Error> {
+        let agent = self.enabled_agent(&caller.0.session().employee).await?.ok_or(Refusal::NoDevice)?;
         let device = agent.device.ok_or(Refusal::NoDevice)?;
-        if !(device.proven || self.policy.agents.trusting) {
+        if !(device.proven || self.policy.agents.trust_unproven) {
             return Err(Refusal::DeviceNotProven.into());
         }
         let code = OneTimeCode::parse(brought.ok_or(Refusal::OtpNeeded)?).ok_or(Refusal::OtpWrong)?;
@@ -262,82 +282,97 @@ impl Auth {
     ///
     /// # Errors
     /// When it is wrong or used.
-    pub async fn take_fresh_code(&self, caller: &Caller, fresh: FreshCode, visitor: &Visitor) -> Result<(), Error> {
+    pub async fn consume_fresh_code(
+        &self,
+        caller: &ActiveUser,
+        fresh: FreshCode,
+        visitor: &ClientInfo,
+    ) -> Result<(), Error> {
         let FreshCode { agent, device, code } = fresh;
-        let by = caller.0.by_role(caller.0.session().current_role, self.clock.now());
-        let taken = self.take(by, &agent, &device, Shown::Code(code), false).await;
-        self.recorded(Attempt::within(caller.0.session(), Event::OtpRefused, visitor), taken).await
+        let by = caller.0.as_author_in_role(caller.0.session().current_role, self.clock.now());
+        let taken = self.consume_code(by, &agent, &device, PresentedCode::Code(code), false).await;
+        self.audit_outcome(Attempt::in_session(caller.0.session(), AuditEvent::OtpRefused, visitor), taken).await
     }
 
-    async fn agent_with_device(&self, entrant: &Entrant) -> Result<(EmployeeKey, Device), Error> {
-        entrant.expect_admitted()?;
-        let agent = self.agent(entrant.employee()).await?.ok_or(Refusal::NotAnAgent)?;
+    async fn agent_with_device(&self, bearer: &PartialOrFull) -> Result<(EmployeeKey, Device), Error> {
+        bearer.require_address_allowed()?;
+        let agent = self.enabled_agent(bearer.employee()).await?.ok_or(Refusal::NotAnAgent)?;
         Ok((agent.key, agent.device.ok_or(Refusal::NoDevice)?))
     }
 
     /// Takes a code, which then counts no more, here or on any other node. A device that shows one where the platform vouched for
     /// its owner minutes ago (`vouched`) is theirs from then on, whoever bound it.
-    async fn take(
+    async fn consume_code(
         &self,
-        by: By,
+        by: ChangeAuthor,
         agent: &EmployeeKey,
         device: &Device,
-        shown: Shown,
+        presented: PresentedCode,
         vouched: bool,
     ) -> Result<(), Error> {
         // Before a guess is counted: what a session that is over shows is no guess.
-        self.store.require(by.clone()).await?;
-        let taken = match shown {
-            Shown::Code(code) => self.take_step(by, agent, device, code, vouched).await?,
-            Shown::Recovery(code) => {
-                let _counted = self.guess(agent, Trial::Otp).await?;
-                let mark = self.locker.mark(&code, agent);
+        self.store.check_author(by.clone()).await?;
+        let taken = match presented {
+            PresentedCode::Code(code) => self.consume_totp(by, agent, device, code, vouched).await?,
+            PresentedCode::Recovery(code) => {
+                let _counted = self.count_attempt(agent, AttemptKind::Otp).await?;
+                let mark = self.credential_vault.code_digest(&code, agent);
                 self.store.use_recovery_code(by, agent.clone(), mark, self.clock.now()).await?
             }
         };
         if taken { Ok(()) } else { Err(Refusal::OtpWrong.into()) }
     }
 
-    async fn take_step(
+    async fn consume_totp(
         &self,
-        by: By,
+        by: ChangeAuthor,
         agent: &EmployeeKey,
         device: &Device,
         code: OneTimeCode,
         vouched: bool,
     ) -> Result<bool, Error> {
-        let (seed, wall) = (self.locker.open(&device.sealed, agent)?, self.clock.wall());
+        let (seed, wall) = (self.credential_vault.unseal_seed(&device.sealed, agent)?, self.clock.wall());
         let step = seed.step_of(code, wall, device.step);
-        if step.is_none() && seed.step_of(code, wall, Step::NEVER).is_some() {
+        if step.is_none() && seed.step_of(code, wall, TotpStep::NEVER).is_some() {
             // Right, and used before: a double click, and nothing that anybody learns from.
             return Ok(false);
         }
-        let _counted = self.guess(agent, Trial::Otp).await?;
+        let _counted = self.count_attempt(agent, AttemptKind::Otp).await?;
         let Some(step) = step else { return Ok(false) };
-        let used =
-            UsedStep { employee: agent.clone(), sealed: device.sealed.clone(), step, at: self.clock.now(), vouched };
-        match self.store.use_step(by, used).await {
+        let used = UsedTotpStep {
+            employee: agent.clone(),
+            sealed: device.sealed.clone(),
+            step,
+            at: self.clock.now(),
+            vouched,
+        };
+        match self.store.use_totp_step(by, used).await {
             Err(ChangeError::Revoked(revoked)) => {
                 // It was right, so it counts among no guesses; but it opens nothing.
-                self.store.guessed_right(agent.clone(), Trial::Otp).await?;
+                self.store.clear_attempts(agent.clone(), AttemptKind::Otp).await?;
                 Err(Refusal::from(revoked).into())
             }
             used => Ok(used?),
         }
     }
 
-    async fn completed(&self, entrant: &Entrant, proven: bool, visitor: &Visitor) -> Result<Option<SignedIn>, Error> {
-        match entrant {
-            Entrant::Whole(_) => Ok(None),
-            Entrant::Half(half) => self.complete(half, proven, visitor).await.map(Some),
+    async fn complete_if_partial(
+        &self,
+        bearer: &PartialOrFull,
+        proven: bool,
+        visitor: &ClientInfo,
+    ) -> Result<Option<SignedIn>, Error> {
+        match bearer {
+            PartialOrFull::Full(_) => Ok(None),
+            PartialOrFull::Partial(half) => self.complete_sign_in(half, proven, visitor).await.map(Some),
         }
     }
 }
 
 /// That somebody shows a code: to complete a sign-in, or in a session.
-fn attempt<'a>(entrant: &'a Entrant, visitor: &'a Visitor) -> Attempt<'a> {
-    match entrant {
-        Entrant::Whole(holder) => Attempt::within(holder.session(), Event::OtpRefused, visitor),
-        Entrant::Half(_) => Attempt::to_sign_in(Some(entrant.employee()), LoginMethod::Password, visitor),
+fn attempt<'a>(bearer: &'a PartialOrFull, visitor: &'a ClientInfo) -> Attempt<'a> {
+    match bearer {
+        PartialOrFull::Full(holder) => Attempt::in_session(holder.session(), AuditEvent::OtpRefused, visitor),
+        PartialOrFull::Partial(_) => Attempt::to_sign_in(Some(bearer.employee()), LoginMethod::Password, visitor),
     }
 }

@@ -1,13 +1,13 @@
 //! What the active role permits. The other roles that somebody holds do not count until they switch.
 
-use deskpass_core::{Operation, Resource, Roles, Scope};
+use deskpass_core::{Operation, PermissionScope, Resource, Roles};
 
-use crate::{Auth, Caller, Refusal};
+use crate::{ActiveUser, Auth, Refusal};
 
 impl Auth {
     /// How far the caller may do this, if at all.
     #[must_use]
-    pub fn granted(&self, caller: &Caller, resource: Resource, operation: Operation) -> Option<Scope> {
+    pub fn granted(&self, caller: &ActiveUser, resource: Resource, operation: Operation) -> Option<PermissionScope> {
         self.policy.matrix.granted(caller.0.session().current_role, resource, operation)
     }
 
@@ -17,17 +17,17 @@ impl Auth {
     /// A refusal when they may not.
     pub fn permits(
         &self,
-        caller: &Caller,
+        caller: &ActiveUser,
         resource: Resource,
         operation: Operation,
-        scope: Scope,
+        scope: PermissionScope,
     ) -> Result<(), Refusal> {
         let granted = self.granted(caller, resource, operation);
         if granted.is_some_and(|granted| granted >= scope) { Ok(()) } else { Err(Refusal::NotGranted) }
     }
 }
 
-impl Caller {
+impl ActiveUser {
     /// Whether the active role is one of these.
     ///
     /// # Errors

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use deskpass_core::{CorpId, LoginMethod, Matrix, Networks, Role, Roles, Vouched};
+use deskpass_core::{CorpId, LoginMethod, Networks, PermissionMatrix, PlatformVouching, Role, Roles};
 
 /// The rules of this desk.
 #[derive(Clone, Debug)]
 pub struct Policy {
     /// The corporation whose people work here.
-    pub home: CorpId,
+    pub home_corp: CorpId,
     /// How long a session lives, whatever happens in it.
-    pub lifetime: Duration,
+    pub session_lifetime: Duration,
     /// How many sessions a person may have at once.
-    pub max_per_employee: Option<usize>,
+    pub max_sessions_per_employee: Option<usize>,
     /// The role of whoever the platform vouches for and nobody gave one.
     pub default_role: Option<Role>,
     /// Who may bind.
@@ -20,9 +20,9 @@ pub struct Policy {
     /// How agents get in without the platform.
     pub agents: AgentPolicy,
     /// Whether a ticket's holder learns at once who has scanned its code, before the question was shown: development.
-    pub names_at_once: bool,
+    pub reveal_scanner_at_once: bool,
     /// Who may do what.
-    pub matrix: Matrix,
+    pub matrix: PermissionMatrix,
     /// How long the log is kept.
     pub log_retention: Duration,
     /// How many sockets a person may have at once on one node.
@@ -33,14 +33,14 @@ pub struct Policy {
 #[derive(Clone, Copy, Debug)]
 pub struct AgentPolicy {
     /// When a password counts.
-    pub fallback: Fallback,
+    pub fallback: PasswordPolicy,
     /// Whether everybody's word is taken: development.
-    pub trusting: bool,
+    pub trust_unproven: bool,
 }
 
 /// When an agent's password counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fallback {
+pub enum PasswordPolicy {
     /// At any time.
     Always,
     /// While the platform cannot be used.
@@ -64,12 +64,18 @@ pub enum BindPolicy {
 
 impl Policy {
     /// The roles that count in a session that began so, out of those its person holds and the one that was lent to them.
-    pub(crate) fn admitted(&self, method: LoginMethod, vouched: Vouched, lent: Option<Role>, held: Roles) -> Roles {
+    pub(crate) fn effective_roles(
+        &self,
+        method: LoginMethod,
+        vouched: PlatformVouching,
+        lent: Option<Role>,
+        held: Roles,
+    ) -> Roles {
         let held = lent.map_or(held, |lent| held.with(lent));
-        match (method, vouched.is_anybodys(), &self.bind) {
+        match (method, vouched.is_vouched(), &self.bind) {
             // Whoever has somebody's password can bind a device of their own to it. That must not lead to the top either,
             // unless the platform vouched for whoever bound it.
-            (LoginMethod::Password, false, _) if !self.agents.trusting => held.without(Role::Admin),
+            (LoginMethod::Password, false, _) if !self.agents.trust_unproven => held.without(Role::Admin),
             // Outside development mode, whoever could reach the network could name any employee, so this way must not lead
             // to the top: not when the session began, nor after bind was closed.
             (LoginMethod::Bind, false, BindPolicy::OpenTo(_) | BindPolicy::Proof | BindPolicy::Off) => {

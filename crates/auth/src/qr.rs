@@ -4,21 +4,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use deskpass_core::{
-    Access, Asked, Claim, Confirm, Digest, Identified, LoginMethod, LoginSource, NoEntropy, OutOfStep, REPEATS, ScanId,
-    Secret, Shown, SignIn, Stage, Ticket, Timestamp, Visitor,
+    Access, ClientInfo, Confirm, Digest, IdentifiedPerson, InvalidTransition, LoginMethod, LoginSource, NoEntropy,
+    PendingSignIn, PersonPreview, PhoneClaim, REDELIVERY_PERIOD, ScanId, Secret, SignInOrigin, SignInStage, Ticket,
+    Timestamp,
 };
-use deskpass_store::{Changes, Pointer, Step};
+use deskpass_store::{RecordWatch, SignInPointer, SignInStep};
 
-use crate::log::Attempt;
-use crate::mint::{Admission, Proven};
+use crate::audit::Attempt;
+use crate::sign_in::{SignInProof, SignInRequest};
 use crate::{Auth, Error, Refusal};
 
 /// How long a code can be scanned and decided about.
-const LIFETIME: Duration = Duration::from_mins(3);
+const QR_LIFETIME: Duration = Duration::from_mins(3);
 
 /// A sign-in that was asked for.
 #[derive(Debug)]
-pub struct Issued {
+pub struct IssuedTicket {
     /// For whoever waits, and nobody else.
     pub ticket: Secret<Ticket>,
     /// For everyone to see, in the QR code.
@@ -31,13 +32,13 @@ pub struct Issued {
 
 /// What can be said to whoever holds a ticket.
 #[derive(Debug)]
-pub enum Poll {
+pub enum TicketStatus {
     /// Nobody has scanned the code.
     Waiting,
     /// Somebody has, and decides.
-    Scanned(Shown),
+    Scanned(PersonPreview),
     /// They said yes.
-    Confirmed(Shown, Secret<Access>),
+    Confirmed(PersonPreview, Secret<Access>),
     /// It is over, or never was.
     Expired,
 }
@@ -54,7 +55,7 @@ pub struct Poller {
 impl Poller {
     /// A ticket that was given to a browser is good in that browser alone; and a page takes no other, or else whoever sends
     /// people a link could sign them in as himself.
-    fn may_hold(&self, sign_in: &SignIn) -> bool {
+    fn may_use(&self, sign_in: &PendingSignIn) -> bool {
         match &sign_in.bound_to {
             Some(cookie) => self.cookies.contains(cookie),
             None => !self.page,
@@ -65,20 +66,20 @@ impl Poller {
 /// The phone that scanned a code.
 #[derive(Debug)]
 pub(crate) struct Phone {
-    pub(crate) visitor: Visitor,
+    pub(crate) visitor: ClientInfo,
     /// Whether another page opened the link, as far as the phone's browser says.
     pub(crate) opened_by_page: bool,
 }
 
 /// What a phone is asked to decide.
 #[derive(Debug)]
-pub struct Decision {
+pub struct ConfirmationPrompt {
     /// Who asked, for what, when.
-    pub asked: Asked,
+    pub asked: SignInOrigin,
     /// As whom they would be signed in.
-    pub who: Identified,
+    pub who: IdentifiedPerson,
     /// Where the phone is.
-    pub phone: Visitor,
+    pub phone: ClientInfo,
     /// Whether another page opened the link on the phone, as far as its browser says.
     pub opened_by_page: bool,
     /// How long there is to decide.
@@ -90,83 +91,90 @@ impl Auth {
     ///
     /// # Errors
     /// When there is no randomness, or nowhere to keep it.
-    pub async fn issue(
+    pub async fn issue_ticket(
         &self,
         source: LoginSource,
-        visitor: Visitor,
+        visitor: ClientInfo,
         bound_to: Option<Digest>,
-    ) -> Result<Issued, Error> {
+    ) -> Result<IssuedTicket, Error> {
         let (now, ticket) = (self.clock.now(), Secret::generate(&self.entropy)?);
         let scan_id = Secret::generate(&self.entropy)?;
-        let asked = Asked { source, visitor, at: now };
-        let sign_in = self.ticketed(&ticket, asked, bound_to, LIFETIME)?;
+        let asked = SignInOrigin { source, visitor, at: now };
+        let sign_in = self.new_ticketed_sign_in(&ticket, asked, bound_to, QR_LIFETIME)?;
         let expires_at = sign_in.expires_at;
         self.shared.sign_ins.put(ticket.digest(), sign_in, now).await?;
-        self.shared.scan_ids.put(scan_id.digest(), Pointer { to: ticket.digest(), until: expires_at }, now).await?;
-        self.count(Step::QrShown);
-        Ok(Issued { ticket, scan_id, lifetime: LIFETIME, expires_at })
+        self.shared
+            .scan_ids
+            .put(scan_id.digest(), SignInPointer { to: ticket.digest(), until: expires_at }, now)
+            .await?;
+        self.count_step(SignInStep::QrShown);
+        Ok(IssuedTicket { ticket, scan_id, lifetime: QR_LIFETIME, expires_at })
     }
 
     /// A sign-in with a token of its own, which is made now and means nothing before its session begins.
-    pub(crate) fn ticketed(
+    pub(crate) fn new_ticketed_sign_in(
         &self,
         ticket: &Secret<Ticket>,
-        asked: Asked,
+        asked: SignInOrigin,
         bound_to: Option<Digest>,
         lifetime: Duration,
-    ) -> Result<SignIn, NoEntropy> {
+    ) -> Result<PendingSignIn, NoEntropy> {
         let token = Secret::<Access>::generate(&self.entropy)?;
         let (token, expires_at) = ((token.digest(), token.seal(ticket)), self.clock.now() + lifetime);
-        Ok(SignIn { asked, bound_to, token, expires_at, stage: Stage::Waiting })
+        Ok(PendingSignIn { asked, bound_to, token, expires_at, stage: SignInStage::Waiting })
     }
 
     /// How far the sign-in of a ticket has come; the token, once there is one.
     ///
     /// # Errors
     /// When nobody can tell right now.
-    pub async fn poll(&self, ticket: &str, poller: &Poller) -> Result<Poll, Error> {
-        let Ok(ticket) = Secret::<Ticket>::parse(ticket) else { return Ok(Poll::Expired) };
+    pub async fn poll_ticket(&self, ticket: &str, poller: &Poller) -> Result<TicketStatus, Error> {
+        let Ok(ticket) = Secret::<Ticket>::parse(ticket) else { return Ok(TicketStatus::Expired) };
         let (now, digest) = (self.clock.now(), ticket.digest());
-        let seen = self.shared.sign_ins.look(&digest, now, |sign_in| match &sign_in.stage {
-            _ if !poller.may_hold(sign_in) => Poll::Expired,
-            Stage::Waiting => Poll::Waiting,
-            Stage::Scanned(claim) if !self.may_name(claim) => Poll::Waiting,
-            Stage::Scanned(claim) | Stage::Confirmed { claim, .. } => Poll::Scanned(shown(&claim.who)),
-            Stage::Ready { who, .. } => Poll::Scanned(who.clone()),
-            Stage::Over => Poll::Expired,
+        let seen = self.shared.sign_ins.read_with(&digest, now, |sign_in| match &sign_in.stage {
+            _ if !poller.may_use(sign_in) => TicketStatus::Expired,
+            SignInStage::Waiting => TicketStatus::Waiting,
+            SignInStage::Scanned(claim) if !self.may_reveal_scanner(claim) => TicketStatus::Waiting,
+            SignInStage::Scanned(claim) | SignInStage::Confirmed { claim, .. } => {
+                TicketStatus::Scanned(shown(&claim.who))
+            }
+            SignInStage::Ready { who, .. } => TicketStatus::Scanned(who.clone()),
+            SignInStage::Over => TicketStatus::Expired,
         });
         Ok(match seen.await? {
-            Some(Poll::Scanned(who)) => self.collect(&ticket, now).await?.unwrap_or(Poll::Scanned(who)),
+            Some(TicketStatus::Scanned(who)) => {
+                self.deliver_token(&ticket, now).await?.unwrap_or(TicketStatus::Scanned(who))
+            }
             Some(other) => other,
-            None => Poll::Expired,
+            None => TicketStatus::Expired,
         })
     }
 
     /// Whether the ticket's holder may learn who has scanned the code before they confirmed. Loading the link is enough to be
     /// identified, and a foreign page can load it: so the person must have seen the question first, and must not have been
     /// led to it by another page. In development mode every scan is told at once.
-    fn may_name(&self, claim: &Claim) -> bool {
-        self.policy.names_at_once || (claim.shown && !claim.opened_by_page)
+    fn may_reveal_scanner(&self, claim: &PhoneClaim) -> bool {
+        self.policy.reveal_scanner_at_once || (claim.shown && !claim.opened_by_page)
     }
 
     /// Hands the token of a ticket over, when there is one: for a while again and again, and then no more.
-    async fn collect(&self, ticket: &Secret<Ticket>, now: Timestamp) -> Result<Option<Poll>, Error> {
+    async fn deliver_token(&self, ticket: &Secret<Ticket>, now: Timestamp) -> Result<Option<TicketStatus>, Error> {
         let digest = ticket.digest();
         // Trying may take several times, and the last one counts.
         let first = AtomicBool::new(false);
-        let delivered = self.shared.sign_ins.change(&digest, now, |sign_in| match sign_in.stage {
-            Stage::Ready { delivered_at, .. } => {
+        let delivered = self.shared.sign_ins.update(&digest, now, |sign_in| match sign_in.stage {
+            SignInStage::Ready { delivered_at, .. } => {
                 first.store(delivered_at.is_none(), Ordering::Relaxed);
-                sign_in.delivered(now).map_err(|OutOfStep| Some(Poll::Expired))
+                sign_in.delivered(now).map_err(|InvalidTransition| Some(TicketStatus::Expired))
             }
             _ => Err(None),
         });
-        Ok(match delivered.await?.unwrap_or(Err(Some(Poll::Expired))) {
-            Ok(SignIn { stage: Stage::Ready { who, by_phone, .. }, token: (_, sealed), .. }) => {
+        Ok(match delivered.await?.unwrap_or(Err(Some(TicketStatus::Expired))) {
+            Ok(PendingSignIn { stage: SignInStage::Ready { who, by_phone, .. }, token: (_, sealed), .. }) => {
                 if by_phone && first.into_inner() {
-                    self.count(Step::QrCollected);
+                    self.count_step(SignInStep::QrCollected);
                 }
-                Some(Poll::Confirmed(who, Secret::unseal(sealed, ticket)))
+                Some(TicketStatus::Confirmed(who, Secret::unseal(sealed, ticket)))
             }
             Ok(_) => None,
             Err(none_or_over) => none_or_over,
@@ -177,37 +185,46 @@ impl Auth {
     ///
     /// # Errors
     /// When nobody can tell right now.
-    pub async fn watch(&self, ticket: &str) -> Result<Option<(Changes, Duration)>, Error> {
+    pub async fn watch_ticket(&self, ticket: &str) -> Result<Option<(RecordWatch, Duration)>, Error> {
         let Ok(ticket) = Secret::<Ticket>::parse(ticket) else { return Ok(None) };
         let (now, digest) = (self.clock.now(), ticket.digest());
         let Some(changes) = self.shared.sign_ins.watch(&digest, now).await? else { return Ok(None) };
-        let remaining = self.shared.sign_ins.look(&digest, now, |sign_in| sign_in.expires_at.since(now)).await?;
+        let remaining = self.shared.sign_ins.read_with(&digest, now, |sign_in| sign_in.expires_at.since(now)).await?;
         Ok(remaining.map(|remaining| (changes, remaining)))
     }
 
     /// Whether a scan id leads to a sign-in that nobody has scanned.
-    pub(crate) async fn is_waiting(&self, scan_id: &str) -> Result<bool, Error> {
+    pub(crate) async fn is_unscanned(&self, scan_id: &str) -> Result<bool, Error> {
         let Ok(scan_id) = Secret::<ScanId>::parse(scan_id) else { return Ok(false) };
         let now = self.clock.now();
-        let ticket = self.shared.scan_ids.look(&scan_id.digest(), now, |pointer| pointer.to).await?;
+        let ticket = self.shared.scan_ids.read_with(&scan_id.digest(), now, |pointer| pointer.to).await?;
         let Some(ticket) = ticket else { return Ok(false) };
-        let waiting = |sign_in: &SignIn| matches!(sign_in.stage, Stage::Waiting);
-        Ok(self.shared.sign_ins.look(&ticket, now, waiting).await? == Some(true))
+        let waiting = |sign_in: &PendingSignIn| matches!(sign_in.stage, SignInStage::Waiting);
+        Ok(self.shared.sign_ins.read_with(&ticket, now, waiting).await? == Some(true))
     }
 
     /// A phone has scanned a code: it alone may decide, with the secret this returns.
-    pub(crate) async fn scan(&self, scan_id: &str, who: Identified, phone: Phone) -> Result<Secret<Confirm>, Error> {
+    pub(crate) async fn claim_scan(
+        &self,
+        scan_id: &str,
+        who: IdentifiedPerson,
+        phone: Phone,
+    ) -> Result<Secret<Confirm>, Error> {
         let scan_id = Secret::<ScanId>::parse(scan_id).map_err(|_| Refusal::Over)?;
         if self.store.person(&who.key).await?.is_some_and(|person| person.disabled) {
             return Err(Refusal::Disabled.into());
         }
         let (now, confirm) = (self.clock.now(), Secret::generate(&self.entropy)?);
-        let to = self.shared.scan_ids.look(&scan_id.digest(), now, |pointer| pointer.to).await?.ok_or(Refusal::Over)?;
+        let to =
+            self.shared.scan_ids.read_with(&scan_id.digest(), now, |pointer| pointer.to).await?.ok_or(Refusal::Over)?;
         let Phone { visitor: phone, opened_by_page } = phone;
-        let claim = Claim { confirm: confirm.digest(), who, phone, opened_by_page, shown: false };
-        let scanned = self.step(&to, |sign_in| sign_in.scanned(claim.clone())).await?;
-        self.count(Step::QrScanned);
-        self.shared.claims.put(confirm.digest(), Pointer { to, until: scanned.expires_at + REPEATS }, now).await?;
+        let claim = PhoneClaim { confirm: confirm.digest(), who, phone, opened_by_page, shown: false };
+        let scanned = self.advance(&to, |sign_in| sign_in.scanned(claim.clone())).await?;
+        self.count_step(SignInStep::QrScanned);
+        self.shared
+            .claims
+            .put(confirm.digest(), SignInPointer { to, until: scanned.expires_at + REDELIVERY_PERIOD }, now)
+            .await?;
         Ok(confirm)
     }
 
@@ -215,11 +232,11 @@ impl Auth {
     ///
     /// # Errors
     /// When it has decided, or it is too late, or nobody can tell right now.
-    pub async fn decision(&self, confirm: &str) -> Result<Decision, Error> {
-        let (ticket, confirm) = self.claimed(confirm).await?;
+    pub async fn confirmation_prompt(&self, confirm: &str) -> Result<ConfirmationPrompt, Error> {
+        let (ticket, confirm) = self.ticket_of_confirm(confirm).await?;
         let now = self.clock.now();
-        let decision = self.shared.sign_ins.look(&ticket, now, |sign_in| {
-            sign_in.may_confirm(confirm, now).map(|claim| Decision {
+        let decision = self.shared.sign_ins.read_with(&ticket, now, |sign_in| {
+            sign_in.may_confirm(confirm, now).map(|claim| ConfirmationPrompt {
                 asked: sign_in.asked.clone(),
                 who: claim.who.clone(),
                 phone: claim.phone.clone(),
@@ -234,10 +251,10 @@ impl Auth {
     ///
     /// # Errors
     /// When it has decided, or it is too late, or nobody can tell right now.
-    pub async fn decision_shown(&self, confirm: &str) -> Result<Decision, Error> {
-        let (ticket, digest) = self.claimed(confirm).await?;
-        self.step(&ticket, |sign_in| sign_in.shown(digest)).await?;
-        self.decision(confirm).await
+    pub async fn mark_prompt_shown(&self, confirm: &str) -> Result<ConfirmationPrompt, Error> {
+        let (ticket, digest) = self.ticket_of_confirm(confirm).await?;
+        self.advance(&ticket, |sign_in| sign_in.shown(digest)).await?;
+        self.confirmation_prompt(confirm).await
     }
 
     /// The phone says yes: the one who waits is signed in. To be run to its end, whether or not the phone waits for it.
@@ -245,39 +262,39 @@ impl Auth {
     /// # Errors
     /// When it has decided, or it is too late, or whoever holds it may not sign in.
     pub async fn confirm(&self, confirm: &str) -> Result<(), Error> {
-        let (ticket, confirm) = self.claimed(confirm).await?;
+        let (ticket, confirm) = self.ticket_of_confirm(confirm).await?;
         let since = self.clock.now();
-        let sign_in = self.step(&ticket, |sign_in| sign_in.confirmed(confirm, since)).await?;
-        let begun = self.begin(&sign_in).await;
-        let Asked { source, visitor, .. } = &sign_in.asked;
+        let sign_in = self.advance(&ticket, |sign_in| sign_in.confirmed(confirm, since)).await?;
+        let begun = self.begin_confirmed_session(&sign_in).await;
+        let SignInOrigin { source, visitor, .. } = &sign_in.asked;
         let attempt = Attempt::to_sign_in(sign_in.who(), LoginMethod::Qrcode, visitor);
-        let begun = self.recorded(Attempt { source: Some(*source), ..attempt }, begun).await;
+        let begun = self.audit_outcome(Attempt { source: Some(*source), ..attempt }, begun).await;
         let now = self.clock.now();
-        let settled = self.shared.sign_ins.change(&ticket, now, |sign_in| {
-            Ok::<_, OutOfStep>(match &begun {
+        let settled = self.shared.sign_ins.update(&ticket, now, |sign_in| {
+            Ok::<_, InvalidTransition>(match &begun {
                 Ok(who) => sign_in.ready(who.clone(), now),
                 Err(Error::Refused(_)) => sign_in.refused(),
-                Err(Error::Internal(_)) => sign_in.undecided(since),
+                Err(Error::Internal(_)) => sign_in.reopened(since),
             })
         });
         let settled = settled.await;
-        if let (Ok(_), Ok(None | Some(Ok(SignIn { stage: Stage::Over, .. })))) = (&begun, &settled) {
+        if let (Ok(_), Ok(None | Some(Ok(PendingSignIn { stage: SignInStage::Over, .. })))) = (&begun, &settled) {
             tracing::warn!("a sign-in was over before its session was made");
         }
         begun?;
         Ok(settled.map(drop)?)
     }
 
-    async fn begin(&self, sign_in: &SignIn) -> Result<Shown, Error> {
-        let Stage::Confirmed { claim: Claim { who, phone, .. }, .. } = &sign_in.stage else {
+    async fn begin_confirmed_session(&self, sign_in: &PendingSignIn) -> Result<PersonPreview, Error> {
+        let SignInStage::Confirmed { claim: PhoneClaim { who, phone, .. }, .. } = &sign_in.stage else {
             return Err(Refusal::Over.into());
         };
-        self.welcome(who).await?;
-        let Asked { source, visitor, .. } = &sign_in.asked;
-        let (employee, method, proven) = (&who.key, LoginMethod::Qrcode, Proven::of(who));
-        let admission = Admission { employee, role: None, method, proven, source: Some(*source), visitor };
-        let begun = self.mint(admission, sign_in.token.0, Some(phone)).await?;
-        self.count(Step::QrConfirmed);
+        self.update_person(who).await?;
+        let SignInOrigin { source, visitor, .. } = &sign_in.asked;
+        let (employee, method, proof) = (&who.key, LoginMethod::Qrcode, SignInProof::of(who));
+        let request = SignInRequest { employee, role: None, method, proof, source: Some(*source), visitor };
+        let begun = self.begin_session(request, sign_in.token.0, Some(phone)).await?;
+        self.count_step(SignInStep::QrConfirmed);
         Ok(begun.shown())
     }
 
@@ -286,26 +303,30 @@ impl Auth {
     /// # Errors
     /// When it has decided, or it is too late, or nobody can tell right now.
     pub async fn cancel(&self, confirm: &str) -> Result<(), Error> {
-        let Decision { asked, who, phone, .. } = self.decision(confirm).await?;
-        let (ticket, confirm) = self.claimed(confirm).await?;
-        self.step(&ticket, |sign_in| sign_in.cancelled(confirm)).await?;
+        let ConfirmationPrompt { asked, who, phone, .. } = self.confirmation_prompt(confirm).await?;
+        let (ticket, confirm) = self.ticket_of_confirm(confirm).await?;
+        self.advance(&ticket, |sign_in| sign_in.cancelled(confirm)).await?;
         let attempt = Attempt::to_sign_in(Some(&who.key), LoginMethod::Qrcode, &phone);
         self.record_refusal(Attempt { source: Some(asked.source), ..attempt }, &Refusal::Cancelled).await
     }
 
     /// The sign-in that a phone's secret is about.
-    async fn claimed(&self, confirm: &str) -> Result<(Digest, Digest), Error> {
+    async fn ticket_of_confirm(&self, confirm: &str) -> Result<(Digest, Digest), Error> {
         let confirm = Secret::<Confirm>::parse(confirm).map_err(|_| Refusal::Over)?.digest();
-        let ticket = self.shared.claims.look(&confirm, self.clock.now(), |pointer| pointer.to).await?;
+        let ticket = self.shared.claims.read_with(&confirm, self.clock.now(), |pointer| pointer.to).await?;
         Ok((ticket.ok_or(Refusal::Over)?, confirm))
     }
 
-    async fn step(&self, ticket: &Digest, step: impl Fn(SignIn) -> Result<SignIn, OutOfStep>) -> Result<SignIn, Error> {
-        let stepped = self.shared.sign_ins.change(ticket, self.clock.now(), step).await?;
-        stepped.ok_or(Refusal::Over)?.map_err(|OutOfStep| Refusal::Over.into())
+    async fn advance(
+        &self,
+        ticket: &Digest,
+        step: impl Fn(PendingSignIn) -> Result<PendingSignIn, InvalidTransition>,
+    ) -> Result<PendingSignIn, Error> {
+        let stepped = self.shared.sign_ins.update(ticket, self.clock.now(), step).await?;
+        stepped.ok_or(Refusal::Over)?.map_err(|InvalidTransition| Refusal::Over.into())
     }
 }
 
-fn shown(who: &Identified) -> Shown {
-    Shown { employee_id: who.employee_id.clone(), name: who.shown_name().to_owned() }
+fn shown(who: &IdentifiedPerson) -> PersonPreview {
+    PersonPreview { employee_id: who.employee_id.clone(), name: who.display_name().to_owned() }
 }

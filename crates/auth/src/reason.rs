@@ -15,7 +15,7 @@ macro_rules! reasons {
 
             /// The word that programs and the log go by.
             #[must_use]
-            pub const fn word(self) -> &'static str {
+            pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$reason => $word,)+
                 }
@@ -23,8 +23,8 @@ macro_rules! reasons {
 
             /// The reason with this word.
             #[must_use]
-            pub fn from_word(word: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|reason| reason.word() == word)
+            pub fn from_name(word: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|reason| reason.name() == word)
             }
         }
     };

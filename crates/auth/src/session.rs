@@ -7,44 +7,46 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deskpass_core::{Access, Digest, Half, Role, Roles, Secret, Session, Timestamp, Visitor};
-use deskpass_store::{Actor, By, ChangeError, Ended, Event, Found, Member, Standing};
+use deskpass_core::{Access, ClientInfo, Digest, Half, Role, Roles, Secret, Session, Timestamp};
+use deskpass_store::{
+    Actor, AuditEvent, CachedPerson, ChangeAuthor, ChangeError, EndReason, SessionLookup, SessionWithPerson,
+};
 
-use crate::log::Attempt;
-use crate::mint::held;
-use crate::{Auth, Error, Refusal, TokenProblem};
+use crate::audit::Attempt;
+use crate::sign_in::parse_held_role;
+use crate::{Auth, Error, Refusal, TokenError};
 
 /// Whoever holds a live token. Their active role may have been taken away, so all this entitles to is choosing another
-/// one or leaving; everything else takes a [`Caller`].
+/// one or leaving; everything else takes a [`ActiveUser`].
 #[derive(Clone, Debug)]
-pub struct Holder {
+pub struct TokenHolder {
     digest: Digest,
-    standing: Arc<Standing>,
+    record: Arc<SessionWithPerson>,
     /// The roles that count in it now.
     pub roles: Roles,
     /// How long it has still to live.
     pub remaining: Duration,
     /// Whether its active role may not be active from where its token is used.
-    barred: bool,
+    address_denied: bool,
     /// Where its token is used, where that is known.
     from: Option<IpAddr>,
 }
 
 /// Somebody signed in whose active role stands.
 #[derive(Clone, Debug)]
-pub struct Caller(pub Holder);
+pub struct ActiveUser(pub TokenHolder);
 
-impl Holder {
+impl TokenHolder {
     /// The session.
     #[must_use]
     pub fn session(&self) -> &Session {
-        &self.standing.session
+        &self.record.session
     }
 
     /// Whose it is.
     #[must_use]
-    pub fn person(&self) -> &Member {
-        &self.standing.person
+    pub fn person(&self) -> &CachedPerson {
+        &self.record.person
     }
 
     /// What its token hashes to, which names the session and opens nothing.
@@ -54,23 +56,23 @@ impl Holder {
     }
 
     /// Whether its active role may not be active from where its token is used.
-    pub(crate) fn is_barred(&self) -> bool {
-        self.barred
+    pub(crate) fn is_address_denied(&self) -> bool {
+        self.address_denied
     }
 
     /// This session as the one a change of its own employee's account is made in: in whatever role, from wherever.
-    pub(crate) fn by(&self, now: Timestamp) -> By {
-        By::Session(self.actor(None, None, now))
+    pub(crate) fn as_author(&self, now: Timestamp) -> ChangeAuthor {
+        ChangeAuthor::Session(self.actor(None, None, now))
     }
 
     /// The same, from where the active role is allowed.
-    pub(crate) fn by_admitted(&self, now: Timestamp) -> By {
-        By::Session(self.actor(None, self.from, now))
+    pub(crate) fn as_author_at_address(&self, now: Timestamp) -> ChangeAuthor {
+        ChangeAuthor::Session(self.actor(None, self.from, now))
     }
 
     /// The same, in this role.
-    pub(crate) fn by_role(&self, role: Role, now: Timestamp) -> By {
-        By::Session(self.actor(Some(role), self.from, now))
+    pub(crate) fn as_author_in_role(&self, role: Role, now: Timestamp) -> ChangeAuthor {
+        ChangeAuthor::Session(self.actor(Some(role), self.from, now))
     }
 
     fn actor(&self, role: Option<Role>, from: Option<IpAddr>, now: Timestamp) -> Actor {
@@ -81,12 +83,12 @@ impl Holder {
     ///
     /// # Errors
     /// When that is so.
-    pub fn into_caller(self) -> Result<Caller, Refusal> {
+    pub fn into_active_user(self) -> Result<ActiveUser, Refusal> {
         let role = self.session().current_role;
         match self.roles.holds(role) {
             false => Err(Refusal::RoleTakenAway(role)),
-            true if self.barred => Err(Refusal::AddressNotAllowed(role)),
-            true => Ok(Caller(self)),
+            true if self.address_denied => Err(Refusal::AddressNotAllowed(role)),
+            true => Ok(ActiveUser(self)),
         }
     }
 }
@@ -96,50 +98,50 @@ impl Auth {
     ///
     /// # Errors
     /// A refusal that says what is wrong with the token, or a failure of the store: never "valid" on doubt.
-    pub async fn authenticate(&self, token: &str, from: Option<IpAddr>) -> Result<Holder, Error> {
+    pub async fn authenticate(&self, token: &str, from: Option<IpAddr>) -> Result<TokenHolder, Error> {
         let problem = |problem| Error::Refused(Refusal::Token(problem));
-        let secret = Secret::<Access>::parse(token).map_err(|_| problem(unfit(token)))?;
-        self.stand(secret.digest(), from).await
+        let secret = Secret::<Access>::parse(token).map_err(|_| problem(classify_bad_token(token)))?;
+        self.authenticate_digest(secret.digest(), from).await
     }
 
     /// The same, for a session that is known by what its token hashes to.
-    pub(crate) async fn stand(&self, digest: Digest, from: Option<IpAddr>) -> Result<Holder, Error> {
-        let holder = self.holder(digest).await?;
-        self.store.see(&holder.standing, &holder.digest, self.clock.now());
-        let barred = match from {
-            Some(address) => !self.store.rulebook().await?.lists.allow(holder.session().current_role, address),
+    pub(crate) async fn authenticate_digest(&self, digest: Digest, from: Option<IpAddr>) -> Result<TokenHolder, Error> {
+        let holder = self.authenticate_untouched(digest).await?;
+        self.store.touch_session(&holder.record, &holder.digest, self.clock.now());
+        let address_denied = match from {
+            Some(address) => !self.store.access_rules().await?.lists.allow(holder.session().current_role, address),
             None => false,
         };
-        Ok(Holder { barred, from, ..holder })
+        Ok(TokenHolder { address_denied, from, ..holder })
     }
 
     /// The same caller, as things stand now: the rest of a request may have come long after its head.
     ///
     /// # Errors
     /// When their session has ended meanwhile or its role does not stand any more, or the store fails.
-    pub async fn still(&self, caller: &Caller) -> Result<Caller, Error> {
-        Ok(self.stand(caller.0.digest, caller.0.from).await?.into_caller()?)
+    pub async fn reauthenticate(&self, caller: &ActiveUser) -> Result<ActiveUser, Error> {
+        Ok(self.authenticate_digest(caller.0.digest, caller.0.from).await?.into_active_user()?)
     }
 
     /// Finds out who holds the token that hashes to this, wherever they are. Looking is no use of it.
     ///
     /// # Errors
     /// A refusal that says what is wrong with the token, or a failure of the store.
-    pub async fn holder(&self, digest: Digest) -> Result<Holder, Error> {
+    pub async fn authenticate_untouched(&self, digest: Digest) -> Result<TokenHolder, Error> {
         let problem = |problem| Error::Refused(Refusal::Token(problem));
-        let standing = match self.store.session(&digest).await? {
-            Found::Session(standing) => standing,
-            Found::Denied(ended) => return Err(problem(TokenProblem::Ended(ended))),
-            Found::Nothing => return Err(problem(TokenProblem::Unknown)),
+        let record = match self.store.session(&digest).await? {
+            SessionLookup::Session(record) => record,
+            SessionLookup::Denied(ended) => return Err(problem(TokenError::Ended(ended))),
+            SessionLookup::NotFound => return Err(problem(TokenError::Unknown)),
         };
-        let Standing { session, person, .. } = &*standing;
+        let SessionWithPerson { session, person, .. } = &*record;
         let remaining =
-            session.remaining(self.clock.now_for(session.created_at)).ok_or_else(|| problem(TokenProblem::Expired))?;
+            session.remaining(self.clock.now_for(session.created_at)).ok_or_else(|| problem(TokenError::Expired))?;
         if person.disabled {
-            return Err(problem(TokenProblem::Ended(Ended::Disabled)));
+            return Err(problem(TokenError::Ended(EndReason::Disabled)));
         }
-        let roles = self.policy.admitted(session.method, session.vouched, session.lent, person.roles);
-        Ok(Holder { digest, standing, roles, remaining, barred: false, from: None })
+        let roles = self.policy.effective_roles(session.method, session.vouched, session.default_role, person.roles);
+        Ok(TokenHolder { digest, record, roles, remaining, address_denied: false, from: None })
     }
 
     /// Says whether a token is good, and whose it is: `None` for every token that is not, without a hint why. Where its
@@ -147,9 +149,9 @@ impl Auth {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn verify(&self, token: &str, from: Option<IpAddr>) -> Result<Option<Caller>, Error> {
+    pub async fn authenticate_active(&self, token: &str, from: Option<IpAddr>) -> Result<Option<ActiveUser>, Error> {
         match self.authenticate(token, from).await {
-            Ok(holder) => Ok(holder.into_caller().ok()),
+            Ok(holder) => Ok(holder.into_active_user().ok()),
             Err(Error::Refused(_)) => Ok(None),
             Err(internal) => Err(internal),
         }
@@ -159,33 +161,39 @@ impl Auth {
     ///
     /// # Errors
     /// When somebody else ended it first, or the store fails.
-    pub async fn logout(&self, holder: &Holder, visitor: &Visitor) -> Result<(), Error> {
+    pub async fn logout(&self, holder: &TokenHolder, visitor: &ClientInfo) -> Result<(), Error> {
         let now = self.clock.now();
-        let entry = self.entry(Event::Logout, holder.session(), now, visitor)?;
+        let entry = self.entry(AuditEvent::Logout, holder.session(), now, visitor)?;
         if self.store.end_session(holder.digest, self.deny_until(now), entry).await? {
             tracing::debug!(employee = ?holder.session().employee, "signed out");
             return Ok(());
         }
-        Err(self.ended(holder).await?.into())
+        Err(self.end_reason(holder).await?.into())
     }
 
     /// Makes the role called `name` the active one: same token, same end.
     ///
     /// # Errors
     /// When the role is not held or the session has ended meanwhile, or the store fails.
-    pub async fn switch_role(&self, holder: &Holder, name: &str, visitor: &Visitor) -> Result<Session, Error> {
-        let switched = self.switch_unrecorded(holder, name, visitor).await;
-        self.recorded(Attempt::within(holder.session(), Event::SwitchRoleRefused, visitor), switched).await
+    pub async fn switch_role(&self, holder: &TokenHolder, name: &str, visitor: &ClientInfo) -> Result<Session, Error> {
+        let switched = self.switch_role_unaudited(holder, name, visitor).await;
+        self.audit_outcome(Attempt::in_session(holder.session(), AuditEvent::SwitchRoleRefused, visitor), switched)
+            .await
     }
 
-    async fn switch_unrecorded(&self, holder: &Holder, name: &str, visitor: &Visitor) -> Result<Session, Error> {
-        let role = held(name, holder.roles)?;
-        if !self.store.rulebook().await?.lists.allow(role, visitor.address.decided) {
+    async fn switch_role_unaudited(
+        &self,
+        holder: &TokenHolder,
+        name: &str,
+        visitor: &ClientInfo,
+    ) -> Result<Session, Error> {
+        let role = parse_held_role(name, holder.roles)?;
+        if !self.store.access_rules().await?.lists.allow(role, visitor.address.decided) {
             return Err(Refusal::AddressNotAllowed(role).into());
         }
         let session = Session { current_role: role, ..holder.session().clone() };
         let now = self.clock.now();
-        let entry = self.entry(Event::SwitchRole, &session, now, visitor)?;
+        let entry = self.entry(AuditEvent::SwitchRole, &session, now, visitor)?;
         match self.store.switch_role(holder.actor(None, None, now), role, entry).await {
             Ok(true) => {
                 tracing::debug!(employee = ?session.employee, %role, "switched role");
@@ -193,51 +201,51 @@ impl Auth {
             }
             // Taken away meanwhile.
             Ok(false) => Err(Refusal::RoleNotHeld(role.name().to_owned()).into()),
-            Err(ChangeError::Revoked(_)) => Err(self.ended(holder).await?.into()),
+            Err(ChangeError::Revoked(_)) => Err(self.end_reason(holder).await?.into()),
             Err(ChangeError::Store(error)) => Err(error.into()),
         }
     }
 
     /// What has become of a session that was live a moment ago.
-    async fn ended(&self, holder: &Holder) -> Result<Refusal, Error> {
+    async fn end_reason(&self, holder: &TokenHolder) -> Result<Refusal, Error> {
         Ok(Refusal::Token(match self.store.session(&holder.digest).await? {
-            Found::Denied(ended) => TokenProblem::Ended(ended),
+            SessionLookup::Denied(ended) => TokenError::Ended(ended),
             // Perhaps swept meanwhile, which happens only to what has expired.
-            Found::Session(_) | Found::Nothing => TokenProblem::Expired,
+            SessionLookup::Session(_) | SessionLookup::NotFound => TokenError::Expired,
         }))
     }
 }
 
 /// What is wrong with something that is no token of a session.
-fn unfit(token: &str) -> TokenProblem {
+fn classify_bad_token(token: &str) -> TokenError {
     match Secret::<Half>::parse(token) {
-        Ok(_) => TokenProblem::HalfAuthenticated,
-        Err(_) => TokenProblem::Malformed,
+        Ok(_) => TokenError::HalfAuthenticated,
+        Err(_) => TokenError::Malformed,
     }
 }
 
 /// How many rows a sweep removes at once: few enough to share the writer with sign-ins unnoticed.
-const BATCH: i64 = 500;
+const SWEEP_BATCH_SIZE: i64 = 500;
 /// How long the node that sweeps has done it for all.
-const SWEPT: Duration = Duration::from_secs(50);
+const SWEEP_LEASE: Duration = Duration::from_secs(50);
 /// How long nothing goes for its age after the clock was set: what happened minutes before looks as old as the clock was wrong.
-pub(crate) const AFTER_SETTING: Duration = Duration::from_hours(1);
+pub(crate) const CLOCK_SET_GRACE: Duration = Duration::from_hours(1);
 
 impl Auth {
     /// Removes what has long expired, unless another node has just done so; returns how much went.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn sweep_in_turn(&self) -> Result<usize, Error> {
+    pub async fn sweep_with_lease(&self) -> Result<usize, Error> {
         let now = self.clock.now();
-        if self.clock.was_set_within(AFTER_SETTING) {
+        if self.clock.was_set_within(CLOCK_SET_GRACE) {
             return Ok(0);
         }
-        if !self.store.takes_broom(now, now + SWEPT).await? {
+        if !self.store.claim_sweep(now, now + SWEEP_LEASE).await? {
             return Ok(0);
         }
         // People from before there were terms, and those whom a node of the version before has entered.
-        while self.store.make_terms(BATCH).await? > 0 {}
+        while self.store.index_terms(SWEEP_BATCH_SIZE).await? > 0 {}
         self.sweep().await
     }
 
@@ -251,8 +259,12 @@ impl Auth {
         loop {
             // Our clock may begin ahead of the machine's, by what stands in a table. What goes for its age must be old by both.
             let now = self.clock.now().min(self.clock.wall());
-            let step = self.store.sweep(now, now - self.policy.lifetime, BATCH).await?;
-            let step = step + self.store.prune_log(now - self.policy.log_retention, self.chain.clone(), BATCH).await?;
+            let step = self.store.sweep(now, now - self.policy.session_lifetime, SWEEP_BATCH_SIZE).await?;
+            let step = step
+                + self
+                    .store
+                    .prune_log(now - self.policy.log_retention, self.chain_key.clone(), SWEEP_BATCH_SIZE)
+                    .await?;
             gone += step;
             if step == 0 {
                 return Ok(gone);

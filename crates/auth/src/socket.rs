@@ -4,8 +4,8 @@
 //! first, then whether its session still stands, and only then it is said: whoever has ended a session knows that nothing is
 //! said to it that was sent after that.
 
+mod connections;
 mod delivery;
-mod seats;
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -13,48 +13,48 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_core::{MessageId, Role, SocketKind};
-use deskpass_store::Letter;
+use deskpass_store::StoredMessage;
 
+pub use self::connections::{CloseReason, LiveSockets};
+use self::connections::{Connection, ConnectionGuard};
 pub use self::delivery::Delivery;
-pub use self::seats::{End, Sockets};
-use self::seats::{Seat, Taken};
-use crate::{Auth, Caller, Error, Refusal, TokenProblem};
+use crate::{ActiveUser, Auth, Error, Refusal, TokenError};
 
 /// How long before a session expires its holder is told.
-const WARNING: Duration = Duration::from_mins(1);
+const EXPIRY_WARNING: Duration = Duration::from_mins(1);
 
 /// How many messages a client may get behind.
-const BEHIND: usize = 256;
+const MAX_UNREAD_MESSAGES: usize = 256;
 
 /// Somebody is connected. Their place is free again once this is dropped.
 #[derive(Debug)]
 pub struct Socket {
-    place: Taken,
+    guard: ConnectionGuard,
     /// Everything up to here was said, or is not for them.
     seen: MessageId,
     /// What comes before everything else, and the last of it that was said.
-    joined: VecDeque<Arc<Letter>>,
+    joined: VecDeque<Arc<StoredMessage>>,
     joining: Option<MessageId>,
     /// The active role they know of.
     role: Role,
     warned: bool,
     /// What waited when they came, up to here, is not held against them.
-    came_at: MessageId,
+    connected_at: MessageId,
     /// A message that waits for them, and must not be lost before it is said.
-    owed: Option<MessageId>,
+    pending_message: Option<MessageId>,
 }
 
 /// What a socket has to say.
 #[derive(Debug)]
-pub enum Word {
+pub enum SocketEvent {
     /// A message.
-    Letter(Arc<Letter>),
+    Message(Arc<StoredMessage>),
     /// Another role is active.
     RoleChanged(Role),
     /// The session expires soon.
-    Ending(Duration),
+    ExpiresSoon(Duration),
     /// It is over.
-    Over(End),
+    Closed(CloseReason),
 }
 
 impl Auth {
@@ -64,7 +64,7 @@ impl Auth {
     /// When their active role may not have such a socket, or this node cannot tell yet what was sent.
     pub async fn open_socket(
         &self,
-        caller: &Caller,
+        caller: &ActiveUser,
         kind: SocketKind,
         from: IpAddr,
         last: Option<MessageId>,
@@ -73,24 +73,28 @@ impl Auth {
         if let Some(roles) = kind.roles().filter(|roles| !roles.holds(role)) {
             return Err(Refusal::RoleNeeded(roles).into());
         }
-        self.shared.mail.begun().await?;
-        let place = self.sockets.take(Seat::new(&caller.0, kind, from), self.policy.sockets_per_employee);
-        let start = self.shared.mail.start(&place.seat().reader(), last, self.clock.now());
+        self.shared.messages.wait_until_loaded().await?;
+        let guard = self.sockets.take(Connection::new(&caller.0, kind, from), self.policy.sockets_per_employee);
+        let start = self.shared.messages.start_position(&guard.connection().reader(), last, self.clock.now());
         let (seen, joined) = (start.seen, start.joined.into());
-        let (came_at, joining, owed) = (self.shared.mail.newest(), None, None);
-        Ok((Socket { place, seen, joined, joining, role, warned: false, came_at, owed }, start.resumed))
+        let (connected_at, joining, pending_message) = (self.shared.messages.newest(), None, None);
+        Ok((Socket { guard, seen, joined, joining, role, warned: false, connected_at, pending_message }, start.resumed))
     }
 
     /// Looks again whether somebody may stay connected, if there is a doubt. A failure leaves the doubt.
-    async fn examine(&self, seat: &Seat) -> Result<(), Error> {
-        if seat.expires_at() <= self.clock.now() {
-            seat.end(End::Refused(Refusal::Token(TokenProblem::Expired)));
+    async fn revalidate(&self, connection: &Connection) -> Result<(), Error> {
+        if connection.expires_at() <= self.clock.now() {
+            connection.end(CloseReason::Refused(Refusal::Token(TokenError::Expired)));
             return Ok(());
         }
-        let Some(doubt) = seat.doubted() else { return Ok(()) };
-        match self.stand(seat.digest(), Some(seat.from())).await.and_then(|holder| Ok(holder.into_caller()?)) {
-            Ok(caller) => seat.stands_as(caller.0.session().current_role, doubt),
-            Err(Error::Refused(refusal)) => seat.end(End::Refused(refusal)),
+        let Some(generation) = connection.stale_generation() else { return Ok(()) };
+        match self
+            .authenticate_digest(connection.digest(), Some(connection.from()))
+            .await
+            .and_then(|holder| Ok(holder.into_active_user()?))
+        {
+            Ok(caller) => connection.mark_valid(caller.0.session().current_role, generation),
+            Err(Error::Refused(refusal)) => connection.end(CloseReason::Refused(refusal)),
             Err(internal) => return Err(internal),
         }
         Ok(())
@@ -108,81 +112,85 @@ impl Socket {
     }
 
     /// The next thing to say, when there is one. May be dropped and asked again.
-    pub async fn next(&mut self, auth: &Auth) -> Word {
+    pub async fn next(&mut self, auth: &Auth) -> SocketEvent {
         loop {
-            let (letter, seen) = self.look(auth);
-            match auth.examine(self.place.seat()).await {
+            let (message, seen) = self.peek(auth);
+            match auth.revalidate(self.guard.connection()).await {
                 Ok(()) => {
-                    if let Some(word) = self.standing(auth) {
-                        return word;
+                    if let Some(event) = self.session_event(auth) {
+                        return event;
                     }
                     // The role is the one that was read for.
                     self.seen = seen;
-                    if let Some(letter) = letter {
-                        self.said(&letter);
-                        return Word::Letter(letter);
+                    if let Some(message) = message {
+                        self.mark_sent(&message);
+                        return SocketEvent::Message(message);
                     }
                 }
                 // Nothing is said on doubt. Somebody looks again when the store is heard of again, or in a while.
                 Err(error) => tracing::debug!(%error, "whether a socket may stay cannot be told"),
             }
-            self.place.seat().told().await;
+            self.guard.connection().woken().await;
         }
     }
 
     /// Completes when it is over, or the client is too far behind: for whoever waits for the client meanwhile.
-    pub async fn over(&mut self, auth: &Auth) -> End {
+    pub async fn closed(&mut self, auth: &Auth) -> CloseReason {
         loop {
-            let _ = auth.examine(self.place.seat()).await;
-            if let Some(end) = self.place.seat().ended() {
+            let _ = auth.revalidate(self.guard.connection()).await;
+            if let Some(end) = self.guard.connection().ended() {
                 return end;
             }
-            let reader = self.place.seat().reader();
-            if auth.shared.mail.is_behind(self.seen.max(self.came_at), &reader, BEHIND) {
-                return End::TooSlow;
+            let reader = self.guard.connection().reader();
+            if auth.shared.messages.is_lagging(self.seen.max(self.connected_at), &reader, MAX_UNREAD_MESSAGES) {
+                return CloseReason::TooSlow;
             }
             let mut seen = self.seen;
-            let waiting = auth.shared.mail.after(&mut seen, &reader);
-            self.owed = self.owed.or(waiting.map(|letter| letter.id));
-            self.place.seat().told().await;
+            let waiting = auth.shared.messages.next_after(&mut seen, &reader);
+            self.pending_message = self.pending_message.or(waiting.map(|message| message.id));
+            self.guard.connection().woken().await;
         }
     }
 
     /// What could be said next, and up to where there is nothing else.
-    fn look(&mut self, auth: &Auth) -> (Option<Arc<Letter>>, MessageId) {
+    fn peek(&mut self, auth: &Auth) -> (Option<Arc<StoredMessage>>, MessageId) {
         let mut seen = self.seen;
-        if let Some(letter) = self.joined.front() {
-            return (Some(Arc::clone(letter)), seen);
+        if let Some(message) = self.joined.front() {
+            return (Some(Arc::clone(message)), seen);
         }
-        let mail = &auth.shared.mail;
-        if self.owed.take().is_some_and(|owed| owed > self.seen && mail.is_gone(owed)) {
-            self.place.seat().end(End::TooSlow);
+        let messages = &auth.shared.messages;
+        if self
+            .pending_message
+            .take()
+            .is_some_and(|pending_message| pending_message > self.seen && messages.is_evicted(pending_message))
+        {
+            self.guard.connection().end(CloseReason::TooSlow);
         }
-        (mail.after(&mut seen, &self.place.seat().reader()), seen)
+        (messages.next_after(&mut seen, &self.guard.connection().reader()), seen)
     }
 
-    fn said(&mut self, letter: &Letter) {
+    fn mark_sent(&mut self, message: &StoredMessage) {
         match self.joined.pop_front() {
             Some(piece) => self.joining = Some(piece.id),
-            None => self.seen = letter.id,
+            None => self.seen = message.id,
         }
     }
 
     /// What is to be said of the session itself.
-    fn standing(&mut self, auth: &Auth) -> Option<Word> {
-        let seat = self.place.seat();
-        if let Some(end) = seat.ended() {
-            return Some(Word::Over(end));
+    fn session_event(&mut self, auth: &Auth) -> Option<SocketEvent> {
+        let connection = self.guard.connection();
+        if let Some(end) = connection.ended() {
+            return Some(SocketEvent::Closed(end));
         }
-        let role = seat.role();
+        let role = connection.role();
         if role != self.role {
             self.role = role;
-            return Some(Word::RoleChanged(role));
+            return Some(SocketEvent::RoleChanged(role));
         }
-        let remaining = seat.expires_at().since(auth.clock.now());
-        if remaining <= WARNING && !self.warned {
+        let remaining = connection.expires_at().since(auth.clock.now());
+        if remaining <= EXPIRY_WARNING && !self.warned {
             self.warned = true;
-            return Some(Word::Ending(remaining));
+            return Some(SocketEvent::ExpiresSoon(remaining));
         }
         None
     }

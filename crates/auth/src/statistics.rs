@@ -1,12 +1,12 @@
 //! How far sign-ins come, counted where they do.
 
-use deskpass_store::Step;
+use deskpass_store::SignInStep;
 
 use crate::Auth;
 
 impl Auth {
     /// Counts a step of a sign-in.
-    pub(crate) fn count(&self, step: Step) {
-        self.store.count(step, self.clock.now());
+    pub(crate) fn count_step(&self, step: SignInStep) {
+        self.store.count_step(step, self.clock.now());
     }
 }

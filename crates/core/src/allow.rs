@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use crate::network::unmapped;
+use crate::network::unmap_ipv4;
 use crate::{Networks, Role, Roles};
 
 /// For each role the networks from which it may be active. A role without a list may be active from anywhere.
@@ -16,7 +16,7 @@ impl AllowLists {
     /// Whether `role` may be active from `address`.
     #[must_use]
     pub fn allow(&self, role: Role, address: IpAddr) -> bool {
-        self.of(role).is_none_or(|networks| networks.is_empty() || networks.contain(address))
+        self.of(role).is_none_or(|networks| networks.is_empty() || networks.contains(address))
     }
 
     /// Those of `roles` that may be active from `address`.
@@ -84,7 +84,7 @@ impl fmt::Display for AllowLists {
 /// A network as it is compared: no host bits, and one that was written with IPv4-mapped addresses as the IPv4 one it means,
 /// since the addresses it is held against are written so too.
 fn plain(network: IpNet) -> IpNet {
-    unmapped(network.trunc())
+    unmap_ipv4(network.trunc())
 }
 
 #[cfg(test)]
@@ -95,7 +95,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::network::MAPPED;
+    use crate::network::MAPPED_PREFIX_BITS;
 
     fn lists(entries: &[(Role, &str)]) -> AllowLists {
         entries.iter().map(|(role, network)| (*role, network.parse::<IpNet>().unwrap())).collect()
@@ -232,7 +232,7 @@ mod tests {
         #[test]
         fn a_network_written_with_mapped_addresses_is_the_ipv4_one(bytes: [u8; 4], prefix in 0..=32_u8, address: [u8; 4]) {
             let plain = IpNet::new(bytes.into(), prefix).unwrap();
-            let mapped = IpNet::new(as_mapped(bytes.into()), prefix + MAPPED).unwrap();
+            let mapped = IpNet::new(as_mapped(bytes.into()), prefix + MAPPED_PREFIX_BITS).unwrap();
             let address = IpAddr::from(address);
             let allowed = |network| AllowLists::from_iter([(Role::Admin, network)]).allow(Role::Admin, address);
             prop_assert_eq!(allowed(plain), allowed(mapped));

@@ -11,11 +11,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use machine::MachineClock;
-pub use trust::{ClockTrust, Doubt, DoubtReason, Witness, WitnessSource};
-use trust::{State, Verdict};
+pub use trust::{ClockDoubt, ClockDoubtReason, ClockTrust, ReferenceSource, ReferenceTime};
+use trust::{ReviewOutcome, TrustState};
 
 /// A clock that moves by more than this at once was set.
-const SET: Duration = Duration::from_mins(1);
+const STEP_THRESHOLD: Duration = Duration::from_mins(1);
 
 /// A moment: milliseconds since 1970-01-01 UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -57,12 +57,12 @@ impl Sub<Duration> for Timestamp {
 
 /// Tells the time. Clones tell the same time.
 #[derive(Clone, Debug)]
-pub struct Clock(Arc<Source>);
+pub struct Clock(Arc<ClockSource>);
 
 #[derive(Debug)]
-enum Source {
+enum ClockSource {
     Steady(Steady),
-    Wound(AtomicI64),
+    Manual(AtomicI64),
 }
 
 /// A clock that counts the machine's uptime, and moves to the machine's time of day only as far as that can be trusted.
@@ -77,7 +77,7 @@ struct Steady {
     settled: AtomicBool,
     /// The uptime at which this clock last moved by more than a minute at once, in milliseconds; negative if it never did.
     set: AtomicI64,
-    state: Mutex<State>,
+    state: Mutex<TrustState>,
 }
 
 impl Clock {
@@ -87,7 +87,7 @@ impl Clock {
     pub fn steady(floor: Timestamp) -> Self {
         let machine = MachineClock::real();
         let now = machine.wall().max(floor);
-        Self::started(machine, now, State::default())
+        Self::started(machine, now, TrustState::default())
     }
 
     /// A clock for data whose newest record has this time. It starts at the machine's time if that is within a day of the
@@ -98,17 +98,17 @@ impl Clock {
         Self::started(machine, now, state)
     }
 
-    fn started(machine: MachineClock, now: Timestamp, state: State) -> Self {
+    fn started(machine: MachineClock, now: Timestamp, state: TrustState) -> Self {
         let offset = AtomicI64::new(now.0.saturating_sub(millis(machine.uptime())));
         let settled = AtomicBool::new(state.settled);
         let (set, state) = (AtomicI64::new(-1), Mutex::new(state));
-        Self(Arc::new(Source::Steady(Steady { machine, started: now, offset, settled, set, state })))
+        Self(Arc::new(ClockSource::Steady(Steady { machine, started: now, offset, settled, set, state })))
     }
 
     /// A clock that stands still until it is wound.
     #[must_use]
-    pub fn wound(at: Timestamp) -> Self {
-        Self(Arc::new(Source::Wound(AtomicI64::new(at.0))))
+    pub fn manual(at: Timestamp) -> Self {
+        Self(Arc::new(ClockSource::Manual(AtomicI64::new(at.0))))
     }
 
     /// The time now. It never goes back, and nothing that goes by it is deleted too early: while the machine's time is
@@ -116,8 +116,8 @@ impl Clock {
     #[must_use]
     pub fn now(&self) -> Timestamp {
         match &*self.0 {
-            Source::Steady(steady) => steady.now(),
-            Source::Wound(at) => Timestamp(at.load(Ordering::SeqCst)),
+            ClockSource::Steady(steady) => steady.now(),
+            ClockSource::Manual(at) => Timestamp(at.load(Ordering::SeqCst)),
         }
     }
 
@@ -127,7 +127,7 @@ impl Clock {
     #[must_use]
     pub fn now_for(&self, issued: Timestamp) -> Timestamp {
         match &*self.0 {
-            Source::Steady(steady) if !steady.settled.load(Ordering::Acquire) && issued <= steady.started => {
+            ClockSource::Steady(steady) if !steady.settled.load(Ordering::Acquire) && issued <= steady.started => {
                 steady.now().max(steady.machine.wall())
             }
             _ => self.now(),
@@ -138,7 +138,7 @@ impl Clock {
     #[must_use]
     pub fn now_for_lifetime(&self, lifetime: Duration) -> Timestamp {
         match &*self.0 {
-            Source::Steady(steady) if !steady.settled.load(Ordering::Acquire) => {
+            ClockSource::Steady(steady) if !steady.settled.load(Ordering::Acquire) => {
                 // What was issued before the start ends before `started + lifetime`, everything else later.
                 steady.now().max(steady.machine.wall().min(steady.started + lifetime))
             }
@@ -151,11 +151,11 @@ impl Clock {
     #[must_use]
     pub fn wall(&self) -> Timestamp {
         match &*self.0 {
-            Source::Steady(steady) => match steady.seen().others {
+            ClockSource::Steady(steady) => match steady.current_state().wall_offset {
                 Some(apart) => Timestamp(steady.now().0.saturating_add(apart)),
                 None => steady.machine.wall(),
             },
-            Source::Wound(_) => self.now(),
+            ClockSource::Manual(_) => self.now(),
         }
     }
 
@@ -163,8 +163,8 @@ impl Clock {
     #[must_use]
     pub fn machine(&self) -> Timestamp {
         match &*self.0 {
-            Source::Steady(steady) => steady.machine.wall(),
-            Source::Wound(_) => self.now(),
+            ClockSource::Steady(steady) => steady.machine.wall(),
+            ClockSource::Manual(_) => self.now(),
         }
     }
 
@@ -172,8 +172,8 @@ impl Clock {
     #[must_use]
     pub fn uptime(&self) -> Duration {
         match &*self.0 {
-            Source::Steady(steady) => steady.machine.uptime(),
-            Source::Wound(_) => self.now().since(Timestamp(0)),
+            ClockSource::Steady(steady) => steady.machine.uptime(),
+            ClockSource::Manual(_) => self.now().since(Timestamp(0)),
         }
     }
 
@@ -181,22 +181,22 @@ impl Clock {
     #[must_use]
     pub fn trust(&self) -> ClockTrust {
         match &*self.0 {
-            Source::Steady(steady) => steady.seen().trust,
-            Source::Wound(_) => ClockTrust::Trusted,
+            ClockSource::Steady(steady) => steady.current_state().trust,
+            ClockSource::Manual(_) => ClockTrust::Trusted,
         }
     }
 
     /// Whether this clock moved by more than a minute at once, so short a time ago: what happened before looks older than it is.
     #[must_use]
     pub fn was_set_within(&self, span: Duration) -> bool {
-        let Source::Steady(steady) = &*self.0 else { return false };
+        let ClockSource::Steady(steady) = &*self.0 else { return false };
         let set = steady.set.load(Ordering::Acquire);
         set >= 0 && millis(steady.machine.uptime()).saturating_sub(set) <= millis(span)
     }
 
     /// Moves a hand-wound clock forward; a steady one does not care.
-    pub fn wind(&self, by: Duration) {
-        if let Source::Wound(at) = &*self.0 {
+    pub fn advance(&self, by: Duration) {
+        if let ClockSource::Manual(at) = &*self.0 {
             at.fetch_add(millis(by), Ordering::SeqCst);
         }
     }
@@ -205,14 +205,15 @@ impl Clock {
     /// backwards: at most a second towards the machine's time, or all the way where the independent clock confirms that.
     /// Returns how far it moved. Called once a minute.
     #[expect(clippy::must_use_candidate, reason = "it is called for what it does; how far it moved is for the log")]
-    pub fn review(&self, witness: Option<Witness>) -> Duration {
-        let Source::Steady(steady) = &*self.0 else { return Duration::ZERO };
+    pub fn review(&self, reference: Option<ReferenceTime>) -> Duration {
+        let ClockSource::Steady(steady) = &*self.0 else { return Duration::ZERO };
         let mut state = steady.state();
-        let Verdict { state: next, forward } = trust::review(*state, steady.machine.wall(), steady.now(), witness);
+        let ReviewOutcome { state: next, forward } =
+            trust::review(*state, steady.machine.wall(), steady.now(), reference);
         *state = next;
         steady.offset.fetch_add(millis(forward), Ordering::AcqRel);
         steady.settled.store(next.settled, Ordering::Release);
-        if forward > SET {
+        if forward > STEP_THRESHOLD {
             steady.set.store(millis(steady.machine.uptime()), Ordering::Release);
         }
         forward
@@ -225,12 +226,12 @@ impl Steady {
     }
 
     /// What a review would find now, so that a step of the machine's clock shows before the next one.
-    fn seen(&self) -> State {
+    fn current_state(&self) -> TrustState {
         let state = *self.state();
         if state.is_contradicted() { state } else { trust::review(state, self.machine.wall(), self.now(), None).state }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TrustState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,19 +1,19 @@
 //! Departments are compared by id: two of them may have the same name.
 
 /// What the id of a department begins with that was entered by its name. Ids of the platform are numbers.
-const ENTERED: &str = "name:";
+const ENTERED_ID_PREFIX: &str = "name:";
 
 /// The id of a department that an operator entered by its name. It is no id of the platform's, so nobody whose department the
 /// platform told is in it, whatever that one is called.
 #[must_use]
 pub fn entered_department_id(name: &str) -> String {
-    if name.is_empty() { String::new() } else { format!("{ENTERED}{name}") }
+    if name.is_empty() { String::new() } else { format!("{ENTERED_ID_PREFIX}{name}") }
 }
 
 /// Whether an id is that of a department which an operator entered by its name.
 #[must_use]
 pub fn is_entered_department(id: &str) -> bool {
-    id.starts_with(ENTERED)
+    id.starts_with(ENTERED_ID_PREFIX)
 }
 
 /// Whether a text can be an id of the platform's: a number, for a connected corporation with the name of the connection and a

@@ -163,7 +163,7 @@ pub struct Person {
 
 /// Somebody the platform vouches for, with what it told of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identified {
+pub struct IdentifiedPerson {
     /// Who it is.
     pub key: EmployeeKey,
     /// The identifier as the platform wrote it.
@@ -181,10 +181,10 @@ pub struct Identified {
     pub avatar: Option<String>,
 }
 
-impl Identified {
+impl IdentifiedPerson {
     /// The name to show: the identifier where there is no other.
     #[must_use]
-    pub fn shown_name(&self) -> &str {
+    pub fn display_name(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.employee_id)
     }
 }

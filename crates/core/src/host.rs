@@ -18,12 +18,12 @@ impl<'a> Host<'a> {
     pub fn parse(authority: &'a str) -> Option<Self> {
         if let Some(rest) = authority.strip_prefix('[') {
             let (address, port) = rest.split_once(']')?;
-            return port_fits(port).then_some(Self::Address(address.parse::<Ipv6Addr>().ok()?.into()));
+            return is_valid_port(port).then_some(Self::Address(address.parse::<Ipv6Addr>().ok()?.into()));
         }
         let at = authority.find(':').unwrap_or(authority.len());
         let (host, port) = authority.split_at_checked(at)?;
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-        if !port_fits(port) || !(1..=255).contains(&host.len()) || !host.bytes().all(plain) {
+        if !is_valid_port(port) || !(1..=255).contains(&host.len()) || !host.bytes().all(plain) {
             return None;
         }
         Some(host.parse().map_or(Self::Name(host), Self::Address))
@@ -31,7 +31,7 @@ impl<'a> Host<'a> {
 }
 
 /// Whether it is empty, or a colon with a port or none.
-fn port_fits(text: &str) -> bool {
+fn is_valid_port(text: &str) -> bool {
     let Some(port) = text.strip_prefix(':') else { return text.is_empty() };
     port.is_empty() || port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok()
 }
@@ -80,20 +80,20 @@ impl HostNames {
 
     /// Whether the service answers to this `Host`.
     #[must_use]
-    pub fn contain(&self, authority: &str) -> bool {
+    pub fn contains(&self, authority: &str) -> bool {
         match Host::parse(authority) {
-            Some(Host::Address(address)) => self.any_address || self.names_address(address),
-            Some(Host::Name(name)) => self.names_name(name),
+            Some(Host::Address(address)) => self.any_address || self.lists_address(address),
+            Some(Host::Name(name)) => self.lists_name(name),
             None => false,
         }
     }
 
-    fn names_address(&self, address: IpAddr) -> bool {
+    fn lists_address(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         address.is_loopback() || self.addresses.contains(&address)
     }
 
-    fn names_name(&self, name: &str) -> bool {
+    fn lists_name(&self, name: &str) -> bool {
         self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 
@@ -110,8 +110,8 @@ impl HostNames {
         let foreign = |origin: &str| {
             let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
             match authority.and_then(Host::parse) {
-                Some(Host::Address(address)) => !self.names_address(address) && !asked(address),
-                Some(Host::Name(name)) => !self.names_name(name),
+                Some(Host::Address(address)) => !self.lists_address(address) && !asked(address),
+                Some(Host::Name(name)) => !self.lists_name(name),
                 None => true,
             }
         };
@@ -180,7 +180,7 @@ mod tests {
             "box",
         ];
         for host in good {
-            assert!(own.contain(host), "{host}");
+            assert!(own.contains(host), "{host}");
         }
         let bad = [
             "evil.test",
@@ -196,10 +196,10 @@ mod tests {
             "127.0.0.1@evil.test",
         ];
         for host in bad {
-            assert!(!own.contain(host), "{host}");
+            assert!(!own.contains(host), "{host}");
         }
         let remote = own.with_any_address(true);
-        assert!(remote.contain("192.0.2.8:80") && remote.contain("[2001:db8::7]") && !remote.contain("evil.test"));
+        assert!(remote.contains("192.0.2.8:80") && remote.contains("[2001:db8::7]") && !remote.contains("evil.test"));
     }
 
     #[test]

@@ -9,52 +9,58 @@ mod clock;
 mod department;
 mod employee;
 mod entropy;
-mod guesses;
+mod failed_attempts;
 mod host;
-mod kind;
+mod invisible;
 mod limit;
 mod login;
 mod message;
 mod network;
 mod password;
+mod pending_sign_in;
 mod permission;
+mod recovery_code;
 mod role;
+mod search_term;
 mod secret;
+mod secret_kind;
 mod service;
 mod session;
-mod spare;
-mod term;
-mod ticket;
 mod totp;
-mod unseen;
 
 pub use allow::AllowLists;
-pub use clock::{Clock, ClockTrust, Doubt, DoubtReason, MachineClock, Timestamp, Witness, WitnessSource};
-pub use department::{entered_department_id, is_entered_department, is_platform_department};
-pub use employee::{CorpId, EmployeeId, EmployeeKey, Identified, InvalidId, Person};
-pub use entropy::{Entropy, NoEntropy};
-pub use guesses::{Guesses, Shut};
-pub use host::{Host, HostNames};
-pub use kind::{
-    Access, BindProof, Browser, Confirm, Flow, Half, Kind, KindName, KnownBrowser, Pending, ScanId, ServiceKey, Ticket,
+pub use clock::{
+    Clock, ClockDoubt, ClockDoubtReason, ClockTrust, MachineClock, ReferenceSource, ReferenceTime, Timestamp,
 };
+pub use department::{entered_department_id, is_entered_department, is_platform_department};
+pub use employee::{CorpId, EmployeeId, EmployeeKey, IdentifiedPerson, InvalidId, Person};
+pub use entropy::{Entropy, NoEntropy};
+pub use failed_attempts::{FailedAttempts, Lockout};
+pub use host::{Host, HostNames};
+pub use invisible::is_invisible;
 pub use limit::{Debt, Rate};
-pub use login::{LoginMethod, LoginSource, UserAgent, Visitor};
+pub use login::{ClientInfo, LoginMethod, LoginSource, UserAgent};
 pub use message::{
-    Chunk, Message, MessageId, MessageKind, NoMessageId, OpenFrame, OutOfStream, Recipient, SocketKind, StreamId,
-    StreamProgress,
+    Chunk, ChunkOutOfOrder, FrameDraft, InvalidMessageId, Message, MessageId, MessageKind, Recipient, SocketKind,
+    StreamId, StreamProgress,
 };
 pub use network::{
-    ClientAddress, Networks, NoNetwork, counted_as, is_private, network_around, parse_network, unlisted_hop,
+    ClientAddress, InvalidNetwork, Networks, is_private, nearby_network, parse_network, rate_limit_address,
+    unlisted_proxy,
 };
 pub use password::{Password, Weakness, weakness};
-pub use permission::{Matrix, Operation, Resource, Scope};
+pub use pending_sign_in::{
+    InvalidTransition, PendingSignIn, PersonPreview, PhoneClaim, REDELIVERY_PERIOD, SignInOrigin, SignInStage,
+};
+pub use permission::{Operation, PermissionMatrix, PermissionScope, Resource};
+pub use recovery_code::RecoveryCode;
 pub use role::{Role, Roles};
-pub use secret::{Digest, Malformed, Sealed, Secret, exposed};
-pub use service::{KeyName, ServiceScope, ServiceScopes, UnknownScope};
-pub use session::{Session, Vouched};
-pub use spare::SpareCode;
-pub use term::{beginning_with, terms};
-pub use ticket::{Asked, Claim, OutOfStep, REPEATS, Shown, SignIn, Stage};
-pub use totp::{OneTimeCode, Seed, Step};
-pub use unseen::is_unseen;
+pub use search_term::{search_range, search_terms};
+pub use secret::{Digest, MalformedSecret, SealedToken, Secret, exposed};
+pub use secret_kind::{
+    Access, BindProof, Browser, Confirm, Flow, Half, KnownBrowser, Pending, ScanId, SecretKind, SecretKindName,
+    ServiceKey, Ticket,
+};
+pub use service::{ServiceKeyName, ServiceScope, ServiceScopes, UnknownServiceScope};
+pub use session::{PlatformVouching, Session};
+pub use totp::{OneTimeCode, TotpSecret, TotpStep};

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{ClientAddress, Role, is_unseen};
+use crate::{ClientAddress, Role, is_invisible};
 
 /// The way a session came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -116,13 +116,13 @@ pub struct UserAgent(String);
 
 impl UserAgent {
     /// The longest one kept, in bytes.
-    pub const MAX: usize = 512;
+    pub const MAX_BYTES: usize = 512;
 
     /// Keeps what can be shown of a header's bytes.
     #[must_use]
     pub fn from_header(bytes: &[u8]) -> Self {
-        let mut text: String = String::from_utf8_lossy(bytes).chars().filter(|c| !is_unseen(*c)).collect();
-        text.truncate(text.floor_char_boundary(Self::MAX));
+        let mut text: String = String::from_utf8_lossy(bytes).chars().filter(|c| !is_invisible(*c)).collect();
+        text.truncate(text.floor_char_boundary(Self::MAX_BYTES));
         Self(text)
     }
 
@@ -135,27 +135,27 @@ impl UserAgent {
 
 /// Who stands before the desk, as far as a request tells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Visitor {
+pub struct ClientInfo {
     /// Where the request came from.
     pub address: ClientAddress,
     /// What the client calls itself.
     pub user_agent: UserAgent,
 }
 
-impl Visitor {
+impl ClientInfo {
     /// Whoever sits at the command line of the machine itself.
     #[must_use]
     pub fn operator() -> Self {
-        Self::here("deskpass command line")
+        Self::local("deskpass command line")
     }
 
     /// The service itself.
     #[must_use]
     pub fn service() -> Self {
-        Self::here("deskpass service")
+        Self::local("deskpass service")
     }
 
-    fn here(program: &str) -> Self {
+    fn local(program: &str) -> Self {
         let here = IpAddr::from(Ipv4Addr::LOCALHOST);
         let address = ClientAddress { logged: here, decided: here, peer: here };
         Self { address, user_agent: UserAgent(program.to_owned()) }
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(UserAgent::from_header(b"a\x1b[31m\r\nb").as_str(), "a[31mb");
         let long = "界".repeat(400);
         let kept = UserAgent::from_header(long.as_bytes());
-        assert!(kept.as_str().len() <= UserAgent::MAX && long.starts_with(kept.as_str()));
+        assert!(kept.as_str().len() <= UserAgent::MAX_BYTES && long.starts_with(kept.as_str()));
         assert_eq!(UserAgent::from_header(b"\xff\xfe").as_str(), "\u{fffd}\u{fffd}");
     }
 }

@@ -117,19 +117,19 @@ pub struct Message {
     /// Its place in a stream, where it is a piece of one.
     pub chunk: Option<Chunk>,
     /// The frame, all but its end.
-    pub frame: OpenFrame,
+    pub frame: FrameDraft,
 }
 
 /// A frame before its place among all others is known: a JSON object that lacks its id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OpenFrame(String);
+pub struct FrameDraft(String);
 
-impl OpenFrame {
+impl FrameDraft {
     /// No frame is longer.
-    pub const LONGEST: usize = 64 * 1024;
+    pub const MAX_BYTES: usize = 64 * 1024;
 
     /// The longest end that a frame can get.
-    const END: usize = 64;
+    const ID_BYTES: usize = 64;
 
     /// A frame of these parts, which are JSON already: they go out byte for byte as they came. `ts` says when. `None` where
     /// it would be too long.
@@ -141,12 +141,12 @@ impl OpenFrame {
                 text.extend([",\"", name, "\":", part]);
             }
         }
-        (text.len() + Self::END <= Self::LONGEST).then_some(Self(text))
+        (text.len() + Self::ID_BYTES <= Self::MAX_BYTES).then_some(Self(text))
     }
 
     /// The whole frame.
     #[must_use]
-    pub fn close(self, id: MessageId) -> String {
+    pub fn with_id(self, id: MessageId) -> String {
         self.0 + &format!(r#","id":"{id}"}}"#)
     }
 }
@@ -190,18 +190,18 @@ impl fmt::Display for MessageId {
 /// A text that is no message's place.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("is not the id of a message")]
-pub struct NoMessageId;
+pub struct InvalidMessageId;
 
 impl FromStr for MessageId {
-    type Err = NoMessageId;
+    type Err = InvalidMessageId;
 
-    fn from_str(text: &str) -> Result<Self, NoMessageId> {
+    fn from_str(text: &str) -> Result<Self, InvalidMessageId> {
         // Digits alone: the standard library would take a sign, too.
         let number = |text: &str| {
             let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-            digits.then(|| text.parse().ok()).flatten().ok_or(NoMessageId)
+            digits.then(|| text.parse().ok()).flatten().ok_or(InvalidMessageId)
         };
-        let (at, step) = text.split_once('-').ok_or(NoMessageId)?;
+        let (at, step) = text.split_once('-').ok_or(InvalidMessageId)?;
         Ok(Self { at: number(at)?, step: number(step)? })
     }
 }
@@ -219,7 +219,7 @@ pub struct Chunk {
 
 impl Chunk {
     /// The largest number of a piece that every client can count to.
-    pub const LAST: u64 = (1 << 53) - 1;
+    pub const MAX_SEQ: u64 = (1 << 53) - 1;
 }
 
 /// Names a reply that is being written, among those to the same recipients.
@@ -252,7 +252,7 @@ pub struct StreamProgress {
 
 /// A piece that does not follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OutOfStream {
+pub enum ChunkOutOfOrder {
     /// This one comes next.
     Gap(u64),
     /// The reply is whole.
@@ -265,12 +265,12 @@ impl StreamProgress {
     ///
     /// # Errors
     /// When the piece does not follow.
-    pub fn with(was: Option<Self>, chunk: &Chunk) -> Result<Option<Self>, OutOfStream> {
+    pub fn advance(was: Option<Self>, chunk: &Chunk) -> Result<Option<Self>, ChunkOutOfOrder> {
         let next = Self { next: chunk.seq.saturating_add(1), done: chunk.done };
         match was {
             Some(was) if chunk.seq < was.next => Ok(None),
-            Some(was) if was.done => Err(OutOfStream::Done),
-            Some(was) if chunk.seq > was.next => Err(OutOfStream::Gap(was.next)),
+            Some(was) if was.done => Err(ChunkOutOfOrder::Done),
+            Some(was) if chunk.seq > was.next => Err(ChunkOutOfOrder::Gap(was.next)),
             Some(_) | None => Ok(Some(next)),
         }
     }
@@ -289,26 +289,26 @@ mod tests {
 
     #[test]
     fn a_stream_goes_on_by_ones_from_where_it_begins() {
-        let first = StreamProgress::with(None, &chunk(7, false)).unwrap();
+        let first = StreamProgress::advance(None, &chunk(7, false)).unwrap();
         assert_eq!(first, Some(StreamProgress { next: 8, done: false }));
-        assert_eq!(StreamProgress::with(first, &chunk(7, false)), Ok(None));
-        assert_eq!(StreamProgress::with(first, &chunk(9, false)), Err(OutOfStream::Gap(8)));
-        let last = StreamProgress::with(first, &chunk(8, true)).unwrap();
+        assert_eq!(StreamProgress::advance(first, &chunk(7, false)), Ok(None));
+        assert_eq!(StreamProgress::advance(first, &chunk(9, false)), Err(ChunkOutOfOrder::Gap(8)));
+        let last = StreamProgress::advance(first, &chunk(8, true)).unwrap();
         assert_eq!(last, Some(StreamProgress { next: 9, done: true }));
-        assert_eq!(StreamProgress::with(last, &chunk(8, true)), Ok(None));
-        assert_eq!(StreamProgress::with(last, &chunk(9, false)), Err(OutOfStream::Done));
+        assert_eq!(StreamProgress::advance(last, &chunk(8, true)), Ok(None));
+        assert_eq!(StreamProgress::advance(last, &chunk(9, false)), Err(ChunkOutOfOrder::Done));
     }
 
     #[test]
     fn parts_go_out_byte_for_byte() {
         let extra = r#"{"b":1.0,"a":1e400,"a":[ 1,2 ],"长":"\u0000"}"#;
-        let open = OpenFrame::new(MessageKind::ByodCard, Some("\"hi\""), Some(extra), "now").unwrap();
-        let whole = open.close(MessageId { at: 3, step: 4 });
+        let open = FrameDraft::new(MessageKind::ByodCard, Some("\"hi\""), Some(extra), "now").unwrap();
+        let whole = open.with_id(MessageId { at: 3, step: 4 });
         assert_eq!(
             whole,
             format!(r#"{{"msg_type":"byod_card","ts":"now","content":"hi","extra_data":{extra},"id":"3-4"}}"#)
         );
-        let bare = OpenFrame::new(MessageKind::AiThinking, None, None, "now").unwrap().close(MessageId::default());
+        let bare = FrameDraft::new(MessageKind::AiThinking, None, None, "now").unwrap().with_id(MessageId::default());
         assert_eq!(bare, r#"{"msg_type":"ai_thinking","ts":"now","id":"0-0"}"#);
     }
 
@@ -316,9 +316,9 @@ mod tests {
     fn no_frame_is_too_long_with_its_end() {
         let most = MessageId { at: u64::MAX, step: u64::MAX };
         let long = |length: usize| format!("\"{}\"", "a".repeat(length));
-        let fits = |length| OpenFrame::new(MessageKind::Typewriter, Some(&long(length)), None, "now");
+        let fits = |length| FrameDraft::new(MessageKind::Typewriter, Some(&long(length)), None, "now");
         let longest = (60_000..66_000).rev().find_map(fits).unwrap();
-        assert!((OpenFrame::LONGEST - 64..=OpenFrame::LONGEST).contains(&longest.close(most).len()));
+        assert!((FrameDraft::MAX_BYTES - 64..=FrameDraft::MAX_BYTES).contains(&longest.with_id(most).len()));
     }
 
     #[test]
@@ -330,7 +330,7 @@ mod tests {
     #[test]
     fn what_is_no_place_is_not_read_as_one() {
         for text in ["", "-", "1", "1-", "-1", "+1-2", "1-+2", "1-2-3", "a-1", "1-2 ", "18446744073709551616-0"] {
-            assert_eq!(text.parse::<MessageId>(), Err(NoMessageId), "{text:?}");
+            assert_eq!(text.parse::<MessageId>(), Err(InvalidMessageId), "{text:?}");
         }
     }
 

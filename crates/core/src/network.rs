@@ -12,7 +12,7 @@ pub struct Networks(Vec<IpNet>);
 impl Networks {
     /// Whether `address` lies in one of them.
     #[must_use]
-    pub fn contain(&self, address: IpAddr) -> bool {
+    pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.iter().any(|network| network.contains(&address))
     }
@@ -38,7 +38,7 @@ impl FromIterator<IpNet> for Networks {
 
 /// A text that is no network.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
-pub enum NoNetwork {
+pub enum InvalidNetwork {
     /// It cannot be read as one.
     #[error("is not a network")]
     Unreadable,
@@ -57,12 +57,12 @@ pub enum NoNetwork {
 ///
 /// # Errors
 /// When it is none, or it is not plain which one.
-pub fn parse_network(text: &str) -> Result<IpNet, NoNetwork> {
-    let network = read(text).ok_or(NoNetwork::Unreadable)?;
+pub fn parse_network(text: &str) -> Result<IpNet, InvalidNetwork> {
+    let network = read(text).ok_or(InvalidNetwork::Unreadable)?;
     if network.trunc() != network {
-        return Err(NoNetwork::Ambiguous { network: network.trunc(), host: IpNet::from(network.addr()) });
+        return Err(InvalidNetwork::Ambiguous { network: network.trunc(), host: IpNet::from(network.addr()) });
     }
-    Ok(unmapped(network))
+    Ok(unmap_ipv4(network))
 }
 
 /// The address goes through the standard library's reader and not through that of `ipnet`, which takes `010.0.0.0/8` for
@@ -76,11 +76,13 @@ fn read(text: &str) -> Option<IpNet> {
 }
 
 /// The bits in front of the IPv4 address in an IPv4-mapped one.
-pub(crate) const MAPPED: u8 = 96;
+pub(crate) const MAPPED_PREFIX_BITS: u8 = 96;
 
 /// The IPv4 network that one of IPv4-mapped addresses means; others as they are.
-pub(crate) fn unmapped(network: IpNet) -> IpNet {
-    let mapped = |first: Ipv6Addr, prefix: u8| Ipv4Net::new(first.to_ipv4_mapped()?, prefix.checked_sub(MAPPED)?).ok();
+pub(crate) fn unmap_ipv4(network: IpNet) -> IpNet {
+    let mapped = |first: Ipv6Addr, prefix: u8| {
+        Ipv4Net::new(first.to_ipv4_mapped()?, prefix.checked_sub(MAPPED_PREFIX_BITS)?).ok()
+    };
     match network {
         IpNet::V6(wide) => mapped(wide.network(), wide.prefix_len()).map_or(network, IpNet::V4),
         IpNet::V4(_) => network,
@@ -107,7 +109,7 @@ impl ClientAddress {
     pub fn read<'a>(peer: IpAddr, forwarded: impl DoubleEndedIterator<Item = &'a str>, trusted: &Networks) -> Self {
         let peer = peer.to_canonical();
         let mut address = Self { logged: peer, decided: peer, peer };
-        if !trusted.contain(peer) {
+        if !trusted.contains(peer) {
             return address;
         }
         let hops = hops(forwarded);
@@ -117,7 +119,7 @@ impl ClientAddress {
         for hop in hops.into_iter().rev() {
             let Some(hop) = hop else { break };
             address.decided = hop;
-            if !trusted.contain(hop) {
+            if !trusted.contains(hop) {
                 break;
             }
         }
@@ -129,16 +131,16 @@ impl ClientAddress {
 /// trusted peer says that it forwarded something for another address. A client of a private network that makes up the header
 /// looks the same to us, so that this is worth a hint and no refusal.
 #[must_use]
-pub fn unlisted_hop<'a>(
+pub fn unlisted_proxy<'a>(
     peer: IpAddr,
     forwarded: impl DoubleEndedIterator<Item = &'a str>,
     trusted: &Networks,
 ) -> Option<IpAddr> {
-    if !trusted.contain(peer) {
+    if !trusted.contains(peer) {
         return None;
     }
     let mut hops = hops(forwarded).into_iter().rev();
-    let decided = hops.find(|hop| hop.is_none_or(|hop| !trusted.contain(hop)))??;
+    let decided = hops.find(|hop| hop.is_none_or(|hop| !trusted.contains(hop)))??;
     (is_private(decided) && hops.next().flatten().is_some()).then_some(decided)
 }
 
@@ -157,7 +159,7 @@ fn parse(item: &str) -> Option<IpAddr> {
 
 /// The address that stands for a client when clients are counted: one household or office holds a whole IPv6 /64.
 #[must_use]
-pub fn counted_as(address: IpAddr) -> IpAddr {
+pub fn rate_limit_address(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
@@ -165,14 +167,14 @@ pub fn counted_as(address: IpAddr) -> IpAddr {
 }
 
 /// How much of an address names the network around it, as far as people would call it the same place.
-const AROUND_V4: u8 = 24;
-const AROUND_V6: u8 = 48;
+const NEARBY_PREFIX_V4: u8 = 24;
+const NEARBY_PREFIX_V6: u8 = 48;
 
 /// The network around an address, by which it is told whether a sign-in comes from a place that is known.
 #[must_use]
-pub fn network_around(address: IpAddr) -> IpNet {
+pub fn nearby_network(address: IpAddr) -> IpNet {
     let address = address.to_canonical();
-    let prefix = if address.is_ipv4() { AROUND_V4 } else { AROUND_V6 };
+    let prefix = if address.is_ipv4() { NEARBY_PREFIX_V4 } else { NEARBY_PREFIX_V6 };
     IpNet::new(address, prefix).unwrap_or_else(|_| IpNet::from(address)).trunc()
 }
 
@@ -257,7 +259,7 @@ mod tests {
     #[test]
     fn a_proxy_behind_a_trusted_one_that_is_not_trusted_shows() {
         let unlisted = |peer: &str, header: &str| {
-            unlisted_hop(peer.parse().unwrap(), [header].into_iter(), &trusted()).map(|hop| hop.to_string())
+            unlisted_proxy(peer.parse().unwrap(), [header].into_iter(), &trusted()).map(|hop| hop.to_string())
         };
         for (header, hop) in [
             ("198.51.100.7, 192.168.0.2", Some("192.168.0.2")),
@@ -277,7 +279,7 @@ mod tests {
 
     #[test]
     fn an_ipv6_network_counts_as_one_client() {
-        let counted = |text: &str| counted_as(text.parse().unwrap()).to_string();
+        let counted = |text: &str| rate_limit_address(text.parse().unwrap()).to_string();
         assert_eq!(counted("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
         assert_eq!(counted("2001:db8:1:2::9"), "2001:db8:1:2::");
         assert_eq!(counted("::ffff:1.2.3.4"), "1.2.3.4");
@@ -354,7 +356,7 @@ mod tests {
             "10.0.0.0/+8",
             "010.0.0.0/8",
         ] {
-            assert_eq!(parse_network(text), Err(NoNetwork::Unreadable), "{text:?}");
+            assert_eq!(parse_network(text), Err(InvalidNetwork::Unreadable), "{text:?}");
         }
         let told = parse_network("10.1.2.3/8").unwrap_err().to_string();
         assert_eq!(told, "is ambiguous, it could mean 10.0.0.0/8 or 10.1.2.3/32");
@@ -362,7 +364,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nobody_beyond_an_untrusted_peer_moves_a_decision(headers in proptest::collection::vec("[ -~]{0,60}", 0..5)) {
+        fn headers_of_an_untrusted_peer_move_no_decision(headers in proptest::collection::vec("[ -~]{0,60}", 0..5)) {
             let peer: IpAddr = "203.0.113.9".parse().unwrap();
             let address = ClientAddress::read(peer, headers.iter().map(String::as_str), &trusted());
             prop_assert_eq!((address.decided, address.logged), (peer, peer));

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use crate::Role;
 
 /// A closed set of words: each has a name, and is found by it.
-macro_rules! words {
+macro_rules! named_enum {
     ($(#[$doc:meta])* $set:ident { $($(#[$said:meta])* $word:ident = $name:literal,)+ }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,7 +51,7 @@ macro_rules! words {
     };
 }
 
-words! {
+named_enum! {
     /// What is acted upon.
     Resource {
         /// What employees and agents write to each other.
@@ -65,7 +65,7 @@ words! {
     }
 }
 
-words! {
+named_enum! {
     /// What is done to it.
     Operation {
         /// Looks at it.
@@ -79,9 +79,9 @@ words! {
     }
 }
 
-words! {
+named_enum! {
     /// How far a permission reaches. A wider one includes the narrower ones.
-    Scope {
+    PermissionScope {
         /// What belongs to the person.
         Own = "own",
         /// What belongs to the person's department.
@@ -92,18 +92,18 @@ words! {
 }
 
 /// One cell: the widest scope granted, or none.
-type Cell = Option<Scope>;
+type Cell = Option<PermissionScope>;
 
 /// The cells of one role: a row per resource, a column per operation, both in their order.
 type Row = [[Cell; Operation::ALL.len()]; Resource::ALL.len()];
 
 /// The widest scope that each role has for each operation on each resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Matrix([Row; Role::ALL.len()]);
+pub struct PermissionMatrix([Row; Role::ALL.len()]);
 
-const ALL: Cell = Some(Scope::All);
-const DEP: Cell = Some(Scope::Department);
-const OWN: Cell = Some(Scope::Own);
+const ALL: Cell = Some(PermissionScope::All);
+const DEP: Cell = Some(PermissionScope::Department);
+const OWN: Cell = Some(PermissionScope::Own);
 const NON: Cell = None;
 
 /// What holds unless an operator replaces it: read, create, update, delete of each resource.
@@ -117,7 +117,7 @@ const BUILT_IN: [(Role, Row); Role::ALL.len()] = [
     (Role::User,       [[OWN, OWN, OWN, NON], [OWN, OWN, OWN, NON], [ALL, NON, NON, NON], [OWN, NON, OWN, NON]]),
 ];
 
-impl Matrix {
+impl PermissionMatrix {
     /// The matrix that holds unless an operator replaces it.
     #[must_use]
     pub fn built_in() -> Self {
@@ -129,7 +129,7 @@ impl Matrix {
 
     /// The matrix with these cells; each one is asked for once.
     #[must_use]
-    pub fn from_cells(mut cells: impl FnMut(Role, Resource, Operation) -> Option<Scope>) -> Self {
+    pub fn from_cells(mut cells: impl FnMut(Role, Resource, Operation) -> Option<PermissionScope>) -> Self {
         Self(
             Role::ALL.map(|role| {
                 Resource::ALL.map(|resource| Operation::ALL.map(|operation| cells(role, resource, operation)))
@@ -139,14 +139,14 @@ impl Matrix {
 
     /// The widest scope that `role` has, if any.
     #[must_use]
-    pub fn granted(&self, role: Role, resource: Resource, operation: Operation) -> Option<Scope> {
+    pub fn granted(&self, role: Role, resource: Resource, operation: Operation) -> Option<PermissionScope> {
         let place = Role::ALL.into_iter().position(|other| other == role)?;
         cell(self.0.get(place)?, resource, operation)
     }
 
     /// Whether `role` may do this as far as `scope` reaches.
     #[must_use]
-    pub fn allows(&self, role: Role, resource: Resource, operation: Operation, scope: Scope) -> bool {
+    pub fn allows(&self, role: Role, resource: Resource, operation: Operation, scope: PermissionScope) -> bool {
         self.granted(role, resource, operation).is_some_and(|granted| granted >= scope)
     }
 }
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn the_built_in_matrix_is_the_agreed_one_in_every_cell() {
-        let matrix = Matrix::built_in();
+        let matrix = PermissionMatrix::built_in();
         let mut cells = 0;
         for line in AGREED.lines().filter(|line| line.contains('|')) {
             let columns: Vec<&str> = line.trim().trim_matches('|').split('|').map(str::trim).collect();
@@ -187,7 +187,10 @@ mod tests {
                         "–" => [false, false, false],
                         other => panic!("{other}"),
                     };
-                    for (scope, expected) in [Scope::Own, Scope::Department, Scope::All].into_iter().zip(allowed) {
+                    for (scope, expected) in [PermissionScope::Own, PermissionScope::Department, PermissionScope::All]
+                        .into_iter()
+                        .zip(allowed)
+                    {
                         let actual = matrix.allows(role, resource, operation, scope);
                         assert_eq!(actual, expected, "{role} {resource:?} {operation:?} {scope:?}");
                         cells += 1;
@@ -205,9 +208,11 @@ mod tests {
             Role::ALL.into_iter().flat_map(move |role| pairs.clone().map(move |(r, o)| (role, r, o)))
         };
         for only in places() {
-            let matrix = Matrix::from_cells(|role, r, o| ((role, r, o) == only).then_some(Scope::Department));
+            let matrix = PermissionMatrix::from_cells(|role, r, o| {
+                ((role, r, o) == only).then_some(PermissionScope::Department)
+            });
             for (role, resource, operation) in places() {
-                let expected = ((role, resource, operation) == only).then_some(Scope::Department);
+                let expected = ((role, resource, operation) == only).then_some(PermissionScope::Department);
                 assert_eq!(matrix.granted(role, resource, operation), expected);
             }
         }
@@ -215,12 +220,14 @@ mod tests {
 
     #[test]
     fn names_match_exactly() {
-        for scope in Scope::ALL {
-            assert_eq!(Scope::from_name(scope.name()), Some(scope));
+        for scope in PermissionScope::ALL {
+            assert_eq!(PermissionScope::from_name(scope.name()), Some(scope));
         }
         for other in ["All", "all ", "", "everything"] {
-            assert_eq!(Scope::from_name(other), None, "{other:?}");
+            assert_eq!(PermissionScope::from_name(other), None, "{other:?}");
         }
-        assert!(Scope::Own < Scope::Department && Scope::Department < Scope::All);
+        assert!(
+            PermissionScope::Own < PermissionScope::Department && PermissionScope::Department < PermissionScope::All
+        );
     }
 }

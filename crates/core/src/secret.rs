@@ -9,28 +9,28 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
-use crate::kind::{Access, Kind, Ticket};
+use crate::secret_kind::{Access, SecretKind, Ticket};
 use crate::{Entropy, NoEntropy};
 
-const PREFIX: usize = 4;
-const RANDOM: usize = 43;
-const CHECKSUM: usize = 6;
-const LENGTH: usize = PREFIX + RANDOM + CHECKSUM;
+const PREFIX_CHARS: usize = 4;
+const RANDOM_CHARS: usize = 43;
+const CHECKSUM_CHARS: usize = 6;
+const SECRET_CHARS: usize = PREFIX_CHARS + RANDOM_CHARS + CHECKSUM_CHARS;
 
 /// A bearer value: prefix, 256 random bits, checksum, in characters that need no quoting in a header, a URL or a
 /// socket's subprotocol. It prints only as its kind; reading it out takes [`Secret::expose`].
 #[derive(Clone, Copy)]
 pub struct Secret<K> {
-    text: [u8; LENGTH],
+    text: [u8; SECRET_CHARS],
     kind: PhantomData<K>,
 }
 
 /// The text is not a secret of the kind asked for.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("not a secret of this kind")]
-pub struct Malformed;
+pub struct MalformedSecret;
 
-impl<K: Kind> Secret<K> {
+impl<K: SecretKind> Secret<K> {
     /// A new value nobody has seen.
     ///
     /// # Errors
@@ -41,11 +41,11 @@ impl<K: Kind> Secret<K> {
 
     fn from_random(random: [u8; 32]) -> Self {
         let random = URL_SAFE_NO_PAD.encode(random);
-        let mut text = [0; LENGTH];
+        let mut text = [0; SECRET_CHARS];
         for (to, from) in text.iter_mut().zip(K::PREFIX.bytes().chain(random.bytes())) {
             *to = from;
         }
-        let (body, tail) = text.split_at_mut(PREFIX + RANDOM);
+        let (body, tail) = text.split_at_mut(PREFIX_CHARS + RANDOM_CHARS);
         tail.copy_from_slice(&checksum(body));
         Self { text, kind: PhantomData }
     }
@@ -55,13 +55,13 @@ impl<K: Kind> Secret<K> {
     ///
     /// # Errors
     /// When the text is not of this kind.
-    pub fn parse(text: &str) -> Result<Self, Malformed> {
-        let text: [u8; LENGTH] = text.as_bytes().try_into().map_err(|_| Malformed)?;
-        let (body, tail) = text.split_at(PREFIX + RANDOM);
+    pub fn parse(text: &str) -> Result<Self, MalformedSecret> {
+        let text: [u8; SECRET_CHARS] = text.as_bytes().try_into().map_err(|_| MalformedSecret)?;
+        let (body, tail) = text.split_at(PREFIX_CHARS + RANDOM_CHARS);
         if body.starts_with(K::PREFIX.as_bytes()) && tail == checksum(body) {
             Ok(Self { text, kind: PhantomData })
         } else {
-            Err(Malformed)
+            Err(MalformedSecret)
         }
     }
 }
@@ -84,15 +84,15 @@ impl<K> Secret<K> {
 /// A token that only the holder of its ticket can read: what lies between the phone's "yes" and the browser that waits for
 /// it signs nobody in by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sealed([u8; 32]);
+pub struct SealedToken([u8; 32]);
 
-impl Serialize for Sealed {
+impl Serialize for SealedToken {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&URL_SAFE_NO_PAD.encode(self.0))
     }
 }
 
-impl<'de> Deserialize<'de> for Sealed {
+impl<'de> Deserialize<'de> for SealedToken {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let bytes = URL_SAFE_NO_PAD.decode(String::deserialize(deserializer)?).map_err(D::Error::custom)?;
         bytes.try_into().map(Self).map_err(|_| D::Error::custom("not a sealed token"))
@@ -106,7 +106,7 @@ pub mod exposed {
     use serde::{Deserialize as _, Deserializer, Serializer};
 
     use super::Secret;
-    use crate::kind::Kind;
+    use crate::secret_kind::SecretKind;
 
     /// Writes the secret itself.
     ///
@@ -120,7 +120,7 @@ pub mod exposed {
     ///
     /// # Errors
     /// When it is not a secret of this kind.
-    pub fn deserialize<'de, K: Kind, D: Deserializer<'de>>(deserializer: D) -> Result<Secret<K>, D::Error> {
+    pub fn deserialize<'de, K: SecretKind, D: Deserializer<'de>>(deserializer: D) -> Result<Secret<K>, D::Error> {
         let text = String::deserialize(deserializer)?;
         Secret::parse(&text).map_err(D::Error::custom)
     }
@@ -129,22 +129,23 @@ pub mod exposed {
 impl Secret<Access> {
     /// The token, to be read with `ticket` alone. A ticket seals one token, ever.
     #[must_use]
-    pub fn seal(&self, ticket: &Secret<Ticket>) -> Sealed {
+    pub fn seal(&self, ticket: &Secret<Ticket>) -> SealedToken {
         let mut bytes = [0; 32];
         // The random part of a token is always 32 bytes.
-        let _ = URL_SAFE_NO_PAD.decode_slice(self.text.get(PREFIX..PREFIX + RANDOM).unwrap_or_default(), &mut bytes);
-        Sealed(masked(bytes, ticket))
+        let _ = URL_SAFE_NO_PAD
+            .decode_slice(self.text.get(PREFIX_CHARS..PREFIX_CHARS + RANDOM_CHARS).unwrap_or_default(), &mut bytes);
+        SealedToken(xor_with_ticket(bytes, ticket))
     }
 
     /// The token that was sealed for `ticket`. Another ticket opens a token that never was.
     #[must_use]
-    pub fn unseal(sealed: Sealed, ticket: &Secret<Ticket>) -> Self {
-        Self::from_random(masked(sealed.0, ticket))
+    pub fn unseal(sealed: SealedToken, ticket: &Secret<Ticket>) -> Self {
+        Self::from_random(xor_with_ticket(sealed.0, ticket))
     }
 }
 
 /// Both ways: 32 random bytes under a pad that is made from the ticket and used once.
-fn masked(bytes: [u8; 32], ticket: &Secret<Ticket>) -> [u8; 32] {
+fn xor_with_ticket(bytes: [u8; 32], ticket: &Secret<Ticket>) -> [u8; 32] {
     let pad: [u8; 32] = Sha256::new().chain_update("deskpass delivery\0").chain_update(ticket.text).finalize().into();
     let mut masked = bytes;
     for (byte, pad) in masked.iter_mut().zip(pad) {
@@ -153,14 +154,14 @@ fn masked(bytes: [u8; 32], ticket: &Secret<Ticket>) -> [u8; 32] {
     masked
 }
 
-impl<K: Kind> fmt::Debug for Secret<K> {
+impl<K: SecretKind> fmt::Debug for Secret<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}…", K::PREFIX)
     }
 }
 
-fn checksum(body: &[u8]) -> [u8; CHECKSUM] {
-    let mut text = [0; CHECKSUM];
+fn checksum(body: &[u8]) -> [u8; CHECKSUM_CHARS] {
+    let mut text = [0; CHECKSUM_CHARS];
     // Four bytes always take six characters.
     let _ = URL_SAFE_NO_PAD.encode_slice(crc32fast::hash(body).to_be_bytes(), &mut text);
     text
@@ -234,11 +235,11 @@ mod tests {
     use super::*;
 
     struct Other;
-    impl Kind for Other {
+    impl SecretKind for Other {
         const PREFIX: &'static str = "dpx_";
     }
 
-    fn fresh<K: Kind>() -> Secret<K> {
+    fn fresh<K: SecretKind>() -> Secret<K> {
         Secret::generate(&Entropy::system()).unwrap_or_else(|_| unreachable!("the system has entropy"))
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::is_unseen;
+use crate::is_invisible;
 
 /// One thing that a service key opens. The set is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,8 +60,8 @@ impl ServiceScopes {
     ///
     /// # Errors
     /// The first word that is no scope.
-    pub fn parse(text: &str) -> Result<Self, UnknownScope> {
-        let scope = |word: &str| ServiceScope::from_name(word).ok_or_else(|| UnknownScope(word.to_owned()));
+    pub fn parse(text: &str) -> Result<Self, UnknownServiceScope> {
+        let scope = |word: &str| ServiceScope::from_name(word).ok_or_else(|| UnknownServiceScope(word.to_owned()));
         text.split_ascii_whitespace().map(scope).collect()
     }
 
@@ -73,7 +73,7 @@ impl ServiceScopes {
 
     /// Whether `scope` is among them.
     #[must_use]
-    pub const fn hold(self, scope: ServiceScope) -> bool {
+    pub const fn contains(self, scope: ServiceScope) -> bool {
         self.0 & (1 << scope as u8) != 0
     }
 
@@ -85,7 +85,7 @@ impl ServiceScopes {
 
     /// The scopes, in the order they are written in.
     pub fn iter(self) -> impl Iterator<Item = ServiceScope> {
-        ServiceScope::ALL.into_iter().filter(move |scope| self.hold(*scope))
+        ServiceScope::ALL.into_iter().filter(move |scope| self.contains(*scope))
     }
 }
 
@@ -113,21 +113,21 @@ impl Serialize for ServiceScopes {
 /// A word that is no scope.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("there is no scope {0:?}")]
-pub struct UnknownScope(pub String);
+pub struct UnknownServiceScope(pub String);
 
 /// What somebody calls a service key: 1 to 64 characters that can be seen, on one line of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyName(String);
+pub struct ServiceKeyName(String);
 
-impl KeyName {
+impl ServiceKeyName {
     /// How many characters it has at most.
-    pub const LONGEST: usize = 64;
+    pub const MAX_CHARS: usize = 64;
 
     /// Reads a name; `None` when it is empty, too long, begins or ends with a blank, or has a character that cannot be seen.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let fits = (1..=Self::LONGEST).contains(&text.chars().count()) && text.trim() == text;
-        (fits && !text.chars().any(is_odd)).then(|| Self(text.to_owned()))
+        let fits = (1..=Self::MAX_CHARS).contains(&text.chars().count()) && text.trim() == text;
+        (fits && !text.chars().any(is_unlistable)).then(|| Self(text.to_owned()))
     }
 
     /// The name.
@@ -138,8 +138,8 @@ impl KeyName {
 }
 
 /// Whether a list could not do with it: it is not seen, or is a blank of another width.
-fn is_odd(character: char) -> bool {
-    is_unseen(character) || (character.is_whitespace() && character != ' ')
+fn is_unlistable(character: char) -> bool {
+    is_invisible(character) || (character.is_whitespace() && character != ' ')
 }
 
 #[cfg(test)]
@@ -149,14 +149,14 @@ mod tests {
     #[test]
     fn a_name_is_what_can_be_seen_on_one_line() {
         for name in ["x", "billing", "Billing (staging) #2", "工单系统", &"长".repeat(64)] {
-            assert_eq!(KeyName::parse(name).as_ref().map(KeyName::as_str), Some(name));
+            assert_eq!(ServiceKeyName::parse(name).as_ref().map(ServiceKeyName::as_str), Some(name));
         }
         for none in
             ["", " ", " x", "x ", "a\nb", "a\tb", "a\u{1b}[2Jb", "a\u{202e}b", "a\u{200b}b", "a\u{a0}b", "a\u{2028}b"]
         {
-            assert_eq!(KeyName::parse(none), None, "{none:?}");
+            assert_eq!(ServiceKeyName::parse(none), None, "{none:?}");
         }
-        assert_eq!(KeyName::parse(&"长".repeat(65)), None);
+        assert_eq!(ServiceKeyName::parse(&"长".repeat(65)), None);
     }
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn only_whole_words_are_scopes() {
         for word in ["Introspect", "introspec", "introspect,messages", "admin"] {
-            assert_eq!(ServiceScopes::parse(&format!("messages {word}")), Err(UnknownScope(word.to_owned())));
+            assert_eq!(ServiceScopes::parse(&format!("messages {word}")), Err(UnknownServiceScope(word.to_owned())));
         }
         assert_eq!(ServiceScopes::parse(" "), Ok(ServiceScopes::NONE));
     }
@@ -180,6 +180,6 @@ mod tests {
     #[test]
     fn a_set_holds_what_was_put_in() {
         let some = ServiceScopes::NONE.with(ServiceScope::Messages);
-        assert!(some.hold(ServiceScope::Messages) && !some.hold(ServiceScope::Introspect) && !some.is_empty());
+        assert!(some.contains(ServiceScope::Messages) && !some.contains(ServiceScope::Introspect) && !some.is_empty());
     }
 }

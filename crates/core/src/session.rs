@@ -15,9 +15,9 @@ pub struct Session {
     /// How they signed in.
     pub method: LoginMethod,
     /// Whose word stood behind who they are.
-    pub vouched: Vouched,
+    pub vouched: PlatformVouching,
     /// The role that was lent to them for this session, since nobody had given them one when it began.
-    pub lent: Option<Role>,
+    pub default_role: Option<Role>,
     /// Which client they signed in to.
     pub source: LoginSource,
     /// When they signed in.
@@ -28,21 +28,21 @@ pub struct Session {
 
 /// Whose word stands behind who somebody is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Vouched {
+pub enum PlatformVouching {
     /// Nobody's.
-    Nobody,
+    None,
     /// The platform's, about themself.
     Directly,
     /// The platform's, about somebody who may act as them.
     Through,
 }
 
-impl Vouched {
+impl PlatformVouching {
     /// The number in the records.
     #[must_use]
     pub const fn number(self) -> i64 {
         match self {
-            Self::Nobody => 0,
+            Self::None => 0,
             Self::Directly => 1,
             Self::Through => 2,
         }
@@ -54,14 +54,14 @@ impl Vouched {
         match number {
             1 => Self::Directly,
             2 => Self::Through,
-            _ => Self::Nobody,
+            _ => Self::None,
         }
     }
 
     /// Whether it is anybody's at all.
     #[must_use]
-    pub fn is_anybodys(self) -> bool {
-        self != Self::Nobody
+    pub fn is_vouched(self) -> bool {
+        self != Self::None
     }
 }
 
@@ -70,7 +70,7 @@ impl Session {
     /// a device that they once bound.
     #[must_use]
     pub fn is_vouched_for(&self) -> bool {
-        self.vouched == Vouched::Directly && self.method != LoginMethod::Password
+        self.vouched == PlatformVouching::Directly && self.method != LoginMethod::Password
     }
 
     /// How long it has still to live; `None` once it has ended.
@@ -89,8 +89,8 @@ mod tests {
             employee: EmployeeKey::from_parts("ww", "user01"),
             current_role: Role::User,
             method: LoginMethod::Dev,
-            vouched: Vouched::Nobody,
-            lent: None,
+            vouched: PlatformVouching::None,
+            default_role: None,
             source: LoginSource::H5,
             created_at: Timestamp::from_millis(0),
             expires_at: Timestamp::from_millis(1_000),
@@ -99,14 +99,14 @@ mod tests {
 
     #[test]
     fn only_the_platforms_own_word_about_this_very_person_counts() {
-        for vouched in [Vouched::Nobody, Vouched::Directly, Vouched::Through] {
-            assert_eq!(Vouched::from_number(vouched.number()), vouched);
+        for vouched in [PlatformVouching::None, PlatformVouching::Directly, PlatformVouching::Through] {
+            assert_eq!(PlatformVouching::from_number(vouched.number()), vouched);
             for method in [LoginMethod::Qrcode, LoginMethod::Oauth2, LoginMethod::Bind, LoginMethod::Password] {
-                let counts = vouched == Vouched::Directly && method != LoginMethod::Password;
+                let counts = vouched == PlatformVouching::Directly && method != LoginMethod::Password;
                 assert_eq!(Session { method, vouched, ..session() }.is_vouched_for(), counts, "{vouched:?} {method:?}");
             }
         }
-        assert_eq!([-1, 3, i64::MAX].map(Vouched::from_number), [Vouched::Nobody; 3]);
+        assert_eq!([-1, 3, i64::MAX].map(PlatformVouching::from_number), [PlatformVouching::None; 3]);
     }
 
     #[test]

@@ -13,17 +13,17 @@ use crate::{Entropy, NoEntropy, Timestamp, base32};
 const PERIOD_MILLIS: i64 = 30_000;
 const DIGITS: u32 = 6;
 /// The length of a hash, as RFC 4226 recommends for a secret.
-const LENGTH: usize = 20;
+const SECRET_BYTES: usize = 20;
 /// The block of SHA-1, to which HMAC fills up a key.
-const BLOCK: usize = 64;
+const HMAC_BLOCK_BYTES: usize = 64;
 /// All that RFC 3986 does not leave unreserved.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// One stretch of 30 seconds, counted from 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Step(i64);
+pub struct TotpStep(i64);
 
-impl Step {
+impl TotpStep {
     /// Before every code that was ever accepted.
     pub const NEVER: Self = Self(0);
 
@@ -46,7 +46,7 @@ impl Step {
     }
 
     /// This step and its neighbours: clocks differ, and typing takes time.
-    fn around(self) -> [Self; 3] {
+    fn with_neighbours(self) -> [Self; 3] {
         [Self(self.0.saturating_sub(1)), self, Self(self.0.saturating_add(1))]
     }
 }
@@ -72,9 +72,9 @@ impl fmt::Debug for OneTimeCode {
 
 /// The secret that a device and we share.
 #[derive(Clone)]
-pub struct Seed([u8; LENGTH]);
+pub struct TotpSecret([u8; SECRET_BYTES]);
 
-impl Seed {
+impl TotpSecret {
     /// A seed nobody has seen.
     ///
     /// # Errors
@@ -85,13 +85,13 @@ impl Seed {
 
     /// A seed that was kept.
     #[must_use]
-    pub const fn from_bytes(bytes: [u8; LENGTH]) -> Self {
+    pub const fn from_bytes(bytes: [u8; SECRET_BYTES]) -> Self {
         Self(bytes)
     }
 
     /// The seed itself, to be sealed and kept.
     #[must_use]
-    pub const fn bytes(&self) -> &[u8; LENGTH] {
+    pub const fn bytes(&self) -> &[u8; SECRET_BYTES] {
         &self.0
     }
 
@@ -109,7 +109,7 @@ impl Seed {
 
     /// The address by which an authenticator takes the seed over, usually from a picture.
     #[must_use]
-    pub fn address(&self, issuer: &str, account: &str) -> String {
+    pub fn otpauth_uri(&self, issuer: &str, account: &str) -> String {
         let [issuer, account] = [issuer, account].map(|name| utf8_percent_encode(name, RESERVED));
         let secret = self.base32();
         let period = PERIOD_MILLIS / 1_000;
@@ -120,34 +120,38 @@ impl Seed {
 
     /// The code that a device shows during `step`.
     #[must_use]
-    pub fn code_at(&self, step: Step) -> String {
-        shown(hotp(&self.0, step.0, DIGITS), DIGITS)
+    pub fn code_at(&self, step: TotpStep) -> String {
+        format_code(hotp(&self.0, step.0, DIGITS), DIGITS)
     }
 
     /// The step `code` belongs to: that of `now` or one beside it, and later than `after`, the last one a code was accepted
     /// for.
     #[must_use]
-    pub fn step_of(&self, code: OneTimeCode, now: Timestamp, after: Step) -> Option<Step> {
+    pub fn step_of(&self, code: OneTimeCode, now: Timestamp, after: TotpStep) -> Option<TotpStep> {
         // Should two of them have the same code, the later one uses up both.
-        let matching = Step::at(now).around().into_iter().filter(|step| hotp(&self.0, step.0, DIGITS) == code.0).max();
+        let matching = TotpStep::at(now)
+            .with_neighbours()
+            .into_iter()
+            .filter(|step| hotp(&self.0, step.0, DIGITS) == code.0)
+            .max();
         matching.filter(|step| *step > after)
     }
 }
 
-impl fmt::Debug for Seed {
+impl fmt::Debug for TotpSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Seed")
+        f.write_str("TotpSecret")
     }
 }
 
 /// The one-time password of RFC 4226 for one count, as a number.
-fn hotp(seed: &[u8; LENGTH], count: i64, digits: u32) -> u32 {
+fn hotp(seed: &[u8; SECRET_BYTES], count: i64, digits: u32) -> u32 {
     truncated(&hash(seed, count)) % 10u32.saturating_pow(digits)
 }
 
-fn hash(seed: &[u8; LENGTH], count: i64) -> [u8; LENGTH] {
+fn hash(seed: &[u8; SECRET_BYTES], count: i64) -> [u8; SECRET_BYTES] {
     // HMAC fills a short key up with zeros; done here, there is no length that could be wrong.
-    let mut key = [0; BLOCK];
+    let mut key = [0; HMAC_BLOCK_BYTES];
     for (to, from) in key.iter_mut().zip(seed) {
         *to = *from;
     }
@@ -155,12 +159,12 @@ fn hash(seed: &[u8; LENGTH], count: i64) -> [u8; LENGTH] {
 }
 
 /// The 31 bits that the hash itself points at.
-fn truncated(hash: &[u8; LENGTH]) -> u32 {
+fn truncated(hash: &[u8; SECRET_BYTES]) -> u32 {
     let offset = hash.last().map_or(0, |last| usize::from(last & 15));
     hash.iter().skip(offset).take(4).fold(0, |bits, byte| bits << 8 | u32::from(*byte)) & 0x7fff_ffff
 }
 
-fn shown(code: u32, digits: u32) -> String {
+fn format_code(code: u32, digits: u32) -> String {
     format!("{code:0width$}", width = usize::try_from(digits).unwrap_or(0))
 }
 

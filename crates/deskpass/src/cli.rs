@@ -23,8 +23,8 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use deskpass_store::{OpenError, newest_version};
 
+use crate::commands::AdminCommand;
 use crate::config::{Override, Settings, Sources};
-use crate::errand::Errand;
 use crate::{Desk, StartError};
 
 /// The sign-in desk of an IT help desk.
@@ -44,12 +44,12 @@ enum Command {
     #[command(
         after_help = "Examples:\n  deskpass serve --dev\n  deskpass serve --config /etc/deskpass.toml --data /var/lib/deskpass"
     )]
-    Serve(Serving),
+    Serve(ServeArgs),
     /// Bring the data up to date without starting the service (which also does so at its start).
     #[command(
         after_help = "Examples:\n  deskpass migrate --data /var/lib/deskpass\n  deskpass migrate --config /etc/deskpass.toml"
     )]
-    Migrate(Common),
+    Migrate(CommonArgs),
     /// Copy everything from the embedded database to PostgreSQL, live sessions included.
     ///
     /// Whoever is signed in stays signed in. The copy is made in one transaction: when it breaks off, nothing of it is
@@ -57,7 +57,7 @@ enum Command {
     #[command(
         after_help = "Examples:\n  deskpass copy --from sqlite:/var/lib/deskpass --config /etc/deskpass.toml\n  deskpass copy --from sqlite:./data --to postgres://desk@db.example.com/desk --dev"
     )]
-    Copy(copy::Copy),
+    Copy(copy::CopyArgs),
     /// Add, list, disable and enable employees.
     #[command(
         subcommand,
@@ -114,7 +114,7 @@ enum Command {
 
 /// What most commands take.
 #[derive(Args, Debug)]
-struct Common {
+struct CommonArgs {
     /// Settings file; without it ./deskpass.toml, when there is one.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -128,9 +128,9 @@ struct Common {
 
 /// What the commands take that start the service or check whether it would start.
 #[derive(Args, Debug)]
-struct Serving {
+struct ServeArgs {
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
     /// Where to listen; port 0 takes any free port [default: 127.0.0.1:8080].
     #[arg(long, value_name = "ADDR:PORT")]
     listen: Option<String>,
@@ -141,13 +141,13 @@ struct Serving {
 
 /// Why a command failed, ready to be shown.
 #[derive(Debug)]
-struct Failed {
+struct CliError {
     why: String,
     /// What could be done instead.
     hint: Option<&'static str>,
 }
 
-impl<E: Display> From<E> for Failed {
+impl<E: Display> From<E> for CliError {
     fn from(error: E) -> Self {
         Self { why: error.to_string(), hint: None }
     }
@@ -177,7 +177,7 @@ impl Cli {
         };
         match done {
             Ok(()) => ExitCode::SUCCESS,
-            Err(Failed { why, hint }) => {
+            Err(CliError { why, hint }) => {
                 // Several problems stand in a list, so that each can be seen to begin.
                 let several = why.trim_end().contains('\n');
                 eprintln!("deskpass: {}", if several { format!("\n{why}").replace('\n', "\n- ") } else { why });
@@ -190,12 +190,12 @@ impl Cli {
     }
 }
 
-impl Serving {
+impl ServeArgs {
     /// The settings; whoever has made none may only want to try it.
-    fn settings(&self) -> Result<Settings, Failed> {
+    fn settings(&self) -> Result<Settings, CliError> {
         self.with_sources(crate::config::load).map_err(|error| {
             let hint = error.only_missing().then_some("to try it out without any settings: deskpass serve --dev");
-            Failed { hint, ..error.into() }
+            CliError { hint, ..error.into() }
         })
     }
 
@@ -212,8 +212,8 @@ impl Serving {
     }
 }
 
-impl Common {
-    fn settings(&self) -> Result<Settings, Failed> {
+impl CommonArgs {
+    fn settings(&self) -> Result<Settings, CliError> {
         Ok(self.with_sources(Vec::new(), crate::config::load)?)
     }
 
@@ -234,23 +234,23 @@ impl Common {
         })
     }
 
-    /// Does an errand here, or has it done by the service that runs on the same embedded data; `look` is the command that
+    /// Does an admin command here, or has it done by the service that runs on the same embedded data; `inspect` is the command that
     /// shows what became of it. A database that nodes share belongs to none of them, so there it is always done here.
-    fn send(&self, errand: &Errand, look: &str) -> Result<(), Failed> {
+    fn run_or_forward(&self, command: &AdminCommand, inspect: &str) -> Result<(), CliError> {
         let (runtime, settings) = (runtime()?, self.settings()?);
-        if settings.store.url.is_none() && !errand.may_be_first() {
-            find_database(&settings.data)?;
+        if settings.store.url.is_none() && !command.works_without_data() {
+            require_database(&settings.data)?;
         }
         let development = settings.development;
         let told = match runtime.block_on(Desk::open(settings)) {
             Ok(desk) => runtime.block_on(async {
-                desk.expect_key().await?;
-                Ok::<_, StartError>(errand.run(&desk).await)
+                desk.require_encryption_key().await?;
+                Ok::<_, StartError>(command.run(&desk).await)
             })?,
-            Err(StartError::Open(OpenError::InUse(data))) => errand.hand_over(&data, development).map_err(|error| {
+            Err(StartError::Open(OpenError::InUse(data))) => command.send_to_service(&data, development).map_err(|error| {
                 format!(
                     "the service that runs on {} did not answer ({error}); it may have done this all the same: look \
-                     with `{look}`, see its log, or stop it and try again",
+                     with `{inspect}`, see its log, or stop it and try again",
                     data.display()
                 )
             })?,
@@ -261,34 +261,34 @@ impl Common {
     }
 }
 
-/// Whether there is data at all: an errand that only looks must not make any.
-fn find_database(data: &Path) -> Result<(), Failed> {
+/// Whether there is data at all: an admin command that only looks must not make any.
+fn require_database(data: &Path) -> Result<(), CliError> {
     match data.join("deskpass.db").try_exists() {
         Ok(true) => Ok(()),
         Ok(false) => {
             Err(format!("there is no deskpass data in {}; check --data and the settings", data.display()).into())
         }
-        Err(error) => Err(out_of_sight(data, &error, "--data and the settings").into()),
+        Err(error) => Err(inaccessible(data, &error, "--data and the settings").into()),
     }
 }
 
-fn out_of_sight(data: &Path, error: &io::Error, look: &str) -> String {
-    let mend = match error.kind() {
+fn inaccessible(data: &Path, error: &io::Error, look: &str) -> String {
+    let fix = match error.kind() {
         io::ErrorKind::PermissionDenied => "run it as the user the service runs as".to_owned(),
         _ => format!("check {look}"),
     };
-    format!("cannot look into {}: {error}; {mend}", data.display())
+    format!("cannot look into {}: {error}; {fix}", data.display())
 }
 
 fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
 
-fn migrate(common: &Common) -> Result<(), Failed> {
+fn migrate(common: &CommonArgs) -> Result<(), CliError> {
     let (runtime, settings) = (runtime()?, common.settings()?);
     let desk = runtime.block_on(Desk::open(settings))?;
-    runtime.block_on(desk.expect_key())?;
-    println!("{} is up to date (version {})", desk.settings.place(), newest_version());
+    runtime.block_on(desk.require_encryption_key())?;
+    println!("{} is up to date (version {})", desk.settings.data_location(), newest_version());
     Ok(())
 }
 
@@ -297,9 +297,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_of_somebody_else_is_not_called_empty() {
+    fn a_directory_of_another_user_is_not_called_empty() {
         let denied = io::Error::from(io::ErrorKind::PermissionDenied);
-        let told = out_of_sight(Path::new("/var/lib/deskpass"), &denied, "--data").to_lowercase();
+        let told = inaccessible(Path::new("/var/lib/deskpass"), &denied, "--data").to_lowercase();
         assert_eq!(
             told,
             "cannot look into /var/lib/deskpass: permission denied; run it as the user the service runs as"

@@ -6,7 +6,6 @@
 //! disk by itself: the caller hands both in as [`Sources`].
 
 mod build;
-mod cautions;
 mod choice;
 mod destination;
 mod duration;
@@ -39,13 +38,14 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod value;
+mod warnings;
 mod web_url;
 
 pub use destination::{Destination, destination};
 pub use example::example;
 pub use matrix::matrix_file;
-pub use problem::{ConfigError, Problem};
-pub use resolved::{Resolved, resolve};
+pub use problem::{ConfigError, ConfigProblem};
+pub use resolved::{ResolvedSettings, resolve};
 pub use secret::{EncryptionKey, SecretText};
 pub use secret_url::SecretUrl;
 pub use settings::{

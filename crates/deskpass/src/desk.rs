@@ -1,9 +1,9 @@
 //! The desk as the HTTP floor sees it: the flows below, and what this deployment is.
 
 pub(crate) mod clock;
-pub(crate) mod nodes;
 pub(crate) mod platform;
-mod vault;
+pub(crate) mod storage;
+mod token_cache;
 
 use std::num::NonZeroUsize;
 use std::ops::Deref;
@@ -11,7 +11,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deskpass_auth::{AgentPolicy, AnonymousRefusals, Auth, BindPolicy, Error, Fallback, Locker, Policy, Sockets};
+use deskpass_auth::{
+    AgentPolicy, AnonymousRefusals, Auth, BindPolicy, CredentialVault, Error, LiveSockets, PasswordPolicy, Policy,
+};
 use deskpass_core::{Clock, CorpId, Entropy, InvalidId, MachineClock, Networks, Role, Timestamp};
 use deskpass_store::{ChainKey, OpenError, Store, StoreError};
 use deskpass_wecom::SettingsError;
@@ -19,19 +21,19 @@ use deskpass_wecom_sim::Simulator;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
+use crate::client_limiter::ClientLimiter;
 use crate::config::{BindMode, DefaultRole, PasswordFallback, Settings};
-use crate::http::Readiness;
-use crate::tally::Tally;
+use crate::http::ReadinessCache;
 use crate::telemetry::Metrics;
-use crate::untrusted::UntrustedProxies;
+use crate::untrusted_proxies::UntrustedProxies;
 
 /// Everything a handler can ask for. Clones are the same desk.
 #[derive(Clone, Debug)]
-pub struct Desk(Arc<Inner>);
+pub struct Desk(Arc<AppInner>);
 
 /// What [`Desk`] shares.
 #[derive(Debug)]
-pub struct Inner {
+pub struct AppInner {
     /// The flows.
     pub auth: Auth,
     /// The settings it was opened with.
@@ -41,20 +43,20 @@ pub struct Inner {
     /// Who may read the operators' routes.
     pub(crate) operators: Networks,
     pub(crate) metrics: Metrics,
-    pub(crate) readiness: Readiness,
+    pub(crate) readiness: ReadinessCache,
     /// The platform in a box; development mode has one.
     pub(crate) simulator: Option<Simulator>,
     /// The file by which the platform verifies the domain: its name and what is in it.
     pub(crate) verify_file: Option<(String, String)>,
     /// Proxies that the settings do not list.
-    pub(crate) untrusted: UntrustedProxies,
+    pub(crate) untrusted_proxies: UntrustedProxies,
     /// Those who watch a sign-in as it happens.
-    pub(crate) watching: Tally,
+    pub(crate) event_stream_limiter: ClientLimiter,
     /// Those who hold a socket.
-    pub(crate) connected: Tally,
+    pub(crate) socket_limiter: ClientLimiter,
     draining: watch::Sender<bool>,
     /// Ends with the desk.
-    _in_step: Option<JoinSet<()>>,
+    _cache_sync: Option<JoinSet<()>>,
 }
 
 /// Why the desk could not be opened.
@@ -123,10 +125,10 @@ pub enum VerifyFileProblem {
 }
 
 /// How far a node's clock may be from the database's.
-pub(crate) const CLOCKS_APART: Duration = Duration::from_secs(30);
+pub(crate) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(30);
 
 /// How far two moments are apart.
-pub(crate) fn apart(one: Timestamp, other: Timestamp) -> Duration {
+pub(crate) fn clock_difference(one: Timestamp, other: Timestamp) -> Duration {
     one.since(other).max(other.since(one))
 }
 
@@ -138,28 +140,28 @@ impl Desk {
     /// When the store cannot be opened.
     pub async fn open(settings: Settings) -> Result<Self, StartError> {
         let machine = MachineClock::real();
-        let store = nodes::open_store(&settings, machine.wall()).await?;
-        let mut record = store.newest_moment().await.map_err(Error::from)?;
-        if let Some(common) = store.common_time().await.map_err(Error::from)? {
-            let apart = apart(machine.wall(), common.at);
-            if apart > CLOCKS_APART {
+        let store = storage::open_store(&settings, machine.wall()).await?;
+        let mut record = store.latest_recorded_time().await.map_err(Error::from)?;
+        if let Some(common) = store.database_time().await.map_err(Error::from)? {
+            let apart = clock_difference(machine.wall(), common.at);
+            if apart > MAX_CLOCK_SKEW {
                 return Err(StartError::Clock(apart.as_secs()));
             }
-            if common.elsewhere {
+            if common.on_other_machine {
                 // Another node's clock may have been wrong when it wrote.
                 record = record.map(|record| record.min(common.at));
             }
         }
         if settings.development {
-            let believed = record.map(|record| clock::believed_in_development(machine.wall(), record));
-            if record.zip(believed).is_some_and(|(record, believed)| believed.since(record) > clock::DAY) {
+            let start = record.map(|record| clock::development_start_time(machine.wall(), record));
+            if record.zip(start).is_some_and(|(record, start)| start.since(record) > clock::DAY) {
                 tracing::info!("off for more than a day; development mode believes the machine's clock");
             }
-            record = believed;
+            record = start;
         }
         let desk = Self::with(settings, store, Clock::after_record(machine, record)).await?;
         if record.is_none() {
-            desk.auth.store.note_time(desk.auth.clock.now()).await.map_err(Error::from)?;
+            desk.auth.store.record_time(desk.auth.clock.now()).await.map_err(Error::from)?;
         }
         desk.review_clock().await;
         Ok(desk)
@@ -170,42 +172,57 @@ impl Desk {
     /// # Errors
     /// When the store cannot be opened.
     pub async fn open_at(settings: Settings, clock: Clock) -> Result<Self, StartError> {
-        let store = nodes::open_store(&settings, clock.now()).await?;
+        let store = storage::open_store(&settings, clock.now()).await?;
         Self::with(settings, store, clock).await
     }
 
     async fn with(settings: Settings, store: Store, clock: Clock) -> Result<Self, StartError> {
         let (policy, entropy) = (policy(&settings)?, Entropy::system());
-        let shared = Arc::new(nodes::open_shared(&settings).map_err(StartError::Shared)?);
-        let in_step = shared.bus().map(|bus| store.keep_in_step(bus));
+        let shared = Arc::new(storage::open_shared(&settings).map_err(StartError::Shared)?);
+        let cache_sync = shared.bus().map(|bus| store.sync_with_nodes(bus));
         let node = entropy.bytes().map_err(Error::from)?;
-        let vault = vault::Common::new(Arc::clone(&shared), clock.clone(), &settings, node);
-        let platform = platform::client_with(&settings, clock.clone(), Arc::new(vault))?;
+        let token_cache = token_cache::SharedTokenCache::new(Arc::clone(&shared), clock.clone(), &settings, node);
+        let platform = platform::client_with(&settings, clock.clone(), Arc::new(token_cache))?;
         let simulator = settings.development.then(|| platform::simulator(&settings, clock.clone(), entropy));
         let verify_file = platform::verify_file(&settings)?;
-        let locker = Locker::new(&settings.sealing_key(), entropy).map_err(StartError::Threads)?;
-        let chain = ChainKey::new(&settings.sealing_key());
-        let (anonymous, noticed) = (AnonymousRefusals::default(), Notify::new());
-        let sockets = Arc::<Sockets>::default();
+        let credential_vault = CredentialVault::new(&settings.sealing_key(), entropy).map_err(StartError::Threads)?;
+        let chain_key = ChainKey::new(&settings.sealing_key());
+        let (anonymous_refusals, notices_due) = (AnonymousRefusals::default(), Notify::new());
+        let sockets = Arc::<LiveSockets>::default();
         let (concerned, order) = (Arc::clone(&sockets), Arc::clone(&shared));
-        store.listen(move |touched| concerned.doubt(touched, order.mail.newest()));
-        let auth = Auth { store, shared, platform, clock, entropy, locker, chain, anonymous, noticed, sockets, policy };
+        store.listen(move |touched| concerned.mark_stale(touched, order.messages.newest()));
+        let auth = Auth {
+            store,
+            shared,
+            platform,
+            clock,
+            entropy,
+            credential_vault,
+            chain_key,
+            anonymous_refusals,
+            notices_due,
+            sockets,
+            policy,
+        };
         if settings.development {
             auth.seed_dev_users().await?;
         }
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(AppInner {
             trusted: settings.trusted_proxies.iter().copied().collect(),
             operators: settings.server.operator_networks.iter().copied().collect(),
             metrics: Metrics::new(),
-            readiness: Readiness::default(),
+            readiness: ReadinessCache::default(),
             simulator,
             verify_file,
-            untrusted: UntrustedProxies::default(),
+            untrusted_proxies: UntrustedProxies::default(),
             // Never so many that nobody else can connect; whoever is one too many asks now and then instead.
-            watching: Tally::new(settings.server.max_connections / 4, settings.server.max_connections_per_address),
-            connected: Tally::new(settings.server.max_connections / 2, settings.sockets.max_per_address),
+            event_stream_limiter: ClientLimiter::new(
+                settings.server.max_connections / 4,
+                settings.server.max_connections_per_address,
+            ),
+            socket_limiter: ClientLimiter::new(settings.server.max_connections / 2, settings.sockets.max_per_address),
             draining: watch::Sender::new(false),
-            _in_step: in_step,
+            _cache_sync: cache_sync,
             auth,
             settings,
         })))
@@ -216,20 +233,20 @@ impl Desk {
     ///
     /// # Errors
     /// When the key is another one, or the store fails.
-    pub(crate) async fn expect_key(&self) -> Result<(), StartError> {
-        if self.settings.development || self.auth.knows_key().await? {
+    pub(crate) async fn require_encryption_key(&self) -> Result<(), StartError> {
+        if self.settings.development || self.auth.verify_encryption_key().await? {
             return Ok(());
         }
-        Err(StartError::Key(self.settings.place()))
+        Err(StartError::Key(self.settings.data_location()))
     }
 
     /// What the person who asks and the log have in common.
-    pub(crate) fn reference(&self) -> String {
+    pub(crate) fn new_error_reference(&self) -> String {
         format!("{:08x}", self.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes))
     }
 
     /// Tells readiness that this process is about to go.
-    pub(crate) fn drain(&self) {
+    pub(crate) fn start_draining(&self) {
         self.draining.send_replace(true);
     }
 
@@ -238,15 +255,15 @@ impl Desk {
     }
 
     /// Completes when this process is about to go: what waits for something to happen stops waiting.
-    pub(crate) fn drained(&self) -> impl Future<Output = ()> + Send + use<> {
+    pub(crate) fn draining_started(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut draining = self.draining.subscribe();
         async move { drop(draining.wait_for(|draining| *draining).await) }
     }
 }
 
 impl Deref for Desk {
-    type Target = Inner;
-    fn deref(&self) -> &Inner {
+    type Target = AppInner;
+    fn deref(&self) -> &AppInner {
         &self.0
     }
 }
@@ -259,9 +276,9 @@ fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
         BindMode::Off => BindPolicy::Off,
     };
     Ok(Policy {
-        home: CorpId::parse(&settings.platform.corp_id)?,
-        lifetime: settings.session.lifetime,
-        max_per_employee: settings.session.max_per_employee.map(NonZeroUsize::get),
+        home_corp: CorpId::parse(&settings.platform.corp_id)?,
+        session_lifetime: settings.session.lifetime,
+        max_sessions_per_employee: settings.session.max_per_employee.map(NonZeroUsize::get),
         default_role: match settings.default_role {
             DefaultRole::User => Some(Role::User),
             DefaultRole::Agent => Some(Role::Agent),
@@ -271,14 +288,14 @@ fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
         },
         bind,
         matrix: settings.access.matrix.clone(),
-        names_at_once: settings.development,
+        reveal_scanner_at_once: settings.development,
         agents: AgentPolicy {
             fallback: match settings.agents.password_fallback {
-                PasswordFallback::Always => Fallback::Always,
-                PasswordFallback::Outage => Fallback::Outage,
-                PasswordFallback::Off => Fallback::Off,
+                PasswordFallback::Always => PasswordPolicy::Always,
+                PasswordFallback::Outage => PasswordPolicy::Outage,
+                PasswordFallback::Off => PasswordPolicy::Off,
             },
-            trusting: settings.development,
+            trust_unproven: settings.development,
         },
         log_retention: settings.audit.retention,
         sockets_per_employee: settings.sockets.max_per_employee,

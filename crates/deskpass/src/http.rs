@@ -48,31 +48,31 @@ use axum::response::Response;
 use futures_util::future::BoxFuture;
 use hyper::Method;
 
-pub(crate) use answer::{Answerer, Window};
-pub(crate) use browser::device;
-pub(crate) use gate::OnReserve;
-pub(crate) use health::Readiness;
-pub(crate) use landing::WORDS;
-pub use limit::Limit;
-pub(crate) use login::iso;
+pub(crate) use answer::{Dispatcher, RequestContext};
+pub(crate) use browser::device_name;
+pub(crate) use gate::ReserveConnection;
+pub(crate) use health::ReadinessCache;
+pub(crate) use landing::SIGN_IN_ERRORS;
+pub use limit::RateLimit;
+pub(crate) use login::rfc3339;
 pub(crate) use malformed::MalformedHead;
 pub use openapi::description;
-pub(crate) use socket::Onward;
+pub(crate) use socket::PendingUpgrade;
 
-pub(crate) use openapi::Moment;
-use openapi::{Operation, Sheet};
+pub(crate) use openapi::Rfc3339;
+use openapi::{DescribedHandler, OperationSpec};
 
 /// Who may call a route. The handler's extractors enforce it; tests hold the two against each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Who {
+pub enum RequiredAccess {
     /// Anyone.
     Anyone,
     /// Whoever holds a live token, of a session or of half a sign-in.
-    Entrant,
+    PartialOrFull,
     /// Whoever holds the live token of a session.
-    Holder,
+    TokenHolder,
     /// Whoever is signed in and still holds their active role.
-    Caller,
+    ActiveUser,
     /// Whoever is signed in in a role that may read others' accounts.
     Reader,
     /// Whoever is signed in as an administrator.
@@ -94,41 +94,41 @@ pub struct Route {
     /// The path.
     pub path: &'static str,
     /// Who may call it.
-    pub who: Who,
+    pub access: RequiredAccess,
     /// How often.
-    pub limit: Limit,
+    pub limit: RateLimit,
     /// What went wrong when it fails unexpectedly, in English and Chinese.
-    pub phrase: [&'static str; 2],
+    pub error_title: [&'static str; 2],
     /// Whether asking changes something, even by GET: then nobody may ask in passing, by HEAD or ahead of time.
-    pub leaves_traces: bool,
+    pub has_side_effects: bool,
     /// Says what the handler reads and answers.
-    tell: fn(&mut Sheet),
-    handler: Box<dyn Fn(Request, Window) -> BoxFuture<'static, Response> + Send + Sync>,
+    describe: fn(&mut OperationSpec),
+    handler: Box<dyn Fn(Request, RequestContext) -> BoxFuture<'static, Response> + Send + Sync>,
 }
 
 impl Route {
-    fn new<H: Operation<T> + Sync, T: 'static>(
+    fn new<H: DescribedHandler<T> + Sync, T: 'static>(
         method: Method,
         path: &'static str,
-        who: Who,
-        limit: Limit,
-        phrase: [&'static str; 2],
+        access: RequiredAccess,
+        limit: RateLimit,
+        error_title: [&'static str; 2],
         handler: H,
     ) -> Self {
-        let handler = Box::new(move |request, window| -> BoxFuture<'static, Response> {
-            Box::pin(handler.clone().call(request, window))
+        let handler = Box::new(move |request, context| -> BoxFuture<'static, Response> {
+            Box::pin(handler.clone().call(request, context))
         });
-        Self { method, path, who, limit, phrase, leaves_traces: false, tell: H::tell, handler }
+        Self { method, path, access, limit, error_title, has_side_effects: false, describe: H::describe, handler }
     }
 
-    fn leaving_traces(self) -> Self {
-        Self { leaves_traces: true, ..self }
+    fn with_side_effects(self) -> Self {
+        Self { has_side_effects: true, ..self }
     }
 }
 
 impl fmt::Debug for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} ({:?})", self.method, self.path, self.who)
+        write!(f, "{} {} ({:?})", self.method, self.path, self.access)
     }
 }
 
@@ -137,102 +137,102 @@ impl fmt::Debug for Route {
 #[rustfmt::skip]
 #[expect(clippy::too_many_lines, reason = "one table, which reads best in one piece")]
 pub fn routes() -> Vec<Route> {
-    use Limit::{AgentsLogin, Bind, Free, OauthUrl, Otp, QrCode, ScanStatus, SignIn, Verify};
-    use Who::{Admin, Anyone, Caller, Developer, Entrant, HighRisk, Holder, Operator, Reader, Service};
+    use RateLimit::{AgentsLogin, Bind, Unlimited, OauthUrl, Otp, QrCode, ScanStatus, SignIn, Verify};
+    use RequiredAccess::{Admin, Anyone, ActiveUser, Developer, PartialOrFull, HighRisk, TokenHolder, Operator, Reader, Service};
     const GET: Method = Method::GET;
     const POST: Method = Method::POST;
     const PUT: Method = Method::PUT;
     const PATCH: Method = Method::PATCH;
     const DELETE: Method = Method::DELETE;
     let mut table = vec![
-        Route::new(GET,  "/api/auth/qrcode",           Anyone,    QrCode,      ["QR code failed", "二维码生成失败"],                       qr::qrcode).leaving_traces(),
-        Route::new(GET,  "/api/auth/scan/status",      Anyone,    ScanStatus,  ["Scan status failed", "扫码状态查询失败"],                 qr::status).leaving_traces(),
-        Route::new(GET,  "/api/auth/scan/events",      Anyone,    ScanStatus,  ["Scan events failed", "扫码事件推送失败"],                 qr::events).leaving_traces(),
-        Route::new(POST, "/api/auth/scan/request",     Anyone,    SignIn,      ["Reading the scan failed", "读取扫码请求失败"],            qr::request),
+        Route::new(GET,  "/api/auth/qrcode",           Anyone,    QrCode,      ["QR code failed", "二维码生成失败"],                       qr::qrcode).with_side_effects(),
+        Route::new(GET,  "/api/auth/scan/status",      Anyone,    ScanStatus,  ["Scan status failed", "扫码状态查询失败"],                 qr::scan_status).with_side_effects(),
+        Route::new(GET,  "/api/auth/scan/events",      Anyone,    ScanStatus,  ["Scan events failed", "扫码事件推送失败"],                 qr::scan_events).with_side_effects(),
+        Route::new(POST, "/api/auth/scan/request",     Anyone,    SignIn,      ["Reading the scan failed", "读取扫码请求失败"],            qr::scan_request),
         Route::new(POST, "/api/auth/scan/confirm",     Anyone,    SignIn,      ["Confirming failed", "确认登录失败"],                      qr::confirm),
         Route::new(POST, "/api/auth/scan/cancel",      Anyone,    SignIn,      ["Cancelling failed", "取消登录失败"],                      qr::cancel),
-        Route::new(GET,  "/api/auth/oauth2/url",       Anyone,    OauthUrl,    ["Authorization address failed", "生成授权地址失败"],       oauth::url).leaving_traces(),
-        Route::new(GET,  redirect::CALLBACK,           Anyone,    SignIn,      ["Sign-in failed", "登录失败"],                             oauth::callback).leaving_traces(),
+        Route::new(GET,  "/api/auth/oauth2/url",       Anyone,    OauthUrl,    ["Authorization address failed", "生成授权地址失败"],       oauth::url).with_side_effects(),
+        Route::new(GET,  redirect::CALLBACK_PATH,           Anyone,    SignIn,      ["Sign-in failed", "登录失败"],                             oauth::callback).with_side_effects(),
         Route::new(POST, "/api/auth/oauth2/pending",   Anyone,    SignIn,      ["Reading the sign-in failed", "读取登录请求失败"],         oauth::pending),
-        Route::new(POST, "/api/auth/oauth2/continue",  Anyone,    SignIn,      ["Sign-in failed", "登录失败"],                             oauth::proceed),
+        Route::new(POST, "/api/auth/oauth2/continue",  Anyone,    SignIn,      ["Sign-in failed", "登录失败"],                             oauth::continue_sign_in),
         Route::new(POST, "/api/auth/verify",           Anyone,    Verify,      ["Token verification failed", "令牌校验失败"],              session::verify),
-        Route::new(POST, "/api/auth/introspect",       Service,   Free,        ["Introspection failed", "令牌查询失败"],                   introspect::introspect),
-        Route::new(POST, "/api/auth/logout",           Entrant,   Free,        ["Logout failed", "退出登录失败"],                          session::logout),
-        Route::new(GET,  "/api/auth/me",               Caller,    Free,        ["Reading the current user failed", "获取当前用户失败"],    session::me),
-        Route::new(POST, "/api/auth/switch-role",      Holder,    Free,        ["Role switch failed", "切换角色失败"],                     session::switch_role),
-        Route::new(GET,  "/api/auth/permissions",      Caller,    Free,        ["Reading permissions failed", "获取权限失败"],             permission::permissions),
-        Route::new(POST, "/api/auth/check",            Caller,    Free,        ["Permission check failed", "权限检查失败"],                permission::check),
-        Route::new(GET,  "/api/auth/sessions",         Holder,    Free,        ["Listing sessions failed", "获取会话失败"],              sessions::list),
-        Route::new(DELETE, "/api/auth/sessions/{id}",  Holder,    Free,        ["Ending the session failed", "结束会话失败"],            sessions::end),
-        Route::new(POST, "/api/auth/logout-all",       Holder,    Free,        ["Logout failed", "退出登录失败"],                          sessions::logout_all),
-        Route::new(GET,  "/api/auth/sign-ins",         Holder,    Free,        ["Listing sign-ins failed", "获取登录记录失败"],          sign_ins::list),
-        Route::new(POST, "/api/auth/sign-ins/{id}/not-me", Holder, Free,       ["Reporting the sign-in failed", "报告登录记录失败"],     sign_ins::not_me),
+        Route::new(POST, "/api/auth/introspect",       Service,   Unlimited,        ["Introspection failed", "令牌查询失败"],                   introspect::introspect),
+        Route::new(POST, "/api/auth/logout",           PartialOrFull,   Unlimited,        ["Logout failed", "退出登录失败"],                          session::logout),
+        Route::new(GET,  "/api/auth/me",               ActiveUser,    Unlimited,        ["Reading the current user failed", "获取当前用户失败"],    session::me),
+        Route::new(POST, "/api/auth/switch-role",      TokenHolder,    Unlimited,        ["Role switch failed", "切换角色失败"],                     session::switch_role),
+        Route::new(GET,  "/api/auth/permissions",      ActiveUser,    Unlimited,        ["Reading permissions failed", "获取权限失败"],             permission::permissions),
+        Route::new(POST, "/api/auth/check",            ActiveUser,    Unlimited,        ["Permission check failed", "权限检查失败"],                permission::check),
+        Route::new(GET,  "/api/auth/sessions",         TokenHolder,    Unlimited,        ["Listing sessions failed", "获取会话失败"],              sessions::list),
+        Route::new(DELETE, "/api/auth/sessions/{id}",  TokenHolder,    Unlimited,        ["Ending the session failed", "结束会话失败"],            sessions::end),
+        Route::new(POST, "/api/auth/logout-all",       TokenHolder,    Unlimited,        ["Logout failed", "退出登录失败"],                          sessions::logout_all),
+        Route::new(GET,  "/api/auth/sign-ins",         TokenHolder,    Unlimited,        ["Listing sign-ins failed", "获取登录记录失败"],          sign_ins::list),
+        Route::new(POST, "/api/auth/sign-ins/{id}/not-me", TokenHolder, Unlimited,       ["Reporting the sign-in failed", "报告登录记录失败"],     sign_ins::not_me),
         Route::new(POST, "/api/auth/bind",             Anyone,    Bind,        ["Binding failed", "绑定失败"],                             bind::bind),
-        Route::new(GET,  "/api/auth/otp-status",       Entrant,   Otp,         ["Reading the device failed", "获取一次性密码设备失败"],    otp::status),
-        Route::new(POST, "/api/auth/otp-setup",        Entrant,   Otp,         ["Setting up the device failed", "设置一次性密码设备失败"], otp::setup),
-        Route::new(POST, "/api/auth/otp-bind",         Entrant,   Otp,         ["Binding the device failed", "绑定一次性密码设备失败"],    otp::bind),
-        Route::new(POST, "/api/auth/otp-verify",       Entrant,   Otp,         ["One-time password failed", "一次性密码校验失败"],         otp::verify),
-        Route::new(POST, "/api/auth/otp-unbind",       Entrant,   Otp,         ["Unbinding the device failed", "解绑一次性密码设备失败"],  otp::unbind),
+        Route::new(GET,  "/api/auth/otp-status",       PartialOrFull,   Otp,         ["Reading the device failed", "获取一次性密码设备失败"],    otp::status),
+        Route::new(POST, "/api/auth/otp-setup",        PartialOrFull,   Otp,         ["Setting up the device failed", "设置一次性密码设备失败"], otp::setup),
+        Route::new(POST, "/api/auth/otp-bind",         PartialOrFull,   Otp,         ["Binding the device failed", "绑定一次性密码设备失败"],    otp::bind),
+        Route::new(POST, "/api/auth/otp-verify",       PartialOrFull,   Otp,         ["One-time password failed", "一次性密码校验失败"],         otp::verify),
+        Route::new(POST, "/api/auth/otp-unbind",       PartialOrFull,   Otp,         ["Unbinding the device failed", "解绑一次性密码设备失败"],  otp::unbind),
         Route::new(POST, "/api/agents/login",          Anyone,    AgentsLogin, ["Agent sign-in failed", "坐席登录失败"],                   agent::login),
-        Route::new(POST, "/api/agents/password",       Caller,    AgentsLogin, ["Setting the password failed", "设置密码失败"],            password::change),
+        Route::new(POST, "/api/agents/password",       ActiveUser,    AgentsLogin, ["Setting the password failed", "设置密码失败"],            password::change),
         Route::new(POST, "/api/agents/password/setup", Anyone,    AgentsLogin, ["Setting the password failed", "设置密码失败"],            password::set_up),
-        Route::new(GET,  "/api/admin/roles",            Reader,   Free, ["Listing roles failed", "获取角色失败"],          admin::people::roles),
-        Route::new(GET,  "/api/admin/roles/user-roles", Reader,   Free, ["Listing roles failed", "获取角色失败"],          admin::people::user_roles),
-        Route::new(PUT,  "/api/admin/roles/user-roles", HighRisk, Free, ["Changing roles failed", "修改角色失败"],         admin::people::assign),
-        Route::new(GET,  "/api/admin/corporations",     Reader,   Free, ["Listing corporations failed", "获取企业失败"],   admin::people::corporations),
-        Route::new(GET,  "/api/admin/employees",        Reader,   Free, ["Listing employees failed", "获取员工失败"],      admin::people::employees),
-        Route::new(PATCH, "/api/admin/employees/{corp_id}/{employee_id}",  HighRisk, Free, ["Changing the employee failed", "修改员工失败"],          admin::people::patch),
-        Route::new(GET,  "/api/admin/agents",           Admin,    Free, ["Listing agents failed", "获取坐席失败"],         admin::agents::list),
-        Route::new(POST, "/api/admin/agents",           HighRisk, Free, ["Adding the agent failed", "添加坐席失败"],       admin::agents::add),
-        Route::new(POST, "/api/admin/agents/{employee_id}/unlock",         HighRisk, Free, ["Unlocking failed", "解锁失败"],                          admin::agents::unlock),
-        Route::new(POST, "/api/admin/agents/{employee_id}/reset-otp",      HighRisk, Free, ["Resetting the device failed", "重置一次性密码设备失败"], admin::agents::reset_otp),
-        Route::new(POST, "/api/admin/agents/{employee_id}/reset-password", HighRisk, Free, ["Resetting the password failed", "重置密码失败"],         admin::agents::reset_password),
-        Route::new(GET,  "/api/admin/sessions",         Reader,   Free, ["Listing sessions failed", "获取会话失败"],       admin::sessions::list),
-        Route::new(DELETE, "/api/admin/sessions/{id}",                     HighRisk, Free, ["Ending the session failed", "结束会话失败"],              admin::sessions::end),
-        Route::new(DELETE, "/api/admin/employees/{corp_id}/{employee_id}/sessions", HighRisk, Free, ["Ending sessions failed", "结束会话失败"],        admin::sessions::end_all),
-        Route::new(GET,  "/api/admin/login-log",        Reader,   Free, ["Reading the log failed", "获取登录日志失败"],    admin::login_log::list),
-        Route::new(GET,  "/api/admin/statistics",       Reader,   Free, ["Reading the figures failed", "获取登录统计失败"], admin::statistics::list),
-        Route::new(GET,  "/api/admin/matrix",           Reader,   Free, ["Reading permissions failed", "获取权限失败"],    permission::matrix),
-        Route::new(GET,  "/api/admin/links",            Admin,    Free, ["Listing links failed", "获取关联失败"],          admin::links::list),
-        Route::new(POST, "/api/admin/links",            HighRisk, Free, ["Approving the link failed", "批准关联失败"],     admin::links::approve),
-        Route::new(DELETE, "/api/admin/links/{corp_id}/{user_id}",         HighRisk, Free, ["Removing the link failed", "删除关联失败"],              admin::links::remove),
-        Route::new(GET,    "/api/admin/ip-rules",          Admin,    Free, ["Reading the allow-lists failed", "获取地址白名单失败"],     admin::rules::show),
-        Route::new(PUT,    "/api/admin/ip-rules",          HighRisk, Free, ["Changing the allow-lists failed", "修改地址白名单失败"],    admin::rules::replace),
-        Route::new(POST,   "/api/admin/ip-rules/dry-run",  Admin,    Free, ["Trying the allow-lists failed", "试运行地址白名单失败"],    admin::rules::dry_run),
-        Route::new(GET,    "/api/admin/service-keys",      Admin,    Free, ["Listing service keys failed", "获取服务密钥失败"],          admin::keys::list),
-        Route::new(POST,   "/api/admin/service-keys",      HighRisk, Free, ["Creating the service key failed", "创建服务密钥失败"],      admin::keys::create),
-        Route::new(DELETE, "/api/admin/service-keys/{id}", HighRisk, Free, ["Revoking the service key failed", "吊销服务密钥失败"],      admin::keys::revoke),
-        Route::new(GET,  "/api/ws/employee",           Caller,    Free,        ["Connecting failed", "建立连接失败"],                       socket::employee).leaving_traces(),
-        Route::new(GET,  "/api/ws/agent",              Caller,    Free,        ["Connecting failed", "建立连接失败"],                       socket::agent).leaving_traces(),
-        Route::new(POST, "/api/messages",              Service,   Free,        ["Sending failed", "发送消息失败"],                         message::send),
-        Route::new(GET,  "/api/dev/health",            Developer, Free,        ["Development health failed", "开发健康检查失败"],          dev::health),
-        Route::new(GET,  "/api/dev/users",             Developer, Free,        ["Listing development users failed", "获取开发用户失败"],   dev::users),
-        Route::new(POST, "/api/dev/login",             Developer, Free,        ["Development login failed", "开发登录失败"],               dev::login),
-        Route::new(GET,  "/api/ready",                 Anyone,    Free,        ["Not ready", "服务未就绪"],                                health::ready),
-        Route::new(GET,  "/api/version",               Anyone,    Free,        ["Reading the version failed", "获取版本失败"],             health::version),
-        Route::new(GET,  "/api/openapi.json",          Anyone,    Free,        ["Reading the description failed", "获取接口文档失败"],       openapi::document),
-        Route::new(GET,  "/api/docs",                  Anyone,    Free,        ["Reading the page failed", "读取页面失败"],                openapi::docs),
-        Route::new(GET,  "/version",                   Anyone,    Free,        ["Reading the version failed", "获取版本失败"],             health::version),
-        Route::new(GET,  "/healthz",                   Anyone,    Free,        ["Not alive", "服务异常"],                                  health::alive),
-        Route::new(GET,  "/metrics",                   Operator,  Free,        ["Reading metrics failed", "获取指标失败"],                 health::metrics),
-        Route::new(GET,  "/WW_verify_{file}",          Anyone,    Free,        ["Reading the file failed", "读取文件失败"],                page::verify_file),
+        Route::new(GET,  "/api/admin/roles",            Reader,   Unlimited, ["Listing roles failed", "获取角色失败"],          admin::people::roles),
+        Route::new(GET,  "/api/admin/roles/user-roles", Reader,   Unlimited, ["Listing roles failed", "获取角色失败"],          admin::people::user_roles),
+        Route::new(PUT,  "/api/admin/roles/user-roles", HighRisk, Unlimited, ["Changing roles failed", "修改角色失败"],         admin::people::assign),
+        Route::new(GET,  "/api/admin/corporations",     Reader,   Unlimited, ["Listing corporations failed", "获取企业失败"],   admin::people::corporations),
+        Route::new(GET,  "/api/admin/employees",        Reader,   Unlimited, ["Listing employees failed", "获取员工失败"],      admin::people::employees),
+        Route::new(PATCH, "/api/admin/employees/{corp_id}/{employee_id}",  HighRisk, Unlimited, ["Changing the employee failed", "修改员工失败"],          admin::people::update),
+        Route::new(GET,  "/api/admin/agents",           Admin,    Unlimited, ["Listing agents failed", "获取坐席失败"],         admin::agents::list),
+        Route::new(POST, "/api/admin/agents",           HighRisk, Unlimited, ["Adding the agent failed", "添加坐席失败"],       admin::agents::add),
+        Route::new(POST, "/api/admin/agents/{employee_id}/unlock",         HighRisk, Unlimited, ["Unlocking failed", "解锁失败"],                          admin::agents::unlock),
+        Route::new(POST, "/api/admin/agents/{employee_id}/reset-otp",      HighRisk, Unlimited, ["Resetting the device failed", "重置一次性密码设备失败"], admin::agents::reset_otp),
+        Route::new(POST, "/api/admin/agents/{employee_id}/reset-password", HighRisk, Unlimited, ["Resetting the password failed", "重置密码失败"],         admin::agents::reset_password),
+        Route::new(GET,  "/api/admin/sessions",         Reader,   Unlimited, ["Listing sessions failed", "获取会话失败"],       admin::sessions::list),
+        Route::new(DELETE, "/api/admin/sessions/{id}",                     HighRisk, Unlimited, ["Ending the session failed", "结束会话失败"],              admin::sessions::end),
+        Route::new(DELETE, "/api/admin/employees/{corp_id}/{employee_id}/sessions", HighRisk, Unlimited, ["Ending sessions failed", "结束会话失败"],        admin::sessions::end_all),
+        Route::new(GET,  "/api/admin/login-log",        Reader,   Unlimited, ["Reading the log failed", "获取登录日志失败"],    admin::login_log::list),
+        Route::new(GET,  "/api/admin/statistics",       Reader,   Unlimited, ["Reading the figures failed", "获取登录统计失败"], admin::statistics::list),
+        Route::new(GET,  "/api/admin/matrix",           Reader,   Unlimited, ["Reading permissions failed", "获取权限失败"],    permission::matrix),
+        Route::new(GET,  "/api/admin/links",            Admin,    Unlimited, ["Listing links failed", "获取关联失败"],          admin::links::list),
+        Route::new(POST, "/api/admin/links",            HighRisk, Unlimited, ["Approving the link failed", "批准关联失败"],     admin::links::approve),
+        Route::new(DELETE, "/api/admin/links/{corp_id}/{user_id}",         HighRisk, Unlimited, ["Removing the link failed", "删除关联失败"],              admin::links::remove),
+        Route::new(GET,    "/api/admin/ip-rules",          Admin,    Unlimited, ["Reading the allow-lists failed", "获取地址白名单失败"],     admin::rules::show),
+        Route::new(PUT,    "/api/admin/ip-rules",          HighRisk, Unlimited, ["Changing the allow-lists failed", "修改地址白名单失败"],    admin::rules::replace),
+        Route::new(POST,   "/api/admin/ip-rules/dry-run",  Admin,    Unlimited, ["Trying the allow-lists failed", "试运行地址白名单失败"],    admin::rules::dry_run),
+        Route::new(GET,    "/api/admin/service-keys",      Admin,    Unlimited, ["Listing service keys failed", "获取服务密钥失败"],          admin::keys::list),
+        Route::new(POST,   "/api/admin/service-keys",      HighRisk, Unlimited, ["Creating the service key failed", "创建服务密钥失败"],      admin::keys::create),
+        Route::new(DELETE, "/api/admin/service-keys/{id}", HighRisk, Unlimited, ["Revoking the service key failed", "吊销服务密钥失败"],      admin::keys::revoke),
+        Route::new(GET,  "/api/ws/employee",           ActiveUser,    Unlimited,        ["Connecting failed", "建立连接失败"],                       socket::employee).with_side_effects(),
+        Route::new(GET,  "/api/ws/agent",              ActiveUser,    Unlimited,        ["Connecting failed", "建立连接失败"],                       socket::agent).with_side_effects(),
+        Route::new(POST, "/api/messages",              Service,   Unlimited,        ["Sending failed", "发送消息失败"],                         message::send),
+        Route::new(GET,  "/api/dev/health",            Developer, Unlimited,        ["Development health failed", "开发健康检查失败"],          dev::health),
+        Route::new(GET,  "/api/dev/users",             Developer, Unlimited,        ["Listing development users failed", "获取开发用户失败"],   dev::users),
+        Route::new(POST, "/api/dev/login",             Developer, Unlimited,        ["Development login failed", "开发登录失败"],               dev::login),
+        Route::new(GET,  "/api/ready",                 Anyone,    Unlimited,        ["Not ready", "服务未就绪"],                                health::ready),
+        Route::new(GET,  "/api/version",               Anyone,    Unlimited,        ["Reading the version failed", "获取版本失败"],             health::version),
+        Route::new(GET,  "/api/openapi.json",          Anyone,    Unlimited,        ["Reading the description failed", "获取接口文档失败"],       openapi::document),
+        Route::new(GET,  "/api/docs",                  Anyone,    Unlimited,        ["Reading the page failed", "读取页面失败"],                openapi::docs),
+        Route::new(GET,  "/version",                   Anyone,    Unlimited,        ["Reading the version failed", "获取版本失败"],             health::version),
+        Route::new(GET,  "/healthz",                   Anyone,    Unlimited,        ["Not alive", "服务异常"],                                  health::alive),
+        Route::new(GET,  "/metrics",                   Operator,  Unlimited,        ["Reading metrics failed", "获取指标失败"],                 health::metrics),
+        Route::new(GET,  "/WW_verify_{file}",          Anyone,    Unlimited,        ["Reading the file failed", "读取文件失败"],                page::verify_file),
     ];
     // Some proxies ask with the method of the request that waits for the answer.
     for method in [GET, POST, PUT, PATCH, DELETE] {
-        table.push(Route::new(method, "/api/auth/forward", Caller, Free, ["Permission check failed", "权限检查失败"], permission::forward));
+        table.push(Route::new(method, "/api/auth/forward", ActiveUser, Unlimited, ["Permission check failed", "权限检查失败"], permission::forward));
     }
     for path in ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/"] {
-        table.push(Route::new(GET, path, Anyone, Free, ["Reading the page failed", "读取页面失败"], page::page));
+        table.push(Route::new(GET, path, Anyone, Unlimited, ["Reading the page failed", "读取页面失败"], page::page));
     }
     for path in ["/assets/{file}", "/assets/{version}/{file}"] {
-        table.push(Route::new(GET, path, Anyone, Free, ["Reading the page failed", "读取页面失败"], page::asset));
+        table.push(Route::new(GET, path, Anyone, Unlimited, ["Reading the page failed", "读取页面失败"], page::asset));
     }
     for path in ["/h5", "/itagent", "/itadmin"] {
-        table.push(Route::new(GET, path, Anyone, Free, ["Reading the page failed", "读取页面失败"], page::slash));
+        table.push(Route::new(GET, path, Anyone, Unlimited, ["Reading the page failed", "读取页面失败"], page::add_slash));
     }
     for path in ["/sim", "/sim/", "/sim/{*rest}"] {
         for method in [GET, POST, PUT, DELETE] {
-            table.push(Route::new(method, path, Developer, Free, ["The simulated platform failed", "模拟平台失败"], sim::answer));
+            table.push(Route::new(method, path, Developer, Unlimited, ["The simulated platform failed", "模拟平台失败"], sim::answer));
         }
     }
     table

@@ -1,15 +1,15 @@
 //! How the desk is asked: command line, settings, server, routes.
 
 pub mod cli;
+mod client_limiter;
+mod commands;
 pub mod config;
 mod desk;
-mod errand;
 pub mod http;
 mod log_export;
 mod secret_files;
 pub mod server;
-mod tally;
 mod telemetry;
-mod untrusted;
+mod untrusted_proxies;
 
 pub use desk::{Desk, StartError};

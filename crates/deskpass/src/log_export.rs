@@ -5,11 +5,11 @@ use deskpass_store::LogRow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::http::{Moment, iso};
+use crate::http::{Rfc3339, rfc3339};
 
 /// How the log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum ExportFormat {
     /// RFC 4180, with a heading.
     Csv,
     /// One JSON object in each line.
@@ -19,9 +19,9 @@ pub(crate) enum Format {
 /// A row under the names that it is known by outside.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "LogLine")]
-pub(crate) struct Line<'a> {
+pub(crate) struct LogLine<'a> {
     id: &'a str,
-    #[schemars(with = "Moment")]
+    #[schemars(with = "Rfc3339")]
     at: String,
     event: &'a str,
     corp_id: &'a str,
@@ -52,13 +52,13 @@ pub(crate) struct Actor<'a> {
 const HEADING: &str = "id,at,event,corp_id,employee_id,current_role,login_method,login_source,ip_address,peer_address,user_agent,\
     actor_corp_id,actor_employee_id,reason,detail,decided_address,verified\r\n";
 
-impl<'a> Line<'a> {
+impl<'a> LogLine<'a> {
     /// What a row says.
     pub(crate) fn of(row: &'a LogRow) -> Self {
         let there = |text: &'a str| Some(text).filter(|text| !text.is_empty());
         Self {
             id: &row.id,
-            at: iso(row.at),
+            at: rfc3339(row.at),
             event: &row.event,
             corp_id: row.about.corp(),
             employee_id: there(row.about.id()),
@@ -99,7 +99,7 @@ impl<'a> Line<'a> {
     }
 }
 
-impl Format {
+impl ExportFormat {
     /// The format that is called so.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         [Self::Csv, Self::JsonLines].into_iter().find(|format| format.name() == name)
@@ -123,7 +123,7 @@ impl Format {
 
     /// A row, with the end of its line.
     pub(crate) fn line(self, row: &LogRow) -> String {
-        let line = Line::of(row);
+        let line = LogLine::of(row);
         match self {
             Self::Csv => format!("{}\r\n", line.cells().map(cell).join(",")),
             // Texts and nothing else: there is nothing that JSON could not say.
@@ -133,10 +133,10 @@ impl Format {
 }
 
 /// What makes a spreadsheet take a cell for a formula, if it begins with it.
-const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+const FORMULA_STARTS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 
 /// What a spreadsheet may leave out at the beginning of a text, and take what follows for a formula.
-const BLANK: [char; 3] = ['\t', '\r', '\n'];
+const SKIPPED_STARTS: [char; 3] = ['\t', '\r', '\n'];
 
 /// Where a spreadsheet may begin another cell in the middle of a text: it goes by the separator of its own language, and does not
 /// know the quotes of another one's.
@@ -147,13 +147,13 @@ const SEPARATORS: [char; 4] = [';', '\t', '\r', '\n'];
 fn cell(text: &str) -> String {
     let parts = text.split_inclusive(SEPARATORS);
     let told = |part: &str| if is_formula(part) { format!("'{part}") } else { part.to_owned() };
-    let first = if begins_with(text, &BLANK) { "'" } else { "" };
+    let first = if begins_with(text, &SKIPPED_STARTS) { "'" } else { "" };
     let text = parts.map(told).fold(first.to_owned(), |text, part| text + &part);
     if text.contains(['"', ',', '\r', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
 fn is_formula(text: &str) -> bool {
-    begins_with(text, &FORMULA)
+    begins_with(text, &FORMULA_STARTS)
 }
 
 fn begins_with(text: &str, any: &[char]) -> bool {
@@ -188,7 +188,7 @@ mod tests {
         }
     }
 
-    fn nobody() -> LogRow {
+    fn anonymous_row() -> LogRow {
         LogRow {
             about: EmployeeKey::from_parts("ww", ""),
             role: None,
@@ -206,11 +206,11 @@ mod tests {
     #[test]
     fn a_table_has_as_many_cells_as_its_heading() {
         assert_eq!(
-            Format::Csv.line(&row()),
+            ExportFormat::Csv.line(&row()),
             "0197,2025-06-15T15:06:40.123Z,roles_changed,ww,zhangsan,admin,qrcode,itadmin,192.0.2.1,::1,\
              Mozilla/5.0 (X11; Linux),ww,admin01,not_held,\"admin, user -> user\",198.51.100.7,true\r\n"
         );
-        let (heading, line) = (Format::Csv.heading(), Format::Csv.line(&nobody()));
+        let (heading, line) = (ExportFormat::Csv.heading(), ExportFormat::Csv.line(&anonymous_row()));
         assert_eq!(line.split(',').count(), heading.split(',').count());
         assert!(line.contains(",ww,,,,,192.0.2.1,") && line.ends_with(",,,,,,\r\n"), "{line}");
         assert!(heading.ends_with("\r\n"));
@@ -248,14 +248,14 @@ mod tests {
         ] {
             assert_eq!(cell(text), written, "{text:?}");
         }
-        let line = Format::Csv.line(&LogRow { user_agent: "=cmd|' /C calc'!A0".to_owned(), ..row() });
+        let line = ExportFormat::Csv.line(&LogRow { user_agent: "=cmd|' /C calc'!A0".to_owned(), ..row() });
         assert!(line.contains(",'=cmd|' /C calc'!A0,"), "{line}");
     }
 
     #[test]
     fn a_line_of_json_has_the_same_names() {
         let row = LogRow { detail: "张三 \"said\"\nso".to_owned(), ..row() };
-        let line = Format::JsonLines.line(&row);
+        let line = ExportFormat::JsonLines.line(&row);
         assert!(line.ends_with("}\n") && line.matches('\n').count() == 1, "{line}");
         let said: serde_json::Value = serde_json::from_str(&line).unwrap();
         assert_eq!(
@@ -268,7 +268,7 @@ mod tests {
                 "detail": "张三 \"said\"\nso", "decided_address": "198.51.100.7", "verified": true
             })
         );
-        let said: serde_json::Value = serde_json::from_str(&Format::JsonLines.line(&nobody())).unwrap();
+        let said: serde_json::Value = serde_json::from_str(&ExportFormat::JsonLines.line(&anonymous_row())).unwrap();
         for name in [
             "employee_id",
             "current_role",

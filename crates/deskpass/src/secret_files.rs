@@ -8,47 +8,48 @@ use rustix::process::geteuid;
 
 /// A file with secrets that more users can read than need to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Exposed {
+pub(crate) struct ExposedFile {
     pub(crate) path: PathBuf,
     /// Whether everybody on the machine can read it, rather than its group alone.
-    pub(crate) to_everybody: bool,
+    pub(crate) world_readable: bool,
     /// Whether the service may read it as a member of its group, which then keeps its right.
     through_group: bool,
 }
 
-impl Exposed {
+impl ExposedFile {
     /// The command that mends it.
-    pub(crate) fn mend(&self) -> String {
+    pub(crate) fn fix(&self) -> String {
         let whom = if self.through_group { "o" } else { "go" };
         format!("chmod {whom}= {}", self.path.display())
     }
 
     /// What an operator is told.
-    pub(crate) fn caution(&self) -> String {
-        let who = if self.to_everybody { "every user of this machine" } else { "its group" };
-        format!("{} holds secrets and can be read by {who}; run: {}", self.path.display(), self.mend())
+    pub(crate) fn warning(&self) -> String {
+        let who = if self.world_readable { "every user of this machine" } else { "its group" };
+        format!("{} holds secrets and can be read by {who}; run: {}", self.path.display(), self.fix())
     }
 }
 
 /// Those of the files that others can read.
-pub(crate) fn exposed(files: &[PathBuf]) -> Vec<Exposed> {
-    files.iter().filter_map(|path| look(path)).collect()
+pub(crate) fn exposed_files(files: &[PathBuf]) -> Vec<ExposedFile> {
+    files.iter().filter_map(|path| inspect(path)).collect()
 }
 
-fn look(path: &Path) -> Option<Exposed> {
+fn inspect(path: &Path) -> Option<ExposedFile> {
     let path = fs::canonicalize(path).ok()?;
     let file = fs::metadata(&path).ok()?;
     let through_group = is_read_through_group(geteuid().as_raw(), file.uid(), file.gid());
-    let (group, others) = (may(&file, 0o040) && !through_group, may(&file, 0o004));
-    let reachable =
-        |bits| path.ancestors().skip(1).all(|above| fs::metadata(above).is_ok_and(|above| may(&above, bits)));
-    let to_everybody = others && reachable(0o001);
-    let exposed = to_everybody || (group && reachable(0o011));
-    exposed.then_some(Exposed { path, to_everybody, through_group })
+    let (group, others) = (has_permission(&file, 0o040) && !through_group, has_permission(&file, 0o004));
+    let reachable = |bits| {
+        path.ancestors().skip(1).all(|above| fs::metadata(above).is_ok_and(|above| has_permission(&above, bits)))
+    };
+    let world_readable = others && reachable(0o001);
+    let exposed = world_readable || (group && reachable(0o011));
+    exposed.then_some(ExposedFile { path, world_readable, through_group })
 }
 
 /// Whether one of these permissions is given.
-fn may(file: &Metadata, bits: u32) -> bool {
+fn has_permission(file: &Metadata, bits: u32) -> bool {
     file.permissions().mode() & bits != 0
 }
 
@@ -79,7 +80,7 @@ mod tests {
         ] {
             assert_eq!(is_read_through_group(us, owner, group), through_group, "{us} {owner}:{group}");
         }
-        let exposed = |through_group| Exposed { path: "/x".into(), to_everybody: true, through_group };
-        assert_eq!([true, false].map(|group| exposed(group).mend()), ["chmod o= /x", "chmod go= /x"]);
+        let exposed = |through_group| ExposedFile { path: "/x".into(), world_readable: true, through_group };
+        assert_eq!([true, false].map(|group| exposed(group).fix()), ["chmod o= /x", "chmod go= /x"]);
     }
 }

@@ -1,16 +1,16 @@
 //! The server itself: accepts connections within limits, serves them, and leaves politely.
 
-mod arriving;
+mod activity;
+mod checked_reader;
+mod command_socket;
 mod connections;
-mod errands;
 mod framing;
-mod intake;
 mod notices;
-mod patience;
-mod progress;
 mod registry;
 mod statistics;
-mod switching;
+mod timeouts;
+mod tracked_body;
+mod upgrade_slot;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -33,25 +33,25 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use crate::config::Settings;
-use crate::desk::{CLOCKS_APART, apart};
-use crate::http::{Answerer, OnReserve, Onward};
-use crate::secret_files::exposed;
+use crate::desk::{MAX_CLOCK_SKEW, clock_difference};
+use crate::http::{Dispatcher, PendingUpgrade, ReserveConnection};
+use crate::secret_files::exposed_files;
 use crate::{Desk, StartError};
-use arriving::Arriving;
-use connections::{Connections, Place};
-use framing::{HEAD_BYTES, HEAD_FIELDS};
-use intake::{Exchange, Intake};
-use patience::{Limits, Patient};
-use progress::Serving;
-use statistics::Writer;
-use switching::Switching;
+use activity::ConnectionActivity;
+use checked_reader::{CheckedReader, RequestTracker};
+use connections::{ConnectionGuard, Connections};
+use framing::{MAX_HEAD_BYTES, MAX_HEAD_FIELDS};
+use statistics::StatisticsWriter;
+use timeouts::{ConnectionTimeouts, TimeoutStream};
+use tracked_body::TrackedBody;
+use upgrade_slot::UpgradeSlot;
 
 /// A desk that listens.
 #[derive(Debug)]
 pub struct Server {
     desk: Desk,
     listener: TcpListener,
-    errands: Option<UnixListener>,
+    command_socket: Option<UnixListener>,
 }
 
 /// Takes the address that the settings say, and tells the settings which one it is when any free port was asked for.
@@ -63,41 +63,41 @@ pub async fn listen(settings: Settings) -> Result<(Settings, TcpListener), Start
     let refused = |source| StartError::Listen { address, source };
     let listener = TcpListener::bind(address).await.map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
-    Ok((settings.listening_at(address), listener))
+    Ok((settings.with_listen_address(address), listener))
 }
 
 impl Server {
     /// A desk that is open to whoever comes to `listener`.
     #[must_use]
     pub fn new(desk: Desk, listener: TcpListener) -> Self {
-        let errands = errands::open(&desk);
-        Self { desk, listener, errands }
+        let command_socket = command_socket::open(&desk);
+        Self { desk, listener, command_socket }
     }
 
     /// Serves until `stop` completes; then says it is not ready, goes on for a while so that balancers notice, takes no
     /// more connections, and finishes what is under way.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { desk, listener, errands, .. } = self;
+        let Self { desk, listener, command_socket, .. } = self;
         let mode = if desk.settings.development { "development" } else { "production" };
         let (address, data) = (desk.settings.listen, desk.settings.data.display());
         tracing::info!(version = env!("CARGO_PKG_VERSION"), mode, %address, %data, "started");
-        for caution in desk.settings.cautions() {
-            tracing::warn!("{caution}");
+        for warning in desk.settings.warnings() {
+            tracing::warn!("{warning}");
         }
-        for file in exposed(&desk.settings.secret_files) {
-            tracing::warn!("{}", file.caution());
+        for file in exposed_files(&desk.settings.secret_files) {
+            tracing::warn!("{}", file.warning());
         }
-        try_key(&desk).await;
-        let mut chores = JoinSet::new();
-        chores.spawn(upkeep(desk.clone()));
-        chores.spawn(notices::deliver(desk.clone()));
+        check_encryption_key(&desk).await;
+        let mut background_tasks = JoinSet::new();
+        background_tasks.spawn(run_periodic_tasks(desk.clone()));
+        background_tasks.spawn(notices::deliver(desk.clone()));
         let (carrier, watcher) = (desk.clone(), desk.clone());
-        chores.spawn(async move { carrier.auth.carry_messages().await });
-        chores.spawn(async move { watcher.auth.watch_sockets().await });
-        if let Some(errands) = errands {
-            chores.spawn(errands::take(desk.clone(), errands));
+        background_tasks.spawn(async move { carrier.auth.relay_messages().await });
+        background_tasks.spawn(async move { watcher.auth.watch_sockets().await });
+        if let Some(command_socket) = command_socket {
+            background_tasks.spawn(command_socket::accept_commands(desk.clone(), command_socket));
         }
-        let (connections, statistics) = (Connections::new(&desk), Writer::start(desk.clone()));
+        let (connections, statistics) = (Connections::new(&desk), StatisticsWriter::start(desk.clone()));
         let settings = &desk.settings.server;
         {
             let mut accepting = pin!(accept(&desk, &listener, &connections));
@@ -105,7 +105,7 @@ impl Server {
                 () = &mut accepting => {}
                 () = stop => {
                     tracing::info!("stopping: no longer ready");
-                    desk.drain();
+                    desk.start_draining();
                     // Still accepting: a balancer that has not noticed yet must not see a refused connection.
                     let _ = timeout(settings.settle, &mut accepting).await;
                 }
@@ -115,7 +115,7 @@ impl Server {
         if timeout(settings.drain_timeout, connections.close()).await.is_err() {
             tracing::warn!("connections were still open after the drain time; closing them");
         }
-        chores.shutdown().await;
+        background_tasks.shutdown().await;
         statistics.finish().await;
         // Nothing is refused any more.
         if timeout(SUMMARY_TIMEOUT, summarise_refusals(&desk)).await.is_err() {
@@ -126,20 +126,21 @@ impl Server {
 }
 
 async fn accept(desk: &Desk, listener: &TcpListener, connections: &Connections) {
-    let answerer = Arc::new(Answerer::new(desk.clone()));
-    let limits = Limits { head: desk.settings.server.header_timeout, idle: desk.settings.server.idle_timeout };
+    let dispatcher = Arc::new(Dispatcher::new(desk.clone()));
+    let timeouts =
+        ConnectionTimeouts { head: desk.settings.server.header_timeout, idle: desk.settings.server.idle_timeout };
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
-                if let Some(place) = connections.admit(peer.ip()) {
-                    let limits = if place.reserve { limits.of_reserve() } else { limits };
-                    drop(tokio::spawn(serve(stream, peer, Arc::clone(&answerer), limits, place)));
+                if let Some(guard) = connections.admit(peer.ip()) {
+                    let timeouts = if guard.reserve { timeouts.for_reserve() } else { timeouts };
+                    drop(tokio::spawn(serve(stream, peer, Arc::clone(&dispatcher), timeouts, guard)));
                 }
             }
             Err(error) => {
                 // Usually out of file descriptors: some will come free.
                 tracing::warn!(%error, "cannot accept a connection");
-                connections.make_room(&error);
+                connections.evict_on_exhaustion(&error);
                 sleep(Duration::from_millis(50)).await;
             }
         }
@@ -147,71 +148,77 @@ async fn accept(desk: &Desk, listener: &TcpListener, connections: &Connections) 
 }
 
 /// Serves a connection to its end. Its place is free again once this returns.
-async fn serve(stream: TcpStream, peer: SocketAddr, answerer: Arc<Answerer>, limits: Limits, mut place: Place) {
+async fn serve(
+    stream: TcpStream,
+    peer: SocketAddr,
+    dispatcher: Arc<Dispatcher>,
+    timeouts: ConnectionTimeouts,
+    mut guard: ConnectionGuard,
+) {
     let _ = stream.set_nodelay(true);
-    let (serving, switching, reserve) = (place.serving.clone(), Switching::default(), place.reserve);
-    let exchange = Exchange::default();
-    let stream = Patient::new(Intake::new(stream, exchange.clone()), limits, serving.clone());
-    let switched = switching.clone();
+    let (activity, upgrade_slot, reserve) = (guard.activity.clone(), UpgradeSlot::default(), guard.reserve);
+    let tracker = RequestTracker::default();
+    let stream = TimeoutStream::new(CheckedReader::new(stream, tracker.clone()), timeouts, activity.clone());
+    let switched = upgrade_slot.clone();
     let service = service_fn(move |mut request| {
-        let (answerer, serving, switching) = (Arc::clone(&answerer), serving.clone(), switching.clone());
-        let exchange = exchange.clone();
+        let (dispatcher, activity, upgrade_slot) = (Arc::clone(&dispatcher), activity.clone(), upgrade_slot.clone());
+        let tracker = tracker.clone();
         async move {
-            serving.turn();
-            let malformed = exchange.begin();
+            activity.toggle();
+            let malformed = tracker.begin();
             let upgrade = upgrade::on(&mut request);
             if reserve {
-                request.extensions_mut().insert(OnReserve);
+                request.extensions_mut().insert(ReserveConnection);
             }
-            let request = request.map(|body| Arriving::new(body, serving.clone()));
+            let request = request.map(|body| TrackedBody::new(body, activity.clone()));
             let mut answer = match malformed {
-                None => answerer.answer(peer.ip(), request).await,
-                Some(malformed) => answerer.refuse(malformed),
+                None => dispatcher.dispatch(peer.ip(), request).await,
+                Some(malformed) => dispatcher.reject_malformed(malformed),
             };
             if reserve {
                 answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
-            if let Some(onward) = answer.extensions_mut().remove::<Onward>() {
-                exchange.switch();
-                switching.keep(upgrade, onward);
+            if let Some(pending) = answer.extensions_mut().remove::<PendingUpgrade>() {
+                tracker.switch();
+                upgrade_slot.set(upgrade, pending);
                 // What it becomes is not waited for: it stays busy.
                 return Ok(answer);
             }
-            exchange.end();
-            Ok::<_, Infallible>(served(answer, serving))
+            tracker.end();
+            Ok::<_, Infallible>(track_response_end(answer, activity))
         }
     });
     let mut http = http1::Builder::new();
     // Patience is the stream's business.
-    http.writev(false).header_read_timeout(None).max_headers(HEAD_FIELDS).max_buf_size(HEAD_BYTES);
+    http.writev(false).header_read_timeout(None).max_headers(MAX_HEAD_FIELDS).max_buf_size(MAX_HEAD_BYTES);
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
     let ended = tokio::select! {
         biased;
         ended = connection.as_mut() => ended,
-        asked = &mut place.leave => {
+        asked = &mut guard.leave => {
             // Another connection has its place now. A request that began in the meantime is answered first.
-            if asked.is_ok() && place.serving.waiting_since().is_some() {
+            if asked.is_ok() && guard.activity.waiting_since().is_some() {
                 return;
             }
             // Whatever the connection becomes with its last answer is to leave, too.
-            place.leave = oneshot::channel().1;
+            guard.leave = oneshot::channel().1;
             connection.as_mut().graceful_shutdown();
             connection.await
         }
     };
     match ended {
-        Ok(()) => switched.go_on(&mut place.leave).await,
+        Ok(()) => switched.run(&mut guard.leave).await,
         Err(error) => tracing::debug!(%error, "a connection ended badly"),
     }
 }
 
 /// An answer that is whole ends the request. One that is still being written does so when it is through.
-fn served(answer: Response, serving: Serving) -> Response {
+fn track_response_end(answer: Response, activity: ConnectionActivity) -> Response {
     if answer.body().size_hint().exact().is_some() {
-        serving.turn();
+        activity.toggle();
         return answer;
     }
-    let end = End(serving);
+    let end = ResponseEnd(activity);
     answer.map(|body| {
         Body::from_stream(body.into_data_stream().map(move |piece| {
             let _until_the_last = &end;
@@ -222,17 +229,17 @@ fn served(answer: Response, serving: Serving) -> Response {
 
 /// Ends a request when it is dropped.
 #[derive(Debug)]
-struct End(Serving);
+struct ResponseEnd(ConnectionActivity);
 
-impl Drop for End {
+impl Drop for ResponseEnd {
     fn drop(&mut self) {
-        self.0.turn();
+        self.0.toggle();
     }
 }
 
 /// A key that was changed would show when agents need their passwords most; better now.
-async fn try_key(desk: &Desk) {
-    match desk.auth.knows_key().await {
+async fn check_encryption_key(desk: &Desk) {
+    match desk.auth.verify_encryption_key().await {
         Ok(true) => {}
         Ok(false) => tracing::error!(
             "encryption_key is not the one that the log and agents' passwords and devices were written with: put that key back into \
@@ -243,14 +250,14 @@ async fn try_key(desk: &Desk) {
 }
 
 /// What has to be done now and then.
-async fn upkeep(desk: Desk) {
+async fn run_periodic_tasks(desk: Desk) {
     let (mut often, mut minute) = (interval(Duration::from_secs(5)), interval(Duration::from_mins(1)));
     // A tick that was missed is not made up for: the clock must follow the machine's slowly.
     minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            _ = often.tick() => desk.metrics.tidy(),
-            _ = minute.tick() => by_the_minute(&desk).await,
+            _ = often.tick() => desk.metrics.run_upkeep(),
+            _ = minute.tick() => run_minute_tasks(&desk).await,
         }
     }
 }
@@ -269,25 +276,25 @@ async fn summarise_refusals(desk: &Desk) {
 }
 
 /// How many uses of sessions are written down in a minute at most; the rest wait.
-const SEEN: usize = 10_000;
+const MAX_SESSION_USES_PER_FLUSH: usize = 10_000;
 
-async fn by_the_minute(desk: &Desk) {
+async fn run_minute_tasks(desk: &Desk) {
     desk.review_clock().await;
     // Puts the time on record, so that a clock that is behind at the next start does not prolong anyone's session.
-    if let Err(error) = desk.auth.store.note_time(desk.auth.clock.now()).await {
+    if let Err(error) = desk.auth.store.record_time(desk.auth.clock.now()).await {
         tracing::warn!(%error, "cannot write to the store");
     }
     summarise_refusals(desk).await;
-    if let Err(error) = desk.auth.store.flush_seen(SEEN).await {
+    if let Err(error) = desk.auth.store.flush_last_uses(MAX_SESSION_USES_PER_FLUSH).await {
         tracing::warn!(%error, "cannot write down when sessions were used");
     }
-    match desk.auth.store.common_time().await {
-        Ok(Some(common)) if apart(desk.auth.clock.now(), common.at) > CLOCKS_APART => {
+    match desk.auth.store.database_time().await {
+        Ok(Some(common)) if clock_difference(desk.auth.clock.now(), common.at) > MAX_CLOCK_SKEW => {
             // What is over by this clock may not be over.
             tracing::error!("this node's clock and the database's are far apart; have both set by NTP");
         }
         Ok(_) => {
-            if let Err(error) = desk.auth.sweep_in_turn().await {
+            if let Err(error) = desk.auth.sweep_with_lease().await {
                 tracing::warn!(%error, "cannot sweep out what has expired");
             }
         }

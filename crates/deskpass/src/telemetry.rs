@@ -13,7 +13,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::Desk;
 use crate::config::{Log, LogFormat};
-use crate::http::{Limit, Route, WORDS, routes};
+use crate::http::{RateLimit, Route, SIGN_IN_ERRORS, routes};
 
 /// Starts writing logs to standard error, until the guard is dropped. When nobody reads them they are lost, and the service
 /// goes on: a stuck pipe must not stop sign-ins.
@@ -38,34 +38,34 @@ pub(crate) fn start_logging(log: &Log) -> WorkerGuard {
 pub(crate) struct Metrics {
     handle: PrometheusHandle,
     /// One for each row of the route table, and one for everything else.
-    routes: Vec<Figures>,
+    routes: Vec<RouteMetrics>,
     cached_sessions: Gauge,
     /// QR codes that somebody may still scan, and tokens that somebody may still collect.
     under_way: Gauge,
     /// Whether the platform worked lately.
     platform: Gauge,
     shared: Gauge,
-    in_step: Gauge,
+    cache_in_sync: Gauge,
     clock: Gauge,
-    connections: ConnectionFigures,
+    connections: ConnectionMetrics,
     untrusted_proxy: Counter,
     sockets: Gauge,
-    said: Counter,
+    socket_messages: Counter,
     dropped: Counter,
-    parted: [(u16, Counter); CLOSES.len()],
+    socket_closes: [(u16, Counter); CLOSE_CODES.len()],
     /// By the row of the route table, where it has a limit.
     limited: Vec<Option<Counter>>,
-    refused: [(&'static str, Counter); WORDS.len()],
+    refused: [(&'static str, Counter); SIGN_IN_ERRORS.len()],
 }
 
 #[derive(Debug)]
-struct ConnectionFigures {
+struct ConnectionMetrics {
     turned_away: Counter,
     evicted: Counter,
     reserve: Counter,
 }
 
-impl ConnectionFigures {
+impl ConnectionMetrics {
     fn new(counter: impl Fn(&'static str) -> Counter) -> Self {
         Self {
             turned_away: counter("deskpass_connections_turned_away_total"),
@@ -76,7 +76,7 @@ impl ConnectionFigures {
 }
 
 #[derive(Debug)]
-struct Figures {
+struct RouteMetrics {
     ok: Counter,
     refused: Counter,
     failed: Counter,
@@ -84,7 +84,7 @@ struct Figures {
 }
 
 /// The codes that sockets are closed with; 1006 is a line that broke.
-const CLOSES: [u16; 13] = [1000, 1001, 1002, 1003, 1006, 1007, 1008, 1009, 1012, 1013, 4401, 4403, 4409];
+const CLOSE_CODES: [u16; 13] = [1000, 1001, 1002, 1003, 1006, 1007, 1008, 1009, 1012, 1013, 4401, 4403, 4409];
 
 /// What is looked at when somebody asks.
 const GAUGES: [&str; 7] = [
@@ -111,7 +111,7 @@ impl Metrics {
                 let labels = labels.iter().cloned().chain([Label::new("outcome", outcome)]).collect::<Vec<_>>();
                 recorder.register_counter(&Key::from_parts("deskpass_requests_total", labels), &metadata)
             };
-            Figures {
+            RouteMetrics {
                 ok: counter("ok"),
                 refused: counter("refused"),
                 failed: counter("failed"),
@@ -123,25 +123,25 @@ impl Metrics {
         let rows = table.iter().map(|route| figures(route.method.as_str(), route.path));
         let routes = rows.chain([figures("other", "other")]).collect();
         let gauge = |name| recorder.register_gauge(&Key::from_name(name), &metadata);
-        let [cached_sessions, under_way, platform, shared, in_step, sockets, clock] = GAUGES.map(gauge);
+        let [cached_sessions, under_way, platform, shared, cache_in_sync, sockets, clock] = GAUGES.map(gauge);
         let counter = |name: &'static str| recorder.register_counter(&Key::from_name(name), &metadata);
-        let connections = ConnectionFigures::new(counter);
+        let connections = ConnectionMetrics::new(counter);
         let untrusted_proxy = counter("deskpass_untrusted_proxy_requests_total");
-        let refused = WORDS.map(|word| {
+        let refused = SIGN_IN_ERRORS.map(|word| {
             let labels = vec![Label::new("why", word)];
             let key = Key::from_parts("deskpass_platform_sign_ins_refused_total", labels);
             (word, recorder.register_counter(&key, &metadata))
         });
-        let said = counter("deskpass_socket_messages_total");
+        let socket_messages = counter("deskpass_socket_messages_total");
         let dropped = counter("deskpass_messages_dropped_total");
-        let parted = CLOSES.map(|code| {
+        let socket_closes = CLOSE_CODES.map(|code| {
             let labels = vec![Label::new("code", code.to_string())];
             let key = Key::from_parts("deskpass_sockets_closed_total", labels);
             (code, recorder.register_counter(&key, &metadata))
         });
         let limited = |route: &Route| {
             let key = Key::from_parts("deskpass_limited_total", vec![Label::new("route", route.path)]);
-            (route.limit != Limit::Free).then(|| recorder.register_counter(&key, &metadata))
+            (route.limit != RateLimit::Unlimited).then(|| recorder.register_counter(&key, &metadata))
         };
         let (limited, handle) = (table.iter().map(limited).collect(), recorder.handle());
         Self {
@@ -151,21 +151,21 @@ impl Metrics {
             under_way,
             platform,
             shared,
-            in_step,
+            cache_in_sync,
             clock,
             connections,
             untrusted_proxy,
             sockets,
-            said,
+            socket_messages,
             dropped,
-            parted,
+            socket_closes,
             limited,
             refused,
         }
     }
 
     /// Counts an answer under its row of the table.
-    pub(crate) fn answered(&self, row: Option<usize>, status: StatusCode, elapsed: Duration) {
+    pub(crate) fn record_response(&self, row: Option<usize>, status: StatusCode, elapsed: Duration) {
         let Some(figures) = row.map_or_else(|| self.routes.last(), |row| self.routes.get(row)) else { return };
         let outcome = match status.as_u16() {
             ..400 => &figures.ok,
@@ -177,46 +177,46 @@ impl Metrics {
     }
 
     /// Counts a connection that was closed at once: its address has too many, or even the reserve is in use.
-    pub(crate) fn turned_away(&self) {
+    pub(crate) fn count_rejected_connection(&self) {
         self.connections.turned_away.increment(1);
     }
 
     /// Counts a connection that was closed to make room for another one.
-    pub(crate) fn evicted(&self) {
+    pub(crate) fn count_evicted_connection(&self) {
         self.connections.evicted.increment(1);
     }
 
     /// Counts a connection from the reserve.
-    pub(crate) fn took_reserve(&self) {
+    pub(crate) fn count_reserve_connection(&self) {
         self.connections.reserve.increment(1);
     }
 
     /// Counts a request that was refused because its proxy is not trusted.
-    pub(crate) fn untrusted_proxy(&self) {
+    pub(crate) fn count_untrusted_proxy(&self) {
         self.untrusted_proxy.increment(1);
     }
 
     /// Counts a message that goes out on a socket.
-    pub(crate) fn said(&self) {
-        self.said.increment(1);
+    pub(crate) fn count_socket_message(&self) {
+        self.socket_messages.increment(1);
     }
 
     /// Counts a socket that ends, by the code it is closed with.
-    pub(crate) fn parted(&self, code: u16) {
-        if let Some((_, counter)) = self.parted.iter().find(|(known, _)| *known == code) {
+    pub(crate) fn count_socket_close(&self, code: u16) {
+        if let Some((_, counter)) = self.socket_closes.iter().find(|(known, _)| *known == code) {
             counter.increment(1);
         }
     }
 
     /// Counts a request that came too early for its row of the table.
-    pub(crate) fn limited(&self, row: usize) {
+    pub(crate) fn count_rate_limited(&self, row: usize) {
         if let Some(Some(counter)) = self.limited.get(row) {
             counter.increment(1);
         }
     }
 
     /// Counts somebody who came back from the platform and was not let in.
-    pub(crate) fn refused(&self, word: &str) {
+    pub(crate) fn count_refused_sign_in(&self, word: &str) {
         if let Some((_, counter)) = self.refused.iter().find(|(known, _)| *known == word) {
             counter.increment(1);
         }
@@ -231,14 +231,14 @@ impl Metrics {
         gauge(&self.under_way, desk.auth.shared.sign_ins.len());
         gauge(&self.platform, usize::from(matches!(desk.auth.platform.circuit(), Circuit::Closed | Circuit::Untried)));
         gauge(&self.shared, usize::from(desk.auth.shared.is_up()));
-        gauge(&self.in_step, usize::from(desk.auth.store.is_in_step()));
+        gauge(&self.cache_in_sync, usize::from(desk.auth.store.is_cache_trusted()));
         gauge(&self.clock, usize::from(desk.auth.clock.trust() == ClockTrust::Trusted));
-        self.dropped.absolute(desk.auth.shared.mail.dropped());
+        self.dropped.absolute(desk.auth.shared.messages.dropped());
         self.handle.render()
     }
 
     /// Folds what was recorded into its buckets; called now and then, so that the records do not pile up.
-    pub(crate) fn tidy(&self) {
+    pub(crate) fn run_upkeep(&self) {
         self.handle.run_upkeep();
     }
 }

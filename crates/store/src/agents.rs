@@ -2,10 +2,10 @@
 
 mod browser;
 mod device;
-mod guesses;
-pub(crate) mod half;
+mod failed_attempts;
 mod key;
 mod notice;
+pub(crate) mod partial_session;
 mod password;
 pub(crate) mod record;
 
@@ -14,16 +14,19 @@ use deskpass_core::Timestamp;
 use crate::StoreError;
 use crate::database::Tx;
 
-pub use device::{Binding, Device, PendingDevice, UsedStep};
-pub use guesses::Trial;
-pub use half::{HalfFound, HalfSession};
-pub use notice::{About, Notice, Subject};
-pub use password::{Before, NewPassword};
+pub use device::{Device, DeviceBinding, PendingDevice, UsedTotpStep};
+pub use failed_attempts::AttemptKind;
+pub use notice::{Notice, NoticeSubject, SignInReference};
+pub use partial_session::{PartialSessionLookup, PartialSessionRecord};
+pub use password::{NewPassword, PasswordPrecondition};
 pub use record::{Agent, ListedAgent};
 
 /// Removes up to `batch` rows of each kind whose time is over, and halves that were over before `ended`; returns how many
 /// went.
 pub(crate) fn sweep(tx: &Tx<'_>, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize, StoreError> {
-    let halves = half::sweep(tx, ended, batch)?;
-    Ok(halves + browser::sweep(tx, now, batch)? + guesses::sweep(tx, now, batch)? + notice::sweep(tx, now, batch)?)
+    let partial_sessions = partial_session::sweep(tx, ended, batch)?;
+    Ok(partial_sessions
+        + browser::sweep(tx, now, batch)?
+        + failed_attempts::sweep(tx, now, batch)?
+        + notice::sweep(tx, now, batch)?)
 }

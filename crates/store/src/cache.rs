@@ -10,7 +10,7 @@
 //! Where other nodes change the same data, what is kept here counts only while it is proven that this node has heard of
 //! every change.
 
-mod proof;
+mod freshness;
 
 use std::fmt;
 use std::ops::Deref;
@@ -20,31 +20,31 @@ use std::sync::{Arc, OnceLock};
 use deskpass_core::{Digest, EmployeeKey, Person, Roles, Session, Timestamp};
 use quick_cache::sync;
 
-pub(crate) use proof::{Moment, Proof};
+pub(crate) use freshness::{BootInstant, Freshness};
 
-use crate::Rulebook;
+use crate::AccessRules;
 
 /// A person as the store knows them, with a place to keep what was made from them.
 #[derive(Debug)]
-pub struct Member {
+pub struct CachedPerson {
     person: Person,
-    kept: OnceLock<(Roles, [Box<str>; 2])>,
+    cached: OnceLock<(Roles, [Box<str>; 2])>,
 }
 
-impl Member {
+impl CachedPerson {
     pub(crate) fn new(person: Person) -> Self {
-        Self { person, kept: OnceLock::new() }
+        Self { person, cached: OnceLock::new() }
     }
 
     /// Two texts made from the person and the roles that count, such as their part of an answer: made at the first call and
     /// kept for as long as the person stays the same. `None` where other roles count than at the first call.
-    pub fn keep(&self, roles: Roles, make: impl FnOnce(&Person) -> [Box<str>; 2]) -> Option<[&str; 2]> {
-        let (kept, texts) = self.kept.get_or_init(|| (roles, make(&self.person)));
-        (*kept == roles).then(|| texts.each_ref().map(|text| &**text))
+    pub fn cached_texts(&self, roles: Roles, make: impl FnOnce(&Person) -> [Box<str>; 2]) -> Option<[&str; 2]> {
+        let (cached_roles, texts) = self.cached.get_or_init(|| (roles, make(&self.person)));
+        (*cached_roles == roles).then(|| texts.each_ref().map(|text| &**text))
     }
 }
 
-impl Deref for Member {
+impl Deref for CachedPerson {
     type Target = Person;
     fn deref(&self) -> &Person {
         &self.person
@@ -53,75 +53,75 @@ impl Deref for Member {
 
 /// A session and whose it is.
 #[derive(Debug)]
-pub struct Standing {
+pub struct SessionWithPerson {
     /// The session.
     pub session: Session,
     /// Whose it is.
-    pub person: Arc<Member>,
+    pub person: Arc<CachedPerson>,
     /// The epoch in which `person` was last known to be right.
-    compared: AtomicU64,
+    checked_epoch: AtomicU64,
     /// When it was last noted that the session was used, in milliseconds.
-    seen: AtomicI64,
+    last_use: AtomicI64,
 }
 
 /// How long a session may be used before that is noted once more.
-pub(crate) const COARSELY: i64 = 600_000;
+pub(crate) const LAST_USE_INTERVAL_MILLIS: i64 = 600_000;
 
 /// A count of the changes to people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Epoch(u64);
 
-impl Standing {
+impl SessionWithPerson {
     /// `epoch` must have been read before `person` was.
-    pub(crate) fn new(mut session: Session, person: Arc<Member>, epoch: Epoch) -> Self {
+    pub(crate) fn new(mut session: Session, person: Arc<CachedPerson>, epoch: Epoch) -> Self {
         // One copy of the key for all sessions of a person.
         session.employee = person.key.clone();
         // When it began it was used, and that is on record.
-        let seen = AtomicI64::new(session.created_at.millis());
-        Self { session, person, compared: AtomicU64::new(epoch.0), seen }
+        let last_use = AtomicI64::new(session.created_at.millis());
+        Self { session, person, checked_epoch: AtomicU64::new(epoch.0), last_use }
     }
 
     /// Whether it is to be noted that the session is used at `now`. Of several who ask at once, one is told so.
-    pub(crate) fn is_seen_anew(&self, now: Timestamp) -> bool {
-        let last = self.seen.load(Ordering::Relaxed);
-        now.millis().saturating_sub(last) >= COARSELY
-            && self.seen.compare_exchange(last, now.millis(), Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    pub(crate) fn should_record_use(&self, now: Timestamp) -> bool {
+        let last = self.last_use.load(Ordering::Relaxed);
+        now.millis().saturating_sub(last) >= LAST_USE_INTERVAL_MILLIS
+            && self.last_use.compare_exchange(last, now.millis(), Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    pub(crate) fn is_of(&self, epoch: Epoch) -> bool {
-        self.compared.load(Ordering::Relaxed) == epoch.0
+    pub(crate) fn is_current_in(&self, epoch: Epoch) -> bool {
+        self.checked_epoch.load(Ordering::Relaxed) == epoch.0
     }
 
-    pub(crate) fn still_right_in(&self, epoch: Epoch) {
-        self.compared.store(epoch.0, Ordering::Relaxed);
+    pub(crate) fn mark_current_in(&self, epoch: Epoch) {
+        self.checked_epoch.store(epoch.0, Ordering::Relaxed);
     }
 }
 
 /// What a commit changed, as far as the cache cares.
 #[derive(Debug)]
-pub(crate) enum Change {
+pub(crate) enum CacheChange {
     /// A session began.
-    Born(Digest, Session),
+    SessionStarted(Digest, Session),
     /// A session changed or ended.
     Session(Digest),
     /// A session that had ended long ago was removed.
-    Swept(Digest),
+    SessionSwept(Digest),
     /// A person's record or roles changed.
     Person(EmployeeKey),
     /// Something of the rulebook changed.
     Rules,
 }
 
-impl Change {
+impl CacheChange {
     /// Whether other nodes must hear of it. Of a new session they know nothing, and one that was swept was over for all.
-    pub(crate) fn is_heard_of(&self) -> bool {
+    pub(crate) fn concerns_other_nodes(&self) -> bool {
         matches!(self, Self::Session(_) | Self::Person(_) | Self::Rules)
     }
 }
 
 /// What may have changed for somebody who is signed in.
 #[derive(Clone, Copy, Debug)]
-pub enum Touched<'a> {
+pub enum Invalidation<'a> {
     /// The session that this names.
     Session(&'a Digest),
     /// This person, and every session of theirs.
@@ -130,21 +130,21 @@ pub enum Touched<'a> {
     All,
 }
 
-type Listener = Box<dyn Fn(Touched<'_>) + Send + Sync>;
+type Listener = Box<dyn Fn(Invalidation<'_>) + Send + Sync>;
 
 pub(crate) struct Cache {
-    pub(crate) sessions: sync::Cache<Digest, Arc<Standing>>,
-    pub(crate) people: sync::Cache<EmployeeKey, Arc<Member>>,
+    pub(crate) sessions: sync::Cache<Digest, Arc<SessionWithPerson>>,
+    pub(crate) people: sync::Cache<EmployeeKey, Arc<CachedPerson>>,
     /// One entry or none.
-    pub(crate) rules: sync::Cache<(), Arc<Rulebook>>,
+    pub(crate) rules: sync::Cache<(), Arc<AccessRules>>,
     epoch: AtomicU64,
-    proof: Proof,
+    freshness: Freshness,
     listener: OnceLock<Listener>,
 }
 
 impl Cache {
-    /// A cache that is believed while `proof` holds.
-    pub(crate) fn new(entries: usize, proof: Proof) -> Self {
+    /// A cache that is believed while `freshness` is valid.
+    pub(crate) fn new(entries: usize, freshness: Freshness) -> Self {
         // The cache is made of shards that fill unevenly; without some room to spare a few entries would never fit.
         let entries = entries.saturating_add(entries / 16);
         let (sessions, people) = (sync::Cache::new(entries), sync::Cache::new(entries));
@@ -153,19 +153,19 @@ impl Cache {
             people,
             rules: sync::Cache::new(1),
             epoch: AtomicU64::new(0),
-            proof,
+            freshness,
             listener: OnceLock::new(),
         }
     }
 
     /// Whether what is in here can be believed.
-    pub(crate) fn is_right(&self) -> bool {
-        self.proof.holds()
+    pub(crate) fn is_trusted(&self) -> bool {
+        self.freshness.is_valid()
     }
 
     /// What shows that it can.
-    pub(crate) fn proof(&self) -> &Proof {
-        &self.proof
+    pub(crate) fn freshness(&self) -> &Freshness {
+        &self.freshness
     }
 
     /// Forgets everything, and whatever is being read right now.
@@ -174,7 +174,7 @@ impl Cache {
         self.people.clear();
         self.rules.clear();
         self.epoch.fetch_add(1, Ordering::Release);
-        self.tell(Touched::All);
+        self.notify(Invalidation::All);
     }
 
     /// Takes whoever wants to hear of changes. The first one stays.
@@ -183,7 +183,7 @@ impl Cache {
     }
 
     /// Told after the old is forgotten, so that whoever looks finds what is true.
-    fn tell(&self, touched: Touched<'_>) {
+    fn notify(&self, touched: Invalidation<'_>) {
         if let Some(listener) = self.listener.get() {
             listener(touched);
         }
@@ -194,27 +194,27 @@ impl Cache {
     }
 
     /// Takes over what was committed. A session that was born counts only where nobody else can have ended it since.
-    pub(crate) fn apply(&self, change: Change) {
+    pub(crate) fn apply(&self, change: CacheChange) {
         match change {
-            Change::Born(digest, session) => {
+            CacheChange::SessionStarted(digest, session) => {
                 let epoch = self.epoch();
                 // Whoever signs in was looked up a moment ago; otherwise the first use fills the gap.
                 if let Some(person) = self.people.get(&session.employee) {
-                    self.sessions.insert(digest, Arc::new(Standing::new(session, person, epoch)));
+                    self.sessions.insert(digest, Arc::new(SessionWithPerson::new(session, person, epoch)));
                 }
             }
-            Change::Session(digest) | Change::Swept(digest) => {
+            CacheChange::Session(digest) | CacheChange::SessionSwept(digest) => {
                 drop(self.sessions.remove(&digest));
-                self.tell(Touched::Session(&digest));
+                self.notify(Invalidation::Session(&digest));
             }
-            Change::Person(key) => {
+            CacheChange::Person(key) => {
                 drop(self.people.remove(&key));
                 self.epoch.fetch_add(1, Ordering::Release);
-                self.tell(Touched::Person(&key));
+                self.notify(Invalidation::Person(&key));
             }
-            Change::Rules => {
+            CacheChange::Rules => {
                 drop(self.rules.remove(&()));
-                self.tell(Touched::All);
+                self.notify(Invalidation::All);
             }
         }
     }

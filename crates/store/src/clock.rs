@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
-use deskpass_core::{Digest, Step, Timestamp};
+use deskpass_core::{Digest, Timestamp, TotpStep};
 
-use crate::cache::Change;
-use crate::database::{self, BesideError, Location, Mode, Sql, Tx, beside};
-use crate::login_log::edge;
-use crate::sessions::{Ended, deny};
+use crate::cache::CacheChange;
+use crate::database::{self, DirectReadError, Location, Mode, Sql, Tx, read_directly};
+use crate::login_log::first_id_at;
+use crate::sessions::{EndReason, deny};
 use crate::{LogEntry, Store, StoreError};
 
 /// The time is put on record every minute, so a row of the log that is newer than that by more than this has a wrong time.
-const AFTER_RECORD: Duration = Duration::from_mins(10);
+const MAX_LEAD_OVER_RECORD: Duration = Duration::from_mins(10);
 
 /// What a repair of the clock found and changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ClockRepaired {
+pub struct ClockRepair {
     /// Sessions that had begun in the future, and ended.
     pub sessions: usize,
     /// Other records with an end, a pause or a turn in the future that were brought back.
@@ -26,11 +26,11 @@ pub struct ClockRepaired {
 
 /// The time by the clock of a database that nodes share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CommonTime {
+pub struct DatabaseTime {
     /// The time.
     pub at: Timestamp,
     /// Whether the database is on another machine, as far as the connection tells. On this one it has the same clock.
-    pub elsewhere: bool,
+    pub on_other_machine: bool,
 }
 
 impl Store {
@@ -38,7 +38,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn common_time(&self) -> Result<Option<CommonTime>, StoreError> {
+    pub async fn database_time(&self) -> Result<Option<DatabaseTime>, StoreError> {
         // A socket in the file system has no address.
         let text = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
             CASE WHEN inet_server_addr() IS NULL OR inet_server_addr() <<= inet '127.0.0.0/8'
@@ -46,9 +46,9 @@ impl Store {
         self.database
             .read(move |sql| match sql {
                 Sql::Sqlite(_) => Ok(None),
-                Sql::Postgres(_) => {
-                    sql.first(text, &[], |row| Ok(CommonTime { at: row.moment(0)?, elsewhere: row.int(1)? == 1 }))
-                }
+                Sql::Postgres(_) => sql.first(text, &[], |row| {
+                    Ok(DatabaseTime { at: row.timestamp(0)?, on_other_machine: row.int(1)? == 1 })
+                }),
             })
             .await
     }
@@ -57,16 +57,16 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn note_time(&self, now: Timestamp) -> Result<(), StoreError> {
-        self.database.write(move |tx| tx.execute(database::NOTE_TIME, &args![now]).map(drop)).await
+    pub async fn record_time(&self, now: Timestamp) -> Result<(), StoreError> {
+        self.database.write(move |tx| tx.execute(database::RECORD_TIME, &args![now]).map(drop)).await
     }
 
     /// The newest time on record: the clock must not start before it. `None` where nothing was ever recorded.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn newest_moment(&self) -> Result<Option<Timestamp>, StoreError> {
-        self.database.read(newest_moment).await
+    pub async fn latest_recorded_time(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.database.read(latest_recorded_time).await
     }
 
     /// Puts `now` on record, whatever was there, and brings back what has a time in the future: sessions end, since they would
@@ -79,17 +79,18 @@ impl Store {
         now: Timestamp,
         deny_until: Timestamp,
         entry: LogEntry,
-    ) -> Result<ClockRepaired, StoreError> {
+    ) -> Result<ClockRepair, StoreError> {
         self.database
             .write(move |tx| {
                 tx.execute("UPDATE probe SET at = $1", &args![now])?;
                 let sessions = end_sessions(tx, now, deny_until)?;
-                let others = bring_back(tx, now)?;
+                let others = reset_future_times(tx, now)?;
                 let text = "SELECT COUNT(*) FROM login_log WHERE id > $1";
-                let log_rows = tx.first(text, &args![&*edge(now + AFTER_RECORD)], |row| row.int(0))?.unwrap_or(0);
-                let repaired = ClockRepaired { sessions, others, log_rows: usize::try_from(log_rows).unwrap_or(0) };
+                let log_rows =
+                    tx.first(text, &args![&*first_id_at(now + MAX_LEAD_OVER_RECORD)], |row| row.int(0))?.unwrap_or(0);
+                let repaired = ClockRepair { sessions, others, log_rows: usize::try_from(log_rows).unwrap_or(0) };
                 let said = format!("{sessions} session(s) ended, {log_rows} row(s) of the log have a later time");
-                entry.clone().saying(said).write(tx)?;
+                entry.clone().with_detail(said).write(tx)?;
                 Ok(repaired)
             })
             .await
@@ -100,16 +101,17 @@ impl Store {
 ///
 /// # Errors
 /// When the data cannot be read.
-pub async fn read_newest_moment(location: &Location, mode: Mode) -> Result<Option<Timestamp>, BesideError> {
-    beside(location, mode, newest_moment).await
+pub async fn read_latest_recorded_time(location: &Location, mode: Mode) -> Result<Option<Timestamp>, DirectReadError> {
+    read_directly(location, mode, latest_recorded_time).await
 }
 
-fn newest_moment(sql: &Sql<'_>) -> Result<Option<Timestamp>, StoreError> {
-    let noted = sql.first("SELECT MAX(at) FROM probe", &[], |row| row.moment(0))?.unwrap_or(Timestamp::from_millis(0));
+fn latest_recorded_time(sql: &Sql<'_>) -> Result<Option<Timestamp>, StoreError> {
+    let noted =
+        sql.first("SELECT MAX(at) FROM probe", &[], |row| row.timestamp(0))?.unwrap_or(Timestamp::from_millis(0));
     // Rows that a wrong clock has written stay in the log, but do not count. Before anything is noted, all rows do.
-    let before = if noted.millis() == 0 { Timestamp::from_millis(i64::MAX) } else { noted + AFTER_RECORD };
+    let before = if noted.millis() == 0 { Timestamp::from_millis(i64::MAX) } else { noted + MAX_LEAD_OVER_RECORD };
     let text = "SELECT at FROM login_log WHERE id < $1 ORDER BY id DESC LIMIT 1";
-    let logged = sql.first(text, &args![&*edge(before)], |row| row.moment(0))?;
+    let logged = sql.first(text, &args![&*first_id_at(before)], |row| row.timestamp(0))?;
     let newest = logged.map_or(noted, |logged| logged.max(noted));
     Ok((newest.millis() > 0).then_some(newest))
 }
@@ -117,19 +119,19 @@ fn newest_moment(sql: &Sql<'_>) -> Result<Option<Timestamp>, StoreError> {
 /// Ends sessions that began in the future.
 fn end_sessions(tx: &mut Tx<'_>, now: Timestamp, deny_until: Timestamp) -> Result<usize, StoreError> {
     let text = "DELETE FROM session WHERE created_at > $1 RETURNING digest";
-    let ended = tx.rows(text, &args![now + AFTER_RECORD], |row| Ok(Digest::from_text(&row.text(0)?)))?;
+    let ended = tx.rows(text, &args![now + MAX_LEAD_OVER_RECORD], |row| Ok(Digest::from_text(&row.text(0)?)))?;
     let count = ended.len();
     for digest in ended.into_iter().flatten() {
-        deny(tx, digest, Ended::Kicked, deny_until)?;
+        deny(tx, digest, EndReason::Kicked, deny_until)?;
     }
     Ok(count)
 }
 
 /// Brings back everything else that a wrong clock gave an end, a pause or a turn in the future: each statement takes the time now
 /// and the latest that a right clock could have written.
-fn bring_back(tx: &mut Tx<'_>, now: Timestamp) -> Result<usize, StoreError> {
-    let (soon, hours) = (now + AFTER_RECORD, |hours| now + Duration::from_hours(hours));
-    let step = |at| Timestamp::from_millis(Step::at(at).number());
+fn reset_future_times(tx: &mut Tx<'_>, now: Timestamp) -> Result<usize, StoreError> {
+    let (soon, hours) = (now + MAX_LEAD_OVER_RECORD, |hours| now + Duration::from_hours(hours));
+    let step = |at| Timestamp::from_millis(TotpStep::at(at).number());
     let statements = [
         ("UPDATE chore SET until = $1 WHERE until > $2", now, hours(1)),
         ("UPDATE session SET seen_at = $1 WHERE seen_at > $2", now, soon),
@@ -157,6 +159,6 @@ fn bring_back(tx: &mut Tx<'_>, now: Timestamp) -> Result<usize, StoreError> {
     for (text, now, latest) in statements {
         changed += tx.execute(text, &args![now, latest])?;
     }
-    tx.touch(Change::Rules);
+    tx.record_change(CacheChange::Rules);
     Ok(changed)
 }

@@ -7,31 +7,31 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 /// order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
-    order: Sorted,
+    order: CursorOrder,
     parts: (String, String),
 }
 
 /// A text that no list of this order gave out.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("not a place in this list")]
-pub struct BadCursor;
+pub struct InvalidCursor;
 
 /// What a list is sorted by, as far as its cursors differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sorted {
+pub(crate) enum CursorOrder {
     /// The key of a person; nothing comes first.
     Id,
     Name,
     Login,
     Term,
-    Birth,
+    CreatedAt,
 }
 
 /// The longest text that can be one: names are not long.
-const LONGEST: usize = 2_000;
+const MAX_CURSOR_BYTES: usize = 2_000;
 
-impl Sorted {
-    const ALL: [Self; 5] = [Self::Id, Self::Name, Self::Login, Self::Term, Self::Birth];
+impl CursorOrder {
+    const ALL: [Self; 5] = [Self::Id, Self::Name, Self::Login, Self::Term, Self::CreatedAt];
 
     const fn letter(self) -> &'static str {
         match self {
@@ -39,33 +39,34 @@ impl Sorted {
             Self::Name => "n",
             Self::Login => "l",
             Self::Term => "t",
-            Self::Birth => "b",
+            Self::CreatedAt => "b",
         }
     }
 }
 
 impl Cursor {
-    pub(crate) fn new(order: Sorted, first: impl Into<String>, second: impl Into<String>) -> Self {
+    pub(crate) fn new(order: CursorOrder, first: impl Into<String>, second: impl Into<String>) -> Self {
         Self { order, parts: (first.into(), second.into()) }
     }
 
     /// Reads what a list of this order gave out.
-    pub(crate) fn parse(text: &str, order: Sorted) -> Result<Self, BadCursor> {
-        if text.len() > LONGEST {
-            return Err(BadCursor);
+    pub(crate) fn parse(text: &str, order: CursorOrder) -> Result<Self, InvalidCursor> {
+        if text.len() > MAX_CURSOR_BYTES {
+            return Err(InvalidCursor);
         }
-        let json = URL_SAFE_NO_PAD.decode(text).map_err(|_| BadCursor)?;
-        let (letter, first, second): (String, String, String) = serde_json::from_slice(&json).map_err(|_| BadCursor)?;
-        let said = Sorted::ALL.into_iter().find(|order| order.letter() == letter);
+        let json = URL_SAFE_NO_PAD.decode(text).map_err(|_| InvalidCursor)?;
+        let (letter, first, second): (String, String, String) =
+            serde_json::from_slice(&json).map_err(|_| InvalidCursor)?;
+        let said = CursorOrder::ALL.into_iter().find(|order| order.letter() == letter);
         let fits = match order {
-            Sorted::Login | Sorted::Birth => first.parse::<i64>().is_ok(),
-            Sorted::Term => first.bytes().all(|c| c.is_ascii_hexdigit()),
-            Sorted::Id | Sorted::Name => true,
+            CursorOrder::Login | CursorOrder::CreatedAt => first.parse::<i64>().is_ok(),
+            CursorOrder::Term => first.bytes().all(|c| c.is_ascii_hexdigit()),
+            CursorOrder::Id | CursorOrder::Name => true,
         };
         // A database of ours may not take such a text.
         let is_odd = first.contains('\0') || second.contains('\0');
         if said != Some(order) || !fits || is_odd {
-            return Err(BadCursor);
+            return Err(InvalidCursor);
         }
         Ok(Self { order, parts: (first, second) })
     }
@@ -77,14 +78,14 @@ impl Cursor {
     }
 
     /// What it is made of, where it belongs to a list of this order.
-    pub(crate) fn texts(&self, order: Sorted) -> Result<(&str, &str), BadCursor> {
-        (self.order == order).then_some((&*self.parts.0, &*self.parts.1)).ok_or(BadCursor)
+    pub(crate) fn texts(&self, order: CursorOrder) -> Result<(&str, &str), InvalidCursor> {
+        (self.order == order).then_some((&*self.parts.0, &*self.parts.1)).ok_or(InvalidCursor)
     }
 
     /// The same, where it begins with a number.
-    pub(crate) fn number(&self, order: Sorted) -> Result<(i64, &str), BadCursor> {
+    pub(crate) fn number(&self, order: CursorOrder) -> Result<(i64, &str), InvalidCursor> {
         let (first, second) = self.texts(order)?;
-        Ok((first.parse().map_err(|_| BadCursor)?, second))
+        Ok((first.parse().map_err(|_| InvalidCursor)?, second))
     }
 }
 
@@ -95,12 +96,12 @@ mod tests {
 
     #[test]
     fn a_cursor_is_read_as_it_was_written_and_by_its_own_list_alone() {
-        for order in Sorted::ALL {
+        for order in CursorOrder::ALL {
             let cursor = Cursor::new(order, "17", "O'Brien \"x\" 王\\");
             let text = cursor.to_text();
             assert!(text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-' || c == b'_'), "{text}");
-            for other in Sorted::ALL {
-                let expected = if other == order { Ok(cursor.clone()) } else { Err(BadCursor) };
+            for other in CursorOrder::ALL {
+                let expected = if other == order { Ok(cursor.clone()) } else { Err(InvalidCursor) };
                 assert_eq!(Cursor::parse(&text, other), expected);
                 assert_eq!(cursor.texts(other).is_ok(), other == order);
             }
@@ -113,15 +114,15 @@ mod tests {
         let odd =
             ["", "x", "{}", "[]", r#"["i","a"]"#, r#"["i","a","b","c"]"#, r#"["z","","a"]"#, r#"["i","","a\u0000"]"#];
         for text in odd.map(of).iter().map(String::as_str).chain(["", "=", "%", "王", "W10="]) {
-            assert_eq!(Cursor::parse(text, Sorted::Id), Err(BadCursor), "{text}");
+            assert_eq!(Cursor::parse(text, CursorOrder::Id), Err(InvalidCursor), "{text}");
         }
         for first in ["", "x", "1.5", "99999999999999999999"] {
-            let text = Cursor::new(Sorted::Birth, first, "a").to_text();
-            assert_eq!(Cursor::parse(&text, Sorted::Birth), Err(BadCursor), "{first}");
+            let text = Cursor::new(CursorOrder::CreatedAt, first, "a").to_text();
+            assert_eq!(Cursor::parse(&text, CursorOrder::CreatedAt), Err(InvalidCursor), "{first}");
         }
-        let long = Cursor::new(Sorted::Id, "", "a".repeat(LONGEST)).to_text();
-        assert_eq!(Cursor::parse(&long, Sorted::Id), Err(BadCursor));
-        let cursor = Cursor::new(Sorted::Login, "-5", "a");
-        assert_eq!(cursor.number(Sorted::Login).unwrap(), (-5, "a"));
+        let long = Cursor::new(CursorOrder::Id, "", "a".repeat(MAX_CURSOR_BYTES)).to_text();
+        assert_eq!(Cursor::parse(&long, CursorOrder::Id), Err(InvalidCursor));
+        let cursor = Cursor::new(CursorOrder::Login, "-5", "a");
+        assert_eq!(cursor.number(CursorOrder::Login).unwrap(), (-5, "a"));
     }
 }

@@ -2,8 +2,8 @@
 
 #[macro_use]
 mod sql;
-mod beside;
 mod copy;
+mod direct_read;
 mod migrate;
 mod postgres;
 mod restart;
@@ -16,17 +16,17 @@ use std::sync::Arc;
 use deskpass_core::Timestamp;
 use tokio::sync::Notify;
 
-pub use beside::BesideError;
-pub(crate) use beside::{at_one_moment, beside};
-pub use copy::{Copied, CopyError, Progress, copy};
+pub use copy::{CopyError, CopyProgress, CopyReport, copy};
+pub use direct_read::DirectReadError;
+pub(crate) use direct_read::{in_snapshot, read_directly};
 pub use migrate::newest_version;
-pub use postgres::{Postgres, PostgresExam, examine_postgres};
+pub use postgres::{PostgresSettings, PostgresStatus, inspect_postgres};
 pub use restart::restart_log;
 pub(crate) use sql::{Row, Sql, Value};
 pub(crate) use tx::Tx;
 
 use crate::cache::Cache;
-use crate::tls::BadAuthority;
+use crate::tls::InvalidCaFile;
 use crate::{ChainKey, StoreError};
 
 /// Where the data is.
@@ -35,7 +35,7 @@ pub enum Location {
     /// In this directory, for this process alone.
     Embedded(PathBuf),
     /// With a server that several nodes share.
-    Postgres(Postgres),
+    Postgres(PostgresSettings),
 }
 
 /// Why a store could not be opened.
@@ -73,7 +73,7 @@ pub enum OpenError {
     Url(String),
     /// The certificates of whom to trust cannot be used.
     #[error(transparent)]
-    Authority(#[from] BadAuthority),
+    Authority(#[from] InvalidCaFile),
     /// The database is gone, though there was one.
     #[error("{} is missing or empty, though this directory had a database; restore it from a backup, or choose another directory with --data", .0.display())]
     Lost(PathBuf),
@@ -137,7 +137,7 @@ fn advised(error: &StoreError) -> String {
 #[derive(Debug)]
 pub(crate) enum Database {
     Sqlite(sqlite::Sqlite),
-    Postgres(postgres::Pooled),
+    Postgres(postgres::PostgresDatabase),
 }
 
 impl Database {
@@ -154,7 +154,7 @@ impl Database {
                 Ok(Self::Sqlite(sqlite::Sqlite::open(&directory, mode, cache, now, key.as_ref())?))
             }
             Location::Postgres(settings) => {
-                Ok(Self::Postgres(postgres::Pooled::open(&settings, mode, cache, now, key).await?))
+                Ok(Self::Postgres(postgres::PostgresDatabase::open(&settings, mode, cache, now, key).await?))
             }
         }
     }
@@ -199,24 +199,24 @@ impl Database {
     }
 
     /// Waits until everything is known that others had changed before.
-    pub(crate) async fn caught_up(&self) {
+    pub(crate) async fn wait_until_caught_up(&self) {
         match self {
             Self::Sqlite(_) => {}
-            Self::Postgres(database) => database.caught_up().await,
+            Self::Postgres(database) => database.wait_until_caught_up().await,
         }
     }
 }
 
 /// Writes something, to see that it can be done. Nodes that share a database must not wait for each other over it.
-pub(crate) fn try_out(sql: &Sql<'_>, now: Timestamp) -> Result<(), StoreError> {
+pub(crate) fn probe_write(sql: &Sql<'_>, now: Timestamp) -> Result<(), StoreError> {
     match sql {
-        Sql::Sqlite(connection) => connection.execute(NOTE_TIME, &args![now]).map(drop),
-        Sql::Postgres(connection) => postgres::try_out(connection),
+        Sql::Sqlite(connection) => connection.execute(RECORD_TIME, &args![now]).map(drop),
+        Sql::Postgres(connection) => postgres::probe_write(connection),
     }
 }
 
 /// The newest time of all nodes stays on record.
-pub(crate) const NOTE_TIME: &str = "UPDATE probe SET at = CASE WHEN at > $1 THEN at ELSE $1 END";
+pub(crate) const RECORD_TIME: &str = "UPDATE probe SET at = CASE WHEN at > $1 THEN at ELSE $1 END";
 
 /// Removes from the journal what everyone has read; returns how much went.
 pub(crate) fn sweep_journal(sql: &Sql<'_>) -> Result<usize, StoreError> {

@@ -7,20 +7,20 @@ mod terms;
 
 use std::sync::Arc;
 
-use deskpass_core::{EmployeeKey, Identified, Person, Role, Roles, Timestamp};
+use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Roles, Timestamp};
 
 use tokio::time::timeout;
 
-use crate::agents::half;
-use crate::cache::Change;
+use crate::agents::partial_session;
+use crate::cache::CacheChange;
 use crate::database::{Row, Sql, Tx};
-use crate::sessions::{self, Ended, PATIENCE, Which};
-use crate::{By, ChangeError, LogEntry, Member, Store, StoreError, rulebook};
+use crate::sessions::{self, CACHE_FILL_TIMEOUT, EndReason, SessionScope};
+use crate::{CachedPerson, ChangeAuthor, ChangeError, LogEntry, Store, StoreError, access_rules};
 
-pub(crate) use people::is_among_few;
-pub use people::{At, InDepartment, Order, PeopleFilter, PeoplePage, Sought};
-pub(crate) use query::Query;
-pub use roles::Changed;
+pub(crate) use people::is_selective;
+pub use people::{DepartmentFilter, PageStart, PeopleFilter, PeopleOrder, PeoplePage, PeopleSelection};
+pub(crate) use query::PeopleQuery;
+pub use roles::SetRolesOutcome;
 
 /// A person to be entered.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ pub struct NewEmployee {
 
 /// What became of somebody who was to be shut out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ShutOut {
+pub enum DisableOutcome {
     /// They are, and so many of their sessions ended.
     Done(usize),
     /// There is no such person.
@@ -46,7 +46,7 @@ pub enum ShutOut {
 
 /// A person as a list shows them.
 #[derive(Clone, Debug)]
-pub struct Listed {
+pub struct ListedPerson {
     /// The person.
     pub person: Person,
     /// When they signed in last.
@@ -64,14 +64,14 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn person(&self, key: &EmployeeKey) -> Result<Option<Arc<Member>>, StoreError> {
-        if !self.cache.is_right() {
+    pub async fn person(&self, key: &EmployeeKey) -> Result<Option<Arc<CachedPerson>>, StoreError> {
+        if !self.cache.is_trusted() {
             return self.look_up_person(key.clone()).await;
         }
         if let Some(person) = self.cache.people.get(key) {
             return Ok(Some(person));
         }
-        let gap = match timeout(PATIENCE, self.cache.people.get_value_or_guard_async(key)).await {
+        let gap = match timeout(CACHE_FILL_TIMEOUT, self.cache.people.get_value_or_guard_async(key)).await {
             Ok(Ok(person)) => return Ok(Some(person)),
             Ok(Err(gap)) => gap,
             Err(_) => return self.look_up_person(key.clone()).await,
@@ -79,7 +79,7 @@ impl Store {
         let wanted = key.clone();
         let found = self.database.read(move |sql| find(sql, &wanted)).await?;
         Ok(found.map(|listed| {
-            let person = Arc::new(Member::new(listed.person));
+            let person = Arc::new(CachedPerson::new(listed.person));
             // Refused when the person changed meanwhile; this reader's view is then simply not kept.
             let _ = gap.insert(Arc::clone(&person));
             person
@@ -87,16 +87,16 @@ impl Store {
     }
 
     /// What the database says, past the cache.
-    async fn look_up_person(&self, key: EmployeeKey) -> Result<Option<Arc<Member>>, StoreError> {
+    async fn look_up_person(&self, key: EmployeeKey) -> Result<Option<Arc<CachedPerson>>, StoreError> {
         let found = self.database.read(move |sql| find(sql, &key)).await?;
-        Ok(found.map(|listed| Arc::new(Member::new(listed.person))))
+        Ok(found.map(|listed| Arc::new(CachedPerson::new(listed.person))))
     }
 
     /// Everyone, in the order of corporation and identifier, at most `limit` starting after `after`.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn employees(&self, after: Option<EmployeeKey>, limit: i64) -> Result<Vec<Listed>, StoreError> {
+    pub async fn employees(&self, after: Option<EmployeeKey>, limit: i64) -> Result<Vec<ListedPerson>, StoreError> {
         self.database
             .read(move |sql| {
                 let (corp, id) = after.as_ref().map_or(("", ""), |key| (key.corp(), key.id()));
@@ -105,7 +105,7 @@ impl Store {
                      WHERE (corp_id, employee_key) > ($1, $2) ORDER BY corp_id, employee_key LIMIT $3)
                      ORDER BY e.corp_id, e.employee_key, r.role_id"
                 );
-                Ok(gather(sql.rows(&text, &args![corp, id, limit], listed)?))
+                Ok(merge_roles(sql.rows(&text, &args![corp, id, limit], listed)?))
             })
             .await
     }
@@ -114,7 +114,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn listed(&self, key: EmployeeKey) -> Result<Option<Listed>, StoreError> {
+    pub async fn listed_person(&self, key: EmployeeKey) -> Result<Option<ListedPerson>, StoreError> {
         self.database.read(move |sql| find(sql, &key)).await
     }
 
@@ -122,8 +122,8 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn add_employee(&self, by: By, new: NewEmployee) -> Result<bool, ChangeError> {
-        self.acting(by)
+    pub async fn add_employee(&self, by: ChangeAuthor, new: NewEmployee) -> Result<bool, ChangeError> {
+        self.authorized(by)
             .write(move |tx| {
                 let NewEmployee { person, at, entry } = &new;
                 let added = tx.execute(
@@ -145,10 +145,10 @@ impl Store {
                     return Ok(false);
                 }
                 for role in person.roles.iter() {
-                    tx.execute(GRANT, &args![person.key.corp(), person.key.id(), role])?;
+                    tx.execute(GRANT_ROLE, &args![person.key.corp(), person.key.id(), role])?;
                 }
-                terms::keep_up(tx, &person.key)?;
-                tx.touch(Change::Person(person.key.clone()));
+                terms::refresh(tx, &person.key)?;
+                tx.record_change(CacheChange::Person(person.key.clone()));
                 entry.as_ref().map_or(Ok(()), |entry| entry.write(tx))?;
                 Ok(true)
             })
@@ -159,16 +159,16 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn welcome(&self, who: Identified, at: Timestamp) -> Result<(), StoreError> {
+    pub async fn upsert_person(&self, who: IdentifiedPerson, at: Timestamp) -> Result<(), StoreError> {
         self.database
             .write(move |tx| {
                 let (corp, id) = (who.key.corp(), who.key.id());
                 let (name, department) = (who.name.as_deref(), who.department.as_deref());
                 let (department_id, avatar) = (who.department_id.as_deref(), who.avatar.as_deref());
                 let values = args![corp, id, &*who.employee_id, name, department, avatar, at, department_id];
-                tx.execute(WELCOME, &values)?;
-                terms::keep_up(tx, &who.key)?;
-                tx.touch(Change::Person(who.key.clone()));
+                tx.execute(UPSERT_PERSON, &values)?;
+                terms::refresh(tx, &who.key)?;
+                tx.record_change(CacheChange::Person(who.key.clone()));
                 Ok(())
             })
             .await
@@ -178,32 +178,44 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails, or there is no such person.
-    pub async fn grant(&self, by: By, key: EmployeeKey, role: Role, entry: LogEntry) -> Result<bool, ChangeError> {
-        self.set_role(by, key, role, GRANT, entry).await
+    pub async fn grant(
+        &self,
+        by: ChangeAuthor,
+        key: EmployeeKey,
+        role: Role,
+        entry: LogEntry,
+    ) -> Result<bool, ChangeError> {
+        self.set_role(by, key, role, GRANT_ROLE, entry).await
     }
 
     /// Takes a role from a person; `false` when they did not hold it.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn revoke(&self, by: By, key: EmployeeKey, role: Role, entry: LogEntry) -> Result<bool, ChangeError> {
-        self.set_role(by, key, role, REVOKE, entry).await
+    pub async fn revoke(
+        &self,
+        by: ChangeAuthor,
+        key: EmployeeKey,
+        role: Role,
+        entry: LogEntry,
+    ) -> Result<bool, ChangeError> {
+        self.set_role(by, key, role, REVOKE_ROLE, entry).await
     }
 
     async fn set_role(
         &self,
-        by: By,
+        by: ChangeAuthor,
         key: EmployeeKey,
         role: Role,
         text: &'static str,
         entry: LogEntry,
     ) -> Result<bool, ChangeError> {
-        self.acting(by)
+        self.authorized(by)
             .write(move |tx| {
                 if tx.execute(text, &args![key.corp(), key.id(), role])? == 0 {
                     return Ok(false);
                 }
-                tx.touch(Change::Person(key.clone()));
+                tx.record_change(CacheChange::Person(key.clone()));
                 entry.write(tx)?;
                 Ok(true)
             })
@@ -217,33 +229,33 @@ impl Store {
     /// When the store fails.
     pub async fn disable(
         &self,
-        by: By,
+        by: ChangeAuthor,
         key: EmployeeKey,
         even_last: bool,
         deny_until: Timestamp,
         entry: LogEntry,
-    ) -> Result<ShutOut, ChangeError> {
-        self.acting(by)
+    ) -> Result<DisableOutcome, ChangeError> {
+        self.authorized(by)
             .write(move |tx| {
                 if !even_last {
                     // Before anything is read: two administrators who shut each other out must not both see the other one.
-                    rulebook::take_turns(tx)?;
+                    access_rules::lock_administration(tx)?;
                 }
-                let Some(Listed { person, .. }) = find(tx, &key)? else { return Ok(ShutOut::Unknown) };
+                let Some(ListedPerson { person, .. }) = find(tx, &key)? else { return Ok(DisableOutcome::Unknown) };
                 let counts = person.roles.holds(Role::Admin) && !person.disabled;
                 if !even_last && counts && is_last_admin(tx, &key)? {
-                    return Ok(ShutOut::LastAdmin);
+                    return Ok(DisableOutcome::LastAdmin);
                 }
                 let text = "UPDATE employee SET disabled_at = $3
                     WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
                 if tx.execute(text, &args![key.corp(), key.id(), entry.at])? == 0 {
-                    return Ok(ShutOut::Done(0));
+                    return Ok(DisableOutcome::Done(0));
                 }
-                tx.touch(Change::Person(key.clone()));
-                let ended = sessions::end(tx, &key, Which::All, Ended::Disabled, deny_until)?;
-                half::end_all(tx, &key, Ended::Disabled, deny_until)?;
-                entry.clone().saying(format!("{ended} session(s) ended")).write(tx)?;
-                Ok(ShutOut::Done(ended))
+                tx.record_change(CacheChange::Person(key.clone()));
+                let ended = sessions::end_all(tx, &key, SessionScope::All, EndReason::Disabled, deny_until)?;
+                partial_session::end_all(tx, &key, EndReason::Disabled, deny_until)?;
+                entry.clone().with_detail(format!("{ended} session(s) ended")).write(tx)?;
+                Ok(DisableOutcome::Done(ended))
             })
             .await
     }
@@ -252,15 +264,15 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn enable(&self, by: By, key: EmployeeKey, entry: LogEntry) -> Result<bool, ChangeError> {
-        self.acting(by)
+    pub async fn enable(&self, by: ChangeAuthor, key: EmployeeKey, entry: LogEntry) -> Result<bool, ChangeError> {
+        self.authorized(by)
             .write(move |tx| {
                 let text = "UPDATE employee SET disabled_at = NULL
                     WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NOT NULL";
                 if tx.execute(text, &args![key.corp(), key.id()])? == 0 {
                     return Ok(find(tx, &key)?.is_some());
                 }
-                tx.touch(Change::Person(key.clone()));
+                tx.record_change(CacheChange::Person(key.clone()));
                 entry.write(tx)?;
                 Ok(true)
             })
@@ -269,14 +281,15 @@ impl Store {
 }
 
 /// What the platform does not tell stays as it was; that there is none is told by an empty text.
-const WELCOME: &str = "INSERT INTO employee
+const UPSERT_PERSON: &str = "INSERT INTO employee
     (corp_id, employee_key, employee_id, name, department, avatar, created_at, department_id)
     VALUES ($1, $2, $3, COALESCE($4, $3), COALESCE($5, ''), COALESCE($6, ''), $7, COALESCE($8, ''))
     ON CONFLICT (corp_id, employee_key) DO UPDATE SET name = COALESCE($4, employee.name),
     department = COALESCE($5, employee.department), avatar = COALESCE($6, employee.avatar),
     department_id = COALESCE($8, employee.department_id)";
-const GRANT: &str = "INSERT INTO user_role (corp_id, employee_key, role_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
-const REVOKE: &str = "DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
+const GRANT_ROLE: &str =
+    "INSERT INTO user_role (corp_id, employee_key, role_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+const REVOKE_ROLE: &str = "DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
 
 /// Whether nobody else of a person's corporation is an administrator who is not shut out. Whoever asks has taken their turn.
 pub(crate) fn is_last_admin(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool, StoreError> {
@@ -301,14 +314,14 @@ pub(crate) fn administrators(
     sql.rows(text, &values, |row| Ok(EmployeeKey::from_parts(corp, &row.text(0)?)))
 }
 
-pub(crate) fn find(sql: &Sql<'_>, key: &EmployeeKey) -> Result<Option<Listed>, StoreError> {
+pub(crate) fn find(sql: &Sql<'_>, key: &EmployeeKey) -> Result<Option<ListedPerson>, StoreError> {
     let text = format!("{COLUMNS} WHERE e.corp_id = $1 AND e.employee_key = $2");
-    Ok(gather(sql.rows(&text, &args![key.corp(), key.id()], listed)?).into_iter().next())
+    Ok(merge_roles(sql.rows(&text, &args![key.corp(), key.id()], listed)?).into_iter().next())
 }
 
-fn listed(row: &Row<'_>) -> Result<Listed, StoreError> {
+fn listed(row: &Row<'_>) -> Result<ListedPerson, StoreError> {
     let role = if row.is_null(7)? { Roles::NONE } else { Roles::NONE.with(row.role(7)?) };
-    Ok(Listed {
+    Ok(ListedPerson {
         person: Person {
             key: EmployeeKey::from_parts(&row.text(0)?, &row.text(1)?),
             employee_id: row.text(2)?,
@@ -325,8 +338,8 @@ fn listed(row: &Row<'_>) -> Result<Listed, StoreError> {
 }
 
 /// Joins the rows of one person, one for each role, into one.
-fn gather(rows: Vec<Listed>) -> Vec<Listed> {
-    let mut people: Vec<Listed> = Vec::new();
+fn merge_roles(rows: Vec<ListedPerson>) -> Vec<ListedPerson> {
+    let mut people: Vec<ListedPerson> = Vec::new();
     for row in rows {
         match people.last_mut().filter(|last| last.person.key == row.person.key) {
             Some(last) => last.person.roles = last.person.roles.iter().chain(row.person.roles.iter()).collect(),

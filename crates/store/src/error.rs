@@ -2,20 +2,20 @@
 
 use rusqlite::ErrorCode;
 
-use crate::BadCursor;
+use crate::InvalidCursor;
 
 /// The store could not do what was asked. Nothing was changed unless an earlier answer said so.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{detail}")]
 pub struct StoreError {
-    cause: Cause,
+    kind: StoreErrorKind,
     detail: String,
     remedy: Option<Remedy>,
 }
 
 /// Why the store failed, from a closed list that is safe to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum StoreErrorKind {
     /// The database does not answer or does not take writes.
     Unavailable,
     /// More writes are waiting than the store will queue.
@@ -34,7 +34,7 @@ pub enum Remedy {
     Restore,
     /// The disk or its permissions are in the way.
     #[error("look for room on the disk and for permissions")]
-    MakeRoom,
+    CheckDisk,
 }
 
 impl Remedy {
@@ -45,37 +45,37 @@ impl Remedy {
             | ErrorCode::DiskFull
             | ErrorCode::ReadOnly
             | ErrorCode::CannotOpen
-            | ErrorCode::PermissionDenied => Some(Self::MakeRoom),
+            | ErrorCode::PermissionDenied => Some(Self::CheckDisk),
             _ => None,
         }
     }
 }
 
 impl StoreError {
-    pub(crate) fn new(cause: Cause, detail: impl Into<String>) -> Self {
-        Self { cause, detail: detail.into(), remedy: None }
+    pub(crate) fn new(kind: StoreErrorKind, detail: impl Into<String>) -> Self {
+        Self { kind, detail: detail.into(), remedy: None }
     }
 
     pub(crate) fn unavailable(why: &dyn std::fmt::Display) -> Self {
-        Self::new(Cause::Unavailable, why.to_string())
+        Self::new(StoreErrorKind::Unavailable, why.to_string())
     }
 
-    pub(crate) fn late() -> Self {
+    pub(crate) fn timed_out() -> Self {
         Self::unavailable(&"the database did not answer in time")
     }
 
     pub(crate) fn damaged(what: &str) -> Self {
-        Self { remedy: Some(Remedy::Restore), ..Self::new(Cause::Damaged, what) }
+        Self { remedy: Some(Remedy::Restore), ..Self::new(StoreErrorKind::Damaged, what) }
     }
 
     pub(crate) fn shared(detail: impl Into<String>) -> Self {
-        Self::new(Cause::SharedUnavailable, detail)
+        Self::new(StoreErrorKind::SharedUnavailable, detail)
     }
 
     /// The part of it that may be shown; the rest is for the log.
     #[must_use]
-    pub fn cause(&self) -> Cause {
-        self.cause
+    pub fn kind(&self) -> StoreErrorKind {
+        self.kind
     }
 
     /// What an operator can do about it, where that is known.
@@ -85,9 +85,9 @@ impl StoreError {
     }
 }
 
-impl From<BadCursor> for StoreError {
+impl From<InvalidCursor> for StoreError {
     /// Cursors are read before the store is asked, so this is a slip of ours.
-    fn from(error: BadCursor) -> Self {
+    fn from(error: InvalidCursor) -> Self {
         Self::unavailable(&error)
     }
 }
@@ -96,18 +96,18 @@ impl From<tokio_postgres::Error> for StoreError {
     fn from(error: tokio_postgres::Error) -> Self {
         if let Some(said) = error.as_db_error() {
             // Not its detail, which quotes values.
-            return Self::new(Cause::Unavailable, format!("{} ({})", said.message(), said.code().code()));
+            return Self::new(StoreErrorKind::Unavailable, format!("{} ({})", said.message(), said.code().code()));
         }
         let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
         let told = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
-        Self::new(Cause::Unavailable, told)
+        Self::new(StoreErrorKind::Unavailable, told)
     }
 }
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         let remedy = error.sqlite_error_code().and_then(Remedy::of);
-        Self { remedy, ..Self::new(Cause::Unavailable, error.to_string()) }
+        Self { remedy, ..Self::new(StoreErrorKind::Unavailable, error.to_string()) }
     }
 }
 
@@ -135,7 +135,7 @@ mod tests {
             ffi::SQLITE_CANTOPEN,
             ffi::SQLITE_PERM,
         ] {
-            assert_eq!(of(code).remedy(), Some(Remedy::MakeRoom), "{code}");
+            assert_eq!(of(code).remedy(), Some(Remedy::CheckDisk), "{code}");
         }
         assert_eq!(of(ffi::SQLITE_BUSY).remedy(), None);
     }
@@ -144,7 +144,7 @@ mod tests {
     fn a_remedy_is_not_part_of_what_is_told_above() {
         for code in [ffi::SQLITE_CORRUPT, ffi::SQLITE_FULL] {
             let error = of(code);
-            assert_eq!(error.cause(), Cause::Unavailable);
+            assert_eq!(error.kind(), StoreErrorKind::Unavailable);
             assert!(!error.to_string().contains("backup") && !error.to_string().contains("room"), "{error}");
         }
     }

@@ -3,10 +3,10 @@
 use deskpass_core::{AllowLists, Role};
 use ipnet::IpNet;
 
-use crate::cache::Change;
+use crate::access_rules::lock_administration;
+use crate::cache::CacheChange;
 use crate::database::Sql;
-use crate::rulebook::take_turns;
-use crate::{By, ChangeError, LogEntry, Store, StoreError};
+use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 impl Store {
     /// The networks of every role that has a list, in the order of roles and addresses.
@@ -14,7 +14,7 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn ip_rules(&self) -> Result<Vec<(Role, IpNet)>, StoreError> {
-        self.database.read(|sql| Ok(lists(sql)?.entries().collect())).await
+        self.database.read(|sql| Ok(read_allow_lists(sql)?.entries().collect())).await
     }
 
     /// Puts these lists in the place of all there are and logs it; `false`, and nothing happened, when they are the same. The
@@ -22,7 +22,12 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn set_ip_rules(&self, by: By, rules: Vec<(Role, IpNet)>, entry: LogEntry) -> Result<bool, ChangeError> {
+    pub async fn set_ip_rules(
+        &self,
+        by: ChangeAuthor,
+        rules: Vec<(Role, IpNet)>,
+        entry: LogEntry,
+    ) -> Result<bool, ChangeError> {
         let wanted: AllowLists = rules.into_iter().collect();
         self.change_ip_rules(by, move |_| wanted.clone(), entry).await
     }
@@ -33,7 +38,7 @@ impl Store {
     /// When the store fails.
     pub async fn set_ip_rules_of(
         &self,
-        by: By,
+        by: ChangeAuthor,
         role: Role,
         list: Vec<IpNet>,
         entry: LogEntry,
@@ -43,15 +48,15 @@ impl Store {
 
     async fn change_ip_rules(
         &self,
-        by: By,
+        by: ChangeAuthor,
         change: impl Fn(&AllowLists) -> AllowLists + Send + Sync + 'static,
         entry: LogEntry,
     ) -> Result<bool, ChangeError> {
-        self.acting(by)
+        self.authorized(by)
             .write(move |tx| {
                 // Of two who change the lists at once, the second must see what the first has put there.
-                take_turns(tx)?;
-                let before = lists(tx)?;
+                lock_administration(tx)?;
+                let before = read_allow_lists(tx)?;
                 let wanted = change(&before);
                 if before == wanted {
                     return Ok(false);
@@ -61,7 +66,7 @@ impl Store {
                     let text = "INSERT INTO ip_rule (role_id, network) VALUES ($1, $2)";
                     tx.execute(text, &args![role, &*network.to_string()])?;
                 }
-                tx.touch(Change::Rules);
+                tx.record_change(CacheChange::Rules);
                 LogEntry { detail: wanted.to_string(), ..entry.clone() }.write(tx)?;
                 Ok(true)
             })
@@ -69,7 +74,7 @@ impl Store {
     }
 }
 
-pub(crate) fn lists(sql: &Sql<'_>) -> Result<AllowLists, StoreError> {
+pub(crate) fn read_allow_lists(sql: &Sql<'_>) -> Result<AllowLists, StoreError> {
     let rows = sql.rows("SELECT role_id, network FROM ip_rule", &[], |row| {
         // A network that cannot be read must not turn into a role without a list.
         let network = row.text(1)?.parse().map_err(|_| StoreError::damaged("unreadable network"))?;

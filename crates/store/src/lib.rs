@@ -4,9 +4,10 @@
 
 #[macro_use]
 mod database;
-mod acting;
+mod access_rules;
 mod agents;
 mod cache;
+mod change_author;
 mod clock;
 mod cursor;
 mod directory;
@@ -14,14 +15,13 @@ mod error;
 mod ip_rules;
 mod links;
 mod login_log;
-mod once;
-mod plans;
-mod rulebook;
+mod query_plans;
 mod seal;
 mod service_keys;
 mod sessions;
 mod shared;
 mod sign_ins;
+mod single_use;
 mod statistics;
 mod sweep;
 mod tls;
@@ -31,50 +31,56 @@ use std::sync::Arc;
 use deskpass_core::Timestamp;
 use tokio::task::JoinSet;
 
-use crate::cache::{Cache, Proof};
+use crate::cache::{Cache, Freshness};
 use crate::database::Database;
-use crate::sessions::Seen;
+use crate::sessions::LastUseBuffer;
 use crate::statistics::Statistics;
 
-pub use acting::{Actor, By, ChangeError, Revoked};
+pub use access_rules::AccessRules;
 pub use agents::{
-    About, Agent, Before, Binding, Device, HalfFound, HalfSession, ListedAgent, NewPassword, Notice, PendingDevice,
-    Subject, Trial, UsedStep,
+    Agent, AttemptKind, Device, DeviceBinding, ListedAgent, NewPassword, Notice, NoticeSubject, PartialSessionLookup,
+    PartialSessionRecord, PasswordPrecondition, PendingDevice, SignInReference, UsedTotpStep,
 };
-pub use cache::{Member, Standing, Touched};
-pub use clock::{ClockRepaired, CommonTime, read_newest_moment};
-pub use cursor::{BadCursor, Cursor};
+pub use cache::{CachedPerson, Invalidation, SessionWithPerson};
+pub use change_author::{Actor, ChangeAuthor, ChangeError, Revocation};
+pub use clock::{ClockRepair, DatabaseTime, read_latest_recorded_time};
+pub use cursor::{Cursor, InvalidCursor};
 pub use database::{
-    BesideError, Copied, CopyError, Location, Mode, OpenError, Postgres, PostgresExam, Progress, copy,
-    examine_postgres, newest_version, restart_log,
+    CopyError, CopyProgress, CopyReport, DirectReadError, Location, Mode, OpenError, PostgresSettings, PostgresStatus,
+    copy, inspect_postgres, newest_version, restart_log,
 };
-pub use directory::{At, Changed, InDepartment, Listed, NewEmployee, Order, PeopleFilter, PeoplePage, ShutOut, Sought};
-pub use error::{Cause, Remedy, StoreError};
-pub use links::Link;
+pub use directory::{
+    DepartmentFilter, DisableOutcome, ListedPerson, NewEmployee, PageStart, PeopleFilter, PeopleOrder, PeoplePage,
+    PeopleSelection, SetRolesOutcome,
+};
+pub use error::{Remedy, StoreError, StoreErrorKind};
+pub use links::IdentityLink;
 pub use login_log::{
-    BadReceipt, ChainKey, Event, Fault, KEY_CHECK, KEY_CHECKS, LogEntry, LogFilter, LogPage, LogRow, LogVerdict,
-    Receipt, VerifyError, What, is_key_of_log, read_log, verify_log,
+    AuditEvent, ChainKey, InvalidReceipt, KEY_CHECK_PURPOSE, KEY_CHECK_TEXT, LogEntry, LogFault, LogFaultKind,
+    LogFilter, LogPage, LogRow, LogVerdict, Receipt, VerifyError, is_key_of_log, read_log, verify_log,
 };
-pub use rulebook::Rulebook;
 pub use seal::{Seal, SealError};
 pub use service_keys::ServiceKey;
 pub use sessions::{
-    Beginning, Birth, Ended, Ending, Found, Grounds, ListedSession, SessionFilter, SessionPage, SignInNetwork,
+    BeginOutcome, EndReason, ListedSession, NewSession, Precondition, SessionFilter, SessionLookup, SessionPage,
+    SessionSelection, SignInNetwork,
 };
 pub use shared::{
-    Admitted, Arrived, Ask, Bus, Changes, Code, Counted, Counting, Flow, Held, Lease, Letter, Limits, Mail, Perishable,
-    PlatformToken, Pointer, Posted, Reader, Redis, RedisExam, Round, Shared, Shelf, Start, Unfit, examine_redis,
+    Bus, DeliveryCount, DeliveryQuery, EphemeralStore, Expiring, FreshMessages, IncomingMessages, Lease, LimitSubject,
+    MessageFeed, MessageLog, OAuthFlow, PendingConfirmation, PlatformCode, PlatformToken, PostOutcome, RateLimits,
+    RecordWatch, RedisSettings, RedisStatus, RejectedMessage, SharedState, SignInPointer, StartPosition, StoredMessage,
+    Subscriber, inspect_redis,
 };
-pub use sign_ins::{Consequences, Disowning, Most, SignIn};
-pub use statistics::{Hour, Step};
-pub use tls::BadAuthority;
+pub use sign_ins::{DisownEffects, DisownRequest, ListedSignIn, SignInListLimits};
+pub use statistics::{HourlyCounts, SignInStep};
+pub use tls::InvalidCaFile;
 
 /// The store of one desk. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Store {
     database: Arc<Database>,
     cache: Arc<Cache>,
-    seen: Arc<Seen>,
+    last_uses: Arc<LastUseBuffer>,
     statistics: Arc<Statistics>,
 }
 
@@ -100,19 +106,19 @@ impl Store {
         now: Timestamp,
         key: Option<ChainKey>,
     ) -> Result<Self, OpenError> {
-        let proof = match location {
-            Location::Embedded(_) => Proof::always(),
-            Location::Postgres(_) => Proof::none_yet(),
+        let freshness = match location {
+            Location::Embedded(_) => Freshness::permanent(),
+            Location::Postgres(_) => Freshness::expired(),
         };
-        let cache = Arc::new(Cache::new(cache_entries, proof));
+        let cache = Arc::new(Cache::new(cache_entries, freshness));
         let database = Database::open(location, mode, Arc::clone(&cache), now, key).await?;
-        Ok(Self { database: Arc::new(database), cache, seen: Arc::default(), statistics: Arc::default() })
+        Ok(Self { database: Arc::new(database), cache, last_uses: Arc::default(), statistics: Arc::default() })
     }
 
     /// Tells other nodes at once that there is something to hear of, and listens when they do, for as long as what this
     /// returns is kept. Nothing depends on it but how soon: everyone looks a moment later all the same.
     #[must_use]
-    pub fn keep_in_step(&self, bus: &Bus) -> JoinSet<()> {
+    pub fn sync_with_nodes(&self, bus: &Bus) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         let Some(changed) = self.database.changed().map(Arc::clone) else { return tasks };
         let (speaking, hearing, database) = (bus.clone(), bus.clone(), Arc::clone(&self.database));
@@ -136,24 +142,24 @@ impl Store {
     /// # Errors
     /// When it does not.
     pub async fn probe(&self, now: Timestamp) -> Result<(), StoreError> {
-        self.database.write(move |tx| database::try_out(tx, now)).await
+        self.database.write(move |tx| database::probe_write(tx, now)).await
     }
 
     /// Tells `listener` at once of everything that may have changed for somebody who is signed in, on whatever node: before
     /// whoever changed it here hears that it is done. There is one listener.
-    pub fn listen(&self, listener: impl Fn(Touched<'_>) + Send + Sync + 'static) {
+    pub fn listen(&self, listener: impl Fn(Invalidation<'_>) + Send + Sync + 'static) {
         self.cache.listen(Box::new(listener));
     }
 
     /// Waits until this node has heard of everything that was changed on other nodes before this call.
-    pub async fn caught_up(&self) {
-        self.database.caught_up().await;
+    pub async fn wait_until_caught_up(&self) {
+        self.database.wait_until_caught_up().await;
     }
 
     /// Whether what the cache holds can be believed right now.
     #[must_use]
-    pub fn is_in_step(&self) -> bool {
-        self.cache.is_right()
+    pub fn is_cache_trusted(&self) -> bool {
+        self.cache.is_trusted()
     }
 
     /// How many sessions the cache holds.

@@ -3,19 +3,19 @@
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
 use crate::database::{Row, Sql, Tx};
-use crate::{By, ChangeError, LogEntry, Store, StoreError};
+use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 /// How many bindings a proof may be refused for before it is worth nothing.
-const ATTEMPTS: i64 = 5;
+const MAX_PROOF_ATTEMPTS: i64 = 5;
 
-const COUNT: &str = "UPDATE bind_proof SET attempts = attempts + 1
+const COUNT_ATTEMPT: &str = "UPDATE bind_proof SET attempts = attempts + 1
     WHERE digest = $1 AND used_at IS NULL AND expires_at > $2 AND attempts < $3 RETURNING corp_id, user_id";
 
 const COLUMNS: &str = "SELECT corp_id, user_id, target_corp_id, target_key, approved_at, bound_at FROM link";
 
 /// That somebody of a connected corporation may act as an employee.
 #[derive(Clone, Debug)]
-pub struct Link {
+pub struct IdentityLink {
     /// Who, as the platform names them.
     pub identity: EmployeeKey,
     /// As whom.
@@ -31,7 +31,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn keep_proof(&self, digest: Digest, identity: EmployeeKey, until: Timestamp) -> Result<(), StoreError> {
+    pub async fn store_proof(&self, digest: Digest, identity: EmployeeKey, until: Timestamp) -> Result<(), StoreError> {
         self.database
             .write(move |tx| {
                 let text = "INSERT INTO bind_proof (digest, corp_id, user_id, expires_at, attempts)
@@ -56,10 +56,12 @@ impl Store {
             .write(move |tx| {
                 // Counted before it is looked at, in one statement that holds the row: of many that come at once, on however many
                 // nodes, no more are looked at than may be refused.
-                let Some(identity) = tx.first(COUNT, &args![digest, now, ATTEMPTS], |row| key(row, 0))? else {
+                let Some(identity) =
+                    tx.first(COUNT_ATTEMPT, &args![digest, now, MAX_PROOF_ATTEMPTS], |row| key(row, 0))?
+                else {
                     return Ok(false);
                 };
-                let permitted = identity == target || stands(tx, &identity, &target)?;
+                let permitted = identity == target || is_linked(tx, &identity, &target)?;
                 if permitted {
                     tx.execute("UPDATE bind_proof SET attempts = attempts - 1 WHERE digest = $1", &args![digest])?;
                 }
@@ -72,7 +74,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn link(&self, identity: EmployeeKey) -> Result<Option<Link>, StoreError> {
+    pub async fn link(&self, identity: EmployeeKey) -> Result<Option<IdentityLink>, StoreError> {
         let text = format!("{COLUMNS} WHERE corp_id = $1 AND user_id = $2");
         self.database.read(move |sql| sql.first(&text, &args![identity.corp(), identity.id()], link)).await
     }
@@ -84,12 +86,12 @@ impl Store {
     /// When the store fails.
     pub async fn approve_link(
         &self,
-        by: By,
+        by: ChangeAuthor,
         identity: EmployeeKey,
         target: EmployeeKey,
         entry: LogEntry,
     ) -> Result<bool, ChangeError> {
-        self.acting(by)
+        self.authorized(by)
             .write(move |tx| {
                 let text = "INSERT INTO link (corp_id, user_id, target_corp_id, target_key, approved_at)
                     SELECT $1, $2, corp_id, employee_key, $5 FROM employee WHERE corp_id = $3 AND employee_key = $4
@@ -109,8 +111,13 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn remove_link(&self, by: By, identity: EmployeeKey, entry: LogEntry) -> Result<bool, ChangeError> {
-        self.acting(by)
+    pub async fn remove_link(
+        &self,
+        by: ChangeAuthor,
+        identity: EmployeeKey,
+        entry: LogEntry,
+    ) -> Result<bool, ChangeError> {
+        self.authorized(by)
             .write(move |tx| {
                 let text = "DELETE FROM link WHERE corp_id = $1 AND user_id = $2";
                 if tx.execute(text, &args![identity.corp(), identity.id()])? == 0 {
@@ -126,26 +133,31 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn links(&self) -> Result<Vec<Link>, StoreError> {
+    pub async fn links(&self) -> Result<Vec<IdentityLink>, StoreError> {
         let text = format!("{COLUMNS} ORDER BY corp_id, user_id");
         self.database.read(move |sql| sql.rows(&text, &[], link)).await
     }
 }
 
 /// Keeps everybody else from a proof until the transaction ends.
-pub(crate) fn hold(tx: &Tx<'_>, digest: Digest) -> Result<(), StoreError> {
+pub(crate) fn lock_proof(tx: &Tx<'_>, digest: Digest) -> Result<(), StoreError> {
     tx.execute("UPDATE bind_proof SET attempts = attempts WHERE digest = $1", &args![digest]).map(drop)
 }
 
 /// Whether an identity may act as `target`, and keeps that so until the transaction ends.
-pub(crate) fn holds(tx: &Tx<'_>, identity: &EmployeeKey, target: &EmployeeKey) -> Result<bool, StoreError> {
+pub(crate) fn lock_link(tx: &Tx<'_>, identity: &EmployeeKey, target: &EmployeeKey) -> Result<bool, StoreError> {
     let text = "UPDATE link SET approved_at = approved_at
         WHERE corp_id = $1 AND user_id = $2 AND target_corp_id = $3 AND target_key = $4";
     Ok(tx.execute(text, &args![identity.corp(), identity.id(), target.corp(), target.id()])? == 1)
 }
 
 /// Uses a proof up and puts the link it stands on into use.
-pub(crate) fn spend(tx: &Tx<'_>, digest: Digest, target: &EmployeeKey, now: Timestamp) -> Result<(), StoreError> {
+pub(crate) fn consume_proof(
+    tx: &Tx<'_>,
+    digest: Digest,
+    target: &EmployeeKey,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     let text = "UPDATE bind_proof SET used_at = $2 WHERE digest = $1 AND used_at IS NULL RETURNING corp_id, user_id";
     let identity = tx.first(text, &args![digest, now], |row| key(row, 0))?;
     let identity = identity.ok_or_else(|| StoreError::damaged("a proof was used twice at once"))?;
@@ -161,14 +173,14 @@ pub(crate) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, St
 }
 
 /// Whether an identity may act as `target`.
-pub(crate) fn stands(sql: &Sql<'_>, identity: &EmployeeKey, target: &EmployeeKey) -> Result<bool, StoreError> {
+pub(crate) fn is_linked(sql: &Sql<'_>, identity: &EmployeeKey, target: &EmployeeKey) -> Result<bool, StoreError> {
     let text = "SELECT 1 FROM link WHERE corp_id = $1 AND user_id = $2 AND target_corp_id = $3 AND target_key = $4";
     let values = args![identity.corp(), identity.id(), target.corp(), target.id()];
     Ok(sql.first(text, &values, |row| row.int(0))?.is_some())
 }
 
 /// Whose proof it is, when it is good for acting as `target`: they are the target, or there is a link for this very pair.
-pub(crate) fn permitted(
+pub(crate) fn identity_permitted(
     sql: &Sql<'_>,
     digest: Digest,
     target: &EmployeeKey,
@@ -176,8 +188,10 @@ pub(crate) fn permitted(
 ) -> Result<Option<EmployeeKey>, StoreError> {
     let text = "SELECT corp_id, user_id FROM bind_proof
         WHERE digest = $1 AND used_at IS NULL AND expires_at > $2 AND attempts < $3";
-    let Some(identity) = sql.first(text, &args![digest, now, ATTEMPTS], |row| key(row, 0))? else { return Ok(None) };
-    let permitted = identity == *target || stands(sql, &identity, target)?;
+    let Some(identity) = sql.first(text, &args![digest, now, MAX_PROOF_ATTEMPTS], |row| key(row, 0))? else {
+        return Ok(None);
+    };
+    let permitted = identity == *target || is_linked(sql, &identity, target)?;
     Ok(permitted.then_some(identity))
 }
 
@@ -185,11 +199,11 @@ fn key(row: &Row<'_>, column: usize) -> Result<EmployeeKey, StoreError> {
     Ok(EmployeeKey::from_parts(&row.text(column)?, &row.text(column + 1)?))
 }
 
-fn link(row: &Row<'_>) -> Result<Link, StoreError> {
-    Ok(Link {
+fn link(row: &Row<'_>) -> Result<IdentityLink, StoreError> {
+    Ok(IdentityLink {
         identity: key(row, 0)?,
         target: key(row, 2)?,
-        approved_at: row.moment(4)?,
+        approved_at: row.timestamp(4)?,
         bound_at: row.maybe_int(5)?.map(Timestamp::from_millis),
     })
 }

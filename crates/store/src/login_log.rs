@@ -1,28 +1,28 @@
 //! What happened at the desk, one row for each event, written with the event itself.
 
 mod chain;
+mod chain_walk;
 mod event;
-mod links;
 mod marker;
 mod page;
 mod prune;
 mod receipt;
+mod row_check;
 mod verify;
-mod vouch;
 
-use deskpass_core::{EmployeeKey, LoginMethod, LoginSource, Role, Timestamp, Visitor};
+use deskpass_core::{ClientInfo, EmployeeKey, LoginMethod, LoginSource, Role, Timestamp};
 
 use crate::database::Tx;
 use crate::{Store, StoreError};
 
-pub use chain::{ChainKey, KEY_CHECK, KEY_CHECKS};
-pub use event::Event;
+pub use chain::{ChainKey, KEY_CHECK_PURPOSE, KEY_CHECK_TEXT};
+pub use event::AuditEvent;
 pub use marker::is_key_of_log;
 pub(crate) use marker::{begin_chains, is_other_key};
 pub use page::{LogFilter, LogPage, LogRow, read_log};
-pub(crate) use page::{edge, find, walk};
-pub use receipt::{BadReceipt, Receipt};
-pub use verify::{Fault, LogVerdict, VerifyError, What, verify_log};
+pub(crate) use page::{find_row, first_id_at, read_page};
+pub use receipt::{InvalidReceipt, Receipt};
+pub use verify::{LogFault, LogFaultKind, LogVerdict, VerifyError, verify_log};
 
 /// One row of the log.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub struct LogEntry {
     /// When.
     pub at: Timestamp,
     /// What.
-    pub event: Event,
+    pub event: AuditEvent,
     /// Whom it is about; without an identifier, nobody who is known.
     pub about: EmployeeKey,
     /// The role that was active afterwards, or last.
@@ -42,7 +42,7 @@ pub struct LogEntry {
     /// Which client they had signed in to.
     pub source: Option<LoginSource>,
     /// From where.
-    pub visitor: Visitor,
+    pub visitor: ClientInfo,
     /// Who did it, where somebody did it to somebody else.
     pub actor: Option<EmployeeKey>,
     /// Why not, in a word, where it was refused.
@@ -56,7 +56,7 @@ pub struct LogEntry {
 impl LogEntry {
     /// The same, with what was found out meanwhile.
     #[must_use]
-    pub(crate) fn saying(self, more: String) -> Self {
+    pub(crate) fn with_detail(self, more: String) -> Self {
         let detail = if self.detail.is_empty() { more } else { format!("{}; {more}", self.detail) };
         Self { detail, ..self }
     }
@@ -64,8 +64,8 @@ impl LogEntry {
     /// Writes the row at the end of its chain, which stays locked until the transaction ends: so it is the last thing that a
     /// transaction does.
     pub(crate) fn write(&self, tx: &Tx<'_>) -> Result<(), StoreError> {
-        let link = chain::extend(tx, self)?;
-        let Visitor { address, user_agent } = &self.visitor;
+        let position = chain::append(tx, self)?;
+        let ClientInfo { address, user_agent } = &self.visitor;
         let actor = self.actor.as_ref();
         let values = args![
             &*self.id,
@@ -83,12 +83,12 @@ impl LogEntry {
             actor.map(EmployeeKey::id),
             self.reason,
             &*self.detail,
-            link.chain,
-            link.seq,
-            &*link.hash,
+            position.chain,
+            position.seq,
+            &*position.hash,
             address.decided,
-            link.seen.0,
-            &*link.seen.1
+            position.seen.0,
+            &*position.seen.1
         ];
         tx.execute(
             "INSERT INTO login_log (id, at, event, corp_id, employee_key, role_id, login_method, login_source, ip_address,

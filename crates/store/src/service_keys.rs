@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use deskpass_core::{Digest, EmployeeKey, ServiceScope, ServiceScopes, Timestamp};
 
-use crate::cache::Change;
+use crate::cache::CacheChange;
 use crate::database::{Row, Sql};
-use crate::{By, ChangeError, LogEntry, Store, StoreError};
+use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 /// What is known of a service key; the key itself is nowhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct ServiceKey {
 impl ServiceKey {
     /// Whether it opens anything at `now`.
     #[must_use]
-    pub fn counts(&self, now: Timestamp) -> bool {
+    pub fn is_active(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && now < self.expires_at
     }
 
@@ -39,7 +39,7 @@ impl ServiceKey {
     pub fn state(&self, now: Timestamp) -> &'static str {
         match self.revoked_at {
             Some(_) => "revoked",
-            None if self.counts(now) => "active",
+            None if self.is_active(now) => "active",
             None => "expired",
         }
     }
@@ -50,7 +50,7 @@ const COLUMNS: &str =
     FROM service_key";
 
 /// How many a list shows.
-const LISTED: i64 = 1_000;
+const MAX_LISTED_KEYS: i64 = 1_000;
 
 impl Store {
     /// Keeps a key that was made, and logs it.
@@ -59,12 +59,12 @@ impl Store {
     /// When the store fails, or there is one with the same name or value.
     pub async fn add_service_key(
         &self,
-        by: By,
+        by: ChangeAuthor,
         digest: Digest,
         key: ServiceKey,
         entry: LogEntry,
     ) -> Result<(), ChangeError> {
-        self.acting(by)
+        self.authorized(by)
             .write(move |tx| {
                 let (maker, scopes) = (key.created_by.as_ref(), key.scopes.to_string());
                 let values = args![
@@ -83,7 +83,7 @@ impl Store {
                      expires_at, revoked_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
                     &values,
                 )?;
-                tx.touch(Change::Rules);
+                tx.record_change(CacheChange::Rules);
                 entry.write(tx)
             })
             .await
@@ -95,7 +95,7 @@ impl Store {
     /// When the store fails.
     pub async fn service_keys(&self) -> Result<Vec<ServiceKey>, StoreError> {
         let text = format!("{COLUMNS} ORDER BY created_at DESC, id LIMIT $1");
-        self.database.read(move |sql| sql.rows(&text, &args![LISTED], service_key)).await
+        self.database.read(move |sql| sql.rows(&text, &args![MAX_LISTED_KEYS], service_key)).await
     }
 
     /// The key with this name, whether or not it counts.
@@ -122,19 +122,19 @@ impl Store {
     /// When the store fails; then the key may not be taken for revoked.
     pub async fn revoke_service_key(
         &self,
-        by: By,
+        by: ChangeAuthor,
         id: String,
         at: Timestamp,
         entry: LogEntry,
     ) -> Result<Option<bool>, ChangeError> {
-        self.acting(by)
+        self.authorized(by)
             .write(move |tx| {
                 let text = "UPDATE service_key SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
                 if tx.execute(text, &args![&*id, at])? == 0 {
                     let text = "SELECT 1 FROM service_key WHERE id = $1";
                     return Ok(tx.first(text, &args![&*id], |row| row.int(0))?.map(|_| false));
                 }
-                tx.touch(Change::Rules);
+                tx.record_change(CacheChange::Rules);
                 entry.write(tx)?;
                 Ok(Some(true))
             })
@@ -143,7 +143,7 @@ impl Store {
 }
 
 /// Every key that is not revoked, by what it hashes to.
-pub(crate) fn good(sql: &Sql<'_>) -> Result<HashMap<Digest, ServiceKey>, StoreError> {
+pub(crate) fn read_unrevoked(sql: &Sql<'_>) -> Result<HashMap<Digest, ServiceKey>, StoreError> {
     let text = format!("{COLUMNS} WHERE revoked_at IS NULL");
     // One that cannot be read opens nothing, and must not keep everybody else out.
     let keys = sql.rows(&text, &[], |row| Ok(Digest::from_text(&row.text(8)?).zip(Some(service_key(row)?))))?;
@@ -157,9 +157,9 @@ fn service_key(row: &Row<'_>) -> Result<ServiceKey, StoreError> {
         name: row.text(1)?,
         // A node of a later version may know more of them; here such a key opens less, and nothing else stops.
         scopes: row.text(2)?.split(' ').filter_map(ServiceScope::from_name).collect(),
-        created_at: row.moment(3)?,
+        created_at: row.timestamp(3)?,
         created_by: maker.map(|(corp, id)| EmployeeKey::from_parts(&corp, &id)),
-        expires_at: row.moment(6)?,
+        expires_at: row.timestamp(6)?,
         revoked_at: row.maybe_int(7)?.map(Timestamp::from_millis),
     })
 }

@@ -2,38 +2,40 @@
 
 mod begin;
 mod ending;
+mod last_use;
 mod list;
+mod lockout_preview;
 mod network;
-mod seen;
-mod shut_out;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, Role, Session, Timestamp, Vouched};
+use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, PlatformVouching, Role, Session, Timestamp};
 
 use tokio::time::timeout;
 
-use crate::acting::{hold_employee, hold_role};
-use crate::cache::{Change, Epoch};
+use crate::cache::{CacheChange, Epoch};
+use crate::change_author::{lock_employee, lock_role};
 use crate::database::{Row, Sql, Tx};
-use crate::{Actor, By, ChangeError, LogEntry, Member, Standing, Store, StoreError, directory};
+use crate::{
+    Actor, CachedPerson, ChangeAuthor, ChangeError, LogEntry, SessionWithPerson, Store, StoreError, directory,
+};
 
-pub use begin::{Beginning, Birth, Grounds};
-pub use ending::Ending;
+pub use begin::{BeginOutcome, NewSession, Precondition};
+pub use ending::SessionSelection;
 pub(crate) use ending::end_one;
-pub(crate) use list::Walk;
+pub(crate) use last_use::LastUseBuffer;
+pub(crate) use list::SessionWalk;
 pub use list::{ListedSession, SessionFilter, SessionPage};
 pub use network::SignInNetwork;
 pub(crate) use network::sweep as sweep_networks;
-pub(crate) use seen::Seen;
 
 /// How long to wait for somebody who is reading the same.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
+pub(crate) const CACHE_FILL_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Why a token was ended before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum EndReason {
     /// Its holder signed out.
     SignedOut,
     /// A newer session took its place, or what it stood on was changed.
@@ -42,7 +44,7 @@ pub enum Ended {
     Disabled,
 }
 
-impl Ended {
+impl EndReason {
     const ALL: [Self; 3] = [Self::SignedOut, Self::Kicked, Self::Disabled];
 
     /// The word in records and answers.
@@ -58,20 +60,20 @@ impl Ended {
 
 /// What the store knows of a digest.
 #[derive(Clone, Debug)]
-pub enum Found {
+pub enum SessionLookup {
     /// A session; whether it has expired is for the caller to tell.
-    Session(Arc<Standing>),
+    Session(Arc<SessionWithPerson>),
     /// On the deny list.
-    Denied(Ended),
+    Denied(EndReason),
     /// Nothing.
-    Nothing,
+    NotFound,
 }
 
 /// What the tables say of a digest.
-enum Read {
+enum SessionRow {
     Session(Session),
-    Denied(Ended),
-    Nothing,
+    Denied(EndReason),
+    None,
 }
 
 impl Store {
@@ -79,15 +81,15 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails; then the token must not count as valid.
-    pub async fn session(&self, digest: &Digest) -> Result<Found, StoreError> {
+    pub async fn session(&self, digest: &Digest) -> Result<SessionLookup, StoreError> {
         loop {
-            if !self.cache.is_right() {
+            if !self.cache.is_trusted() {
                 return self.look_up(*digest).await;
             }
             let epoch = self.cache.epoch();
             if let Some(standing) = self.cache.sessions.get(digest) {
-                if standing.is_of(epoch) || self.is_still_right(&standing, epoch).await? {
-                    return Ok(Found::Session(standing));
+                if standing.is_current_in(epoch) || self.is_person_unchanged(&standing, epoch).await? {
+                    return Ok(SessionLookup::Session(standing));
                 }
                 // The person has changed. Forgetting is always safe, putting back is not: read anew.
                 drop(self.cache.sessions.remove(digest));
@@ -99,53 +101,55 @@ impl Store {
     }
 
     /// What the database says, past the cache.
-    async fn look_up(&self, digest: Digest) -> Result<Found, StoreError> {
+    async fn look_up(&self, digest: Digest) -> Result<SessionLookup, StoreError> {
         let epoch = self.cache.epoch();
         let read = move |sql: &Sql<'_>| match find(sql, digest)? {
-            Read::Session(session) => Ok((directory::find(sql, &session.employee)?, Read::Session(session))),
+            SessionRow::Session(session) => {
+                Ok((directory::find(sql, &session.employee)?, SessionRow::Session(session)))
+            }
             other => Ok((None, other)),
         };
         Ok(match self.database.read(read).await? {
-            (Some(person), Read::Session(session)) => {
-                let person = Arc::new(Member::new(person.person));
-                Found::Session(Arc::new(Standing::new(session, person, epoch)))
+            (Some(person), SessionRow::Session(session)) => {
+                let person = Arc::new(CachedPerson::new(person.person));
+                SessionLookup::Session(Arc::new(SessionWithPerson::new(session, person, epoch)))
             }
-            (_, Read::Denied(ended)) => Found::Denied(ended),
-            (_, Read::Session(_) | Read::Nothing) => Found::Nothing,
+            (_, SessionRow::Denied(ended)) => SessionLookup::Denied(ended),
+            (_, SessionRow::Session(_) | SessionRow::None) => SessionLookup::NotFound,
         })
     }
 
     /// Whether the person of a cached session has not changed up to `epoch`.
-    async fn is_still_right(&self, standing: &Standing, epoch: Epoch) -> Result<bool, StoreError> {
+    async fn is_person_unchanged(&self, standing: &SessionWithPerson, epoch: Epoch) -> Result<bool, StoreError> {
         let person = self.person(&standing.session.employee).await?;
         let same = person.is_some_and(|person| Arc::ptr_eq(&person, &standing.person));
         if same {
-            standing.still_right_in(epoch);
+            standing.mark_current_in(epoch);
         }
         Ok(same)
     }
 
     /// Reads a session that is not in the cache; `None` when it is worth another look.
-    async fn fill(&self, digest: &Digest, epoch: Epoch) -> Result<Option<Found>, StoreError> {
+    async fn fill(&self, digest: &Digest, epoch: Epoch) -> Result<Option<SessionLookup>, StoreError> {
         // Somebody else may be reading it: then their answer will do, once it is compared. Whoever would have to wait long
         // for them goes past the cache, so that one reading that hangs is not followed by the next.
-        let gap = match timeout(PATIENCE, self.cache.sessions.get_value_or_guard_async(digest)).await {
+        let gap = match timeout(CACHE_FILL_TIMEOUT, self.cache.sessions.get_value_or_guard_async(digest)).await {
             Ok(Ok(_)) => return Ok(None),
             Ok(Err(gap)) => gap,
             Err(_) => return self.look_up(*digest).await.map(Some),
         };
         let wanted = *digest;
         let session = match self.database.read(move |sql| find(sql, wanted)).await? {
-            Read::Session(session) => session,
-            Read::Denied(ended) => return Ok(Some(Found::Denied(ended))),
-            Read::Nothing => return Ok(Some(Found::Nothing)),
+            SessionRow::Session(session) => session,
+            SessionRow::Denied(ended) => return Ok(Some(SessionLookup::Denied(ended))),
+            SessionRow::None => return Ok(Some(SessionLookup::NotFound)),
         };
-        let Some(person) = self.person(&session.employee).await? else { return Ok(Some(Found::Nothing)) };
-        let standing = Arc::new(Standing::new(session, person, epoch));
+        let Some(person) = self.person(&session.employee).await? else { return Ok(Some(SessionLookup::NotFound)) };
+        let standing = Arc::new(SessionWithPerson::new(session, person, epoch));
         // Refused when the session changed or ended while we read; session and person might then be of two different
         // moments.
         let kept = gap.insert(Arc::clone(&standing)).is_ok();
-        Ok(kept.then_some(Found::Session(standing)))
+        Ok(kept.then_some(SessionLookup::Session(standing)))
     }
 
     /// Ends a session, denies its digest and logs it; `false`, and nothing happened, when it had ended already.
@@ -162,11 +166,11 @@ impl Store {
             if tx.execute("DELETE FROM session WHERE digest = $1", &args![digest])? == 0 {
                 return Ok(false);
             }
-            deny(tx, digest, Ended::SignedOut, deny_until)?;
+            deny(tx, digest, EndReason::SignedOut, deny_until)?;
             entry.write(tx)?;
             Ok(true)
         });
-        self.forget_unless(ended.await, digest)
+        self.forget_if_gone(ended.await, digest)
     }
 
     /// Makes another role the active one in the session of `actor`, whatever role they have there, and logs it; `false`, and
@@ -175,17 +179,17 @@ impl Store {
     /// # Errors
     /// When the session has ended, or the store fails.
     pub async fn switch_role(&self, actor: Actor, role: Role, entry: LogEntry) -> Result<bool, ChangeError> {
-        let by = By::Session(Actor { role: None, ..actor.clone() });
+        let by = ChangeAuthor::Session(Actor { role: None, ..actor.clone() });
         let Actor { session, employee, .. } = actor;
-        self.acting(by)
+        self.authorized(by)
             .write(move |tx| {
                 // It may have been taken away since the request arrived; from here on it is not until this is done.
-                let condition = if hold_role(tx, &employee, role)? { "1 = 1" } else { "lent_role_id = $2" };
+                let condition = if lock_role(tx, &employee, role)? { "1 = 1" } else { "lent_role_id = $2" };
                 let text = format!("UPDATE session SET role_id = $2 WHERE digest = $1 AND {condition}");
                 if tx.execute(&text, &args![session, role])? == 0 {
                     return Ok(false);
                 }
-                tx.touch(Change::Session(session));
+                tx.record_change(CacheChange::Session(session));
                 entry.write(tx)?;
                 Ok(true)
             })
@@ -193,9 +197,9 @@ impl Store {
     }
 
     /// Where a session was not there any more, another node has ended it: what this one remembers is over.
-    fn forget_unless(&self, done: Result<bool, StoreError>, digest: Digest) -> Result<bool, StoreError> {
+    fn forget_if_gone(&self, done: Result<bool, StoreError>, digest: Digest) -> Result<bool, StoreError> {
         if let Ok(false) = done {
-            self.cache.apply(Change::Session(digest));
+            self.cache.apply(CacheChange::Session(digest));
         }
         done
     }
@@ -203,22 +207,22 @@ impl Store {
 
 /// Which sessions of an employee.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Which {
+pub(crate) enum SessionScope {
     All,
     AllBut(Digest),
     ByPassword,
     /// Those in which a role is lent.
-    Lent,
-    ByPasswordOrLent,
+    WithDefaultRole,
+    ByPasswordOrDefaultRole,
 }
 
-impl Which {
+impl SessionScope {
     const fn condition(self) -> &'static str {
         match self {
             Self::All | Self::AllBut(_) => "1 = 1",
             Self::ByPassword => "login_method = 'password'",
-            Self::Lent => "lent_role_id IS NOT NULL",
-            Self::ByPasswordOrLent => "(login_method = 'password' OR lent_role_id IS NOT NULL)",
+            Self::WithDefaultRole => "lent_role_id IS NOT NULL",
+            Self::ByPasswordOrDefaultRole => "(login_method = 'password' OR lent_role_id IS NOT NULL)",
         }
     }
 
@@ -229,26 +233,26 @@ impl Which {
 }
 
 /// Ends some sessions of an employee; returns how many.
-pub(crate) fn end(
+pub(crate) fn end_all(
     tx: &mut Tx<'_>,
     key: &EmployeeKey,
-    which: Which,
-    why: Ended,
+    which: SessionScope,
+    why: EndReason,
     deny_until: Timestamp,
 ) -> Result<usize, StoreError> {
-    end_those(tx, key, which, why, deny_until).map(|ended| ended.len())
+    end_matching(tx, key, which, why, deny_until).map(|ended| ended.len())
 }
 
 /// The same; returns when each of them would have expired.
-fn end_those(
+fn end_matching(
     tx: &mut Tx<'_>,
     key: &EmployeeKey,
-    which: Which,
-    why: Ended,
+    which: SessionScope,
+    why: EndReason,
     deny_until: Timestamp,
 ) -> Result<Vec<Timestamp>, StoreError> {
     // Of two who end the sessions of one employee, or end some while one begins, the second waits here, and for no row of both.
-    hold_employee(tx, key)?;
+    lock_employee(tx, key)?;
     let (condition, but) = (which.condition(), which.but());
     let those = format!("FROM session WHERE corp_id = $1 AND employee_key = $2 AND digest <> $3 AND {condition}");
     // All at once: somebody may have thousands.
@@ -258,35 +262,35 @@ fn end_those(
     tx.execute(&text, &args![key.corp(), key.id(), &*but, why.name(), deny_until])?;
     let text = format!("DELETE {those} RETURNING digest, expires_at");
     let values = args![key.corp(), key.id(), &*but];
-    let ended = tx.rows(&text, &values, |row| Ok((row.digest(0)?, row.moment(1)?)))?;
+    let ended = tx.rows(&text, &values, |row| Ok((row.digest(0)?, row.timestamp(1)?)))?;
     for (digest, _) in &ended {
-        tx.touch(Change::Session(*digest));
+        tx.record_change(CacheChange::Session(*digest));
     }
     Ok(ended.into_iter().map(|(_, expires_at)| expires_at).collect())
 }
 
-pub(crate) fn deny(tx: &mut Tx<'_>, digest: Digest, why: Ended, until: Timestamp) -> Result<(), StoreError> {
+pub(crate) fn deny(tx: &mut Tx<'_>, digest: Digest, why: EndReason, until: Timestamp) -> Result<(), StoreError> {
     let text = "INSERT INTO denied_token (digest, reason, until) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
     tx.execute(text, &args![digest, why.name(), until])?;
-    tx.touch(Change::Session(digest));
+    tx.record_change(CacheChange::Session(digest));
     Ok(())
 }
 
-fn find(sql: &Sql<'_>, digest: Digest) -> Result<Read, StoreError> {
+fn find(sql: &Sql<'_>, digest: Digest) -> Result<SessionRow, StoreError> {
     let text = "SELECT corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at, proven,
         lent_role_id FROM session WHERE digest = $1
         AND NOT EXISTS (SELECT 1 FROM denied_token WHERE digest = $1)";
     if let Some(session) = sql.first(text, &args![digest], session)? {
-        return Ok(Read::Session(session));
+        return Ok(SessionRow::Session(session));
     }
-    Ok(denied(sql, digest)?.map_or(Read::Nothing, Read::Denied))
+    Ok(denied(sql, digest)?.map_or(SessionRow::None, SessionRow::Denied))
 }
 
 /// Why a digest is on the deny list, if it is.
-pub(crate) fn denied(sql: &Sql<'_>, digest: Digest) -> Result<Option<Ended>, StoreError> {
+pub(crate) fn denied(sql: &Sql<'_>, digest: Digest) -> Result<Option<EndReason>, StoreError> {
     let text = "SELECT reason FROM denied_token WHERE digest = $1";
     let Some(reason) = sql.first(text, &args![digest], |row| row.text(0))? else { return Ok(None) };
-    let ended = Ended::ALL.into_iter().find(|ended| ended.name() == reason);
+    let ended = EndReason::ALL.into_iter().find(|ended| ended.name() == reason);
     ended.map(Some).ok_or_else(|| StoreError::damaged("unknown reason on the deny list"))
 }
 
@@ -297,9 +301,9 @@ fn session(row: &Row<'_>) -> Result<Session, StoreError> {
         current_role: row.role(2)?,
         method: LoginMethod::from_name(&row.text(3)?).ok_or_else(damaged)?,
         source: LoginSource::from_name(&row.text(4)?).ok_or_else(damaged)?,
-        created_at: row.moment(5)?,
-        expires_at: row.moment(6)?,
-        vouched: Vouched::from_number(row.int(7)?),
-        lent: if row.is_null(8)? { None } else { Some(row.role(8)?) },
+        created_at: row.timestamp(5)?,
+        expires_at: row.timestamp(6)?,
+        vouched: PlatformVouching::from_number(row.int(7)?),
+        default_role: if row.is_null(8)? { None } else { Some(row.role(8)?) },
     })
 }

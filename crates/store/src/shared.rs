@@ -1,60 +1,64 @@
 //! What may be lost: sign-ins under way, flows, codes seen. Whoever loses one tries again.
 
-mod in_process;
+mod ephemeral_store;
 mod limits;
-mod mail;
+mod memory_store;
+mod messages;
 mod redis;
-mod shelf;
 
 use std::fmt;
 use std::sync::Arc;
 
-use deskpass_core::{Digest, Identified, LoginSource, SignIn, Stage, Timestamp};
+use deskpass_core::{Digest, IdentifiedPerson, LoginSource, PendingSignIn, SignInStage, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use self::redis::Server;
+use self::redis::RedisBackend;
 use crate::StoreError;
 
-pub use self::limits::{Counted, Limits};
-pub use self::mail::{Admitted, Letter, Mail, Posted, Reader, Start, Unfit};
-pub use self::redis::{Arrived, Ask, Bus, Counting, Redis, RedisExam, Round, examine_redis};
-pub use shelf::{Changes, Perishable, Shelf};
+pub use self::limits::{LimitSubject, RateLimits};
+pub use self::messages::{
+    FreshMessages, MessageLog, PostOutcome, RejectedMessage, StartPosition, StoredMessage, Subscriber,
+};
+pub use self::redis::{
+    Bus, DeliveryCount, DeliveryQuery, IncomingMessages, MessageFeed, RedisSettings, RedisStatus, inspect_redis,
+};
+pub use ephemeral_store::{EphemeralStore, Expiring, RecordWatch};
 
 /// The sign-ins kept at once. More are asked for only by a flood, and then those go first that nobody has scanned.
-const SIGN_INS: usize = 50_000;
+const MAX_SIGN_INS: usize = 50_000;
 
 /// The other records kept at once, of each kind; some of them carry an address of two kilobytes.
-const RECORDS: usize = 25_000;
+const MAX_RECORDS: usize = 25_000;
 
 /// What flows leave here for each other.
 #[derive(Debug)]
-pub struct Shared<Progress> {
+pub struct SharedState<Progress> {
     /// Sign-ins, by their ticket.
-    pub sign_ins: Shelf<SignIn>,
+    pub sign_ins: EphemeralStore<PendingSignIn>,
     /// Which sign-in a scan id is about.
-    pub scan_ids: Shelf<Pointer>,
+    pub scan_ids: EphemeralStore<SignInPointer>,
     /// Which sign-in a phone's secret is about. Not beside the scan ids: a flood of those must not push out whoever is about
     /// to decide.
-    pub claims: Shelf<Pointer>,
+    pub claims: EphemeralStore<SignInPointer>,
     /// OAuth sign-ins that a browser began, by its cookie.
-    pub flows: Shelf<Flow>,
+    pub flows: EphemeralStore<OAuthFlow>,
     /// People who must say that it was they who began.
-    pub pending: Shelf<Held>,
+    pub pending: EphemeralStore<PendingConfirmation>,
     /// What the platform's codes were answered with.
-    pub codes: Shelf<Code<Progress>>,
+    pub codes: EphemeralStore<PlatformCode<Progress>>,
     /// The platform's access tokens, by what they are asked for with.
-    pub tokens: Shelf<PlatformToken>,
+    pub tokens: EphemeralStore<PlatformToken>,
     /// Who is at something that only one node should do at a time.
-    pub leases: Shelf<Lease>,
+    pub leases: EphemeralStore<Lease>,
     /// Who has asked how often.
-    pub limits: Limits,
+    pub limits: RateLimits,
     /// Messages to those who are connected.
-    pub mail: Mail,
+    pub messages: MessageLog,
     /// What all shelves have in common when they are not in this process.
-    server: Option<Arc<Server>>,
+    server: Option<Arc<RedisBackend>>,
 }
 
-impl<Progress> Shared<Progress> {
+impl<Progress> SharedState<Progress> {
     /// For a single node: everything is in this process.
     #[must_use]
     pub fn in_process() -> Self {
@@ -66,22 +70,22 @@ impl<Progress> Shared<Progress> {
     ///
     /// # Errors
     /// When the settings make no sense.
-    pub fn redis(settings: Redis) -> Result<Self, StoreError> {
-        Server::start(settings).map(|server| Self::at(Some(Arc::new(server))))
+    pub fn redis(settings: RedisSettings) -> Result<Self, StoreError> {
+        RedisBackend::start(settings).map(|server| Self::at(Some(Arc::new(server))))
     }
 
-    fn at(server: Option<Arc<Server>>) -> Self {
+    fn at(server: Option<Arc<RedisBackend>>) -> Self {
         Self {
-            sign_ins: Shelf::new(server.as_ref(), "sign_in", SIGN_INS),
-            scan_ids: Shelf::new(server.as_ref(), "scan_id", SIGN_INS),
-            claims: Shelf::new(server.as_ref(), "claim", SIGN_INS),
-            flows: Shelf::new(server.as_ref(), "flow", RECORDS),
-            pending: Shelf::new(server.as_ref(), "pending", RECORDS),
-            codes: Shelf::new(server.as_ref(), "code", RECORDS),
-            tokens: Shelf::new(server.as_ref(), "token", RECORDS),
-            leases: Shelf::new(server.as_ref(), "lease", RECORDS),
-            limits: Limits::new(server.clone()),
-            mail: Mail::new(server.as_ref()),
+            sign_ins: EphemeralStore::new(server.as_ref(), "sign_in", MAX_SIGN_INS),
+            scan_ids: EphemeralStore::new(server.as_ref(), "scan_id", MAX_SIGN_INS),
+            claims: EphemeralStore::new(server.as_ref(), "claim", MAX_SIGN_INS),
+            flows: EphemeralStore::new(server.as_ref(), "flow", MAX_RECORDS),
+            pending: EphemeralStore::new(server.as_ref(), "pending", MAX_RECORDS),
+            codes: EphemeralStore::new(server.as_ref(), "code", MAX_RECORDS),
+            tokens: EphemeralStore::new(server.as_ref(), "token", MAX_RECORDS),
+            leases: EphemeralStore::new(server.as_ref(), "lease", MAX_RECORDS),
+            limits: RateLimits::new(server.clone()),
+            messages: MessageLog::new(server.as_ref()),
             server,
         }
     }
@@ -100,7 +104,7 @@ impl<Progress> Shared<Progress> {
     /// Whether records could be kept when that was tried last.
     #[must_use]
     pub fn is_up(&self) -> bool {
-        self.server.as_deref().is_none_or(Server::is_up)
+        self.server.as_deref().is_none_or(RedisBackend::is_up)
     }
 
     /// Whether records are kept where others than this process may put them back.
@@ -112,13 +116,13 @@ impl<Progress> Shared<Progress> {
     /// What carries word between the nodes, where there may be several.
     #[must_use]
     pub fn bus(&self) -> Option<&Bus> {
-        self.server.as_deref().map(Server::bus)
+        self.server.as_deref().map(RedisBackend::bus)
     }
 }
 
 /// Leads to a sign-in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pointer {
+pub struct SignInPointer {
     /// The ticket's digest.
     pub to: Digest,
     /// How long it leads there.
@@ -127,7 +131,7 @@ pub struct Pointer {
 
 /// An OAuth sign-in that a browser began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Flow {
+pub struct OAuthFlow {
     /// Where the browser wants to be in the end, unless any page will do.
     pub destination: Option<String>,
     /// The client whose page that is.
@@ -140,16 +144,16 @@ pub struct Flow {
 
 /// Somebody the platform vouches for, kept until they decide.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
+pub struct PendingConfirmation {
     /// Who.
-    pub who: Identified,
+    pub who: IdentifiedPerson,
     /// When it is too late.
     pub until: Timestamp,
 }
 
 /// A code of the platform: whoever brings it first has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Code<Progress> {
+pub struct PlatformCode<Progress> {
     /// The browser that brought it.
     pub browser: Digest,
     /// How far it has come.
@@ -185,47 +189,47 @@ pub struct Lease {
     pub until: Timestamp,
 }
 
-impl Perishable for PlatformToken {
+impl Expiring for PlatformToken {
     fn until(&self) -> Timestamp {
         self.expires_at
     }
 }
 
-impl Perishable for Lease {
+impl Expiring for Lease {
     fn until(&self) -> Timestamp {
         self.until
     }
 }
 
-impl Perishable for SignIn {
+impl Expiring for PendingSignIn {
     fn until(&self) -> Timestamp {
         self.expires_at
     }
 
-    fn is_dispensable(&self) -> bool {
-        matches!(self.stage, Stage::Waiting | Stage::Over)
+    fn is_evictable(&self) -> bool {
+        matches!(self.stage, SignInStage::Waiting | SignInStage::Over)
     }
 }
 
-impl Perishable for Pointer {
+impl Expiring for SignInPointer {
     fn until(&self) -> Timestamp {
         self.until
     }
 }
 
-impl Perishable for Flow {
+impl Expiring for OAuthFlow {
     fn until(&self) -> Timestamp {
         self.until
     }
 }
 
-impl Perishable for Held {
+impl Expiring for PendingConfirmation {
     fn until(&self) -> Timestamp {
         self.until
     }
 }
 
-impl<Progress> Perishable for Code<Progress> {
+impl<Progress> Expiring for PlatformCode<Progress> {
     fn until(&self) -> Timestamp {
         self.until
     }

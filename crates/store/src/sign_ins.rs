@@ -5,15 +5,18 @@ use std::time::Duration;
 
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
-use crate::agents::About;
-use crate::database::{Row, Sql, Tx, Value, at_one_moment};
-use crate::login_log::{find, walk};
-use crate::sessions::{Ended, end_one};
-use crate::{By, ChangeError, Event, LogEntry, LogFilter, LogRow, Notice, Store, StoreError, Subject, directory};
+use crate::agents::SignInReference;
+use crate::database::{Row, Sql, Tx, Value, in_snapshot};
+use crate::login_log::{find_row, read_page};
+use crate::sessions::{EndReason, end_one};
+use crate::{
+    AuditEvent, ChangeAuthor, ChangeError, LogEntry, LogFilter, LogRow, Notice, NoticeSubject, Store, StoreError,
+    directory,
+};
 
 /// A sign-in, or a refused one, as its owner sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SignIn {
+pub struct ListedSignIn {
     /// Its row in the log.
     pub row: LogRow,
     /// The session that began with it, while it lives.
@@ -24,7 +27,7 @@ pub struct SignIn {
 
 /// How many of somebody's sign-ins are listed at most.
 #[derive(Clone, Copy, Debug)]
-pub struct Most {
+pub struct SignInListLimits {
     /// Sign-ins.
     pub sign_ins: usize,
     /// Refused ones. They have a number of their own: anybody can cause them, and must not hide the others.
@@ -33,7 +36,7 @@ pub struct Most {
 
 /// A sign-in of which its owner says that it was somebody else.
 #[derive(Clone, Debug)]
-pub struct Disowning {
+pub struct DisownRequest {
     /// The sign-in, as the log has it.
     pub sign_in: LogRow,
     /// How its owner is called in what administrators are told.
@@ -50,7 +53,7 @@ pub struct Disowning {
 
 /// What came of it that a sign-in was disowned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Consequences {
+pub struct DisownEffects {
     /// How many sessions ended.
     pub ended: usize,
     /// For how many administrators a notice was left.
@@ -59,10 +62,10 @@ pub struct Consequences {
 
 /// How many of one person's sign-ins administrators are told of in so much time: whoever signs in and disowns it, again and
 /// again, must not flood them. They are told of every session that ended with it, though, and the log has all of it.
-const TOLD: (i64, Duration) = (10, Duration::from_hours(1));
+const NOTICE_LIMIT: (i64, Duration) = (10, Duration::from_hours(1));
 
 /// How many sessions that began in the same stretch of time are looked at.
-const LOOKED_AT: usize = 1_000;
+const MAX_SCANNED_SESSIONS: usize = 1_000;
 
 impl Store {
     /// Somebody's sign-ins and refused ones from a moment on, the newest first. Where there are too many sign-ins, those that are
@@ -75,21 +78,21 @@ impl Store {
         key: EmployeeKey,
         from: Timestamp,
         now: Timestamp,
-        most: Most,
-    ) -> Result<Vec<SignIn>, StoreError> {
+        most: SignInListLimits,
+    ) -> Result<Vec<ListedSignIn>, StoreError> {
         let list = move |sql: &Sql<'_>| {
-            let own = Own { sql, key: &key, from };
+            let own = SignInHistory { sql, key: &key, from };
             let mut rows = own.sign_ins(now, most.sign_ins)?;
-            rows.extend(own.rows(Event::SignInRefused, None, most.refused)?.into_iter().map(|row| (row, None)));
+            rows.extend(own.rows(AuditEvent::SignInRefused, None, most.refused)?.into_iter().map(|row| (row, None)));
             rows.sort_unstable_by(|(one, _), (other, _)| other.id.cmp(&one.id));
             let disowned = disowned(sql, rows.iter().map(|(row, _)| &*row.id))?;
             let sign_in = |(row, session): (LogRow, _)| {
                 let disowned_at = disowned.get(&row.id).copied();
-                SignIn { row, session, disowned_at }
+                ListedSignIn { row, session, disowned_at }
             };
             Ok(rows.into_iter().map(sign_in).collect())
         };
-        self.database.read(move |sql| at_one_moment(sql, &list)).await
+        self.database.read(move |sql| in_snapshot(sql, &list)).await
     }
 
     /// Somebody's sign-in, or refused one, with this identifier.
@@ -97,7 +100,7 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn sign_in(&self, key: &EmployeeKey, id: String) -> Result<Option<LogRow>, StoreError> {
-        let found = self.database.read(move |sql| find(sql, &id)).await?;
+        let found = self.database.read(move |sql| find_row(sql, &id)).await?;
         Ok(found.filter(|row| row.about == *key && row.is_sign_in()))
     }
 
@@ -106,13 +109,13 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails; then no session may be taken for ended.
-    pub async fn disown(&self, by: By, disowning: Disowning) -> Result<Option<Consequences>, ChangeError> {
-        self.acting(by).write(move |tx| disown(tx, &disowning)).await
+    pub async fn disown(&self, by: ChangeAuthor, request: DisownRequest) -> Result<Option<DisownEffects>, ChangeError> {
+        self.authorized(by).write(move |tx| disown(tx, &request)).await
     }
 }
 
-fn disown(tx: &mut Tx<'_>, disowning: &Disowning) -> Result<Option<Consequences>, StoreError> {
-    let Disowning { sign_in, deny_until, entry, .. } = disowning;
+fn disown(tx: &mut Tx<'_>, request: &DisownRequest) -> Result<Option<DisownEffects>, StoreError> {
+    let DisownRequest { sign_in, deny_until, entry, .. } = request;
     // Of many who say it at once, the first writes the row, and the others wait for it and then find it. A row of the log
     // that has gone for its age meanwhile is not written about.
     let text = "INSERT INTO disowned (sign_in, at) SELECT id, $2 FROM login_log WHERE id = $1 ON CONFLICT (sign_in) DO NOTHING";
@@ -120,29 +123,29 @@ fn disown(tx: &mut Tx<'_>, disowning: &Disowning) -> Result<Option<Consequences>
         return Ok(None);
     }
     let mut ended = 0;
-    for session in alive(tx, &sign_in.about, (sign_in.at, sign_in.at), entry.at)? {
+    for session in live_sessions(tx, &sign_in.about, (sign_in.at, sign_in.at), entry.at)? {
         if session.began_with(sign_in) {
-            let why = (Ended::SignedOut, *deny_until);
+            let why = (EndReason::SignedOut, *deny_until);
             ended += end_one(tx, &sign_in.about, session.digest, why, entry.at)?;
         }
     }
-    let notices = if ended > 0 || !disowning.is_often(tx)? { disowning.notices(tx)? } else { Vec::new() };
+    let notices = if ended > 0 || !request.is_over_notice_limit(tx)? { request.notices(tx)? } else { Vec::new() };
     for notice in &notices {
         notice.write(tx)?;
     }
-    entry.clone().saying(format!("{ended} session(s) ended")).write(tx)?;
-    Ok(Some(Consequences { ended, told: notices.len() }))
+    entry.clone().with_detail(format!("{ended} session(s) ended")).write(tx)?;
+    Ok(Some(DisownEffects { ended, told: notices.len() }))
 }
 
-impl Disowning {
+impl DisownRequest {
     /// Whether there was much of it lately. Refused ones do not count where it is about a sign-in: a stranger can cause them.
-    fn is_often(&self, tx: &Tx<'_>) -> Result<bool, StoreError> {
+    fn is_over_notice_limit(&self, tx: &Tx<'_>) -> Result<bool, StoreError> {
         let Self { sign_in, entry, .. } = self;
-        let (most, lately) = TOLD;
+        let (most, lately) = NOTICE_LIMIT;
         let text = "SELECT COUNT(*) FROM disowned d JOIN login_log l ON l.id = d.sign_in
             WHERE d.at > $1 AND d.sign_in <> $2 AND l.corp_id = $3 AND l.employee_key = $4 AND l.event IN ($5, $6)";
         let (since, about) = (entry.at - lately, &sign_in.about);
-        let values = args![since, &*sign_in.id, about.corp(), about.id(), Event::SignIn.name(), &*sign_in.event];
+        let values = args![since, &*sign_in.id, about.corp(), about.id(), AuditEvent::SignIn.name(), &*sign_in.event];
         Ok(tx.first(text, &values, |row| row.int(0))?.unwrap_or(0) >= most)
     }
 
@@ -150,11 +153,11 @@ impl Disowning {
     fn notices(&self, tx: &Tx<'_>) -> Result<Vec<Notice>, StoreError> {
         let Self { sign_in, who, home, notices, entry, .. } = self;
         let told = directory::administrators(tx, home, &sign_in.about, notices.len())?;
-        let about = About { who: who.clone(), at: sign_in.at };
+        let about = SignInReference { who: who.clone(), at: sign_in.at };
         let notice = |(employee, id): (EmployeeKey, &String)| Notice {
             id: id.clone(),
             employee,
-            subject: Subject::SignInDisowned,
+            subject: NoticeSubject::SignInDisowned,
             address: sign_in.address().to_owned(),
             user_agent: sign_in.user_agent.clone(),
             at: entry.at,
@@ -166,15 +169,15 @@ impl Disowning {
 }
 
 /// What somebody is on record with from a moment on.
-struct Own<'a> {
+struct SignInHistory<'a> {
     sql: &'a Sql<'a>,
     key: &'a EmployeeKey,
     from: Timestamp,
 }
 
-impl Own<'_> {
+impl SignInHistory<'_> {
     /// The newest rows of one kind; of one moment alone, where there is one. No others are looked at.
-    fn rows(&self, event: Event, moment: Option<Timestamp>, most: usize) -> Result<Vec<LogRow>, StoreError> {
+    fn rows(&self, event: AuditEvent, moment: Option<Timestamp>, most: usize) -> Result<Vec<LogRow>, StoreError> {
         let filter = LogFilter {
             corp: self.key.corp().to_owned(),
             employee: Some(self.key.id().to_owned()),
@@ -183,18 +186,18 @@ impl Own<'_> {
             to: moment.map(|moment| moment + Duration::from_millis(1)),
             ..LogFilter::default()
         };
-        Ok(walk(self.sql, &filter, None, most)?.rows)
+        Ok(read_page(self.sql, &filter, None, most)?.rows)
     }
 
     /// The newest sign-ins, and those before whose session is one of the newest that live.
     fn sign_ins(&self, now: Timestamp, most: usize) -> Result<Vec<(LogRow, Option<Digest>)>, StoreError> {
-        let mut rows = self.rows(Event::SignIn, None, most)?;
+        let mut rows = self.rows(AuditEvent::SignIn, None, most)?;
         let Some((newest, oldest)) = rows.first().zip(rows.last()).map(|(first, last)| (first.at, last.at)) else {
             return Ok(Vec::new());
         };
-        let alive = alive(self.sql, self.key, (self.from, newest), now)?;
+        let alive = live_sessions(self.sql, self.key, (self.from, newest), now)?;
         for session in alive.iter().take(most).filter(|session| session.created_at <= oldest) {
-            let mut begun = self.rows(Event::SignIn, Some(session.created_at), most)?;
+            let mut begun = self.rows(AuditEvent::SignIn, Some(session.created_at), most)?;
             begun.retain(|row| session.began_with(row) && rows.iter().all(|known| known.id != row.id));
             rows.extend(begun);
         }
@@ -217,7 +220,7 @@ impl Own<'_> {
 }
 
 /// A session that lives, as far as it says with which row of the log it began.
-struct Alive {
+struct LiveSession {
     digest: Digest,
     created_at: Timestamp,
     method: String,
@@ -225,10 +228,10 @@ struct Alive {
     user_agent: Option<String>,
 }
 
-impl Alive {
+impl LiveSession {
     /// Whether it began with this row of its owner's: the two are written together, of the same moment.
     fn began_with(&self, row: &LogRow) -> bool {
-        row.event == Event::SignIn.name()
+        row.event == AuditEvent::SignIn.name()
             && row.at == self.created_at
             && row.method == self.method
             && row.source == self.source
@@ -237,20 +240,20 @@ impl Alive {
 }
 
 /// Somebody's sessions that began between two moments and live.
-fn alive(
+fn live_sessions(
     sql: &Sql<'_>,
     key: &EmployeeKey,
     (from, to): (Timestamp, Timestamp),
     now: Timestamp,
-) -> Result<Vec<Alive>, StoreError> {
+) -> Result<Vec<LiveSession>, StoreError> {
     let text = format!(
         "SELECT digest, created_at, login_method, login_source, user_agent FROM session
          WHERE corp_id = $1 AND employee_key = $2 AND created_at >= $3 AND created_at <= $4 AND expires_at > $5
-         ORDER BY created_at DESC LIMIT {LOOKED_AT}"
+         ORDER BY created_at DESC LIMIT {MAX_SCANNED_SESSIONS}"
     );
     let read = |row: &Row<'_>| {
         let (method, source, user_agent) = (row.text(2)?, row.text(3)?, row.maybe_text(4)?);
-        Ok(Alive { digest: row.digest(0)?, created_at: row.moment(1)?, method, source, user_agent })
+        Ok(LiveSession { digest: row.digest(0)?, created_at: row.timestamp(1)?, method, source, user_agent })
     };
     sql.rows(&text, &args![key.corp(), key.id(), from, to, now], read)
 }
@@ -263,5 +266,5 @@ fn disowned<'a>(sql: &Sql<'_>, rows: impl Iterator<Item = &'a str>) -> Result<Ha
     }
     let places: Vec<_> = (1..=values.len()).map(|place| format!("${place}")).collect();
     let text = format!("SELECT sign_in, at FROM disowned WHERE sign_in IN ({})", places.join(", "));
-    Ok(sql.rows(&text, &values, |row| Ok((row.text(0)?, row.moment(1)?)))?.into_iter().collect())
+    Ok(sql.rows(&text, &values, |row| Ok((row.text(0)?, row.timestamp(1)?)))?.into_iter().collect())
 }

@@ -6,25 +6,25 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use deskpass_core::Timestamp;
-use tokio::sync::Mutex as Turn;
+use tokio::sync::Mutex as AsyncMutex;
 
 use crate::database::Tx;
 use crate::{Store, StoreError};
 
 /// How long figures are kept.
-const KEPT: Duration = Duration::from_hours(400 * 24);
+const STATISTICS_RETENTION: Duration = Duration::from_hours(400 * 24);
 
-const HOUR: i64 = 3_600_000;
+const HOUR_MILLIS: i64 = 3_600_000;
 
 macro_rules! steps {
     ($($(#[$doc:meta])* $step:ident = $word:literal,)+) => {
         /// How far a sign-in has come.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Step {
+        pub enum SignInStep {
             $($(#[$doc])* $step,)+
         }
 
-        impl Step {
+        impl SignInStep {
             const fn name(self) -> &'static str {
                 match self {
                     $(Self::$step => $word,)+
@@ -55,29 +55,29 @@ steps! {
 
 /// What happened in an hour.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hour {
+pub struct HourlyCounts {
     /// When it began.
     pub at: Timestamp,
-    times: BTreeMap<Step, u64>,
+    times: BTreeMap<SignInStep, u64>,
 }
 
-impl Hour {
+impl HourlyCounts {
     /// How often a step was taken in it.
     #[must_use]
-    pub fn times(&self, step: Step) -> u64 {
+    pub fn times(&self, step: SignInStep) -> u64 {
         self.times.get(&step).copied().unwrap_or(0)
     }
 }
 
 /// Times by the beginning of the hour and by the step.
-type Times = BTreeMap<(i64, Step), u64>;
+type Times = BTreeMap<(i64, SignInStep), u64>;
 
 /// What is counted and not yet written down.
 #[derive(Debug, Default)]
 pub(crate) struct Statistics {
     waiting: Mutex<Times>,
     /// Whoever reads meanwhile would miss what is being written down.
-    turn: Turn<()>,
+    turn: AsyncMutex<()>,
 }
 
 impl Statistics {
@@ -88,7 +88,7 @@ impl Statistics {
 
 impl Store {
     /// Counts a step of a sign-in.
-    pub fn count(&self, step: Step, now: Timestamp) {
+    pub fn count_step(&self, step: SignInStep, now: Timestamp) {
         *self.statistics.waiting().entry((hour(now), step)).or_default() += 1;
     }
 
@@ -117,11 +117,13 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn statistics(&self, from: Timestamp, to: Timestamp) -> Result<Vec<Hour>, StoreError> {
+    pub async fn statistics(&self, from: Timestamp, to: Timestamp) -> Result<Vec<HourlyCounts>, StoreError> {
         let (text, first) = ("SELECT hour, step, times FROM sign_in_count WHERE hour >= $1 AND hour < $2", hour(from));
         let _turn = self.statistics.turn.lock().await;
         let rows = self.database.read(move |sql| {
-            sql.rows(text, &args![first, to], |row| Ok((row.int(0)?, Step::from_name(&row.text(1)?), row.int(2)?)))
+            sql.rows(text, &args![first, to], |row| {
+                Ok((row.int(0)?, SignInStep::from_name(&row.text(1)?), row.int(2)?))
+            })
         });
         // A node of a later version may count more than this one knows.
         let known =
@@ -131,20 +133,20 @@ impl Store {
             .iter()
             .map(|(key, times)| (*key, *times))
             .filter(|((hour, _), _)| (first..to.millis()).contains(hour));
-        let mut hours: BTreeMap<i64, BTreeMap<Step, u64>> = BTreeMap::new();
+        let mut hours: BTreeMap<i64, BTreeMap<SignInStep, u64>> = BTreeMap::new();
         for ((hour, step), times) in known.chain(waiting) {
             *hours.entry(hour).or_default().entry(step).or_default() += times;
         }
-        Ok(hours.into_iter().map(|(hour, times)| Hour { at: Timestamp::from_millis(hour), times }).collect())
+        Ok(hours.into_iter().map(|(hour, times)| HourlyCounts { at: Timestamp::from_millis(hour), times }).collect())
     }
 }
 
 /// The beginning of the hour in which a moment lies.
 fn hour(at: Timestamp) -> i64 {
-    at.millis() - at.millis().rem_euclid(HOUR)
+    at.millis() - at.millis().rem_euclid(HOUR_MILLIS)
 }
 
-fn add(tx: &mut Tx<'_>, (hour, step): (i64, Step), times: u64) -> Result<(), StoreError> {
+fn add(tx: &mut Tx<'_>, (hour, step): (i64, SignInStep), times: u64) -> Result<(), StoreError> {
     let text = "INSERT INTO sign_in_count (hour, step, times) VALUES ($1, $2, $3)
         ON CONFLICT (hour, step) DO UPDATE SET times = sign_in_count.times + excluded.times";
     tx.execute(text, &args![hour, step.name(), i64::try_from(times).unwrap_or(i64::MAX)]).map(drop)
@@ -153,5 +155,5 @@ fn add(tx: &mut Tx<'_>, (hour, step): (i64, Step), times: u64) -> Result<(), Sto
 /// Removes figures that are too old; returns how many went.
 pub(crate) fn sweep(tx: &mut Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
     let text = "DELETE FROM sign_in_count WHERE hour IN (SELECT hour FROM sign_in_count WHERE hour < $1 LIMIT $2)";
-    tx.execute(text, &args![now - KEPT, batch])
+    tx.execute(text, &args![now - STATISTICS_RETENTION, batch])
 }

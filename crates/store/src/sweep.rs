@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use deskpass_core::{Digest, Timestamp};
 
-use crate::cache::Change;
+use crate::cache::CacheChange;
 use crate::database::sweep_journal;
-use crate::{Store, StoreError, agents, links, once, sessions, statistics};
+use crate::{Store, StoreError, agents, links, sessions, single_use, statistics};
 
 impl Store {
     /// Whether it is on this node to sweep, until `until`: one of all nodes does it for all.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn takes_broom(&self, now: Timestamp, until: Timestamp) -> Result<bool, StoreError> {
+    pub async fn claim_sweep(&self, now: Timestamp, until: Timestamp) -> Result<bool, StoreError> {
         // A turn that lasts for longer than any was taken by a clock that was wrong.
         let text = "UPDATE chore SET until = $2 WHERE name = 'sweep' AND (until <= $1 OR until > $3)";
         let wrong = until + Duration::from_hours(1);
@@ -44,11 +44,11 @@ impl Store {
                     "DELETE FROM denied_token WHERE digest IN (SELECT digest FROM denied_token WHERE until <= $1 LIMIT $2)",
                     &args![now, batch],
                 )?;
-                let gone = expired.len() + forgiven + links::sweep(tx, now, batch)? + once::sweep(tx, now, batch)?;
+                let gone = expired.len() + forgiven + links::sweep(tx, now, batch)? + single_use::sweep(tx, now, batch)?;
                 let gone = gone + agents::sweep(tx, now, ended, batch)? + statistics::sweep(tx, now, batch)?;
                 let gone = gone + sessions::sweep_networks(tx, now, batch)?;
                 for digest in expired.into_iter().flatten() {
-                    tx.touch(Change::Swept(digest));
+                    tx.record_change(CacheChange::SessionSwept(digest));
                 }
                 Ok(gone)
             })

@@ -11,10 +11,10 @@ use rustls::pki_types::pem::PemObject as _;
 /// The certificates in a file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("tls.ca_file cannot be used: {0}")]
-pub struct BadAuthority(String);
+pub struct InvalidCaFile(String);
 
 /// The authorities of this machine, and whoever is named besides.
-pub(crate) fn authorities(named: Option<&Path>) -> Result<Vec<CertificateDer<'static>>, BadAuthority> {
+pub(crate) fn trusted_certificates(named: Option<&Path>) -> Result<Vec<CertificateDer<'static>>, InvalidCaFile> {
     let mut trusted = named.map(read).transpose()?.unwrap_or_default();
     let mut known = RootCertStore::empty();
     // One that cannot be used would make some clients refuse all of them.
@@ -23,8 +23,8 @@ pub(crate) fn authorities(named: Option<&Path>) -> Result<Vec<CertificateDer<'st
     Ok(trusted)
 }
 
-fn read(file: &Path) -> Result<Vec<CertificateDer<'static>>, BadAuthority> {
-    let unusable = |why: &dyn std::fmt::Display| BadAuthority(format!("{}: {why}", file.display()));
+fn read(file: &Path) -> Result<Vec<CertificateDer<'static>>, InvalidCaFile> {
+    let unusable = |why: &dyn std::fmt::Display| InvalidCaFile(format!("{}: {why}", file.display()));
     let certificates = CertificateDer::pem_file_iter(file).map_err(|error| unusable(&error))?;
     let certificates = certificates.collect::<Result<Vec<_>, _>>().map_err(|error| unusable(&error))?;
     if certificates.is_empty() { Err(unusable(&"there is no certificate in it")) } else { Ok(certificates) }
@@ -39,7 +39,7 @@ pub(crate) fn pem(certificates: &[CertificateDer<'_>]) -> Vec<u8> {
 }
 
 /// Makes sure that there is one way to do cryptography for clients that look for it here.
-pub(crate) fn choose_cryptography() {
+pub(crate) fn install_crypto_provider() {
     // Fails only when one was chosen before, and there is only this one.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }

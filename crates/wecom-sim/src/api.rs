@@ -17,8 +17,8 @@ use serde_json::{Map, Value, json};
 
 use crate::errcode::{Refused, errmsg};
 use crate::query::Query;
-use crate::simulator::{Inner, State};
-use crate::{Answer, World, reply};
+use crate::simulator::{Inner, SimulatorState};
+use crate::{SimulatorConfig, SimulatorReply, reply};
 
 /// A call of the API, named as in its path.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(crate) enum Api {
 
 /// What a call sees.
 struct Call<'a> {
-    world: &'a World,
+    config: &'a SimulatorConfig,
     entropy: Entropy,
     now: Timestamp,
     query: &'a Query,
@@ -59,7 +59,7 @@ impl Api {
         Self::MessageSend,
     ];
 
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|api| api.name() == name)
     }
 
@@ -84,11 +84,11 @@ impl Api {
         }
     }
 
-    fn perform(self, call: &Call<'_>, state: &mut State) -> Result<Fields, Refused> {
+    fn dispatch(self, call: &Call<'_>, state: &mut SimulatorState) -> Result<Fields, Refused> {
         match self {
             Self::GetToken => token::get(call, state),
-            Self::AuthGetUserInfo => identity::new_spelling(call, state),
-            Self::UserGetUserInfo => identity::old_spelling(call, state),
+            Self::AuthGetUserInfo => identity::auth_get_user_info(call, state),
+            Self::UserGetUserInfo => identity::user_get_user_info(call, state),
             Self::UserGet => contacts::user(call),
             Self::DepartmentGet => contacts::department(call),
             Self::DepartmentList => contacts::departments(call),
@@ -99,7 +99,7 @@ impl Api {
     }
 
     /// Fields of a success that the platform leaves, empty, in its refusals: a client must look at the code first.
-    fn leftovers(self) -> Fields {
+    fn empty_fields(self) -> Fields {
         match self {
             Self::AuthGetUserInfo => fields(json!({ "userid": "" })),
             Self::UserGet => fields(json!({ "department": [], "order": [], "is_leader_in_dept": [] })),
@@ -113,7 +113,7 @@ impl TryFrom<String> for Api {
     type Error = String;
     fn try_from(name: String) -> Result<Self, String> {
         let names = || Self::ALL.map(Self::name).join(", ");
-        Self::named(&name).ok_or_else(|| format!("unknown api {name:?}, expected one of {}", names()))
+        Self::from_name(&name).ok_or_else(|| format!("unknown api {name:?}, expected one of {}", names()))
     }
 }
 
@@ -124,45 +124,45 @@ impl From<Api> for &'static str {
 }
 
 /// Answers a call, or spoils it if a fault waits for it.
-pub(crate) async fn answer(inner: &Inner, api: Api, peer: IpAddr, request: &Request<Bytes>) -> Answer {
-    let query = Query::of(request.uri());
+pub(crate) async fn handle(inner: &Inner, api: Api, peer: IpAddr, request: &Request<Bytes>) -> SimulatorReply {
+    let query = Query::from_uri(request.uri());
     let fault = {
         let mut state = inner.state();
         state.calls.count(api, &query);
         state.faults.take(api)
     };
-    let (world, entropy) = (&inner.world, inner.entropy);
+    let (config, entropy) = (&inner.config, inner.entropy);
     if let Some(fault) = fault {
         tokio::time::sleep(Duration::from_millis(fault.delay_ms)).await;
         if fault.drop {
-            return Answer::HangUp;
+            return SimulatorReply::HangUp;
         }
         if fault.answers() {
             let refusal = fault.errcode.map(|errcode| body(api, Err(errcode.into()), peer, inner.clock.now(), entropy));
-            return Answer::Response(fault.answer(refusal));
+            return SimulatorReply::Response(fault.answer(refusal));
         }
     }
-    let call = Call { world, entropy, now: inner.clock.now(), query: &query, body: request.body() };
+    let call = Call { config, entropy, now: inner.clock.now(), query: &query, body: request.body() };
     let done = admit(api, &call, peer, &mut inner.state());
-    Answer::Response(reply::json(StatusCode::OK, &body(api, done, peer, call.now, entropy)))
+    SimulatorReply::Response(reply::json(StatusCode::OK, &body(api, done, peer, call.now, entropy)))
 }
 
 /// Lets a call in that has a token and comes from where it may.
-fn admit(api: Api, call: &Call<'_>, peer: IpAddr, state: &mut State) -> Result<Fields, Refused> {
+fn admit(api: Api, call: &Call<'_>, peer: IpAddr, state: &mut SimulatorState) -> Result<Fields, Refused> {
     if api != Api::GetToken {
-        state.tokens.check(call.query.given("access_token"), call.now)?;
+        state.tokens.check(call.query.non_empty("access_token"), call.now)?;
         if !state.switches.trust(peer) {
             return Err(60020.into());
         }
     }
-    api.perform(call, state)
+    api.dispatch(call, state)
 }
 
 fn body(api: Api, done: Result<Fields, Refused>, peer: IpAddr, now: Timestamp, entropy: Entropy) -> Value {
     let (errcode, mut body) = match done {
         Ok(fields) => (0, fields),
         Err(refused) => {
-            let mut fields = api.leftovers();
+            let mut fields = api.empty_fields();
             fields.extend(refused.fields);
             (refused.errcode, fields)
         }

@@ -4,17 +4,17 @@ use bytes::Bytes;
 use http::{Request, Response};
 use url::Url;
 
-use crate::complaint::Complaint;
-use crate::directory::{Kind, Somebody};
+use crate::authorize_error::AuthorizeError;
+use crate::directory::{PersonKind, SimulatedPerson};
 use crate::language::Language;
 use crate::query::Query;
 use crate::simulator::Inner;
 use crate::switches::Switches;
-use crate::{World, page, reply};
+use crate::{SimulatorConfig, page, reply};
 
 /// Which of the two links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Link {
+pub(crate) enum AuthorizeLink {
     InClient,
     Desktop,
 }
@@ -23,62 +23,73 @@ pub(crate) enum Link {
 pub(crate) const DENY: &str = "deny";
 
 /// A link that holds: where the answer goes, and what it repeats.
-struct Ask<'a> {
+struct AuthorizeRequest<'a> {
     redirect: Url,
     state: Option<&'a str>,
 }
 
-pub(crate) fn answer(inner: &Inner, link: Link, request: &Request<Bytes>) -> Response<Bytes> {
-    let query = Query::of(request.uri());
-    let language = query.get("lang").filter(|_| link == Link::Desktop).and_then(Language::named);
+pub(crate) fn handle(inner: &Inner, link: AuthorizeLink, request: &Request<Bytes>) -> Response<Bytes> {
+    let query = Query::from_uri(request.uri());
+    let language = query.get("lang").filter(|_| link == AuthorizeLink::Desktop).and_then(Language::from_name);
     let language = language.unwrap_or_else(|| Language::of(request.headers()));
-    authorize(inner, link, &query, language).unwrap_or_else(|complaint| page::complaint(language, complaint))
+    authorize(inner, link, &query, language).unwrap_or_else(|error| page::error(language, error))
 }
 
-fn authorize(inner: &Inner, link: Link, query: &Query, language: Language) -> Result<Response<Bytes>, Complaint> {
-    let ask = check(link, query, &inner.world, &inner.state().switches)?;
+fn authorize(
+    inner: &Inner,
+    link: AuthorizeLink,
+    query: &Query,
+    language: Language,
+) -> Result<Response<Bytes>, AuthorizeError> {
+    let ask = check(link, query, &inner.config, &inner.state().switches)?;
     let Some(user) = query.get("sim_user") else {
         return Ok(page::who(language, &ask.redirect, query));
     };
-    let code = if user == DENY { None } else { Some(mint(inner, link, user)?) };
+    let code = if user == DENY { None } else { Some(issue_code(inner, link, user)?) };
     Ok(reply::redirect(&ask.target(code.as_deref())))
 }
 
-fn mint(inner: &Inner, link: Link, user: &str) -> Result<String, Complaint> {
-    let who = Somebody::named(user).ok_or(Complaint::NobodyOfThatName)?;
+fn issue_code(inner: &Inner, link: AuthorizeLink, user: &str) -> Result<String, AuthorizeError> {
+    let who = SimulatedPerson::by_id(user).ok_or(AuthorizeError::UnknownUser)?;
     // Inside the client the platform says who it is even to an app that may not see them.
-    if link == Link::Desktop && who.kind == Kind::Hidden {
-        return Err(Complaint::OutOfRange);
+    if link == AuthorizeLink::Desktop && who.kind == PersonKind::Hidden {
+        return Err(AuthorizeError::OutOfRange);
     }
-    let minted = inner.state().codes.mint(who, inner.clock.now(), inner.entropy);
-    minted.map_err(|_| Complaint::Busy)
+    let issued = inner.state().codes.issue(who, inner.clock.now(), inner.entropy);
+    issued.map_err(|_| AuthorizeError::Busy)
 }
 
-fn check<'a>(link: Link, query: &'a Query, world: &World, switches: &Switches) -> Result<Ask<'a>, Complaint> {
-    let is = |name: &str, wanted: &str| query.given(name) == Some(wanted);
-    if !is("appid", &world.corp_id) {
-        return Err(Complaint::AppId);
+fn check<'a>(
+    link: AuthorizeLink,
+    query: &'a Query,
+    config: &SimulatorConfig,
+    switches: &Switches,
+) -> Result<AuthorizeRequest<'a>, AuthorizeError> {
+    let is = |name: &str, wanted: &str| query.non_empty(name) == Some(wanted);
+    if !is("appid", &config.corp_id) {
+        return Err(AuthorizeError::AppId);
     }
     match link {
-        Link::InClient if !is("response_type", "code") => return Err(Complaint::ResponseType),
-        Link::InClient if !is("scope", "snsapi_base") => return Err(Complaint::Scope),
-        Link::InClient if query.get("agentid").is_none() => {}
+        AuthorizeLink::InClient if !is("response_type", "code") => return Err(AuthorizeError::ResponseType),
+        AuthorizeLink::InClient if !is("scope", "snsapi_base") => return Err(AuthorizeError::Scope),
+        AuthorizeLink::InClient if query.get("agentid").is_none() => {}
         // Left out by some in the field, and the platform lets them.
-        Link::Desktop if query.get("login_type").is_some() && !is("login_type", "CorpApp") => {
-            return Err(Complaint::LoginType);
+        AuthorizeLink::Desktop if query.get("login_type").is_some() && !is("login_type", "CorpApp") => {
+            return Err(AuthorizeError::LoginType);
         }
-        _ if !is("agentid", &world.agent_id) => return Err(Complaint::AgentId),
+        _ if !is("agentid", &config.agent_id) => return Err(AuthorizeError::AgentId),
         _ => {}
     }
     let state = query.get("state");
     if !switches.accept_state(state.unwrap_or_default()) {
-        return Err(Complaint::State);
+        return Err(AuthorizeError::State);
     }
-    let redirect = query.given("redirect_uri").and_then(|uri| world.domains.admit(uri)).ok_or(Complaint::Domain)?;
-    Ok(Ask { redirect, state })
+    let redirect =
+        query.non_empty("redirect_uri").and_then(|uri| config.domains.admit(uri)).ok_or(AuthorizeError::Domain)?;
+    Ok(AuthorizeRequest { redirect, state })
 }
 
-impl Ask<'_> {
+impl AuthorizeRequest<'_> {
     /// The address with code and state behind its own parameters and before its fragment; who refuses gives no code.
     fn target(self, code: Option<&str>) -> Url {
         let Self { mut redirect, state } = self;

@@ -8,14 +8,14 @@ use crate::api::Api;
 use crate::query::Query;
 
 /// Longer lists of parameters are cut off here.
-const MOST: usize = 32;
+const MAX_PARAMETERS: usize = 32;
 
 /// The calls since the start, or since they were last forgotten.
 #[derive(Debug, Default)]
-pub(crate) struct Calls(BTreeMap<&'static str, Seen>);
+pub(crate) struct Calls(BTreeMap<&'static str, CallStats>);
 
 #[derive(Debug, Default)]
-struct Seen {
+struct CallStats {
     count: u64,
     last: Value,
 }
@@ -24,7 +24,7 @@ impl Calls {
     pub(crate) fn count(&mut self, api: Api, query: &Query) {
         let seen = self.0.entry(api.name()).or_default();
         seen.count += 1;
-        let pairs: Vec<_> = query.pairs().iter().take(MOST).collect();
+        let pairs: Vec<_> = query.pairs().iter().take(MAX_PARAMETERS).collect();
         let names: Vec<_> = pairs.iter().map(|(name, _)| name).collect();
         seen.last = match api {
             Api::AuthGetUserInfo | Api::UserGetUserInfo => json!({ "names": names, "pairs": pairs }),
@@ -33,7 +33,7 @@ impl Calls {
     }
 
     pub(crate) fn show(&self) -> Value {
-        let of = |field: fn(&Seen) -> Value| -> Map<String, Value> {
+        let of = |field: fn(&CallStats) -> Value| -> Map<String, Value> {
             self.0.iter().map(|(name, seen)| ((*name).to_owned(), field(seen))).collect()
         };
         json!({ "calls": of(|seen| seen.count.into()), "last": of(|seen| seen.last.clone()) })

@@ -5,43 +5,43 @@ use std::time::Duration;
 
 use deskpass_core::{Entropy, NoEntropy, Timestamp};
 
-use crate::Somebody;
+use crate::SimulatedPerson;
 
-const LIFETIME: Duration = Duration::from_mins(5);
+const CODE_LIFETIME: Duration = Duration::from_mins(5);
 
 /// Beyond this many the oldest goes first.
-const MOST: usize = 50_000;
+const MAX_CODES: usize = 50_000;
 
 /// The codes nobody has redeemed yet.
 #[derive(Debug, Default)]
 pub(crate) struct Codes {
-    open: HashMap<String, &'static Somebody>,
+    open: HashMap<String, &'static SimulatedPerson>,
     /// All of them live equally long, so the oldest is the first to expire.
     by_age: VecDeque<(Timestamp, String)>,
 }
 
 impl Codes {
     /// A new code for somebody.
-    pub(crate) fn mint(
+    pub(crate) fn issue(
         &mut self,
-        who: &'static Somebody,
+        who: &'static SimulatedPerson,
         now: Timestamp,
         entropy: Entropy,
     ) -> Result<String, NoEntropy> {
-        self.tidy(now, MOST - 1);
+        self.evict(now, MAX_CODES - 1);
         let code = format!("{:032x}", entropy.bytes().map(u128::from_be_bytes)?);
         self.open.insert(code.clone(), who);
-        self.by_age.push_back((now + LIFETIME, code.clone()));
+        self.by_age.push_back((now + CODE_LIFETIME, code.clone()));
         Ok(code)
     }
 
     /// Whom the code stands for, if it still does. It does not a second time.
-    pub(crate) fn redeem(&mut self, code: &str, now: Timestamp) -> Option<&'static Somebody> {
-        self.tidy(now, MOST);
+    pub(crate) fn redeem(&mut self, code: &str, now: Timestamp) -> Option<&'static SimulatedPerson> {
+        self.evict(now, MAX_CODES);
         self.open.remove(code)
     }
 
-    fn tidy(&mut self, now: Timestamp, keep: usize) {
+    fn evict(&mut self, now: Timestamp, keep: usize) {
         while let Some((expires, code)) = self.by_age.front()
             && (*expires <= now || self.by_age.len() > keep)
         {
@@ -60,12 +60,12 @@ mod tests {
     #[test]
     fn the_oldest_goes_first_when_there_are_too_many() {
         let (mut codes, now) = (Codes::default(), Timestamp::from_millis(0));
-        let mut mint = || codes.mint(PEOPLE.first().unwrap(), now, Entropy::system()).unwrap();
+        let mut mint = || codes.issue(PEOPLE.first().unwrap(), now, Entropy::system()).unwrap();
         let (first, second) = (mint(), mint());
-        for _ in 2..=MOST {
+        for _ in 2..=MAX_CODES {
             mint();
         }
-        assert_eq!((codes.open.len(), codes.by_age.len()), (MOST, MOST));
+        assert_eq!((codes.open.len(), codes.by_age.len()), (MAX_CODES, MAX_CODES));
         assert!(codes.redeem(&first, now).is_none());
         assert!(codes.redeem(&second, now).is_some());
     }

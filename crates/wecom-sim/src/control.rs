@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::calls::Calls;
 use crate::faults::Faults;
 use crate::reply;
-use crate::simulator::State;
+use crate::simulator::SimulatorState;
 
 /// What can be looked at or meddled with.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ pub(crate) enum Control {
 }
 
 impl Control {
-    pub(crate) fn named(path: &str) -> Option<Self> {
+    pub(crate) fn from_name(path: &str) -> Option<Self> {
         match path {
             "inbox" => Some(Self::Inbox),
             "faults" => Some(Self::Faults),
@@ -42,7 +42,7 @@ impl Control {
     }
 }
 
-pub(crate) fn answer(state: &mut State, control: Control, request: &Request<Bytes>) -> Response<Bytes> {
+pub(crate) fn handle(state: &mut SimulatorState, control: Control, request: &Request<Bytes>) -> Response<Bytes> {
     let done = match *request.method() {
         Method::PUT => put(state, control, request.body()),
         Method::DELETE => {
@@ -57,7 +57,7 @@ pub(crate) fn answer(state: &mut State, control: Control, request: &Request<Byte
     }
 }
 
-fn put(state: &mut State, control: Control, body: &[u8]) -> Result<(), String> {
+fn put(state: &mut SimulatorState, control: Control, body: &[u8]) -> Result<(), String> {
     match control {
         Control::Faults => state.faults.add(read(body)?)?,
         Control::Switches => state.switches = read(body)?,
@@ -66,7 +66,7 @@ fn put(state: &mut State, control: Control, body: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-fn forget(state: &mut State, control: Control) {
+fn forget(state: &mut SimulatorState, control: Control) {
     match control {
         Control::Inbox => state.inbox.clear(),
         Control::Faults => state.faults = Faults::default(),
@@ -75,13 +75,13 @@ fn forget(state: &mut State, control: Control) {
     }
 }
 
-fn show(state: &mut State, control: Control) -> Value {
+fn show(state: &mut SimulatorState, control: Control) -> Value {
     match control {
         Control::Inbox => state.inbox.show(),
         Control::Faults => state.faults.show(),
         Control::Switches => json!(state.switches),
         Control::Calls => state.calls.show(),
-        Control::VoidTokens => json!({ "voided": state.tokens.void() }),
+        Control::VoidTokens => json!({ "voided": state.tokens.revoke_all() }),
     }
 }
 

@@ -2,7 +2,7 @@
 
 /// Somebody who may pick up the phone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Somebody {
+pub struct SimulatedPerson {
     /// What the platform calls them; for a connected corporation, with its name and a slash before it.
     pub id: &'static str,
     /// Display name.
@@ -10,12 +10,12 @@ pub struct Somebody {
     /// Department's name.
     pub department: &'static str,
     /// How the platform answers for them.
-    pub kind: Kind,
+    pub kind: PersonKind,
 }
 
 /// How the platform answers for somebody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PersonKind {
     /// An active member in the app's range.
     Member,
     /// A member who has left.
@@ -29,17 +29,17 @@ pub enum Kind {
 }
 
 /// Everybody.
-pub const PEOPLE: &[Somebody] = &[
-    somebody("admin01", "Ada Admin", "IT", Kind::Member),
-    somebody("agent01", "Arno Agent", "IT Service Desk", Kind::Member),
-    somebody("user01", "Uma User", "Sales", Kind::Member),
-    somebody("supervisor01", "Sven Supervisor", "IT Service Desk", Kind::Member),
-    somebody("security01", "Selma Security", "Security", Kind::Member),
-    somebody("norole01", "Nora Norole", "Finance", Kind::Member),
-    somebody("left01", "Leo Left", "Sales", Kind::Left),
-    somebody("hidden01", "Hilda Hidden", "Finance", Kind::Hidden),
-    somebody("wwpartner/partner01", "Petra Partner", "Partner Support", Kind::Partner),
-    somebody("outsider01", "Otto Outsider", "", Kind::Outsider),
+pub const PEOPLE: &[SimulatedPerson] = &[
+    person("admin01", "Ada Admin", "IT", PersonKind::Member),
+    person("agent01", "Arno Agent", "IT Service Desk", PersonKind::Member),
+    person("user01", "Uma User", "Sales", PersonKind::Member),
+    person("supervisor01", "Sven Supervisor", "IT Service Desk", PersonKind::Member),
+    person("security01", "Selma Security", "Security", PersonKind::Member),
+    person("norole01", "Nora Norole", "Finance", PersonKind::Member),
+    person("left01", "Leo Left", "Sales", PersonKind::Left),
+    person("hidden01", "Hilda Hidden", "Finance", PersonKind::Hidden),
+    person("wwpartner/partner01", "Petra Partner", "Partner Support", PersonKind::Partner),
+    person("outsider01", "Otto Outsider", "", PersonKind::Outsider),
 ];
 
 /// A department; the corporation itself is the first.
@@ -62,8 +62,8 @@ pub(crate) const DEPARTMENTS: &[Department] = &[
     Department { id: 7, name: "IT Service Desk", parent: 6 },
 ];
 
-impl Somebody {
-    pub(crate) fn named(id: &str) -> Option<&'static Self> {
+impl SimulatedPerson {
+    pub(crate) fn by_id(id: &str) -> Option<&'static Self> {
         PEOPLE.iter().find(|who| who.id == id)
     }
 
@@ -74,22 +74,22 @@ impl Somebody {
 }
 
 impl Department {
-    pub(crate) fn numbered(id: u32) -> Option<&'static Self> {
+    pub(crate) fn by_id(id: u32) -> Option<&'static Self> {
         DEPARTMENTS.iter().find(|department| department.id == id)
     }
 
     /// Whether it is that department or belongs to it, directly or not.
     pub(crate) fn is_within(&self, top: u32) -> bool {
-        self.id == top || Self::numbered(self.parent).is_some_and(|parent| parent.is_within(top))
+        self.id == top || Self::by_id(self.parent).is_some_and(|parent| parent.is_within(top))
     }
 }
 
 /// A member of the own corporation; there the platform does not care about case.
-pub(crate) fn member(id: &str) -> Option<&'static Somebody> {
-    let own = |who: &&Somebody| matches!(who.kind, Kind::Member | Kind::Left | Kind::Hidden);
+pub(crate) fn member(id: &str) -> Option<&'static SimulatedPerson> {
+    let own = |who: &&SimulatedPerson| matches!(who.kind, PersonKind::Member | PersonKind::Left | PersonKind::Hidden);
     PEOPLE.iter().filter(own).find(|who| who.id.eq_ignore_ascii_case(id))
 }
 
-const fn somebody(id: &'static str, name: &'static str, department: &'static str, kind: Kind) -> Somebody {
-    Somebody { id, name, department, kind }
+const fn person(id: &'static str, name: &'static str, department: &'static str, kind: PersonKind) -> SimulatedPerson {
+    SimulatedPerson { id, name, department, kind }
 }

@@ -12,8 +12,8 @@ use crate::api::Api;
 use crate::reply;
 
 /// No more faults wait than this, and none waits longer.
-const MOST: usize = 100;
-const LONGEST_DELAY: u64 = 600_000;
+const MAX_FAULTS: usize = 100;
+const MAX_DELAY_MILLIS: u64 = 600_000;
 
 /// How the next calls go wrong: first late, then not at all, or with this answer.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -71,8 +71,8 @@ impl Fault {
         if self.http_status.is_some() && self.status().is_none() {
             return Err("http_status must be from 200 to 999".to_owned());
         }
-        if self.delay_ms > LONGEST_DELAY {
-            return Err(format!("delay_ms must be at most {LONGEST_DELAY}"));
+        if self.delay_ms > MAX_DELAY_MILLIS {
+            return Err(format!("delay_ms must be at most {MAX_DELAY_MILLIS}"));
         }
         if !self.answers() && !self.drop && self.delay_ms == 0 {
             return Err("nothing goes wrong: give errcode, http_status, body, headers, delay_ms or drop".to_owned());
@@ -98,8 +98,8 @@ impl Faults {
     /// Adds one, or says what is wrong with it.
     pub(crate) fn add(&mut self, fault: Fault) -> Result<(), String> {
         fault.check()?;
-        if self.0.len() >= MOST {
-            return Err(format!("{MOST} faults are waiting already"));
+        if self.0.len() >= MAX_FAULTS {
+            return Err(format!("{MAX_FAULTS} faults are waiting already"));
         }
         self.0.push_back(fault);
         Ok(())

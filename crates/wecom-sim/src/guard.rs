@@ -13,7 +13,7 @@ pub(crate) fn refuse(hosts: &HostNames, request: &Request<Bytes>) -> Option<Resp
     let headers = request.headers();
     let mut named = headers.get_all(HOST).iter().map(|host| host.to_str().unwrap_or_default());
     // Browsers always name one host.
-    let known = named.all(|host| hosts.contain(host)) && headers.get_all(HOST).iter().count() < 2;
+    let known = named.all(|host| hosts.contains(host)) && headers.get_all(HOST).iter().count() < 2;
     if !known {
         return Some(reply::forbidden("the simulated platform does not answer to this host name; give it with --host"));
     }

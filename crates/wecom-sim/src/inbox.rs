@@ -7,7 +7,7 @@ use deskpass_core::Timestamp;
 use serde_json::{Value, json};
 
 /// The newest so many are kept.
-const MOST: usize = 200;
+const MAX_MESSAGES: usize = 200;
 
 /// The messages, oldest first.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ impl Inbox {
 }
 
 fn push<T>(queue: &mut VecDeque<T>, item: T) {
-    if queue.len() >= MOST {
+    if queue.len() >= MAX_MESSAGES {
         queue.pop_front();
     }
     queue.push_back(item);

@@ -15,7 +15,7 @@ impl Language {
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let wishes = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let mut best = (Self::En, 0.0);
-        for (language, quality) in wishes.split(',').take(32).filter_map(wish) {
+        for (language, quality) in wishes.split(',').take(32).filter_map(parse_preference) {
             if quality > best.1 {
                 best = (language, quality);
             }
@@ -23,7 +23,7 @@ impl Language {
         best.0
     }
 
-    pub(crate) fn named(tag: &str) -> Option<Self> {
+    pub(crate) fn from_name(tag: &str) -> Option<Self> {
         match tag.trim().split('-').next()?.to_ascii_lowercase().as_str() {
             "en" => Some(Self::En),
             "zh" => Some(Self::Zh),
@@ -40,8 +40,8 @@ impl Language {
     }
 }
 
-fn wish(item: &str) -> Option<(Language, f32)> {
+fn parse_preference(item: &str) -> Option<(Language, f32)> {
     let (tag, quality) = item.split_once(';').unwrap_or((item, "q=1"));
     let quality = quality.trim().strip_prefix("q=")?.parse().ok()?;
-    Some((Language::named(tag)?, quality))
+    Some((Language::from_name(tag)?, quality))
 }

@@ -5,9 +5,10 @@
 
 mod api;
 mod authorize;
+mod authorize_error;
 mod calls;
 mod codes;
-mod complaint;
+mod config;
 mod control;
 mod directory;
 mod errcode;
@@ -22,9 +23,8 @@ mod serve;
 mod simulator;
 mod switches;
 mod tokens;
-mod world;
 
-pub use directory::{Kind, PEOPLE, Somebody};
+pub use config::{Domains, SimulatorConfig};
+pub use directory::{PEOPLE, PersonKind, SimulatedPerson};
 pub use serve::serve;
-pub use simulator::{Answer, Simulator};
-pub use world::{Domains, World};
+pub use simulator::{Simulator, SimulatorReply};

@@ -9,8 +9,8 @@ use http::{Response, StatusCode};
 use url::Url;
 
 use crate::authorize::DENY;
-use crate::complaint::Complaint;
-use crate::directory::{Kind, PEOPLE, Somebody};
+use crate::authorize_error::AuthorizeError;
+use crate::directory::{PEOPLE, PersonKind, SimulatedPerson};
 use crate::language::Language;
 use crate::query::Query;
 use crate::reply;
@@ -20,9 +20,9 @@ pub(crate) use index::index;
 const STYLE: &str = include_str!("page.css");
 
 /// Text in a page: nothing in it is markup.
-struct Text<'a>(&'a str);
+struct Escaped<'a>(&'a str);
 
-impl fmt::Display for Text<'_> {
+impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.chars().try_for_each(|char| match char {
             '&' => f.write_str("&amp;"),
@@ -46,32 +46,32 @@ pub(crate) fn who(language: Language, redirect: &Url, query: &Query) -> Response
     let toy = language.pick("This is a simulated platform: no password is asked.", "这是模拟平台，无需密码。");
     let body = format!(
         "<h1>{title}</h1><p>{leads} {}{port}</p><ul>{people}</ul><ul class=\"refuse\">{refuse}</ul><p>{toy}</p>",
-        Text(host)
+        Escaped(host)
     );
     reply::page(StatusCode::OK, frame(language, "phone", title, &body))
 }
 
-fn person(language: Language, who: &Somebody, query: &Query) -> String {
+fn person(language: Language, who: &SimulatedPerson, query: &Query) -> String {
     let note = match who.kind {
-        Kind::Member => "",
-        Kind::Left => language.pick("has left", "已离职"),
-        Kind::Hidden => language.pick("outside the app's range", "不在应用可见范围"),
-        Kind::Outsider => language.pick("not a member", "非企业成员"),
-        Kind::Partner => language.pick("connected corporation", "互联企业成员"),
+        PersonKind::Member => "",
+        PersonKind::Left => language.pick("has left", "已离职"),
+        PersonKind::Hidden => language.pick("outside the app's range", "不在应用可见范围"),
+        PersonKind::Outsider => language.pick("not a member", "非企业成员"),
+        PersonKind::Partner => language.pick("connected corporation", "互联企业成员"),
     };
     let said = [who.id, who.department, note].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();
-    link(query, who.id, &format!("<b>{}</b><small>{}</small>", Text(who.name), Text(&said.join(" · "))))
+    link(query, who.id, &format!("<b>{}</b><small>{}</small>", Escaped(who.name), Escaped(&said.join(" · "))))
 }
 
 fn link(query: &Query, user: &str, label: &str) -> String {
-    format!("<li><a href=\"?{}\">{label}</a></li>", Text(&query.with("sim_user", user)))
+    format!("<li><a href=\"?{}\">{label}</a></li>", Escaped(&query.with("sim_user", user)))
 }
 
 /// An error page: nobody is sent anywhere.
-pub(crate) fn complaint(language: Language, complaint: Complaint) -> Response<Bytes> {
+pub(crate) fn error(language: Language, error: AuthorizeError) -> Response<Bytes> {
     let title = language.pick("This does not work", "出错了");
-    let body = format!("<h1>{title}</h1><p>{}</p>", Text(complaint.says(language)));
-    reply::page(complaint.status(), frame(language, "phone", title, &body))
+    let body = format!("<h1>{title}</h1><p>{}</p>", Escaped(error.message(language)));
+    reply::page(error.status(), frame(language, "phone", title, &body))
 }
 
 fn frame(language: Language, class: &str, title: &str, body: &str) -> String {
@@ -89,6 +89,9 @@ mod tests {
 
     #[test]
     fn text_is_never_markup() {
-        assert_eq!(Text("<a b=\"c\" d='e'>&amp;你").to_string(), "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;amp;你");
+        assert_eq!(
+            Escaped("<a b=\"c\" d='e'>&amp;你").to_string(),
+            "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;amp;你"
+        );
     }
 }

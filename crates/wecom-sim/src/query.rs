@@ -8,7 +8,7 @@ use url::form_urlencoded;
 pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {
-    pub(crate) fn of(uri: &Uri) -> Self {
+    pub(crate) fn from_uri(uri: &Uri) -> Self {
         Self(form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()).into_owned().collect())
     }
 
@@ -18,7 +18,7 @@ impl Query {
     }
 
     /// The first value of that name; the platform takes an empty one for a missing one.
-    pub(crate) fn given(&self, name: &str) -> Option<&str> {
+    pub(crate) fn non_empty(&self, name: &str) -> Option<&str> {
         self.get(name).filter(|value| !value.is_empty())
     }
 

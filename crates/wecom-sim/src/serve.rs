@@ -18,14 +18,14 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::reply;
-use crate::simulator::BODY_BYTES;
-use crate::{Answer, Simulator};
+use crate::simulator::MAX_BODY_BYTES;
+use crate::{Simulator, SimulatorReply};
 
-const MOST_CONNECTIONS: usize = 1_024;
-const HEAD_BYTES: usize = 64 * 1024;
+const MAX_CONNECTIONS: usize = 1_024;
+const MAX_HEAD_BYTES: usize = 64 * 1024;
 const HEAD_TIMEOUT: Duration = Duration::from_mins(1);
 /// Calls that a fault has delayed are not waited for longer than this.
-const FAREWELL: Duration = Duration::from_secs(3);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Serves a simulator until `stop` completes; what is under way then has three seconds to end.
 pub async fn serve(listener: TcpListener, simulator: Simulator, stop: impl Future<Output = ()>) {
@@ -35,8 +35,8 @@ pub async fn serve(listener: TcpListener, simulator: Simulator, stop: impl Futur
         tokio::select! {
             () = &mut stop => break,
             Some(_) = connections.join_next() => {}
-            accepted = listener.accept(), if connections.len() < MOST_CONNECTIONS => match accepted {
-                Ok((stream, peer)) => drop(connections.spawn(converse(stream, peer, simulator.clone(), leave.clone()))),
+            accepted = listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
+                Ok((stream, peer)) => drop(connections.spawn(handle_connection(stream, peer, simulator.clone(), leave.clone()))),
                 Err(error) => {
                     // Usually out of file descriptors: some will come free.
                     tracing::warn!(%error, "cannot accept a connection");
@@ -46,15 +46,15 @@ pub async fn serve(listener: TcpListener, simulator: Simulator, stop: impl Futur
         }
     }
     drop((listener, stay));
-    let _ = timeout(FAREWELL, async { while connections.join_next().await.is_some() {} }).await;
+    let _ = timeout(SHUTDOWN_TIMEOUT, async { while connections.join_next().await.is_some() {} }).await;
 }
 
 /// Serves a connection to its end.
-async fn converse(stream: TcpStream, peer: SocketAddr, simulator: Simulator, mut leave: watch::Receiver<()>) {
+async fn handle_connection(stream: TcpStream, peer: SocketAddr, simulator: Simulator, mut leave: watch::Receiver<()>) {
     let _ = stream.set_nodelay(true);
-    let service = service_fn(move |request| answer(simulator.clone(), peer, request));
+    let service = service_fn(move |request| handle(simulator.clone(), peer, request));
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(HEAD_BYTES);
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(MAX_HEAD_BYTES);
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
@@ -70,29 +70,29 @@ async fn converse(stream: TcpStream, peer: SocketAddr, simulator: Simulator, mut
 
 /// The connection is to be closed without an answer.
 #[derive(Debug)]
-struct HungUp;
+struct ConnectionDropped;
 
-impl fmt::Display for HungUp {
+impl fmt::Display for ConnectionDropped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("hung up")
     }
 }
 
-impl std::error::Error for HungUp {}
+impl std::error::Error for ConnectionDropped {}
 
-async fn answer(
+async fn handle(
     simulator: Simulator,
     peer: SocketAddr,
     request: Request<Incoming>,
-) -> Result<Response<Full<Bytes>>, HungUp> {
+) -> Result<Response<Full<Bytes>>, ConnectionDropped> {
     let (head, body) = request.into_parts();
-    let body = match Limited::new(body, BODY_BYTES).collect().await {
+    let body = match Limited::new(body, MAX_BODY_BYTES).collect().await {
         Ok(body) => body.to_bytes(),
         Err(error) if error.is::<LengthLimitError>() => return Ok(reply::too_large().map(Full::new)),
-        Err(_) => return Err(HungUp),
+        Err(_) => return Err(ConnectionDropped),
     };
-    match simulator.answer(peer.ip(), Request::from_parts(head, body)).await {
-        Answer::Response(response) => Ok(response.map(Full::new)),
-        Answer::HangUp => Err(HungUp),
+    match simulator.handle(peer.ip(), Request::from_parts(head, body)).await {
+        SimulatorReply::Response(response) => Ok(response.map(Full::new)),
+        SimulatorReply::HangUp => Err(ConnectionDropped),
     }
 }

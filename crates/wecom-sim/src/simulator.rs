@@ -8,9 +8,9 @@ use bytes::Bytes;
 use deskpass_core::{Clock, Entropy, HostNames};
 use http::{Request, Response};
 
-use crate::World;
+use crate::SimulatorConfig;
 use crate::api::{self, Api};
-use crate::authorize::{self, Link};
+use crate::authorize::{self, AuthorizeLink};
 use crate::calls::Calls;
 use crate::codes::Codes;
 use crate::control::{self, Control};
@@ -20,14 +20,14 @@ use crate::inbox::Inbox;
 use crate::page;
 use crate::reply;
 use crate::switches::Switches;
-use crate::tokens::Tokens;
+use crate::tokens::IssuedTokens;
 
 /// No body of a request is larger.
-pub(crate) const BODY_BYTES: usize = 64 * 1024;
+pub(crate) const MAX_BODY_BYTES: usize = 64 * 1024;
 
 /// What becomes of a request.
 #[derive(Debug)]
-pub enum Answer {
+pub enum SimulatorReply {
     /// An answer.
     Response(Response<Bytes>),
     /// None: the connection is to be closed without a word.
@@ -39,18 +39,18 @@ pub enum Answer {
 pub struct Simulator(Arc<Inner>);
 
 pub(crate) struct Inner {
-    pub(crate) world: World,
+    pub(crate) config: SimulatorConfig,
     pub(crate) clock: Clock,
     pub(crate) entropy: Entropy,
-    state: Mutex<State>,
+    state: Mutex<SimulatorState>,
     /// The hosts that are answered to, where nobody else sees to that.
     hosts: Option<HostNames>,
 }
 
 /// What has happened so far.
 #[derive(Debug, Default)]
-pub(crate) struct State {
-    pub(crate) tokens: Tokens,
+pub(crate) struct SimulatorState {
+    pub(crate) tokens: IssuedTokens,
     pub(crate) codes: Codes,
     pub(crate) inbox: Inbox,
     pub(crate) faults: Faults,
@@ -59,7 +59,7 @@ pub(crate) struct State {
 }
 
 impl Inner {
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, SimulatorState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -67,63 +67,63 @@ impl Inner {
 impl fmt::Debug for Simulator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // What has happened holds codes and tokens.
-        f.debug_struct("Simulator").field("world", &self.0.world).finish_non_exhaustive()
+        f.debug_struct("Simulator").field("config", &self.0.config).finish_non_exhaustive()
     }
 }
 
 impl Simulator {
     /// A fresh world in which nothing has happened yet.
     #[must_use]
-    pub fn new(world: World, clock: Clock, entropy: Entropy) -> Self {
-        let base = world.base.trim_end_matches('/').to_owned();
-        let world = World { base, ..world };
-        Self(Arc::new(Inner { world, clock, entropy, state: Mutex::default(), hosts: None }))
+    pub fn new(config: SimulatorConfig, clock: Clock, entropy: Entropy) -> Self {
+        let base = config.base.trim_end_matches('/').to_owned();
+        let config = SimulatorConfig { base, ..config };
+        Self(Arc::new(Inner { config, clock, entropy, state: Mutex::default(), hosts: None }))
     }
 
     /// The same world, which answers only to these hosts, and to pages of other sites only where people sign in. Without
     /// it, that is left to the service that the platform is a part of.
     #[must_use]
-    pub fn at_hosts(self, hosts: HostNames) -> Self {
-        let Inner { world, clock, entropy, .. } = &*self.0;
-        let (world, clock, entropy) = (world.clone(), clock.clone(), *entropy);
-        Self(Arc::new(Inner { world, clock, entropy, state: Mutex::default(), hosts: Some(hosts) }))
+    pub fn restricted_to_hosts(self, hosts: HostNames) -> Self {
+        let Inner { config, clock, entropy, .. } = &*self.0;
+        let (config, clock, entropy) = (config.clone(), clock.clone(), *entropy);
+        Self(Arc::new(Inner { config, clock, entropy, state: Mutex::default(), hosts: Some(hosts) }))
     }
 
     /// Answers one request; its path may still begin with the base.
-    pub async fn answer(&self, peer: IpAddr, request: Request<Bytes>) -> Answer {
+    pub async fn handle(&self, peer: IpAddr, request: Request<Bytes>) -> SimulatorReply {
         let refusal = self.0.hosts.as_ref().and_then(|hosts| guard::refuse(hosts, &request));
         if let Some(refusal) = refusal {
-            return Answer::Response(refusal);
+            return SimulatorReply::Response(refusal);
         }
-        let Some(door) = Door::at(&self.0.world.base, request.uri().path()) else {
-            return Answer::Response(reply::not_found());
+        let Some(route) = Route::for_path(&self.0.config.base, request.uri().path()) else {
+            return SimulatorReply::Response(reply::not_found());
         };
-        if !door.methods().contains(&request.method().as_str()) {
-            return Answer::Response(reply::wrong_method(door.methods()));
+        if !route.methods().contains(&request.method().as_str()) {
+            return SimulatorReply::Response(reply::wrong_method(route.methods()));
         }
-        if request.body().len() > BODY_BYTES {
-            return Answer::Response(reply::too_large());
+        if request.body().len() > MAX_BODY_BYTES {
+            return SimulatorReply::Response(reply::too_large());
         }
-        Answer::Response(match door {
-            Door::Api(api) => return api::answer(&self.0, api, peer, &request).await,
-            Door::Index => page::index(&self.0.world, request.headers()),
-            Door::Authorize(link) => authorize::answer(&self.0, link, &request),
-            Door::Control(control) => control::answer(&mut self.0.state(), control, &request),
+        SimulatorReply::Response(match route {
+            Route::Api(api) => return api::handle(&self.0, api, peer, &request).await,
+            Route::Index => page::index(&self.0.config, request.headers()),
+            Route::Authorize(link) => authorize::handle(&self.0, link, &request),
+            Route::Control(control) => control::handle(&mut self.0.state(), control, &request),
         })
     }
 }
 
 /// Where a request goes.
 #[derive(Clone, Copy)]
-enum Door {
+enum Route {
     Index,
-    Authorize(Link),
+    Authorize(AuthorizeLink),
     Api(Api),
     Control(Control),
 }
 
-impl Door {
-    fn at(base: &str, path: &str) -> Option<Self> {
+impl Route {
+    fn for_path(base: &str, path: &str) -> Option<Self> {
         // Also without the base, as at the real hosts.
         let path = path.strip_prefix(base).unwrap_or(path);
         if path.is_empty() {
@@ -131,11 +131,11 @@ impl Door {
         }
         match path.strip_prefix('/')? {
             "" => Some(Self::Index),
-            "connect/oauth2/authorize" => Some(Self::Authorize(Link::InClient)),
-            "wwlogin/sso/login" => Some(Self::Authorize(Link::Desktop)),
+            "connect/oauth2/authorize" => Some(Self::Authorize(AuthorizeLink::InClient)),
+            "wwlogin/sso/login" => Some(Self::Authorize(AuthorizeLink::Desktop)),
             path => match path.strip_prefix("cgi-bin/") {
-                Some(name) => Api::named(name).map(Self::Api),
-                None => Control::named(path).map(Self::Control),
+                Some(name) => Api::from_name(name).map(Self::Api),
+                None => Control::from_name(path).map(Self::Control),
             },
         }
     }

@@ -7,34 +7,34 @@ use deskpass_core::{Entropy, NoEntropy, Timestamp};
 
 use crate::errcode::Refused;
 
-const LIFETIME: Duration = Duration::from_hours(2);
+const TOKEN_LIFETIME: Duration = Duration::from_hours(2);
 
 /// So many are remembered, that an expired one can be told from one that never was.
-const MOST: usize = 16;
+const MAX_TOKENS: usize = 16;
 
 /// The tokens, oldest first.
 #[derive(Debug, Default)]
-pub(crate) struct Tokens(VecDeque<Token>);
+pub(crate) struct IssuedTokens(VecDeque<IssuedToken>);
 
 #[derive(Debug)]
-struct Token {
+struct IssuedToken {
     value: String,
     expires: Timestamp,
 }
 
-impl Tokens {
+impl IssuedTokens {
     /// The token and how many seconds it has left: the same one until it expires.
-    pub(crate) fn hand_out(&mut self, now: Timestamp, entropy: Entropy) -> Result<(String, u64), NoEntropy> {
+    pub(crate) fn issue(&mut self, now: Timestamp, entropy: Entropy) -> Result<(String, u64), NoEntropy> {
         if let Some(token) = self.0.back().filter(|token| now < token.expires) {
             let left = token.expires.since(now) + Duration::from_millis(999);
             return Ok((token.value.clone(), left.as_secs()));
         }
         let value = format!("{:032x}{:032x}", random(entropy)?, random(entropy)?);
-        if self.0.len() >= MOST {
+        if self.0.len() >= MAX_TOKENS {
             self.0.pop_front();
         }
-        self.0.push_back(Token { value: value.clone(), expires: now + LIFETIME });
-        Ok((value, LIFETIME.as_secs()))
+        self.0.push_back(IssuedToken { value: value.clone(), expires: now + TOKEN_LIFETIME });
+        Ok((value, TOKEN_LIFETIME.as_secs()))
     }
 
     pub(crate) fn check(&self, value: Option<&str>, now: Timestamp) -> Result<(), Refused> {
@@ -44,7 +44,7 @@ impl Tokens {
     }
 
     /// Forgets them all before their time, as the platform now and then does; returns how many there were.
-    pub(crate) fn void(&mut self) -> usize {
+    pub(crate) fn revoke_all(&mut self) -> usize {
         std::mem::take(&mut self.0).len()
     }
 }

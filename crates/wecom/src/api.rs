@@ -35,38 +35,38 @@ impl Api {
 }
 
 /// What is asked in one call.
-pub(crate) struct Question<'a> {
+pub(crate) struct ApiCall<'a> {
     pub(crate) api: Api,
     pub(crate) query: Vec<(&'static str, &'a str)>,
     /// Sent as JSON with POST; without it the call is a GET.
     pub(crate) body: Option<serde_json::Value>,
     /// Whether it goes out at once, however many calls are under way.
-    pub(crate) first: bool,
+    pub(crate) urgent: bool,
 }
 
 /// Parameters whose values nobody may read in a log.
 const SECRET: [&str; 3] = ["access_token", "code", "corpsecret"];
 
-impl<'a> Question<'a> {
+impl<'a> ApiCall<'a> {
     /// A call without a body.
     pub(crate) fn get(api: Api, query: &[(&'static str, &'a str)]) -> Self {
-        Self { api, query: query.to_vec(), body: None, first: false }
+        Self { api, query: query.to_vec(), body: None, urgent: false }
     }
 
     /// A call with a body.
     pub(crate) fn post(api: Api, body: serde_json::Value) -> Self {
-        Self { api, query: Vec::new(), body: Some(body), first: false }
+        Self { api, query: Vec::new(), body: Some(body), urgent: false }
     }
 
     /// The same ahead of everybody else's; for what is asked once for all of them.
-    pub(crate) fn first(self) -> Self {
-        Self { first: true, ..self }
+    pub(crate) fn urgent(self) -> Self {
+        Self { urgent: true, ..self }
     }
 
     /// The same with the access token in front.
-    pub(crate) fn with_token<'b>(&'b self, token: &'b str) -> Question<'b> {
+    pub(crate) fn with_token<'b>(&'b self, token: &'b str) -> ApiCall<'b> {
         let query = std::iter::once(("access_token", token)).chain(self.query.iter().copied()).collect();
-        Question { api: self.api, query, body: self.body.clone(), first: self.first }
+        ApiCall { api: self.api, query, body: self.body.clone(), urgent: self.urgent }
     }
 
     /// The values nobody may read in a log.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use deskpass_core::{Clock, Timestamp};
 
 use crate::api::Api;
-use crate::errcode::{Actor, meaning};
-use crate::{Error, Garbled, Unreachable};
+use crate::errcode::{FixableBy, explain};
+use crate::{Error, InvalidResponse, Unreachable};
 
 /// Whether the platform is being asked, as far as signing in needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,22 +34,22 @@ pub enum Circuit {
 }
 
 /// How many calls in a row must fail before the platform counts as failing.
-const MISSES: u32 = 3;
+const FAILURE_THRESHOLD: u32 = 3;
 /// How long that says something about the present.
-const MEMORY: Duration = Duration::from_mins(5);
+const FAILURE_MEMORY: Duration = Duration::from_mins(5);
 /// How long it stands that people can sign in, or cannot.
-const FRESH: Duration = Duration::from_secs(10);
+const OUTAGE_KNOWLEDGE_TTL: Duration = Duration::from_secs(10);
 
 /// One breaker for each call: a limit on reading records must not keep anybody from signing in.
 pub(crate) struct Breakers {
     clock: Clock,
-    state: Mutex<State>,
+    state: Mutex<BreakerState>,
 }
 
-struct State {
-    open: BTreeMap<Api, Open>,
-    missed: u32,
-    missed_at: Timestamp,
+struct BreakerState {
+    open: BTreeMap<Api, OpenBreaker>,
+    failures: u32,
+    failed_at: Timestamp,
     /// Whether the platform ever answered.
     answered: bool,
     /// What keeps everybody from signing in, as the platform said at the last try.
@@ -58,15 +58,15 @@ struct State {
     seen: Option<(bool, Timestamp)>,
 }
 
-impl State {
+impl BreakerState {
     /// That the platform is there is no longer certain.
-    fn doubt(&mut self) {
+    fn forget_reachable(&mut self) {
         self.seen = self.seen.filter(|(out, _)| *out);
     }
 }
 
 #[derive(Clone, Copy)]
-struct Open {
+struct OpenBreaker {
     until: Timestamp,
     errcode: i64,
     strikes: u32,
@@ -74,8 +74,8 @@ struct Open {
 
 impl Breakers {
     pub(crate) fn new(clock: Clock) -> Self {
-        let (open, missed_at) = (BTreeMap::new(), clock.now());
-        let state = State { open, missed: 0, missed_at, answered: false, refused: None, seen: None };
+        let (open, failed_at) = (BTreeMap::new(), clock.now());
+        let state = BreakerState { open, failures: 0, failed_at, answered: false, refused: None, seen: None };
         Self { clock, state: Mutex::new(state) }
     }
 
@@ -83,18 +83,18 @@ impl Breakers {
     pub(crate) fn admit(&self, api: Api) -> Result<(), Error> {
         let now = self.clock.now();
         match self.state().open.get(&api) {
-            Some(Open { until, errcode, .. }) if now < *until => {
-                Err(Error::Suspended { errcode: *errcode, until: *until })
+            Some(OpenBreaker { until, errcode, .. }) if now < *until => {
+                Err(Error::CircuitOpen { errcode: *errcode, until: *until })
             }
             _ => Ok(()),
         }
     }
 
     /// Learns from how a call went.
-    pub(crate) fn learn<T>(&self, api: Api, outcome: &Result<T, Error>) {
+    pub(crate) fn record<T>(&self, api: Api, outcome: &Result<T, Error>) {
         // Messages can wait: how they fare says nothing about signing in.
         if api != Api::Message {
-            self.note(api, outcome);
+            self.record_reachability(api, outcome);
         }
         match outcome {
             Ok(_) => self.succeeded(api),
@@ -103,21 +103,21 @@ impl Breakers {
         }
     }
 
-    fn note<T>(&self, api: Api, outcome: &Result<T, Error>) {
+    fn record_reachability<T>(&self, api: Api, outcome: &Result<T, Error>) {
         match outcome {
             Ok(_) | Err(Error::Refused { .. }) => self.reached(),
             // It was not even asked.
-            Err(Error::Unreachable(Unreachable::Shortage)) => {}
-            Err(Error::Unreachable(_) | Error::Garbled(Garbled::Status(500..))) => self.missed(),
+            Err(Error::Unreachable(Unreachable::NoLocalSockets)) => {}
+            Err(Error::Unreachable(_) | Error::InvalidResponse(InvalidResponse::Status(500..))) => self.failed(),
             Err(_) => self.state().answered = true,
         }
         if api == Api::UserInfo {
-            self.note_sign_in(outcome);
+            self.record_sign_in(outcome);
         }
     }
 
     /// Notes whether people can sign in. A code that is no good is no hindrance: the platform looked at it.
-    fn note_sign_in<T>(&self, outcome: &Result<T, Error>) {
+    fn record_sign_in<T>(&self, outcome: &Result<T, Error>) {
         let now = self.clock.now();
         let mut state = self.state();
         let errcode = match outcome {
@@ -125,12 +125,12 @@ impl Breakers {
             Err(Error::Refused { errcode, .. }) => Some(*errcode),
             Err(_) => return,
         };
-        state.refused = errcode.filter(|errcode| meaning(*errcode).actor == Actor::Administrator);
-        match errcode.map(|errcode| meaning(errcode).actor) {
-            None | Some(Actor::Person) => state.seen = Some((false, now)),
-            Some(Actor::Administrator) => state.doubt(),
+        state.refused = errcode.filter(|errcode| explain(*errcode).fixable_by == FixableBy::Administrator);
+        match errcode.map(|errcode| explain(errcode).fixable_by) {
+            None | Some(FixableBy::Person) => state.seen = Some((false, now)),
+            Some(FixableBy::Administrator) => state.forget_reachable(),
             // Busy, or a limit: neither here nor there.
-            Some(Actor::Developer | Actor::Nobody) => {}
+            Some(FixableBy::Developer | FixableBy::Nobody) => {}
         }
     }
 
@@ -138,26 +138,26 @@ impl Breakers {
     pub(crate) fn reached(&self) {
         let mut state = self.state();
         state.answered = true;
-        state.missed = 0;
+        state.failures = 0;
     }
 
     /// A call did not get through.
-    pub(crate) fn missed(&self) {
+    pub(crate) fn failed(&self) {
         let now = self.clock.now();
         let mut state = self.state();
-        state.missed = state.missed.saturating_add(1);
-        state.missed_at = now;
-        state.doubt();
+        state.failures = state.failures.saturating_add(1);
+        state.failed_at = now;
+        state.forget_reachable();
     }
 
     /// Whether the platform is out, where that was seen a moment ago.
-    pub(crate) fn known_out(&self) -> Option<bool> {
+    pub(crate) fn known_outage(&self) -> Option<bool> {
         let now = self.clock.now();
-        self.state().seen.filter(|(_, at)| now.since(*at) < FRESH).map(|(out, _)| out)
+        self.state().seen.filter(|(_, at)| now.since(*at) < OUTAGE_KNOWLEDGE_TTL).map(|(out, _)| out)
     }
 
     /// Notes what a look has shown.
-    pub(crate) fn found(&self, out: bool) {
+    pub(crate) fn record_probe(&self, out: bool) {
         let now = self.clock.now();
         let before = self.state().seen.replace((out, now));
         let was_out = before.is_some_and(|(out, _)| out);
@@ -169,11 +169,11 @@ impl Breakers {
     }
 
     /// Notes that a look got no answer that says anything, however often it asked.
-    pub(crate) fn gave_up(&self) {
+    pub(crate) fn probe_failed(&self) {
         let now = self.clock.now();
         let mut state = self.state();
-        state.missed = state.missed.max(MISSES);
-        state.missed_at = now;
+        state.failures = state.failures.max(FAILURE_THRESHOLD);
+        state.failed_at = now;
     }
 
     fn succeeded(&self, api: Api) {
@@ -190,41 +190,41 @@ impl Breakers {
         let now = self.clock.now();
         let mut state = self.state();
         let strikes = state.open.get(&api).map_or(0, |open| open.strikes);
-        let Some(pause) = pause(api, errcode, strikes) else { return };
-        state.open.insert(api, Open { until: now + pause, errcode, strikes: strikes.saturating_add(1) });
+        let Some(pause) = open_duration(api, errcode, strikes) else { return };
+        state.open.insert(api, OpenBreaker { until: now + pause, errcode, strikes: strikes.saturating_add(1) });
         tracing::warn!(api = api.name(), errcode, seconds = pause.as_secs(), "the platform is not asked for a while");
     }
 
     /// How things stand; a token in hand outlives a refusal to give another.
-    pub(crate) fn report(&self, token_in_hand: bool) -> Circuit {
+    pub(crate) fn status(&self, token_in_hand: bool) -> Circuit {
         let now = self.clock.now();
         let state = self.state();
         let of = |api| state.open.get(&api).copied();
         let token = of(Api::Token).filter(|_| !token_in_hand);
         let waits = [of(Api::UserInfo), token].into_iter().flatten().find(|open| now < open.until);
-        if let Some(Open { until, errcode, .. }) = waits {
+        if let Some(OpenBreaker { until, errcode, .. }) = waits {
             return Circuit::Open { until, errcode };
         }
-        let lately = now.since(state.missed_at) < MEMORY;
-        let missing = state.missed >= MISSES && lately;
+        let lately = now.since(state.failed_at) < FAILURE_MEMORY;
+        let missing = state.failures >= FAILURE_THRESHOLD && lately;
         match state.refused {
             // No token, and none was given at the last try.
             _ if missing || token.is_some() => Circuit::Failing,
             Some(errcode) => Circuit::Refused { errcode },
             None if state.answered => Circuit::Closed,
             // One call may fail by chance where others succeeded; here none ever did.
-            None if state.missed > 0 && lately => Circuit::Failing,
+            None if state.failures > 0 && lately => Circuit::Failing,
             None => Circuit::Untried,
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, BreakerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// How long not to ask after a refusal. Wrong secrets, repeated, shut out the caller's address for an hour.
-fn pause(api: Api, errcode: i64, strikes: u32) -> Option<Duration> {
+fn open_duration(api: Api, errcode: i64, strikes: u32) -> Option<Duration> {
     match errcode {
         40001 | 40013 | 40091 | 41002 | 41004 if api == Api::Token => {
             Some(Duration::from_secs(60 << strikes.min(4)).min(Duration::from_mins(10)))

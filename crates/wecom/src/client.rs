@@ -6,15 +6,15 @@ use std::sync::Arc;
 use deskpass_core::Clock;
 use tokio::time::Instant;
 
-use crate::access_token::{Credentials, Token, Tokens};
-use crate::answer::Answer;
-use crate::api::{Api, Question};
+use crate::access_token::{AccessToken, Credentials, TokenProvider};
+use crate::api::{Api, ApiCall};
 use crate::circuit::Breakers;
-use crate::department::Departments;
-use crate::line::{DateSeen, Line};
-use crate::outage::Lookout;
-use crate::plain::{is_visible, plain};
-use crate::vault::{Alone, Vault};
+use crate::department::DepartmentNames;
+use crate::http_transport::{HttpTransport, ObservedDate};
+use crate::outage::OutageProbe;
+use crate::response::ApiResponse;
+use crate::sanitize::{is_visible_ascii, sanitize};
+use crate::token_cache::{NoSharedCache, TokenCache};
 use crate::{Circuit, Error, Hosts, Identity, Settings, SettingsError};
 
 /// The platform does not take the access token (any more). 40001 is about the secret where a token is asked for, and about
@@ -23,7 +23,7 @@ const TOKEN_REFUSED: [i64; 3] = [40001, 40014, 42001];
 /// The platform's own number for a missing agent id.
 pub(crate) const NO_AGENT_ID: i64 = 41011;
 
-type Outcome = Result<Answer, Error>;
+type CallResult = Result<ApiResponse, Error>;
 
 /// The platform, as this service asks it. Clones share the access token, the circuit and the connections.
 #[derive(Clone)]
@@ -33,10 +33,10 @@ struct Inner {
     corp_id: String,
     agent_id: Option<String>,
     hosts: Hosts,
-    line: Arc<Line>,
-    tokens: Tokens,
-    departments: Departments,
-    lookout: Lookout,
+    transport: Arc<HttpTransport>,
+    tokens: TokenProvider,
+    departments: DepartmentNames,
+    outage_probe: OutageProbe,
 }
 
 /// The application as the platform has it on record.
@@ -56,25 +56,29 @@ impl Wecom {
     /// # Errors
     /// When no client can be made of them.
     pub fn new(settings: Settings, clock: Clock) -> Result<Self, SettingsError> {
-        Self::with_vault(settings, clock, Arc::new(Alone))
+        Self::with_token_cache(settings, clock, Arc::new(NoSharedCache))
     }
 
     /// A client that shares its access token with the other nodes that use this vault.
     ///
     /// # Errors
     /// When no client can be made of the settings.
-    pub fn with_vault(settings: Settings, clock: Clock, vault: Arc<dyn Vault>) -> Result<Self, SettingsError> {
+    pub fn with_token_cache(
+        settings: Settings,
+        clock: Clock,
+        cache: Arc<dyn TokenCache>,
+    ) -> Result<Self, SettingsError> {
         settings.check()?;
-        let line = Arc::new(Line::new(&settings, clock.clone())?);
+        let transport = Arc::new(HttpTransport::new(&settings, clock.clone())?);
         let credentials = Credentials { corp_id: settings.corp_id.clone(), secret: settings.secret };
         Ok(Self(Arc::new(Inner {
             corp_id: settings.corp_id,
             agent_id: settings.agent_id,
             hosts: settings.hosts,
-            tokens: Tokens::new(Arc::clone(&line), clock.clone(), credentials, vault),
-            line,
-            departments: Departments::new(clock),
-            lookout: Lookout::default(),
+            tokens: TokenProvider::new(Arc::clone(&transport), clock.clone(), credentials, cache),
+            transport,
+            departments: DepartmentNames::new(clock),
+            outage_probe: OutageProbe::default(),
         })))
     }
 
@@ -82,13 +86,13 @@ impl Wecom {
     ///
     /// # Errors
     /// When the code cannot be one, or the platform does not say whose it is.
-    pub async fn identify(&self, code: &str) -> Result<Identity, Error> {
-        if !is_visible(code) {
+    pub async fn exchange_code(&self, code: &str) -> Result<Identity, Error> {
+        if !is_visible_ascii(code) {
             return Err(Error::BadCode);
         }
-        let question = Question::get(Api::UserInfo, &[("code", code)]);
-        let answer = self.ask(&question, self.deadline()).await?;
-        Ok(Identity::read(&answer)?)
+        let call = ApiCall::get(Api::UserInfo, &[("code", code)]);
+        let response = self.request(&call, self.deadline()).await?;
+        Ok(Identity::read(&response)?)
     }
 
     /// The application as the platform has it on record: a call that fails where signing in would, unlike the one for
@@ -100,9 +104,9 @@ impl Wecom {
         let Some(agent_id) = self.agent_id() else {
             return Err(Error::refused(NO_AGENT_ID));
         };
-        let answer = self.ask(&Question::get(Api::Agent, &[("agentid", agent_id)]), self.deadline()).await?;
-        let text = |name| plain(answer.text(name).unwrap_or_default(), 128);
-        let closed = answer.number("close") == Some(1);
+        let response = self.request(&ApiCall::get(Api::Agent, &[("agentid", agent_id)]), self.deadline()).await?;
+        let text = |name| sanitize(response.text(name).unwrap_or_default(), 128);
+        let closed = response.number("close") == Some(1);
         Ok(Application { name: text("name"), closed, redirect_domain: text("redirect_domain") })
     }
 
@@ -119,44 +123,48 @@ impl Wecom {
     /// # Errors
     /// When the platform cannot be reached.
     pub async fn date(&self) -> Result<Option<String>, Error> {
-        self.0.line.date().await
+        self.0.transport.date().await
     }
 
     /// The newest date that a response of the platform had, without asking.
     #[must_use]
-    pub fn date_seen(&self) -> Option<DateSeen> {
-        self.0.line.date_seen()
+    pub fn last_date(&self) -> Option<ObservedDate> {
+        self.0.transport.last_date()
     }
 
     /// Whether the platform is being asked.
     #[must_use]
     pub fn circuit(&self) -> Circuit {
-        self.breakers().report(self.0.tokens.in_hand())
+        self.breakers().status(self.0.tokens.has_valid_token())
     }
 
     /// Asks with the access token, and once more with a new one where the platform does not take it. The same code may be
     /// sent again: it is not used up by a call that failed for its token.
-    pub(crate) async fn ask(&self, question: &Question<'_>, deadline: Instant) -> Result<Answer, Error> {
+    pub(crate) async fn request(&self, call: &ApiCall<'_>, deadline: Instant) -> Result<ApiResponse, Error> {
         let tokens = &self.0.tokens;
-        let (token, outcome) = self.ask_once(question, deadline).await?;
+        let (token, outcome) = self.request_once(call, deadline).await?;
         let Some(dropped_at) = token_refused(&outcome).then(|| tokens.drop_token(&token)).flatten() else {
             return outcome;
         };
-        let (token, mut again) = self.ask_once(question, deadline).await?;
+        let (token, mut again) = self.request_once(call, deadline).await?;
         // One that another node had all along is not new: the platform may have dropped both together.
         let old = token.borrowed_from_before(dropped_at);
         if token_refused(&again) && old && tokens.drop_token(&token).is_some() {
-            (_, again) = self.ask_once(question, deadline).await?;
+            (_, again) = self.request_once(call, deadline).await?;
         }
         if token_refused(&again) {
-            tokens.another_is_useless();
+            tokens.pause_renewals();
         }
         again
     }
 
-    async fn ask_once(&self, question: &Question<'_>, deadline: Instant) -> Result<(Arc<Token>, Outcome), Error> {
+    async fn request_once(
+        &self,
+        call: &ApiCall<'_>,
+        deadline: Instant,
+    ) -> Result<(Arc<AccessToken>, CallResult), Error> {
         let token = self.0.tokens.get(deadline).await?;
-        let outcome = self.0.line.ask(&question.with_token(token.value()), deadline).await;
+        let outcome = self.0.transport.request(&call.with_token(token.value()), deadline).await;
         Ok((token, outcome))
     }
 
@@ -166,18 +174,18 @@ impl Wecom {
     }
 
     pub(crate) fn breakers(&self) -> &Breakers {
-        self.0.line.breakers()
+        self.0.transport.breakers()
     }
 
-    pub(crate) fn lookout(&self) -> &Lookout {
-        &self.0.lookout
+    pub(crate) fn outage_probe(&self) -> &OutageProbe {
+        &self.0.outage_probe
     }
 
     pub(crate) fn deadline(&self) -> Instant {
-        self.0.line.deadline()
+        self.0.transport.deadline()
     }
 
-    pub(crate) fn departments(&self) -> &Departments {
+    pub(crate) fn departments(&self) -> &DepartmentNames {
         &self.0.departments
     }
 
@@ -195,7 +203,7 @@ impl Wecom {
 }
 
 /// Whether the platform did not take the access token.
-fn token_refused(outcome: &Outcome) -> bool {
+fn token_refused(outcome: &CallResult) -> bool {
     matches!(outcome, Err(Error::Refused { errcode, .. }) if TOKEN_REFUSED.contains(errcode))
 }
 

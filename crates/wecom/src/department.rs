@@ -7,32 +7,32 @@ use deskpass_core::{Clock, Timestamp};
 use quick_cache::sync::Cache;
 
 /// How long a name is believed.
-const MEMORY: Duration = Duration::from_hours(1);
+const NAME_TTL: Duration = Duration::from_hours(1);
 /// How many names are kept.
-const AT_MOST: usize = 1_024;
+const MAX_NAMES: usize = 1_024;
 
 /// A department's name, or that we may not know it.
-pub(crate) type Name = Option<Arc<str>>;
+pub(crate) type DepartmentName = Option<Arc<str>>;
 
 /// Names of departments.
-pub(crate) struct Departments {
+pub(crate) struct DepartmentNames {
     clock: Clock,
-    names: Cache<i64, (Name, Timestamp)>,
+    names: Cache<i64, (DepartmentName, Timestamp)>,
 }
 
-impl Departments {
+impl DepartmentNames {
     pub(crate) fn new(clock: Clock) -> Self {
-        Self { clock, names: Cache::new(AT_MOST) }
+        Self { clock, names: Cache::new(MAX_NAMES) }
     }
 
     /// What is remembered of a department.
-    pub(crate) fn recall(&self, id: i64) -> Option<Name> {
+    pub(crate) fn get(&self, id: i64) -> Option<DepartmentName> {
         let (name, read_at) = self.names.get(&id)?;
-        (self.clock.now().since(read_at) < MEMORY).then_some(name)
+        (self.clock.now().since(read_at) < NAME_TTL).then_some(name)
     }
 
     /// Remembers what the platform said.
-    pub(crate) fn remember(&self, id: i64, name: Name) {
+    pub(crate) fn insert(&self, id: i64, name: DepartmentName) {
         self.names.insert(id, (name, self.clock.now()));
     }
 }

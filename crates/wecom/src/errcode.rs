@@ -6,7 +6,7 @@ use table::{TABLE, UNKNOWN};
 
 /// Who can mend it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Actor {
+pub enum FixableBy {
     /// The person signing in, by starting again.
     Person,
     /// An administrator, in the platform's console or in this service's settings.
@@ -19,18 +19,18 @@ pub enum Actor {
 
 /// What an error number means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Meaning {
+pub struct ErrcodeInfo {
     /// Who can mend it.
-    pub actor: Actor,
+    pub fixable_by: FixableBy,
     /// What it means and how to mend it, in English and in Chinese.
     pub text: [&'static str; 2],
 }
 
 /// What an error number means. A number we do not know has a meaning, too: where to look it up.
 #[must_use]
-pub fn meaning(code: i64) -> Meaning {
+pub fn explain(code: i64) -> ErrcodeInfo {
     let row = TABLE.iter().find(|row| row.codes.contains(&code));
-    row.map_or(UNKNOWN, |row| Meaning { actor: row.actor, text: row.text })
+    row.map_or(UNKNOWN, |row| ErrcodeInfo { fixable_by: row.fixable_by, text: row.text })
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub enum Error {
     Unreachable(Unreachable),
     /// Something came that is no answer of the platform.
     #[error("the platform's answer cannot be read: {0}")]
-    Garbled(Garbled),
+    InvalidResponse(InvalidResponse),
     /// The platform said no.
     #[error("the platform refused (errcode {errcode})")]
     Refused {
@@ -28,7 +28,7 @@ pub enum Error {
     },
     /// It said no before, and asking again now would do harm; it was not asked.
     #[error("the platform is not asked for a while (errcode {errcode})")]
-    Suspended {
+    CircuitOpen {
         /// What it said before.
         errcode: i64,
         /// When it is asked again.
@@ -46,8 +46,8 @@ impl Error {
     #[must_use]
     pub fn errcode(&self) -> Option<i64> {
         match self {
-            Self::Refused { errcode, .. } | Self::Suspended { errcode, .. } => Some(*errcode),
-            Self::BadCode | Self::Unreachable(_) | Self::Garbled(_) => None,
+            Self::Refused { errcode, .. } | Self::CircuitOpen { errcode, .. } => Some(*errcode),
+            Self::BadCode | Self::Unreachable(_) | Self::InvalidResponse(_) => None,
         }
     }
 }
@@ -60,18 +60,18 @@ pub enum Unreachable {
     Connect,
     /// This machine has no connection to spare, whatever the platform would say.
     #[error("no connection to spare on this machine")]
-    Shortage,
+    NoLocalSockets,
     /// It took too long.
     #[error("timed out")]
     TimedOut,
     /// The connection broke, or what came over it was not HTTP.
     #[error("connection broken")]
-    Broken,
+    ConnectionLost,
 }
 
 /// How an answer was none.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
-pub enum Garbled {
+pub enum InvalidResponse {
     /// An HTTP status other than 200.
     #[error("HTTP status {0}")]
     Status(u16),
@@ -86,7 +86,7 @@ pub enum Garbled {
     Redirected,
     /// This member is missing or has no sensible value.
     #[error("no usable {0}")]
-    Incomplete(&'static str),
+    MissingField(&'static str),
 }
 
 impl From<Unreachable> for Error {
@@ -95,8 +95,8 @@ impl From<Unreachable> for Error {
     }
 }
 
-impl From<Garbled> for Error {
-    fn from(how: Garbled) -> Self {
-        Self::Garbled(how)
+impl From<InvalidResponse> for Error {
+    fn from(how: InvalidResponse) -> Self {
+        Self::InvalidResponse(how)
     }
 }

@@ -3,8 +3,8 @@
 use deskpass_core::{CorpId, EmployeeId};
 use serde::{Deserialize, Serialize};
 
-use crate::Garbled;
-use crate::answer::Answer;
+use crate::InvalidResponse;
+use crate::response::ApiResponse;
 
 /// Who a code stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,18 +26,18 @@ pub enum Identity {
 }
 
 impl Identity {
-    /// Reads the answer to a code, in the platform's new spelling and in its old one.
-    pub(crate) fn read(answer: &Answer) -> Result<Self, Garbled> {
-        let either = |new, old| answer.text(new).or_else(|| answer.text(old));
-        if let (Some(new), Some(old)) = (answer.text("userid"), answer.text("UserId"))
+    /// Reads the response to a code, in the platform's new spelling and in its old one.
+    pub(crate) fn read(response: &ApiResponse) -> Result<Self, InvalidResponse> {
+        let either = |new, old| response.text(new).or_else(|| response.text(old));
+        if let (Some(new), Some(old)) = (response.text("userid"), response.text("UserId"))
             && new != old
         {
-            return Err(Garbled::Incomplete("userid"));
+            return Err(InvalidResponse::MissingField("userid"));
         }
         match either("userid", "UserId") {
-            Some(id) => Self::member(id).ok_or(Garbled::Incomplete("userid")),
+            Some(id) => Self::member(id).ok_or(InvalidResponse::MissingField("userid")),
             None if either("openid", "OpenId").is_some() => Ok(Self::Outsider),
-            None => Err(Garbled::Incomplete("userid")),
+            None => Err(InvalidResponse::MissingField("userid")),
         }
     }
 

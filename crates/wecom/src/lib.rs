@@ -4,34 +4,34 @@
 //! bodies are small, times are short, and nothing it says is repeated to a browser.
 
 mod access_token;
-mod answer;
 mod api;
 mod circuit;
 mod client;
 mod department;
 mod error;
-mod flight;
+mod error_message;
+mod http_transport;
 mod identity;
-mod line;
 mod link;
 mod message;
 mod outage;
-mod plain;
 mod profile;
-mod remark;
+mod response;
+mod sanitize;
 mod settings;
-mod trust;
-mod vault;
+mod shared_task;
+mod tls;
+mod token_cache;
 
 pub mod errcode;
 
 pub use circuit::Circuit;
 pub use client::{Application, Wecom};
-pub use error::{Error, Garbled, Unreachable};
+pub use error::{Error, InvalidResponse, Unreachable};
+pub use http_transport::ObservedDate;
 pub use identity::Identity;
-pub use line::DateSeen;
 pub use link::Lang;
-pub use profile::{Department, Profile, Standing};
-pub use settings::{Hosts, Patience, Settings, SettingsError};
+pub use profile::{Department, MemberStatus, Profile};
+pub use settings::{Hosts, Settings, SettingsError, Timeouts};
+pub use token_cache::{CacheFuture, CachedToken, FETCH_LEASE, TokenCache};
 pub use url::Url;
-pub use vault::{CLAIM, Kept, Pending, Vault};

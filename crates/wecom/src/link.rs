@@ -34,7 +34,7 @@ impl Wecom {
             ("state", state),
         ];
         let agent = self.agent_id().map(|id| ("agentid", id));
-        let mut link = with(&self.hosts().authorize, fixed.into_iter().chain(agent));
+        let mut link = with_query(&self.hosts().authorize, fixed.into_iter().chain(agent));
         // The platform's browser adds the person only where it sees this.
         link.set_fragment(Some("wechat_redirect"));
         link.into()
@@ -51,11 +51,11 @@ impl Wecom {
             ("state", state),
             ("lang", lang.name()),
         ];
-        Some(with(&self.hosts().web_login, parameters).into())
+        Some(with_query(&self.hosts().web_login, parameters).into())
     }
 }
 
-fn with<'a>(page: &Url, parameters: impl IntoIterator<Item = (&'static str, &'a str)>) -> Url {
+fn with_query<'a>(page: &Url, parameters: impl IntoIterator<Item = (&'static str, &'a str)>) -> Url {
     let mut link = page.clone();
     link.query_pairs_mut().extend_pairs(parameters);
     link

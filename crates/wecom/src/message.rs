@@ -3,16 +3,16 @@
 use deskpass_core::EmployeeId;
 use serde_json::json;
 
-use crate::api::{Api, Question};
+use crate::api::{Api, ApiCall};
 use crate::client::NO_AGENT_ID;
 use crate::{Error, Wecom};
 
 /// The longest text, in bytes; the platform cuts off the rest, if need be in the middle of a character.
-const LONGEST: usize = 2_048;
+const MAX_TEXT_BYTES: usize = 2_048;
 /// The platform's own number for an agent id that is no number.
 const BAD_AGENT_ID: i64 = 40056;
 /// The platform's own number for a message that reaches nobody.
-const NOBODY: i64 = 81013;
+const NO_VALID_RECIPIENT: i64 = 81013;
 
 impl Wecom {
     /// Sends a text to a member of the own corporation.
@@ -24,9 +24,9 @@ impl Wecom {
         let agent_id: u64 = agent_id.parse().map_err(|_| Error::refused(BAD_AGENT_ID))?;
         // What goes to one person must not be read as a list, or as everybody ("@all").
         if userid.starts_with('@') || EmployeeId::parse(userid).is_err() {
-            return Err(Error::refused(NOBODY));
+            return Err(Error::refused(NO_VALID_RECIPIENT));
         }
-        let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
+        let text = text.get(..text.floor_char_boundary(MAX_TEXT_BYTES)).unwrap_or_default();
         let body = json!({
             "touser": userid,
             "msgtype": "text",
@@ -37,9 +37,9 @@ impl Wecom {
             "enable_duplicate_check": 1,
             "duplicate_check_interval": 14_400,
         });
-        let answer = self.ask(&Question::post(Api::Message, body), self.deadline()).await?;
-        let misses = |name| answer.text(name).is_some_and(|list| list.split('|').any(|id| same(id, userid)));
-        if misses("invaliduser") || misses("unlicenseduser") { Err(Error::refused(NOBODY)) } else { Ok(()) }
+        let response = self.request(&ApiCall::post(Api::Message, body), self.deadline()).await?;
+        let misses = |name| response.text(name).is_some_and(|list| list.split('|').any(|id| same(id, userid)));
+        if misses("invaliduser") || misses("unlicenseduser") { Err(Error::refused(NO_VALID_RECIPIENT)) } else { Ok(()) }
     }
 }
 

@@ -7,92 +7,92 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::time::{Instant, sleep};
 
-use crate::api::{Api, Question};
-use crate::errcode::{Actor, meaning};
-use crate::flight::{Flight, Needed};
-use crate::line::{BUSY, PAUSE};
+use crate::api::{Api, ApiCall};
+use crate::errcode::{FixableBy, explain};
+use crate::http_transport::{BUSY_ERRCODES, RETRY_PAUSE};
+use crate::shared_task::{ReadyOrRunning, SharedTask};
 use crate::{Error, Identity, Unreachable, Wecom};
 
-/// How many attempts without an answer make an outage.
-const ATTEMPTS: u32 = 3;
+/// How many attempts without a response make an outage.
+const MAX_PROBE_ATTEMPTS: u32 = 3;
 /// A code that is nobody's.
-const NOBODYS_CODE: &str = "deskpass-is-looking";
+const PROBE_CODE: &str = "deskpass-is-looking";
 
 /// The look under way, if there is one.
 #[derive(Default)]
-pub(crate) struct Lookout(Mutex<Option<Flight<bool>>>);
+pub(crate) struct OutageProbe(Mutex<Option<SharedTask<bool>>>);
 
-impl Lookout {
-    fn under_way(&self) -> MutexGuard<'_, Option<Flight<bool>>> {
+impl OutageProbe {
+    fn running(&self) -> MutexGuard<'_, Option<SharedTask<bool>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Wecom {
-    /// Whether people cannot sign in through the platform right now: it gives no answer, or lets nobody in until an
+    /// Whether people cannot sign in through the platform right now: it gives no response, or lets nobody in until an
     /// administrator has mended something. A limit that was met is no outage, for anybody can meet it. What was found out
     /// in the last seconds stands, so this asks the platform rarely, and takes no longer than one operation may.
-    pub async fn is_out(&self) -> bool {
+    pub async fn is_down(&self) -> bool {
         // A look that ended without a word, as when the service stops, is no reason to open another way in.
-        self.known_or_look().get().await.unwrap_or(false)
+        self.known_or_probe().get().await.unwrap_or(false)
     }
 
     /// What is known, or the look that will show it.
-    fn known_or_look(&self) -> Needed<bool> {
-        let mut under_way = self.lookout().under_way();
-        if let Some(out) = self.breakers().known_out() {
-            return Needed::Here(out);
+    fn known_or_probe(&self) -> ReadyOrRunning<bool> {
+        let mut running = self.outage_probe().running();
+        if let Some(out) = self.breakers().known_outage() {
+            return ReadyOrRunning::Ready(out);
         }
-        let look = under_way.clone().filter(Flight::is_under_way);
-        Needed::Coming(look.unwrap_or_else(|| under_way.insert(self.begin_look()).clone()))
+        let probe = running.clone().filter(SharedTask::is_running);
+        ReadyOrRunning::Running(probe.unwrap_or_else(|| running.insert(self.start_probe()).clone()))
     }
 
-    fn begin_look(&self) -> Flight<bool> {
+    fn start_probe(&self) -> SharedTask<bool> {
         let this = self.clone();
-        Flight::depart(async move {
-            let out = this.look().await;
-            this.breakers().found(out);
-            *this.lookout().under_way() = None;
+        SharedTask::spawn(async move {
+            let out = this.probe().await;
+            this.breakers().record_probe(out);
+            *this.outage_probe().running() = None;
             out
         })
     }
 
-    async fn look(&self) -> bool {
+    async fn probe(&self) -> bool {
         let deadline = self.deadline();
-        for attempt in 1..=ATTEMPTS {
+        for attempt in 1..=MAX_PROBE_ATTEMPTS {
             if let Some(out) = self.attempt(deadline).await {
                 return out;
             }
-            if attempt == ATTEMPTS || Instant::now() + PAUSE >= deadline {
+            if attempt == MAX_PROBE_ATTEMPTS || Instant::now() + RETRY_PAUSE >= deadline {
                 break;
             }
-            sleep(PAUSE).await;
+            sleep(RETRY_PAUSE).await;
         }
-        self.breakers().gave_up();
+        self.breakers().probe_failed();
         true
     }
 
-    /// Asks what a sign-in asks. An answer that cannot be read, and that the platform is busy, say as little as none.
+    /// Asks what a sign-in asks. A response that cannot be read, and that the platform is busy, say as little as none.
     async fn attempt(&self, deadline: Instant) -> Option<bool> {
         if let Err(error) = self.token(deadline).await {
-            return if is_ours(&error) { Some(false) } else { answered(&error).map(|_| true) };
+            return if is_local_error(&error) { Some(false) } else { answered(&error).map(|_| true) };
         }
-        let question = Question::get(Api::UserInfo, &[("code", NOBODYS_CODE)]).first();
-        let told = self.ask(&question, deadline).await.and_then(|answer| Ok(Identity::read(&answer)?));
+        let call = ApiCall::get(Api::UserInfo, &[("code", PROBE_CODE)]).urgent();
+        let told = self.request(&call, deadline).await.and_then(|response| Ok(Identity::read(&response)?));
         match told {
             Ok(_) => Some(false),
-            Err(error) if is_ours(&error) => Some(false),
-            Err(error) => answered(&error).map(|errcode| meaning(errcode).actor == Actor::Administrator),
+            Err(error) if is_local_error(&error) => Some(false),
+            Err(error) => answered(&error).map(|errcode| explain(errcode).fixable_by == FixableBy::Administrator),
         }
     }
 }
 
-/// Whether it says nothing of the platform that there was no answer.
-fn is_ours(error: &Error) -> bool {
-    matches!(error, Error::Unreachable(Unreachable::Shortage))
+/// Whether it says nothing of the platform that there was no response.
+fn is_local_error(error: &Error) -> bool {
+    matches!(error, Error::Unreachable(Unreachable::NoLocalSockets))
 }
 
 /// The platform's number for why it refused, where it had the time to look.
 fn answered(error: &Error) -> Option<i64> {
-    error.errcode().filter(|errcode| !BUSY.contains(errcode))
+    error.errcode().filter(|errcode| !BUSY_ERRCODES.contains(errcode))
 }

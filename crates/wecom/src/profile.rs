@@ -5,18 +5,18 @@ use serde_json::json;
 use tokio::time::Instant;
 use url::Url;
 
-use crate::answer::Answer;
-use crate::api::{Api, Question};
-use crate::department::Name;
-use crate::plain::plain;
-use crate::{Error, Garbled, Identity, Wecom};
+use crate::api::{Api, ApiCall};
+use crate::department::DepartmentName;
+use crate::response::ApiResponse;
+use crate::sanitize::sanitize;
+use crate::{Error, Identity, InvalidResponse, Wecom};
 
 /// What the platform says where there is no account with an identifier.
 const NO_SUCH_USER: i64 = 60111;
 /// The longest name kept, in characters.
-const LONGEST_NAME: usize = 128;
+const MAX_NAME_CHARS: usize = 128;
 /// The longest address of a picture kept, in bytes.
-const LONGEST_ADDRESS: usize = 512;
+const MAX_AVATAR_URL_BYTES: usize = 512;
 
 /// What the platform says of a person. Each part may be missing: it depends on what the application may see.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,14 +28,14 @@ pub struct Profile {
     /// Address of a picture.
     pub avatar: Option<String>,
     /// Whether the account is in use.
-    pub standing: Standing,
+    pub status: MemberStatus,
 }
 
 /// The main department of a person, as far as the platform tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Department {
     /// The platform did not say whether there is one.
-    Untold,
+    Unspecified,
     /// There is none that the application may see.
     None,
     /// This one.
@@ -49,7 +49,7 @@ pub enum Department {
 
 /// Whether an account on the platform is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum MemberStatus {
     /// In use.
     Active,
     /// Shut by the corporation's administrator.
@@ -62,8 +62,8 @@ pub enum Standing {
     Unknown,
 }
 
-impl Standing {
-    const fn from_status(status: Option<i64>) -> Self {
+impl MemberStatus {
+    const fn from_code(status: Option<i64>) -> Self {
         match status {
             Some(1) => Self::Active,
             Some(2) => Self::Disabled,
@@ -78,15 +78,15 @@ impl Profile {
     /// Of somebody of whom the platform tells nothing.
     #[must_use]
     pub const fn empty(department: Department) -> Self {
-        Self { name: None, department, avatar: None, standing: Standing::Unknown }
+        Self { name: None, department, avatar: None, status: MemberStatus::Unknown }
     }
 
-    fn read(answer: &Answer, department: Department) -> Self {
+    fn read(response: &ApiResponse, department: Department) -> Self {
         Self {
-            name: name(answer),
+            name: name(response),
             department,
-            avatar: answer.text("avatar").and_then(picture),
-            standing: Standing::from_status(answer.number("status")),
+            avatar: response.text("avatar").and_then(avatar_url),
+            status: MemberStatus::from_code(response.number("status")),
         }
     }
 }
@@ -99,70 +99,70 @@ impl Wecom {
     pub async fn profile(&self, identity: &Identity) -> Result<Profile, Error> {
         let deadline = self.deadline();
         let told = match identity {
-            Identity::Member { userid } => self.member(userid, deadline).await,
-            Identity::Linked { corp_id, userid } => self.linked(corp_id, userid, deadline).await,
-            Identity::Outsider => Ok(Profile::empty(Department::Untold)),
+            Identity::Member { userid } => self.fetch_member(userid, deadline).await,
+            Identity::Linked { corp_id, userid } => self.fetch_linked_member(corp_id, userid, deadline).await,
+            Identity::Outsider => Ok(Profile::empty(Department::Unspecified)),
         };
         match (identity, told) {
             // Of people of connected corporations the platform tells no status: those who left are not found. Of members it says the
             // same where they are out of the application's visible range.
             (Identity::Linked { .. }, Err(Error::Refused { errcode: NO_SUCH_USER, .. })) => {
-                Ok(Profile { standing: Standing::Left, ..Profile::empty(Department::Untold) })
+                Ok(Profile { status: MemberStatus::Left, ..Profile::empty(Department::Unspecified) })
             }
             (_, told) => told,
         }
     }
 
-    async fn member(&self, userid: &str, deadline: Instant) -> Result<Profile, Error> {
-        let answer = self.ask(&Question::get(Api::User, &[("userid", userid)]), deadline).await?;
-        let department = match answer.number("main_department").or_else(|| answer.first_number("department")) {
+    async fn fetch_member(&self, userid: &str, deadline: Instant) -> Result<Profile, Error> {
+        let response = self.request(&ApiCall::get(Api::User, &[("userid", userid)]), deadline).await?;
+        let department = match response.number("main_department").or_else(|| response.first_number("department")) {
             Some(id) => {
                 // Without the department's name its id is still worth having.
-                let name = self.department(id, deadline).await.ok();
+                let name = self.department_name(id, deadline).await.ok();
                 let name = name.map(|name| name.map(|name| name.to_string()).unwrap_or_default());
                 Department::Known { id: id.to_string(), name }
             }
             None => Department::None,
         };
-        Ok(Profile::read(&answer, department))
+        Ok(Profile::read(&response, department))
     }
 
-    async fn linked(&self, corp_id: &str, userid: &str, deadline: Instant) -> Result<Profile, Error> {
+    async fn fetch_linked_member(&self, corp_id: &str, userid: &str, deadline: Instant) -> Result<Profile, Error> {
         let body = json!({ "userid": format!("{corp_id}/{userid}") });
-        let answer = self.ask(&Question::post(Api::LinkedUser, body), deadline).await?;
-        let person = answer.take("user_info").ok_or(Garbled::Incomplete("user_info"))?;
+        let response = self.request(&ApiCall::post(Api::LinkedUser, body), deadline).await?;
+        let person = response.take("user_info").ok_or(InvalidResponse::MissingField("user_info"))?;
         // What these departments are called is for their own corporation to know.
         let department = match person.texts("department").as_deref() {
             Some([]) => Department::None,
             Some([id, ..]) if is_platform_department(id) => Department::Known { id: id.to_string(), name: None },
-            Some(_) | None => Department::Untold,
+            Some(_) | None => Department::Unspecified,
         };
         Ok(Profile::read(&person, department))
     }
 
-    async fn department(&self, id: i64, deadline: Instant) -> Result<Name, Error> {
-        if let Some(name) = self.departments().recall(id) {
+    async fn department_name(&self, id: i64, deadline: Instant) -> Result<DepartmentName, Error> {
+        if let Some(name) = self.departments().get(id) {
             return Ok(name);
         }
-        let asked = self.ask(&Question::get(Api::Department, &[("id", &id.to_string())]), deadline).await;
+        let asked = self.request(&ApiCall::get(Api::Department, &[("id", &id.to_string())]), deadline).await;
         let name = match asked {
-            Ok(answer) => answer.take("department").and_then(|record| name(&record)).map(Into::into),
+            Ok(response) => response.take("department").and_then(|record| name(&record)).map(Into::into),
             // Unknown, or not for this application to see: that does not change from one sign-in to the next.
             Err(Error::Refused { errcode: 40066 | 60003 | 60011 | 60123, .. }) => None,
             Err(error) => return Err(error),
         };
-        self.departments().remember(id, name.clone());
+        self.departments().insert(id, name.clone());
         Ok(name)
     }
 }
 
-fn name(record: &Answer) -> Option<String> {
-    record.text("name").map(|name| plain(name, LONGEST_NAME)).filter(|name| !name.is_empty())
+fn name(record: &ApiResponse) -> Option<String> {
+    record.text("name").map(|name| sanitize(name, MAX_NAME_CHARS)).filter(|name| !name.is_empty())
 }
 
 /// The address of a picture, written so that it can go into a page.
-fn picture(text: &str) -> Option<String> {
-    let fits = |text: &str| text.len() <= LONGEST_ADDRESS;
+fn avatar_url(text: &str) -> Option<String> {
+    let fits = |text: &str| text.len() <= MAX_AVATAR_URL_BYTES;
     let url = Url::parse(text).ok().filter(|url| fits(text) && matches!(url.scheme(), "http" | "https"))?;
     Some(url.into()).filter(|url: &String| fits(url))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use url::Url;
 
-use crate::plain::is_visible;
+use crate::sanitize::is_visible_ascii;
 
 /// What the client is told at the start.
 #[derive(Clone)]
@@ -21,7 +21,7 @@ pub struct Settings {
     /// The way out, for networks without a direct one. May carry a user name and password.
     pub proxy: Option<Url>,
     /// How long to wait.
-    pub patience: Patience,
+    pub timeouts: Timeouts,
 }
 
 impl fmt::Debug for Settings {
@@ -31,7 +31,7 @@ impl fmt::Debug for Settings {
             .field("agent_id", &self.agent_id)
             .field("hosts", &self.hosts)
             .field("proxy", &self.proxy.as_ref().and_then(Url::host_str))
-            .field("patience", &self.patience)
+            .field("timeouts", &self.timeouts)
             .finish_non_exhaustive()
     }
 }
@@ -61,18 +61,18 @@ impl Default for Hosts {
 
 /// How long to wait for the platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct Timeouts {
     /// For a connection.
     pub connect: Duration,
     /// For one call, connection and answer together.
     pub call: Duration,
     /// For all calls of one operation, pauses and repeats included.
-    pub whole: Duration,
+    pub operation: Duration,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
-        Self { connect: Duration::from_secs(2), call: Duration::from_secs(3), whole: Duration::from_secs(4) }
+        Self { connect: Duration::from_secs(2), call: Duration::from_secs(3), operation: Duration::from_secs(4) }
     }
 }
 
@@ -90,7 +90,7 @@ pub enum SettingsError {
     Proxy,
     /// Nobody could be trusted.
     #[error("this machine has no certificate authorities to trust the platform by")]
-    NoTrust,
+    NoCertificateAuthorities,
     /// The HTTP client could not be made.
     #[error("the HTTP client could not be made")]
     Client,
@@ -102,24 +102,24 @@ impl Settings {
         let texts =
             [("corp id", Some(&self.corp_id)), ("secret", Some(&self.secret)), ("agent id", self.agent_id.as_ref())];
         for (name, text) in texts {
-            if text.is_some_and(|text| !is_visible(text)) {
+            if text.is_some_and(|text| !is_visible_ascii(text)) {
                 return Err(SettingsError::Unprintable(name));
             }
         }
         let Hosts { api, authorize, web_login } = &self.hosts;
         for (name, url) in [("API address", api), ("authorize page", authorize), ("web sign-in page", web_login)] {
-            if !is_web(url) || !is_bare(url) {
+            if !is_http(url) || !is_bare(url) {
                 return Err(SettingsError::Address(name));
             }
         }
-        if self.proxy.as_ref().is_some_and(|proxy| !is_web(proxy)) {
+        if self.proxy.as_ref().is_some_and(|proxy| !is_http(proxy)) {
             return Err(SettingsError::Proxy);
         }
         Ok(())
     }
 }
 
-fn is_web(url: &Url) -> bool {
+fn is_http(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https") && url.host_str().is_some_and(|host| !host.is_empty())
 }
 

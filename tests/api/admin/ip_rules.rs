@@ -6,7 +6,7 @@ use deskpass_core::{Role, parse_network};
 use serde_json::{Value, json};
 
 use crate::cluster::soon;
-use crate::harness::{Client, Response, Stage, TestDesk, settings};
+use crate::harness::{Client, Response, StoreBackend, TestApp, settings};
 
 const PATH: &str = "/api/admin/ip-rules";
 const DRY_RUN: &str = "/api/admin/ip-rules/dry-run";
@@ -14,7 +14,7 @@ const HOME: &str = "127.0.0.1";
 const OFFICE: &str = "10.1.2.3";
 const CAFE: &str = "203.0.113.9";
 
-impl TestDesk {
+impl TestApp {
     /// Gives a role a list, as the operator.
     pub(crate) async fn set_list(&self, role: &str, networks: &[&str]) {
         let networks = networks.iter().map(|network| parse_network(network).unwrap()).collect();
@@ -36,7 +36,7 @@ async fn me(client: &mut Client, address: &str, token: &str) -> Response {
     client.ask_from(address, token, "GET", "/api/auth/me", &json!({})).await
 }
 
-fn rows(desk: &TestDesk, events: &str) -> Vec<String> {
+fn rows(desk: &TestApp, events: &str) -> Vec<String> {
     let sql =
         format!("SELECT event, employee_key, reason, detail FROM login_log WHERE event IN ({events}) ORDER BY id");
     desk.query(&sql)
@@ -44,7 +44,7 @@ fn rows(desk: &TestDesk, events: &str) -> Vec<String> {
 
 on_every_store! {
     /// What is left behind by whoever found a token would outlast it.
-    async fn nobody_binds_a_device_where_their_role_may_not_be_active(desk) {
+    async fn no_device_is_bound_where_the_role_may_not_be_active(desk) {
         desk.set_list("agent", &["10.0.0.0/8"]).await;
         let mut client = desk.client().await;
         let from = [("x-forwarded-for", OFFICE)];
@@ -68,12 +68,12 @@ on_every_store! {
         let tried = client.post_as(&token, DRY_RUN, &wanted).await.data();
         assert_eq!(tried["you"], json!({ "ip_address": HOME, "role": "admin", "shut_out": false }));
         assert_eq!(client.get_as(&token, PATH).await.data(), lists(&[]), "nothing changed");
-        let done = client.wish(&token, &device.next_code(), "PUT", PATH, &wanted).await.data();
+        let done = client.admin_request(&token, &device.next_code(), "PUT", PATH, &wanted).await.data();
         assert_eq!(done, json!({ "success": true }));
         assert_eq!(client.get_as(&token, PATH).await.data(), shown);
         // The same once more is no change, and no row.
-        client.wish(&token, &device.next_code(), "PUT", PATH, &shown).await.data();
-        client.wish(&token, &device.next_code(), "PUT", PATH, &lists(&[])).await.data();
+        client.admin_request(&token, &device.next_code(), "PUT", PATH, &shown).await.data();
+        client.admin_request(&token, &device.next_code(), "PUT", PATH, &lists(&[])).await.data();
         assert_eq!(client.get_as(&token, PATH).await.data(), lists(&[]));
         assert_eq!(rows(&desk, "'ip_rules_changed'"), [
             "ip_rules_changed||-|admin: 10.0.0.0/8, 127.0.0.1/32, 2001:db8::/32; agent: ::1/128",
@@ -106,7 +106,7 @@ on_every_store! {
             (too_many, json!({ "agent": "must be a list of at most 200 strings" })),
         ] {
             for answer in [
-                client.wish(&token, &code, "PUT", PATH, &body).await,
+                client.admin_request(&token, &code, "PUT", PATH, &body).await,
                 client.post_as(&token, DRY_RUN, &body).await,
             ] {
                 assert_eq!(answer.refused(400, 1002).json()["data"]["fields"], fields);
@@ -115,7 +115,7 @@ on_every_store! {
         // A page of mistakes is not sent back whole.
         let mut garbage = lists(&[]);
         garbage["user"] = json!(vec!["网".repeat(300); 50]);
-        let answer = client.wish(&token, &code, "PUT", PATH, &garbage).await;
+        let answer = client.admin_request(&token, &code, "PUT", PATH, &garbage).await;
         let why = answer.refused(400, 1002).json()["data"]["fields"]["user"].as_str().unwrap().to_owned();
         assert!(why.chars().count() < 1_000 && why.ends_with("and more like these: 40"), "{why}");
         assert_eq!(client.get_as(&token, PATH).await.data(), before);
@@ -126,17 +126,17 @@ on_every_store! {
             largest[role] = json!(networks);
         }
         largest["admin"] = json!(networks[1..].iter().map(String::as_str).chain([HOME]).collect::<Vec<_>>());
-        client.wish(&token, &code, "PUT", PATH, &largest).await.data();
+        client.admin_request(&token, &code, "PUT", PATH, &largest).await.data();
     }
 
-    async fn nobody_shuts_themself_out_and_trying_costs_no_code(desk) {
+    async fn an_administrator_cannot_lock_themself_out_and_trying_costs_no_code(desk) {
         let mut client = desk.client().await;
         let (token, device) = desk.administrator().await;
         let code = device.next_code();
         let out = lists(&[("admin", &["10.0.0.0/8"])]);
         let tried = client.post_as(&token, DRY_RUN, &out).await.data();
         assert_eq!(tried["you"], json!({ "ip_address": HOME, "role": "admin", "shut_out": true }));
-        let refused = client.wish(&token, &code, "PUT", PATH, &out).await;
+        let refused = client.admin_request(&token, &code, "PUT", PATH, &out).await;
         assert_eq!(refused.refused(409, 1019).reason(), "would_shut_you_out");
         assert_eq!(client.get_as(&token, PATH).await.data(), lists(&[]));
         assert_eq!(rows(&desk, "'administration_refused', 'otp_refused'"), ["administration_refused|admin01|would_shut_you_out|role admin"]);
@@ -157,15 +157,15 @@ on_every_store! {
     async fn high_risk_takes_a_code_and_looking_does_not(desk) {
         let mut client = desk.client().await;
         let token = client.sign_in("admin01").await;
-        client.wish(&token, "123456", "PUT", PATH, &lists(&[])).await.refused(403, 1009);
+        client.admin_request(&token, "123456", "PUT", PATH, &lists(&[])).await.refused(403, 1009);
         client.get_as(&token, PATH).await.data();
         client.post_as(&token, DRY_RUN, &lists(&[])).await.data();
         let (device, _) = client.bind_device(&token, &desk.clock).await;
         client.ask_from(HOME, &token, "PUT", PATH, &lists(&[])).await.refused(403, 1007);
-        client.wish(&token, &device.wrong_code(), "PUT", PATH, &lists(&[])).await.refused(401, 1008);
+        client.admin_request(&token, &device.wrong_code(), "PUT", PATH, &lists(&[])).await.refused(401, 1008);
         client.switch(&token, "agent").await.data();
         for (method, path) in [("GET", PATH), ("PUT", PATH), ("POST", DRY_RUN)] {
-            let answer = client.wish(&token, &device.next_code(), method, path, &lists(&[])).await;
+            let answer = client.admin_request(&token, &device.next_code(), method, path, &lists(&[])).await;
             assert_eq!(answer.refused(403, 1003).reason(), "role_needed", "{method}");
         }
     }
@@ -173,10 +173,10 @@ on_every_store! {
     async fn lists_are_for_administrators_of_the_home_corporation(desk) {
         let mut client = desk.client().await;
         desk.set_list("agent", &["10.0.0.0/8"]).await;
-        let (abroad, device) = desk.administrator_abroad().await;
+        let (abroad, device) = desk.partner_administrator().await;
         let code = device.next_code();
         for (method, path) in [("GET", PATH), ("PUT", PATH), ("POST", DRY_RUN)] {
-            let answer = client.wish(&abroad, &code, method, path, &lists(&[])).await;
+            let answer = client.admin_request(&abroad, &code, method, path, &lists(&[])).await;
             assert_eq!(answer.refused(403, 1003).reason(), "role_needed", "{method}");
             assert!(!answer.body.contains("10.0.0.0"));
         }
@@ -269,7 +269,7 @@ on_every_store! {
     }
 
     async fn an_untrusted_peer_is_where_it_is() {
-        let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("trusted_proxies", "10.0.0.0/8")])).await;
+        let desk = TestApp::with(settings(&[("development.enabled", "true"), ("trusted_proxies", "10.0.0.0/8")])).await;
         let mut client = desk.client().await;
         let token = client.sign_in("agent01").await;
         desk.set_list("agent", &["198.51.100.0/24"]).await;
@@ -294,9 +294,9 @@ on_every_store! {
             let confirm = client.scan_as(&qrcode, "user01").await;
             assert_eq!(client.decide("confirm", &confirm).await.status, status, "{address}");
         }
-        let device = desk.equipped("agent01").await;
+        let device = desk.agent_with_device("agent01").await;
         desk.set_list("agent", &["10.0.0.0/8"]).await;
-        let half = client.half("agent01").await;
+        let half = client.partial_sign_in("agent01").await;
         let code = json!({ "code": device.next_code() });
         client.ask_from(CAFE, &half, "POST", "/api/auth/otp-verify", &code).await.refused(403, 1017);
         // It cost no code.
@@ -346,7 +346,7 @@ on_every_store! {
                     *expected.entry(key).or_default() += 1;
                 }
             }
-            client.wish(&token, &device.next_code(), "PUT", PATH, &wanted).await.data();
+            client.admin_request(&token, &device.next_code(), "PUT", PATH, &wanted).await.data();
             let mut found = BTreeMap::<_, usize>::new();
             for (employee, role, address, token) in &sessions {
                 let answer = me(&mut client, address, token).await;
@@ -383,8 +383,8 @@ on_every_store! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lists_changed_on_one_node_count_on_the_other_within_a_second() {
     let test = async {
-        let one = TestDesk::start().await;
-        let other = one.second().await;
+        let one = TestApp::start().await;
+        let other = one.second_node().await;
         let mut there = other.client().await;
         let token = there.sign_in("agent01").await;
         let agent = json!({ "employee_id": "agent01", "role": "agent" });
@@ -397,5 +397,5 @@ async fn lists_changed_on_one_node_count_on_the_other_within_a_second() {
             there.sign_in_from(HOME, &agent).await.data();
         }
     };
-    Stage::ScaledOut.run(Box::pin(test)).await;
+    StoreBackend::ScaledOut.run(Box::pin(test)).await;
 }

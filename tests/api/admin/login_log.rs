@@ -25,7 +25,7 @@ on_every_store! {
     async fn rows_say_what_happened_to_whom_from_where_and_by_whom(desk) {
         let mut admin = Admin::of(&desk).await;
         admin.do_it("PATCH", "/api/admin/employees/wwdeskpass/user01", &json!({ "disabled": true })).await.data();
-        desk.clock.wind(Duration::from_secs(1));
+        desk.clock.advance(Duration::from_secs(1));
         let from = [("x-forwarded-for", "198.51.100.7"), ("user-agent", "curl/8.5.0")];
         admin.client.post("/api/auth/bind", &from, &json!({ "employee_id": "User01" })).await.refused(403, 1003);
         let answer = admin.get(&format!("{LOG}?page_size=2")).await;
@@ -51,12 +51,12 @@ on_every_store! {
         let mut client = desk.client().await;
         let away = [("x-forwarded-for", "::ffff:198.51.100.7")];
         client.post("/api/auth/bind", &away, &json!({ "employee_id": "user01" })).await.data();
-        desk.clock.wind(Duration::from_mins(1));
+        desk.clock.advance(Duration::from_mins(1));
         client.post("/api/auth/bind", &[], &json!({ "employee_id": "norole01" })).await.refused(403, 1003);
-        desk.clock.wind(Duration::from_mins(1));
+        desk.clock.advance(Duration::from_mins(1));
         let user = client.sign_in("user01").await;
         client.logout(&user).await.data();
-        desk.clock.wind(Duration::from_mins(1));
+        desk.clock.advance(Duration::from_mins(1));
         let token = client.sign_in("admin01").await;
         for (query, found) in [
             ("?employee_id=NoRole01", &["sign_in_refused norole01"][..]),
@@ -135,17 +135,17 @@ on_every_store! {
         for at in 0..119 {
             client.sign_in("user01").await;
             if at % 10 == 0 {
-                desk.clock.wind(Duration::from_millis(1));
+                desk.clock.advance(Duration::from_millis(1));
             }
         }
-        desk.clock.wind(Duration::from_millis(1));
+        desk.clock.advance(Duration::from_millis(1));
         let token = client.sign_in("admin01").await;
         let (mut found, mut after, mut pages) = (Vec::new(), String::new(), 0);
         loop {
             let page = client.get_as(&token, &format!("{LOG}?page_size=50{after}")).await.data();
             found.extend(page["items"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()));
             pages += 1;
-            desk.clock.wind(Duration::from_millis(1));
+            desk.clock.advance(Duration::from_millis(1));
             client.sign_in("user01").await;
             let Some(next) = page["next"].as_str() else { break };
             after = format!("&after={next}");

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Download, Process, Stage, TestDesk, query, request};
+use crate::harness::{Client, Download, Process, StoreBackend, TestApp, query, request};
 
 const LOG: &str = "/api/admin/login-log";
 
-async fn file(desk: &TestDesk, token: &str, path: &str, accept: &str) -> crate::harness::Response {
+async fn file(desk: &TestApp, token: &str, path: &str, accept: &str) -> crate::harness::Response {
     Download::begin(&desk.address, token, path, accept).await.rest().await.expect("the whole of it")
 }
 
@@ -53,7 +53,7 @@ fn fill(count: usize, put: impl Fn(&str)) {
     }
 }
 
-fn fill_desk(desk: &TestDesk) {
+fn fill_desk(desk: &TestApp) {
     fill(20_000, |sql| drop(desk.query(sql)));
 }
 
@@ -63,10 +63,10 @@ on_every_store! {
         let agents = ["=HYPERLINK(\"http://evil\",\"x\")", "a \"quoted\", one", "+1", "@SUM(A1)", "-1", "plain", "＝1", "张三", "x;=1; @y"];
         for agent in agents {
             client.post("/api/dev/login", &[("user-agent", agent)], &json!({ "employee_id": "user01" })).await.data();
-            desk.clock.wind(Duration::from_millis(1));
+            desk.clock.advance(Duration::from_millis(1));
         }
         // What a header cannot bring, another way into the table may have.
-        desk.query("UPDATE login_log SET user_agent = 'two' || chr(10) || 'lines' WHERE user_agent = 'plain'".replace("chr(", if Stage::current() == Stage::Embedded { "char(" } else { "chr(" }).as_str());
+        desk.query("UPDATE login_log SET user_agent = 'two' || chr(10) || 'lines' WHERE user_agent = 'plain'".replace("chr(", if StoreBackend::current() == StoreBackend::Embedded { "char(" } else { "chr(" }).as_str());
         let token = client.sign_in("admin01").await;
         let answer = file(&desk, &token, &format!("{LOG}?employee_id=user01"), "text/csv").await;
         assert_eq!(answer.status, 200);
@@ -111,7 +111,7 @@ on_every_store! {
         assert_eq!(desk.query("SELECT count(*) FROM login_log"), [items.len().to_string()], "an export is nobody's business");
     }
 
-    async fn whoever_may_not_read_gets_no_file(desk) {
+    async fn a_user_without_read_access_gets_no_file(desk) {
         let mut client = desk.client().await;
         let token = client.sign_in("agent01").await;
         for accept in ["text/csv", "application/jsonl"] {
@@ -146,7 +146,7 @@ on_every_store! {
     }
 
     /// A part must not be taken for the whole.
-    async fn whoever_loses_the_right_loses_the_rest(desk) {
+    async fn a_user_who_loses_the_right_loses_the_rest_of_the_file(desk) {
         fill_desk(&desk);
         let mut client = desk.client().await;
         let begin = async |client: &mut Client| {
@@ -162,7 +162,7 @@ on_every_store! {
         client.switch(&token, "agent").await.data();
         assert!(download.rest().await.is_none(), "another role");
         let (_, download) = begin(&mut client).await;
-        desk.clock.wind(Duration::from_hours(9));
+        desk.clock.advance(Duration::from_hours(9));
         assert!(download.rest().await.is_none(), "expired");
         let (_, download) = begin(&mut client).await;
         assert!(download.rest().await.is_some());
@@ -215,8 +215,8 @@ async fn files_that_wait_take_little_memory() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_that_fails_midway_breaks_a_file_off() {
     let servers = crate::harness::Servers::private();
-    let place = servers.place();
-    let desk = TestDesk::at(&place, crate::harness::settings(&[("development.enabled", "true")])).await;
+    let place = servers.cluster_store();
+    let desk = TestApp::at(&place, crate::harness::settings(&[("development.enabled", "true")])).await;
     fill_desk(&desk);
     let mut client = desk.client().await;
     let token = client.sign_in("admin01").await;

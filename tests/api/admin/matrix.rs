@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::api::auth::check::{replaced_matrix, with_matrix};
 use crate::api::auth::permissions::{ROLES, agreed_row};
-use crate::harness::{Client, TestDesk};
+use crate::harness::{Client, TestApp};
 
 async fn ask(client: &mut Client, token: &str) -> Vec<Value> {
     client.get_as(token, "/api/admin/matrix").await.data()["items"].as_array().unwrap().clone()
@@ -38,7 +38,7 @@ on_every_store! {
     }
 
     async fn is_the_replaced_one_where_there_is_one() {
-        let desk = TestDesk::with(with_matrix(&replaced_matrix())).await;
+        let desk = TestApp::with(with_matrix(&replaced_matrix())).await;
         let mut client = desk.client().await;
         let token = client.sign_in("admin01").await;
         let matrix = ask(&mut client, &token).await;

@@ -3,7 +3,7 @@
 use deskpass_core::{EmployeeKey, Person, Role, Roles, entered_department_id};
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Device, Response, TestDesk, request};
+use crate::harness::{Client, Device, Response, TestApp, request};
 
 const USER_ROLES: &str = "/api/admin/roles/user-roles";
 
@@ -15,7 +15,7 @@ pub(super) struct Admin {
 }
 
 impl Admin {
-    pub(super) async fn of(desk: &TestDesk) -> Self {
+    pub(super) async fn of(desk: &TestApp) -> Self {
         let mut client = desk.client().await;
         let token = client.sign_in("admin01").await;
         let (device, _) = client.bind_device(&token, &desk.clock).await;
@@ -44,7 +44,7 @@ impl Admin {
     }
 }
 
-pub(super) async fn enter(desk: &TestDesk, corp: &str, id: &str, name: &str, department: &str, roles: &[Role]) {
+pub(super) async fn enter(desk: &TestApp, corp: &str, id: &str, name: &str, department: &str, roles: &[Role]) {
     let person = Person {
         key: EmployeeKey::from_parts(corp, &id.to_lowercase()),
         employee_id: id.to_owned(),
@@ -227,7 +227,7 @@ on_every_store! {
     }
 
     /// Nobody fills the log with what they may not do.
-    async fn whoever_may_not_is_told_so_only_so_often(desk) {
+    async fn forbidden_requests_are_rate_limited(desk) {
         let mut client = desk.client().await;
         let token = client.sign_in("user01").await;
         for _ in 0..60 {
@@ -239,11 +239,11 @@ on_every_store! {
         let rows = "SELECT count(*) FROM login_log WHERE event = 'administration_refused'";
         assert_eq!(desk.query(rows), ["60"]);
         client.me(&token).await.data();
-        desk.clock.wind(std::time::Duration::from_secs(1));
+        desk.clock.advance(std::time::Duration::from_secs(1));
         client.get_as(&token, USER_ROLES).await.refused(403, 1003);
     }
 
-    async fn roles_that_are_given_take_a_lent_one_away(desk) {
+    async fn granted_roles_replace_a_default_role(desk) {
         desk.auth().operator().add_agent(desk.key("norole01"), "security").await.unwrap();
         let mut client = desk.client().await;
         let code = client.qrcode().await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, TestDesk};
+use crate::harness::{Client, TestApp};
 
 const PATH: &str = "/api/admin/service-keys";
 
@@ -17,7 +17,7 @@ fn path_of(key: &Value) -> String {
     format!("{PATH}/{}", key["id"].as_str().unwrap())
 }
 
-fn about_keys(desk: &TestDesk) -> Vec<String> {
+fn about_keys(desk: &TestApp) -> Vec<String> {
     desk.query("SELECT event, actor_key, detail FROM login_log WHERE event LIKE 'service_key%' ORDER BY id")
 }
 
@@ -27,7 +27,7 @@ on_every_store! {
         let (token, device) = desk.administrator().await;
         assert_eq!(items(&mut client, &token).await, [] as [Value; 0]);
         let body = json!({ "name": "工单系统", "scopes": ["messages", "introspect"], "expires_in_days": 30 });
-        let made = client.wish(&token, &device.next_code(), "POST", PATH, &body).await.data();
+        let made = client.admin_request(&token, &device.next_code(), "POST", PATH, &body).await.data();
         let key = made["key"].as_str().unwrap().to_owned();
         assert!(key.starts_with("dpk_") && key.len() == 53, "{key}");
         let expected = json!({
@@ -36,11 +36,11 @@ on_every_store! {
         });
         assert_eq!(made, expected);
 
-        desk.clock.wind(Duration::from_millis(1));
+        desk.clock.advance(Duration::from_millis(1));
         let body = json!({ "name": "billing", "scopes": ["introspect"] });
-        let other = client.wish(&token, &device.next_code(), "POST", PATH, &body).await.data();
+        let other = client.admin_request(&token, &device.next_code(), "POST", PATH, &body).await.data();
         assert_eq!(other["expires_at"], "2028-01-15T08:01:00.001Z", "a year");
-        desk.clock.wind(Duration::from_millis(1));
+        desk.clock.advance(Duration::from_millis(1));
         let by_operator = desk.service_key("messages").await;
         let listed = items(&mut client, &token).await;
         assert_eq!(listed.iter().map(|item| &item["name"]).collect::<Vec<_>>(), ["a service", "billing", "工单系统"]);
@@ -53,15 +53,15 @@ on_every_store! {
         assert!(!serde_json::to_string(&listed).unwrap().contains(&key[4..]), "it is told once");
 
         assert_eq!(client.introspect(&key, &token).await.json()["active"], true);
-        let revoked = client.wish(&token, &device.next_code(), "DELETE", &path_of(&made), &json!({})).await;
+        let revoked = client.admin_request(&token, &device.next_code(), "DELETE", &path_of(&made), &json!({})).await;
         assert_eq!(revoked.data(), json!({ "success": true }));
         client.introspect(&key, &token).await.refused(401, 1001);
         assert_eq!(client.introspect(other["key"].as_str().unwrap(), &token).await.json()["active"], true);
         let listed = items(&mut client, &token).await;
         assert_eq!((&listed[2]["state"], &listed[2]["revoked_at"]), (&json!("revoked"), &json!("2027-01-15T08:01:30.002Z")));
         // Once more changes nothing.
-        desk.clock.wind(Duration::from_hours(1));
-        client.wish(&token, &device.next_code(), "DELETE", &path_of(&made), &json!({})).await.data();
+        desk.clock.advance(Duration::from_hours(1));
+        client.admin_request(&token, &device.next_code(), "DELETE", &path_of(&made), &json!({})).await.data();
         assert_eq!(items(&mut client, &token).await[2], listed[2]);
         let id = made["id"].as_str().unwrap();
         assert_eq!(about_keys(&desk), [
@@ -76,11 +76,11 @@ on_every_store! {
         let mut client = desk.client().await;
         let (token, device) = desk.administrator().await;
         let body = json!({ "name": "short", "scopes": ["introspect"], "expires_in_days": 1 });
-        client.wish(&token, &device.next_code(), "POST", PATH, &body).await.data();
-        desk.clock.wind(Duration::from_hours(24) - Duration::from_millis(1));
+        client.admin_request(&token, &device.next_code(), "POST", PATH, &body).await.data();
+        desk.clock.advance(Duration::from_hours(24) - Duration::from_millis(1));
         let token = client.sign_in("admin01").await;
         assert_eq!(items(&mut client, &token).await[0]["state"], "active");
-        desk.clock.wind(Duration::from_millis(1));
+        desk.clock.advance(Duration::from_millis(1));
         assert_eq!(items(&mut client, &token).await[0]["state"], "expired");
     }
 
@@ -100,43 +100,43 @@ on_every_store! {
             (json!({ "name": "x", "scopes": ["introspect"], "expires_in_days": 3651 }), json!({ "expires_in_days": "must be a whole number from 1 to 3650" })),
             (json!({ "name": "x", "scopes": ["introspect"], "expires_in_days": 1.5 }), json!({ "expires_in_days": "must be a whole number from 1 to 3650" })),
         ] {
-            let answer = client.wish(&token, &code, "POST", PATH, &body).await;
+            let answer = client.admin_request(&token, &code, "POST", PATH, &body).await;
             assert_eq!(answer.refused(400, 1002).json()["data"]["fields"], fields, "{body}");
         }
         for name in ["", " ", "a\nb", "a\u{202e}b", "\u{200b}", &long] {
             let body = json!({ "name": name, "scopes": ["introspect"] });
-            let answer = client.wish(&token, &code, "POST", PATH, &body).await;
+            let answer = client.admin_request(&token, &code, "POST", PATH, &body).await;
             let why = answer.refused(400, 1002).json()["data"]["fields"]["name"].as_str().unwrap().to_owned();
             assert!(why.starts_with("must be 1 to 64 characters"), "{why}");
         }
         let nobodys = format!("{PATH}/{}", "0".repeat(32));
-        client.wish(&token, &code, "DELETE", &nobodys, &json!({})).await.refused(404, 1004);
-        client.wish(&token, &code, "DELETE", &format!("{PATH}/x"), &json!({})).await.refused(400, 1002);
+        client.admin_request(&token, &code, "DELETE", &nobodys, &json!({})).await.refused(404, 1004);
+        client.admin_request(&token, &code, "DELETE", &format!("{PATH}/x"), &json!({})).await.refused(400, 1002);
         assert_eq!(items(&mut client, &token).await, [] as [Value; 0]);
         let body = json!({ "name": "x", "scopes": ["introspect"], "expires_in_days": 3650 });
-        let made = client.wish(&token, &code, "POST", PATH, &body).await.data();
+        let made = client.admin_request(&token, &code, "POST", PATH, &body).await.data();
         let (id, digest) = (path_of(&made), desk.query("SELECT digest FROM service_key").remove(0));
-        client.wish(&token, &code, "DELETE", &id, &json!({})).await.refused(401, 1008);
+        client.admin_request(&token, &code, "DELETE", &id, &json!({})).await.refused(401, 1008);
         // What a thief finds in the database names no key.
-        client.wish(&token, &device.next_code(), "DELETE", &format!("{PATH}/{digest}"), &json!({})).await.refused(400, 1002);
+        client.admin_request(&token, &device.next_code(), "DELETE", &format!("{PATH}/{digest}"), &json!({})).await.refused(400, 1002);
     }
 
     async fn keys_are_for_administrators_of_the_home_corporation(desk) {
         let mut client = desk.client().await;
         let (_, id) = desk.service_key("introspect").await;
-        let (abroad, device) = desk.administrator_abroad().await;
+        let (abroad, device) = desk.partner_administrator().await;
         let code = device.next_code();
         let body = json!({ "name": "mine", "scopes": ["introspect"] });
         let path = format!("{PATH}/{id}");
         let refusals = || desk.query("SELECT count(*) FROM login_log WHERE event = 'administration_refused'");
         for (round, (method, path)) in [("GET", PATH), ("POST", PATH), ("DELETE", &path)].into_iter().enumerate() {
-            let answer = client.wish(&abroad, &code, method, path, &body).await;
+            let answer = client.admin_request(&abroad, &code, method, path, &body).await;
             assert_eq!(answer.refused(403, 1003).reason(), "role_needed", "{method}");
             assert!(!answer.body.contains("a service") && !answer.body.contains(&id));
             assert_eq!(refusals(), [(round + 1).to_string()], "it is written down, once");
         }
         // Whether there is such a key is none of their business either.
-        client.wish(&abroad, &code, "DELETE", &format!("{PATH}/{}", "0".repeat(32)), &body).await.refused(403, 1003);
+        client.admin_request(&abroad, &code, "DELETE", &format!("{PATH}/{}", "0".repeat(32)), &body).await.refused(403, 1003);
         let [agent, supervisor] = [client.sign_in("agent01").await, client.sign_in("supervisor01").await];
         for token in [agent, supervisor] {
             assert_eq!(client.get_as(&token, PATH).await.refused(403, 1003).reason(), "role_needed");

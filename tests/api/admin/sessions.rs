@@ -7,7 +7,7 @@ use deskpass_core::Role;
 use serde_json::{Value, json};
 
 use super::people::{Admin, enter};
-use crate::harness::{Client, Response, Stage, TestDesk};
+use crate::harness::{Client, Response, StoreBackend, TestApp};
 
 const SESSIONS: &str = "/api/admin/sessions";
 
@@ -40,9 +40,9 @@ on_every_store! {
         let mut client = desk.client().await;
         let from = [("x-forwarded-for", "198.51.100.7"), ("user-agent", "curl/8.5.0")];
         client.post("/api/auth/bind", &from, &json!({ "employee_id": "Agent01" })).await.data();
-        desk.clock.wind(Duration::from_secs(1));
+        desk.clock.advance(Duration::from_secs(1));
         client.sign_in("user01").await;
-        desk.clock.wind(Duration::from_secs(1));
+        desk.clock.advance(Duration::from_secs(1));
         let mut admin = Admin::of(&desk).await;
         let all = admin.get(SESSIONS).await.data();
         let items = all["items"].as_array().unwrap();
@@ -63,7 +63,7 @@ on_every_store! {
         ] {
             assert_eq!(whose(&admin.items(&format!("{SESSIONS}{query}")).await), found, "{query}");
         }
-        desk.clock.wind(Duration::from_hours(8) - Duration::from_secs(1));
+        desk.clock.advance(Duration::from_hours(8) - Duration::from_secs(1));
         let token = client.sign_in("admin01").await;
         assert_eq!(whose(&seen(&mut client, &token, "").await), ["admin01", "admin01"], "what has expired is over");
     }
@@ -146,7 +146,7 @@ on_every_store! {
         assert_eq!(desk.query(log), ["user01|wwdeskpass|admin01|1 session(s) ended"]);
     }
 
-    async fn all_sessions_of_somebody_are_ended(desk) {
+    async fn all_sessions_of_an_employee_are_ended(desk) {
         let mut client = desk.client().await;
         let tokens = [client.sign_in("user01").await, client.sign_in("user01").await];
         let other = client.sign_in("agent01").await;
@@ -190,14 +190,14 @@ on_every_store! {
         for _ in 0..119 {
             client.sign_in("user01").await;
         }
-        desk.clock.wind(Duration::from_secs(1));
+        desk.clock.advance(Duration::from_secs(1));
         let token = client.sign_in("admin01").await;
         let (mut found, mut after, mut pages) = (Vec::new(), String::new(), 0);
         loop {
             let page = client.get_as(&token, &format!("{SESSIONS}?page_size=50{after}")).await.data();
             found.extend(page["items"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap().to_owned()));
             pages += 1;
-            desk.clock.wind(Duration::from_millis(1));
+            desk.clock.advance(Duration::from_millis(1));
             client.sign_in("user01").await;
             let Some(next) = page["next"].as_str() else { break };
             after = format!("&after={next}");
@@ -227,12 +227,12 @@ on_every_store! {
 /// What one node ends is over on the others a moment later.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_that_is_ended_is_over_on_every_node() {
-    Box::pin(Stage::ScaledOut.run(end_across_nodes())).await;
+    Box::pin(StoreBackend::ScaledOut.run(end_across_nodes())).await;
 }
 
 async fn end_across_nodes() {
-    let desk = TestDesk::start().await;
-    let other = desk.second().await;
+    let desk = TestApp::start().await;
+    let other = desk.second_node().await;
     let mut there = other.client().await;
     let tokens = [there.sign_in("user01").await, there.sign_in("user01").await, there.sign_in("user01").await];
     for token in &tokens {

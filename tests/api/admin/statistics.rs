@@ -6,7 +6,7 @@ use deskpass_core::Role;
 use serde_json::{Value, json};
 
 use super::people::enter;
-use crate::harness::{Client, Process, Servers, Stage, TestDesk, fragment, location};
+use crate::harness::{Client, Process, Servers, StoreBackend, TestApp, fragment, location};
 
 const STATISTICS: &str = "/api/admin/statistics";
 
@@ -26,10 +26,10 @@ struct Watch {
 }
 
 impl Watch {
-    async fn begin(desk: &TestDesk) -> Self {
+    async fn begin(desk: &TestApp) -> Self {
         let mut client = desk.client().await;
         let token = client.sign_in("admin01").await;
-        desk.clock.wind(Duration::from_hours(1));
+        desk.clock.advance(Duration::from_hours(1));
         Self { client, token }
     }
 
@@ -93,7 +93,7 @@ on_every_store! {
         assert_eq!(watch.since_nine().await, json!([hour(9, [3, 2, 1, 0, 1, 1])]));
     }
 
-    async fn whoever_may_not_sign_in_is_refused_and_confirms_nothing(desk) {
+    async fn an_employee_who_may_not_sign_in_is_refused_and_confirms_nothing(desk) {
         let mut watch = Watch::begin(&desk).await;
         let mut client = desk.client().await;
         let code = client.qrcode().await;
@@ -113,9 +113,9 @@ on_every_store! {
         let mut client = desk.client().await;
         client.sign_in("user01").await;
         client.post("/api/auth/bind", &[], &json!({ "employee_id": "user01" })).await.data();
-        let (link, cookies) = client.set_out(&format!("http://{}/h5/", desk.address)).await;
+        let (link, cookies) = client.begin_oauth(&format!("http://{}/h5/", desk.address)).await;
         let back = client.authorize(&link, "user01").await;
-        let landed = location(&client.come_back(&back, &cookies).await).to_owned();
+        let landed = location(&client.oauth_callback(&back, &cookies).await).to_owned();
         let path = format!("/api/auth/scan/status?ticket={}", fragment(&landed, "ticket"));
         for _ in 0..2 {
             let state = client.get(&path, &[("cookie", &cookies), ("sec-fetch-site", "same-origin")]).await.data();
@@ -127,12 +127,12 @@ on_every_store! {
     async fn hours_begin_and_end_on_the_clock(desk) {
         let mut watch = Watch::begin(&desk).await;
         let mut client = desk.client().await;
-        desk.clock.wind(Duration::from_millis(3_599_999));
+        desk.clock.advance(Duration::from_millis(3_599_999));
         client.sign_in("user01").await;
-        desk.clock.wind(Duration::from_millis(1));
+        desk.clock.advance(Duration::from_millis(1));
         client.sign_in("user01").await;
         client.sign_in("user01").await;
-        desk.clock.wind(Duration::from_mins(30));
+        desk.clock.advance(Duration::from_mins(30));
         let (eight, nine, ten) = (hour(8, [0, 0, 0, 0, 1, 0]), hour(9, [0, 0, 0, 0, 1, 0]), hour(10, [0, 0, 0, 0, 2, 0]));
         for (query, found) in [
             ("", vec![&eight, &nine, &ten]),
@@ -171,7 +171,7 @@ on_every_store! {
         assert_eq!(watch.hours("?to=9999-12-30T00:00:00Z").await, json!([]));
     }
 
-    async fn they_are_for_whoever_may_see_everybody(desk) {
+    async fn they_are_for_readers_of_all_employees(desk) {
         enter(&desk, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin]).await;
         let mut client = desk.client().await;
         let (user, agent) = (client.sign_in("user01").await, client.sign_in("agent01").await);
@@ -179,7 +179,7 @@ on_every_store! {
         client.switch(&security, "security").await.data();
         client.switch(&supervisor, "supervisor").await.data();
         let boss = client.post("/api/dev/login", &[], &json!({ "employee_id": "boss", "corp_id": "wwpartner" })).await.data();
-        desk.clock.wind(Duration::from_secs(1));
+        desk.clock.advance(Duration::from_secs(1));
         client.get_as(&security, STATISTICS).await.data();
         for token in [&*user, &*agent, &*supervisor, boss["token"].as_str().unwrap()] {
             let refused = client.get_as(token, STATISTICS).await;
@@ -219,19 +219,19 @@ on_every_store! {
         let mut client = desk.client().await;
         client.qrcode().await;
         desk.auth().store.flush_statistics().await.unwrap();
-        desk.clock.wind(Duration::from_hours(400 * 24));
+        desk.clock.advance(Duration::from_hours(400 * 24));
         desk.auth().sweep().await.unwrap();
         assert_eq!(desk.query("SELECT count(*) FROM sign_in_count"), ["1"]);
         client.qrcode().await;
         desk.auth().store.flush_statistics().await.unwrap();
-        desk.clock.wind(Duration::from_millis(1));
+        desk.clock.advance(Duration::from_millis(1));
         desk.auth().sweep().await.unwrap();
         assert_eq!(desk.query("SELECT count(*) FROM sign_in_count"), ["1"]);
     }
 
     async fn a_process_that_is_asked_to_stop_writes_them_down_and_one_that_is_killed_has_done_so() {
         let directory = tempfile::tempdir().unwrap();
-        let place = (Stage::current() == Stage::ScaledOut).then(|| Servers::shared().place());
+        let place = (StoreBackend::current() == StoreBackend::ScaledOut).then(|| Servers::shared().cluster_store());
         let start = || match &place {
             None => Process::serve(directory.path(), &[]),
             Some(place) => Process::node(place, &[]),
@@ -264,8 +264,8 @@ on_every_store! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_add_up() {
     let together = async {
-        let one = TestDesk::start().await;
-        let mut other = one.second().await;
+        let one = TestApp::start().await;
+        let mut other = one.second_node().await;
         let mut watch = Watch::begin(&one).await;
         let (mut here, mut there) = (one.client().await, other.client().await);
         by_code(&mut here, &mut there, "user01").await;
@@ -277,5 +277,5 @@ async fn nodes_add_up() {
         one.auth().store.flush_statistics().await.unwrap();
         assert_eq!(watch.since_nine().await, json!([hour(9, [2, 2, 2, 2, 3, 0])]));
     };
-    Stage::ScaledOut.run(Box::pin(together)).await;
+    StoreBackend::ScaledOut.run(Box::pin(together)).await;
 }

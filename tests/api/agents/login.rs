@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::harness::{PASSWORD, TestDesk, request};
+use crate::harness::{PASSWORD, TestApp, request};
 
 /// A code of the platform for somebody, on a desk that has its platform in the box.
 async fn code(client: &mut crate::harness::Client, who: &str) -> String {
-    let (link, _) = client.set_out("http://localhost/itagent/").await;
+    let (link, _) = client.begin_oauth("http://localhost/itagent/").await;
     let back = client.authorize(&link, who).await;
     let url = url::Url::parse(&back).unwrap();
     url.query_pairs().find(|(name, _)| name == "code").unwrap().1.into_owned()
@@ -26,7 +26,7 @@ on_every_store! {
         client.post("/api/agents/login", &[], &body).await.refused(403, 1003);
     }
 
-    async fn with_somebody_elses_code_is_refused_though_a_password_is_there(desk) {
+    async fn with_the_code_of_another_agent_is_refused_though_a_password_is_there(desk) {
         let mut client = desk.client().await;
         client.first_password("agent01").await;
         let code = code(&mut client, "user01").await;
@@ -83,26 +83,26 @@ on_every_store! {
     async fn ends_half_way_after_ten_minutes(desk) {
         let mut client = desk.client().await;
         client.first_password("agent01").await;
-        let half = client.half("agent01").await;
-        desk.clock.wind(Duration::from_mins(10) - Duration::from_millis(1));
+        let half = client.partial_sign_in("agent01").await;
+        desk.clock.advance(Duration::from_mins(10) - Duration::from_millis(1));
         client.get_as(&half, "/api/auth/otp-status").await.data();
-        desk.clock.wind(Duration::from_millis(1));
+        desk.clock.advance(Duration::from_millis(1));
         assert_eq!(client.get_as(&half, "/api/auth/otp-status").await.refused(401, 1001).reason(), "expired");
     }
 
     async fn in_production_takes_a_password_only_while_the_platform_is_out() {
-        let (desk, platform) = TestDesk::production_with_platform(&[("limits.enabled", "false")]).await;
+        let (desk, platform) = TestApp::production_with_platform(&[("limits.enabled", "false")]).await;
         let mut client = desk.client().await;
         let refused = client.agent_login("agent01", PASSWORD).await;
         assert_eq!(refused.refused(403, 1003).reason(), "platform_works");
         let mut control = platform.client().await;
-        control.fault(&json!({ "drop": true, "times": 1_000 })).await;
+        control.set_fault(&json!({ "drop": true, "times": 1_000 })).await;
         let believed = client.agent_login("agent01", PASSWORD).await;
         assert_eq!(believed.refused(403, 1003).reason(), "platform_works");
-        desk.clock.wind(Duration::from_secs(11));
+        desk.clock.advance(Duration::from_secs(11));
         client.agent_login("agent01", PASSWORD).await.refused(401, 1011);
         control.send(&request("DELETE", "/sim/faults", &[], b"")).await;
-        desk.clock.wind(Duration::from_secs(11));
+        desk.clock.advance(Duration::from_secs(11));
         client.agent_login("agent01", PASSWORD).await.refused(403, 1003);
     }
 }

@@ -20,7 +20,7 @@ on_every_store! {
         assert_eq!(client.me(&other).await.refused(401, 1001).reason(), "kicked");
         assert!(client.is_valid(&token).await && client.is_valid(&stranger).await);
 
-        let half = client.half("agent01").await;
+        let half = client.partial_sign_in("agent01").await;
         change(&mut client, &token, &json!({ "new_password": OTHER })).await.refused(400, 1015);
         change(&mut client, &token, &json!({ "old_password": OTHER, "new_password": OTHER })).await.refused(403, 1016);
         change(&mut client, &token, &json!({ "old_password": PASSWORD, "new_password": OTHER })).await.data();
@@ -60,6 +60,6 @@ on_every_store! {
         client.post(path, &[], &body(&reset.code.text())).await.data();
         let again = client.post(path, &[], &body(&reset.code.text())).await;
         assert_eq!(again.refused(403, 1003).reason(), "setup_code");
-        client.half("agent01").await;
+        client.partial_sign_in("agent01").await;
     }
 }

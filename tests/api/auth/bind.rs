@@ -4,7 +4,9 @@ use serde_json::json;
 
 use deskpass_core::{BindProof, CorpId, EmployeeId, EmployeeKey, Role, Secret};
 
-use crate::harness::{Client, PRODUCTION, Platform, Response, Stage, TestDesk, cookies, fragment, location, settings};
+use crate::harness::{
+    Client, PRODUCTION, Platform, Response, StoreBackend, TestApp, cookies, fragment, location, settings,
+};
 
 on_every_store! {
     async fn in_development_signs_the_named_employee_in(desk) {
@@ -55,7 +57,7 @@ on_every_store! {
     async fn keeps_corporations_apart(desk) {
         use deskpass_core::{CorpId, EmployeeId, Person, Role, Roles};
         let partner = CorpId::parse("wwpartner").unwrap();
-        let key = |id: &str| desk.auth().key(Some(&partner), &EmployeeId::parse(id).unwrap());
+        let key = |id: &str| desk.auth().resolve_key(Some(&partner), &EmployeeId::parse(id).unwrap());
         for (id, roles) in [("admin01", Roles::NONE.with(Role::User)), ("Admin01", Roles::NONE), ("agent01", Roles::NONE)] {
             let (name, empty) = (format!("partner {id}"), String::new());
             let (employee_id, department, department_id, avatar) = (id.to_owned(), empty.clone(), empty.clone(), empty);
@@ -74,7 +76,7 @@ on_every_store! {
 
 on_every_store! {
     async fn in_production_is_refused_alike_for_everyone() {
-        let desk = TestDesk::production().await;
+        let desk = TestApp::production().await;
         desk.auth().seed_dev_users().await.unwrap();
         let mut client = desk.client().await;
         let mut answers = Vec::new();
@@ -94,7 +96,7 @@ on_every_store! {
     async fn open_in_production_serves_its_networks_and_never_an_administrator() {
         let mut given = PRODUCTION.to_vec();
         given.extend([("bind.mode", "open"), ("bind.networks", "198.51.100.0/24"), ("trusted_proxies", "127.0.0.1")]);
-        let desk = TestDesk::with(settings(&given)).await;
+        let desk = TestApp::with(settings(&given)).await;
         desk.auth().seed_dev_users().await.unwrap();
         let mut client = desk.client().await;
         let ask = json!({ "employee_id": "admin01" });
@@ -115,27 +117,27 @@ on_every_store! {
 }
 
 /// A desk in production that talks to a platform, with some people.
-async fn proving() -> (TestDesk, Platform) {
-    let (desk, platform) = TestDesk::production_with_platform(&[]).await;
+async fn proving() -> (TestApp, Platform) {
+    let (desk, platform) = TestApp::production_with_platform(&[]).await;
     desk.auth().seed_dev_users().await.unwrap();
     (desk, platform)
 }
 
-fn partner(desk: &TestDesk) -> EmployeeKey {
+fn partner(desk: &TestApp) -> EmployeeKey {
     let corp = CorpId::parse("wwpartner").unwrap();
-    desk.auth().key(Some(&corp), &EmployeeId::parse("partner01").unwrap())
+    desk.auth().resolve_key(Some(&corp), &EmployeeId::parse("partner01").unwrap())
 }
 
 /// Has the platform identify the partner's person; where they land.
-async fn arrive(desk: &TestDesk, platform: &Platform) -> Response {
+async fn arrive(desk: &TestApp, platform: &Platform) -> Response {
     let mut client = desk.client().await;
-    let (link, flow) = client.set_out("https://desk.example.com/h5/").await;
+    let (link, flow) = client.begin_oauth("https://desk.example.com/h5/").await;
     let back = platform.client().await.authorize(&link, "wwpartner/partner01").await;
-    client.come_back(&back, &flow).await
+    client.oauth_callback(&back, &flow).await
 }
 
 /// A proof of who the partner's person is.
-async fn proof(desk: &TestDesk, platform: &Platform) -> String {
+async fn proof(desk: &TestApp, platform: &Platform) -> String {
     fragment(location(&arrive(desk, platform).await), "bind_ticket")
 }
 
@@ -199,7 +201,7 @@ on_every_store! {
         let (late, used) = (proof(&desk, &platform).await, proof(&desk, &platform).await);
         bind(&mut client, "user01", &used).await.data();
         refusals.push(bind(&mut client, "user01", &used).await);
-        desk.clock.wind(std::time::Duration::from_mins(5));
+        desk.clock.advance(std::time::Duration::from_mins(5));
         refusals.push(bind(&mut client, "user01", &late).await);
         // Tried on one employee after the other, a proof is soon worth nothing.
         desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
@@ -219,7 +221,7 @@ on_every_store! {
         let (desk, platform) = proving().await;
         desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
         for round in 1..=100 {
-            desk.clock.wind(std::time::Duration::from_mins(1));
+            desk.clock.advance(std::time::Duration::from_mins(1));
             let proof = proof_of(&desk, &platform).await;
             let mut clients = [desk.client().await, desk.client().await, desk.client().await];
             let [one, two, three] = &mut clients;
@@ -238,9 +240,9 @@ on_every_store! {
     /// Counted before they are looked at, on however many nodes.
     async fn of_many_wrong_binds_at_once_no_more_are_looked_at_than_may_be() {
         let (desk, platform) = proving().await;
-        let other = match Stage::current() {
-            Stage::ScaledOut => Some(desk.second().await),
-            Stage::Embedded => None,
+        let other = match StoreBackend::current() {
+            StoreBackend::ScaledOut => Some(desk.second_node().await),
+            StoreBackend::Embedded => None,
         };
         let proof = Secret::<BindProof>::parse(&proof(&desk, &platform).await).unwrap().digest();
         let mut tries = tokio::task::JoinSet::new();
@@ -258,7 +260,7 @@ on_every_store! {
 
     /// What the platform says of people of connected corporations counts as it does for everybody: they are named by it, and act
     /// as somebody else only here.
-    async fn somebody_linked_who_left_their_corporation_is_not_signed_in() {
+    async fn a_linked_person_who_left_their_corporation_is_not_signed_in() {
         let (desk, platform) = proving().await;
         let mut client = desk.client().await;
         desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
@@ -275,14 +277,14 @@ on_every_store! {
                 if !bound {
                     desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
                 }
-                platform.client().await.fault(fault).await;
+                platform.client().await.set_fault(fault).await;
                 let landed = arrive(&desk, &platform).await;
                 assert!(location(&landed).contains("error=disabled"), "{landed:?}");
             }
         }
         // That the platform does not say is no reason to turn anybody away, as for everyone.
         desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
-        platform.client().await.fault(&json!({ "api": "linkedcorp/user/get", "http_status": 500, "body": "" })).await;
+        platform.client().await.set_fault(&json!({ "api": "linkedcorp/user/get", "http_status": 500, "body": "" })).await;
         assert!(location(&arrive(&desk, &platform).await).contains("#bind_ticket="));
     }
 
@@ -299,7 +301,7 @@ on_every_store! {
     }
 
     async fn where_no_role_is_the_default_a_linked_employee_without_one_is_told_so() {
-        let (desk, platform) = TestDesk::production_with_platform(&[("default_role", "none")]).await;
+        let (desk, platform) = TestApp::production_with_platform(&[("default_role", "none")]).await;
         desk.auth().seed_dev_users().await.unwrap();
         desk.auth().operator().approve_link(partner(&desk), desk.key("norole01")).await.unwrap();
         let ticket = proof(&desk, &platform).await;
@@ -309,13 +311,13 @@ on_every_store! {
 }
 
 /// A fresh proof, also for somebody who is bound already.
-async fn proof_of(desk: &TestDesk, platform: &Platform) -> String {
+async fn proof_of(desk: &TestApp, platform: &Platform) -> String {
     desk.auth().operator().approve_link(partner(desk), desk.key("user01")).await.unwrap();
     proof(desk, platform).await
 }
 
 on_every_store! {
-    async fn somebody_who_was_entered_with_their_own_identity_needs_no_link() {
+    async fn an_employee_entered_with_their_own_identity_needs_no_link() {
         let (desk, platform) = proving().await;
         let ticket = proof(&desk, &platform).await;
         desk.auth().operator().add_employee(entered(&desk)).await.unwrap();
@@ -333,13 +335,13 @@ on_every_store! {
         desk.auth().sweep().await.unwrap();
         let desk = desk.restart().await;
         bind(&mut desk.client().await, "user01", &proof).await.data();
-        desk.clock.wind(std::time::Duration::from_mins(5));
+        desk.clock.advance(std::time::Duration::from_mins(5));
         desk.auth().sweep().await.unwrap();
         assert_eq!(desk.query("SELECT count(*) FROM bind_proof"), ["0"]);
     }
 
     async fn with_bind_off_a_proof_opens_nothing_and_a_stranger_who_scans_leaves_the_code_waiting() {
-        let (desk, platform) = TestDesk::production_with_platform(&[("bind.mode", "off")]).await;
+        let (desk, platform) = TestApp::production_with_platform(&[("bind.mode", "off")]).await;
         desk.auth().seed_dev_users().await.unwrap();
         desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
         assert_eq!(fragment(location(&arrive(&desk, &platform).await), "error"), "not_a_member");
@@ -351,7 +353,7 @@ on_every_store! {
         let mut client = desk.client().await;
         let code = client.qrcode().await;
         let back = platform.client().await.authorize(code["qrcode_url"].as_str().unwrap(), "wwpartner/partner01").await;
-        let landed = client.come_back(&back, "").await;
+        let landed = client.oauth_callback(&back, "").await;
         assert!(location(&landed).starts_with("https://desk.example.com/h5/#bind_ticket="), "{landed:?}");
         assert_eq!(fragment(location(&landed), "scanned"), "1");
         assert_eq!(client.scan_status(code["ticket"].as_str().unwrap()).await["status"], "waiting");
@@ -359,7 +361,7 @@ on_every_store! {
 }
 
 /// A person of the partner, entered here under their own identity.
-fn entered(desk: &TestDesk) -> deskpass_core::Person {
+fn entered(desk: &TestApp) -> deskpass_core::Person {
     let (employee_id, name) = ("partner01".to_owned(), "Petra Partner".to_owned());
     let (department, department_id, avatar, roles) =
         (String::new(), String::new(), String::new(), deskpass_core::Roles::NONE.with(Role::User));
@@ -385,10 +387,10 @@ on_every_store! {
         bind(&mut client, "admin01", &ticket).await.data();
         let code = client.qrcode().await;
         let back = phone.authorize(code["qrcode_url"].as_str().unwrap(), "wwpartner/partner01").await;
-        let confirm = fragment(location(&client.come_back(&back, "").await), "confirm");
-        let (link, _) = client.set_out("https://desk.example.com/h5/").await;
+        let confirm = fragment(location(&client.oauth_callback(&back, "").await), "confirm");
+        let (link, _) = client.begin_oauth("https://desk.example.com/h5/").await;
         let back = phone.authorize(&link, "wwpartner/partner01").await;
-        let pending = json!({ "continue": fragment(location(&client.come_back(&back, "").await), "continue") });
+        let pending = json!({ "continue": fragment(location(&client.oauth_callback(&back, "").await), "continue") });
         // Pointed elsewhere is taken back, too.
         desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
         client.decide("confirm", &confirm).await.refused(403, 1003);

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::permissions::{OPERATIONS, RESOURCES, ROLES, SCOPES, agreed, reaches, sign_in_with_all_roles};
 use crate::cluster::soon;
-use crate::harness::{Stage, TestDesk, binary, settings};
+use crate::harness::{StoreBackend, TestApp, binary, settings};
 
 /// Development's settings with a file that replaces the access matrix.
 pub(in crate::api) fn with_matrix(text: &str) -> Settings {
@@ -88,7 +88,7 @@ on_every_store! {
     }
 
     async fn a_file_replaces_the_matrix() {
-        let desk = TestDesk::with(with_matrix(&replaced_matrix())).await;
+        let desk = TestApp::with(with_matrix(&replaced_matrix())).await;
         let mut client = desk.client().await;
         let token = client.sign_in("agent01").await;
         for (wish, granted) in [(["conversation", "read", "own"], None), (["conversation", "delete", "all"], Some("all"))] {
@@ -103,10 +103,10 @@ on_every_store! {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_role_taken_away_on_one_node_stops_on_another() {
-    Stage::ScaledOut
+    StoreBackend::ScaledOut
         .run(Box::pin(async {
-            let one = TestDesk::start().await;
-            let other = one.second().await;
+            let one = TestApp::start().await;
+            let other = one.second_node().await;
             let mut client = other.client().await;
             for _ in 0..10 {
                 let token = client.sign_in("agent01").await;

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::harness::{TestDesk, settings};
+use crate::harness::{TestApp, settings};
 
-async fn logged(desk: &TestDesk, headers: &[(&str, &str)]) -> String {
+async fn logged(desk: &TestApp, headers: &[(&str, &str)]) -> String {
     let mut client = desk.client().await;
     client.post("/api/auth/bind", headers, &json!({ "employee_id": "user01" })).await.data();
     desk.query("SELECT ip_address FROM login_log ORDER BY rowid DESC LIMIT 1").remove(0)
@@ -45,7 +45,7 @@ on_every_store! {
 on_every_store! {
     /// From a public peer the header is ignored; one that is near is a proxy that was forgotten.
     async fn from_an_untrusted_peer_the_header_changes_nothing() {
-        let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("trusted_proxies", "10.0.0.0/8")])).await;
+        let desk = TestApp::with(settings(&[("development.enabled", "true"), ("trusted_proxies", "10.0.0.0/8")])).await;
         let (mut client, user) = (desk.client().await, json!({ "employee_id": "user01" }));
         let refused = client.post("/api/auth/bind", &[("x-forwarded-for", "203.0.113.5")], &user).await;
         assert_eq!(refused.refused(403, 1003).reason(), "untrusted_proxy");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::check::{replaced_matrix, with_matrix};
 use super::permissions::{OPERATIONS, RESOURCES, ROLES, SCOPES, agreed, reaches, sign_in_with_all_roles};
 use crate::envelope::assert_shape;
-use crate::harness::{Response, TestDesk, request};
+use crate::harness::{Response, TestApp, request};
 
 /// The headers that say whose request it is: id, corporation, name, role, roles.
 fn identity(answer: &Response) -> [Option<&str>; 5] {
@@ -162,7 +162,7 @@ on_every_store! {
     }
 
     async fn a_file_replaces_the_matrix() {
-        let desk = TestDesk::with(with_matrix(&replaced_matrix())).await;
+        let desk = TestApp::with(with_matrix(&replaced_matrix())).await;
         let mut client = desk.client().await;
         let token = client.sign_in("agent01").await;
         client.forward(&token, "?resource=conversation&operation=delete&scope=all").await.data();

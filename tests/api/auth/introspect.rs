@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::cluster::soon;
-use crate::harness::{Client, Response, Stage, TestDesk, request, settings};
+use crate::harness::{Client, Response, StoreBackend, TestApp, request, settings};
 
 const PATH: &str = "/api/auth/introspect";
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -23,7 +23,7 @@ on_every_store! {
         let mut client = desk.client().await;
         let token = client.sign_in("Agent01").await;
         let (key, _) = desk.service_key("introspect").await;
-        desk.clock.wind(Duration::from_secs(100));
+        desk.clock.advance(Duration::from_secs(100));
         let members = json!({
             "active": true, "sub": "wwdeskpass/agent01", "username": "agent01", "client_id": "h5", "token_type": "Bearer",
             "exp": 1_800_028_800, "iat": 1_800_000_000, "corp_id": "wwdeskpass", "employee_id": "agent01",
@@ -52,7 +52,7 @@ on_every_store! {
     async fn the_subject_names_one_person(desk) {
         let mut client = desk.client().await;
         let (key, _) = desk.service_key("introspect").await;
-        let (abroad, _) = desk.administrator_abroad().await;
+        let (abroad, _) = desk.partner_administrator().await;
         let subject = client.introspect(&key, &abroad).await.json()["sub"].clone();
         assert_eq!(subject, "wwother/boss");
     }
@@ -62,7 +62,7 @@ on_every_store! {
         let (key, _) = desk.service_key("introspect messages").await;
         let (other_key, _) = desk.service_key("messages").await;
         client.first_password("supervisor01").await;
-        let half = client.half("supervisor01").await;
+        let half = client.partial_sign_in("supervisor01").await;
         let qrcode = client.qrcode().await;
         let ticket = qrcode["ticket"].as_str().unwrap();
         let signed_out = client.sign_in("user01").await;
@@ -72,7 +72,7 @@ on_every_store! {
         let suspended = client.sign_in("security01").await;
         desk.auth().operator().revoke(desk.key("security01"), "user").await.unwrap();
         let expired = client.sign_in("admin01").await;
-        desk.clock.wind(Duration::from_hours(8));
+        desk.clock.advance(Duration::from_hours(8));
         let unknown = format!("dpa_{}", "A".repeat(49));
         let long = "x".repeat(5_000);
         for token in [
@@ -116,8 +116,8 @@ on_every_store! {
         let (messages, _) = desk.service_key("messages").await;
         let access = client.sign_in("admin01").await;
         client.first_password("agent01").await;
-        let half = client.half("agent01").await;
-        let unknown = TestDesk::start().await.service_key("introspect").await.0;
+        let half = client.partial_sign_in("agent01").await;
+        let unknown = TestApp::start().await.service_key("introspect").await.0;
         let cut = &key[..key.len() - 1];
         for (shown, reason) in [
             ("", "malformed"), (&access, "malformed"), (&half, "malformed"), (cut, "malformed"), (&id, "malformed"), ("null", "malformed"),
@@ -149,10 +149,10 @@ on_every_store! {
     async fn a_key_ends_at_its_time_and_not_before(desk) {
         let mut client = desk.client().await;
         let (key, _) = desk.service_key("introspect").await;
-        desk.clock.wind(Duration::from_hours(365 * 24) - Duration::from_millis(1));
+        desk.clock.advance(Duration::from_hours(365 * 24) - Duration::from_millis(1));
         let token = client.sign_in("user01").await;
         assert_eq!(client.introspect(&key, &token).await.json()["active"], true);
-        desk.clock.wind(Duration::from_millis(1));
+        desk.clock.advance(Duration::from_millis(1));
         let answer = client.introspect(&key, &token).await;
         assert_eq!(answer.refused(401, 1001).reason(), "expired");
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
@@ -184,9 +184,9 @@ on_every_store! {
         raw(&mut client, "x", "text/plain", "").await.refused(401, 1001);
     }
 
-    async fn nobody_with_a_good_key_is_limited() {
+    async fn a_service_with_a_good_key_is_never_limited() {
         let limited = [("development.enabled", "true"), ("limits.enabled", "true"), ("limits.verify", "1/min")];
-        let desk = TestDesk::with(settings(&limited)).await;
+        let desk = TestApp::with(settings(&limited)).await;
         let mut client = desk.client().await;
         let (key, _) = desk.service_key("introspect").await;
         for _ in 0..50 {
@@ -198,8 +198,8 @@ on_every_store! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_key_works_on_every_node_and_stops_on_every_node_within_a_second() {
     let test = async {
-        let one = TestDesk::start().await;
-        let other = one.second().await;
+        let one = TestApp::start().await;
+        let other = one.second_node().await;
         let (mut here, mut there) = (one.client().await, other.client().await);
         let token = here.sign_in("user01").await;
         for _ in 0..10 {
@@ -215,5 +215,5 @@ async fn a_key_works_on_every_node_and_stops_on_every_node_within_a_second() {
         here.logout(&token).await.data();
         soon("a token has ended", async || there.introspect(&key, &token).await.json()["active"] == false).await;
     };
-    Stage::ScaledOut.run(Box::pin(test)).await;
+    StoreBackend::ScaledOut.run(Box::pin(test)).await;
 }

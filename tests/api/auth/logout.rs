@@ -24,13 +24,13 @@ on_every_store! {
     async fn leaves_a_deny_list_entry_for_the_lifetime_of_a_token(desk) {
         let mut client = desk.client().await;
         let token = client.sign_in("user01").await;
-        desk.clock.wind(Duration::from_hours(7));
+        desk.clock.advance(Duration::from_hours(7));
         client.logout(&token).await.data();
         assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
         assert_eq!(desk.query("SELECT reason FROM denied_token"), ["signed_out"]);
-        desk.clock.wind(Duration::from_hours(8) - Duration::from_millis(1));
+        desk.clock.advance(Duration::from_hours(8) - Duration::from_millis(1));
         assert_eq!(desk.auth().sweep().await.unwrap(), 0);
-        desk.clock.wind(Duration::from_millis(1));
+        desk.clock.advance(Duration::from_millis(1));
         assert_eq!(desk.auth().sweep().await.unwrap(), 1);
         assert_eq!(client.me(&token).await.reason(), "unknown");
     }

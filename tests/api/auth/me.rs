@@ -38,7 +38,7 @@ on_every_store! {
         assert!(client.is_valid(&token).await);
     }
 
-    async fn is_refused_to_whoever_was_shut_out_also_when_let_in_again(desk) {
+    async fn is_refused_after_the_employee_was_disabled_also_when_enabled_again(desk) {
         let mut client = desk.client().await;
         let token = client.sign_in("agent01").await;
         assert_eq!(desk.auth().operator().disable(desk.key("agent01")).await.unwrap(), 1);

@@ -5,13 +5,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::harness::{Client, TestDesk, cookies, encoded, fragment, location, request};
+use crate::harness::{Client, TestApp, cookies, encoded, fragment, location, request};
 
 /// Begins in a browser, is identified as `who`, and comes back; returns the callback's answer and the browser's cookies.
 async fn come_back_as(client: &mut Client, redirect_uri: &str, who: &str) -> (crate::harness::Response, String) {
-    let (link, cookies) = client.set_out(redirect_uri).await;
+    let (link, cookies) = client.begin_oauth(redirect_uri).await;
     let back = client.authorize(&link, who).await;
-    (client.come_back(&back, &cookies).await, cookies)
+    (client.oauth_callback(&back, &cookies).await, cookies)
 }
 
 async fn trade(client: &mut Client, landed: &str, cookies: &str) -> Value {
@@ -73,7 +73,7 @@ on_every_store! {
 
     /// What a foreign page can have an older browser send, such as for a picture, begins nothing; a page of ours does.
     async fn in_production_only_a_page_of_ours_begins() {
-        let desk = TestDesk::production().await;
+        let desk = TestApp::production().await;
         let mut client = desk.client().await;
         let path = format!("/api/auth/oauth2/url?redirect_uri={}", encoded("https://desk.example.com/h5/"));
         let foreign = [("accept", "*/*"), ("accept", "image/avif,*/*;q=0.8"), ("sec-fetch-mode", "cors"), ("sec-fetch-site", "none"), ("sec-fetch-site", "cross-site")];
@@ -87,17 +87,17 @@ on_every_store! {
     }
 
     /// Whoever comes without the state did not come from the link that we gave out: nobody is signed in silently.
-    async fn without_the_state_somebody_is_asked(desk) {
+    async fn without_the_state_the_user_is_asked(desk) {
         let mut client = desk.client().await;
-        let (link, flow) = client.set_out(&format!("http://{}/h5/", desk.address)).await;
+        let (link, flow) = client.begin_oauth(&format!("http://{}/h5/", desk.address)).await;
         let back = client.authorize(&link, "user01").await.replace("&state=auth_login", "");
         assert!(!back.contains("state"), "{back}");
-        let landed = client.come_back(&back, &flow).await;
+        let landed = client.oauth_callback(&back, &flow).await;
         assert!(location(&landed).contains("/continue/#continue="), "{landed:?}");
         assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
         // The browser's own sign-in goes on.
         let back = client.authorize(&link, "user01").await;
-        assert!(location(&client.come_back(&back, &flow).await).contains("/h5/#ticket="));
+        assert!(location(&client.oauth_callback(&back, &flow).await).contains("/h5/#ticket="));
     }
 
     /// The callback by another name of this machine is still the callback, and never where anyone ends.
@@ -158,20 +158,20 @@ on_every_store! {
     async fn the_same_code_from_the_same_browser_gets_the_same_answer(desk) {
         let mut clients = [desk.client().await, desk.client().await, desk.client().await];
         let page = format!("http://{}/h5/", desk.address);
-        let (link, cookies) = clients[0].set_out(&page).await;
+        let (link, cookies) = clients[0].begin_oauth(&page).await;
         let back = clients[0].authorize(&link, "user01").await;
         let [one, two, three] = &mut clients;
-        let (first, second) = tokio::join!(one.come_back(&back, &cookies), two.come_back(&back, &cookies));
+        let (first, second) = tokio::join!(one.oauth_callback(&back, &cookies), two.oauth_callback(&back, &cookies));
         assert_eq!(location(&first), location(&second));
         assert!(location(&first).contains("#ticket="));
-        let stranger = three.come_back(&back, "").await;
-        desk.clock.wind(Duration::from_millis(59_999));
-        assert_eq!(location(&one.come_back(&back, &cookies).await), location(&first));
+        let stranger = three.oauth_callback(&back, "").await;
+        desk.clock.advance(Duration::from_millis(59_999));
+        assert_eq!(location(&one.oauth_callback(&back, &cookies).await), location(&first));
         assert_eq!(fragment(location(&stranger), "error"), "invalid_code");
-        let (_, other) = three.set_out(&page).await;
-        assert_eq!(fragment(location(&three.come_back(&back, &other).await), "error"), "invalid_code");
-        desk.clock.wind(Duration::from_millis(1));
-        assert_eq!(fragment(location(&one.come_back(&back, &cookies).await), "error"), "invalid_code");
+        let (_, other) = three.begin_oauth(&page).await;
+        assert_eq!(fragment(location(&three.oauth_callback(&back, &other).await), "error"), "invalid_code");
+        desk.clock.advance(Duration::from_millis(1));
+        assert_eq!(fragment(location(&one.oauth_callback(&back, &cookies).await), "error"), "invalid_code");
         assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
     }
 
@@ -180,23 +180,23 @@ on_every_store! {
         let page = format!("http://{}/h5/", desk.address);
         let (answer, cookies) = come_back_as(&mut client, &page, "user01").await;
         let landed = location(&answer).to_owned();
-        let (_, others) = client.set_out(&page).await;
+        let (_, others) = client.begin_oauth(&page).await;
         for cookies in ["", &others] {
             assert_eq!(trade(&mut client, &landed, cookies).await["status"], "expired");
         }
-        desk.clock.wind(Duration::from_millis(59_999));
+        desk.clock.advance(Duration::from_millis(59_999));
         assert_eq!(trade(&mut client, &landed, &cookies).await["status"], "confirmed");
         let (answer, cookies) = come_back_as(&mut client, &page, "user01").await;
-        desk.clock.wind(Duration::from_mins(1));
+        desk.clock.advance(Duration::from_mins(1));
         assert_eq!(trade(&mut client, location(&answer), &cookies).await["status"], "expired");
     }
 
     /// Whoever makes somebody open the callback with a code of his own must not sign them in as himself.
     async fn without_the_cookie_a_page_asks_first(desk) {
         let mut client = desk.client().await;
-        let (link, cookies) = client.set_out(&format!("http://{}/itadmin/", desk.address)).await;
+        let (link, cookies) = client.begin_oauth(&format!("http://{}/itadmin/", desk.address)).await;
         let back = client.authorize(&link, "agent01").await;
-        let landed = location(&client.come_back(&back, "").await).to_owned();
+        let landed = location(&client.oauth_callback(&back, "").await).to_owned();
         assert!(landed.starts_with(&format!("http://{}/continue/#continue=dpn_", desk.address)), "{landed}");
         assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
         let ask = json!({ "continue": fragment(&landed, "continue") });
@@ -207,7 +207,7 @@ on_every_store! {
         assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
         let page = [("sec-fetch-site", "same-origin")];
         let late = client.authorize(&link, "user01").await;
-        let late = json!({ "continue": fragment(location(&client.come_back(&late, "").await), "continue") });
+        let late = json!({ "continue": fragment(location(&client.oauth_callback(&late, "").await), "continue") });
         let answer = client.post("/api/auth/oauth2/continue", &page, &ask).await;
         let to = answer.data()["redirect_to"].as_str().unwrap().to_owned();
         assert!(to.starts_with(&format!("http://{}/itagent/#ticket=dpt_", desk.address)), "{to}");
@@ -216,9 +216,9 @@ on_every_store! {
         assert_eq!(trade(&mut client, &to, &cookies).await["status"], "expired");
         assert_eq!(trade(&mut client, &to, &crate::harness::cookies(&answer)).await["status"], "confirmed");
         assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
-        desk.clock.wind(Duration::from_millis(179_999));
+        desk.clock.advance(Duration::from_millis(179_999));
         client.post("/api/auth/oauth2/pending", &[], &late).await.data();
-        desk.clock.wind(Duration::from_millis(1));
+        desk.clock.advance(Duration::from_millis(1));
         client.post("/api/auth/oauth2/pending", &[], &late).await.refused(409, 1019);
         client.post("/api/auth/oauth2/continue", &[], &late).await.refused(409, 1019);
     }
@@ -226,17 +226,17 @@ on_every_store! {
     async fn a_flow_is_good_once_and_for_ten_minutes(desk) {
         let mut client = desk.client().await;
         let page = format!("http://{}/h5/", desk.address);
-        let (link, cookies) = client.set_out(&page).await;
-        desk.clock.wind(Duration::from_millis(599_999));
+        let (link, cookies) = client.begin_oauth(&page).await;
+        desk.clock.advance(Duration::from_millis(599_999));
         for landing in ["/h5/#ticket=", "/continue/#continue="] {
             let back = client.authorize(&link, "user01").await;
-            let answer = client.come_back(&back, &cookies).await;
+            let answer = client.oauth_callback(&back, &cookies).await;
             assert!(location(&answer).contains(landing), "{answer:?}");
         }
-        let (link, cookies) = client.set_out(&page).await;
-        desk.clock.wind(Duration::from_mins(10));
+        let (link, cookies) = client.begin_oauth(&page).await;
+        desk.clock.advance(Duration::from_mins(10));
         let back = client.authorize(&link, "user01").await;
-        assert!(location(&client.come_back(&back, &cookies).await).contains("/continue/#"));
+        assert!(location(&client.oauth_callback(&back, &cookies).await).contains("/continue/#"));
     }
 
     async fn failures_are_told_where_the_browser_wanted_to_be(desk) {
@@ -252,10 +252,10 @@ on_every_store! {
         let desk = desk.restart_with(crate::harness::settings(&[("development.enabled", "true"), ("default_role", "none")])).await;
         let mut client = desk.client().await;
         let page = format!("http://{}/itagent/", desk.address);
-        let (link, cookies) = client.set_out(&page).await;
+        let (link, cookies) = client.begin_oauth(&page).await;
         let back = client.authorize(&link, "norole01").await;
         for _ in 0..2 {
-            let answer = client.come_back(&back, &cookies).await;
+            let answer = client.oauth_callback(&back, &cookies).await;
             assert!(location(&answer).starts_with(&format!("{page}#error=no_role&code=1003&ref=")), "{answer:?}");
         }
         assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
@@ -296,72 +296,72 @@ on_every_store! {
 
     async fn a_state_that_is_not_ours_uses_nothing_up(desk) {
         let mut client = desk.client().await;
-        let (link, cookies) = client.set_out(&format!("http://{}/h5/", desk.address)).await;
+        let (link, cookies) = client.begin_oauth(&format!("http://{}/h5/", desk.address)).await;
         let back = client.authorize(&link, "user01").await;
         let forged = back.replace("state=auth_login", "state=else");
-        assert_eq!(fragment(location(&client.come_back(&forged, &cookies).await), "error"), "invalid_code");
+        assert_eq!(fragment(location(&client.oauth_callback(&forged, &cookies).await), "error"), "invalid_code");
         assert_eq!(client.calls("auth/getuserinfo").await, 0);
-        assert!(location(&client.come_back(&back, &cookies).await).contains("#ticket="));
+        assert!(location(&client.oauth_callback(&back, &cookies).await).contains("#ticket="));
     }
 
     async fn looking_ahead_uses_nothing_up(desk) {
         let mut client = desk.client().await;
-        let (link, cookies) = client.set_out(&format!("http://{}/h5/", desk.address)).await;
+        let (link, cookies) = client.begin_oauth(&format!("http://{}/h5/", desk.address)).await;
         let back = client.authorize(&link, "user01").await;
         let path = format!("/api/auth/oauth2/callback?{}", Url::parse(&back).unwrap().query().unwrap());
         let mut other = desk.client().await;
         other.start(&request("HEAD", &path, &[("cookie", &cookies)], b"")).await;
         assert!(other.read_until("\r\n\r\n").await.starts_with("HTTP/1.1 405"));
         client.get(&path, &[("cookie", &cookies), ("sec-purpose", "prefetch")]).await.refused(400, 1002);
-        assert!(location(&client.come_back(&back, &cookies).await).contains("#ticket="));
+        assert!(location(&client.oauth_callback(&back, &cookies).await).contains("#ticket="));
     }
 }
 
 on_every_store! {
     async fn in_production_it_goes_the_same_way_with_strict_cookies() {
-        let (desk, platform) = TestDesk::production_with_platform(&[]).await;
+        let (desk, platform) = TestApp::production_with_platform(&[]).await;
         let (mut client, mut phone) = (desk.client().await, platform.client().await);
         let page = "https://desk.example.com/h5/";
-        let (link, flow) = client.set_out(page).await;
+        let (link, flow) = client.begin_oauth(page).await;
         assert!(flow.starts_with("__Host-deskpass_flow=dpf_"), "{flow}");
         let back = phone.authorize(&link, "user01").await;
-        let answer = client.come_back(&back, &flow).await;
+        let answer = client.oauth_callback(&back, &flow).await;
         assert!(location(&answer).starts_with(&format!("{page}#ticket=")), "{answer:?}");
         assert_eq!(trade(&mut client, location(&answer), &flow).await["employee_id"], "user01");
         assert_eq!(desk.query("SELECT employee_key, name, department FROM employee"), ["user01|Uma User|Sales"]);
         assert_eq!(cookies(&answer), "");
         // A development cookie of the same name is nothing here.
-        let (link, flow) = client.set_out(page).await;
+        let (link, flow) = client.begin_oauth(page).await;
         let back = phone.authorize(&link, "user01").await;
-        assert!(location(&client.come_back(&back, &flow.replace("__Host-", "")).await).contains("/continue/#"));
+        assert!(location(&client.oauth_callback(&back, &flow.replace("__Host-", "")).await).contains("/continue/#"));
     }
 
     /// The store fails after the platform has used the code up: whoever comes again is let in all the same.
-    async fn a_store_that_fails_for_a_moment_costs_nobody_their_code(desk) {
+    async fn a_store_that_fails_for_a_moment_does_not_use_up_the_code(desk) {
         let mut client = desk.client().await;
-        let (link, flow) = client.set_out(&format!("http://{}/h5/", desk.address)).await;
+        let (link, flow) = client.begin_oauth(&format!("http://{}/h5/", desk.address)).await;
         let back = client.authorize(&link, "user01").await;
         let other = client.authorize(&link, "agent01").await;
-        let pending = fragment(location(&client.come_back(&other, "").await), "continue");
-        let held = desk.hold_writes().await;
+        let pending = fragment(location(&client.oauth_callback(&other, "").await), "continue");
+        let held = desk.block_writes().await;
         let mut second = desk.client().await;
         let ask = json!({ "continue": pending });
         let (first, continued) =
-            tokio::join!(client.come_back(&back, &flow), second.post("/api/auth/oauth2/continue", &[], &ask));
+            tokio::join!(client.oauth_callback(&back, &flow), second.post("/api/auth/oauth2/continue", &[], &ask));
         assert_eq!(
             (fragment(location(&first), "error"), fragment(location(&first), "code")),
             ("internal".into(), "1005".into())
         );
         continued.refused(503, 1005);
-        held.let_go().await;
-        assert!(location(&client.come_back(&back, &flow).await).contains("/h5/#ticket="));
+        held.release().await;
+        assert!(location(&client.oauth_callback(&back, &flow).await).contains("/h5/#ticket="));
         client.post("/api/auth/oauth2/continue", &[], &ask).await.data();
         assert_eq!(client.calls("auth/getuserinfo").await, 2);
         assert_eq!(desk.query("SELECT employee_key FROM session ORDER BY employee_key"), ["agent01", "user01"]);
     }
 
     async fn without_an_agent_id_the_link_has_none_and_there_is_no_web_link() {
-        let desk = TestDesk::production().await;
+        let desk = TestApp::production().await;
         let mut client = desk.client().await;
         let page = encoded("https://desk.example.com/h5/");
         let url = client.get(&format!("/api/auth/oauth2/url?redirect_uri={page}"), &[]).await.data();
@@ -373,15 +373,15 @@ on_every_store! {
     /// The browser gives up while the platform is slow, as some do, and loads the page again.
     async fn a_load_that_was_broken_off_is_finished_for_the_next_one(desk) {
         let (mut client, mut first) = (desk.client().await, desk.client().await);
-        let (link, flow) = client.set_out(&format!("http://{}/h5/", desk.address)).await;
+        let (link, flow) = client.begin_oauth(&format!("http://{}/h5/", desk.address)).await;
         let back = client.authorize(&link, "user01").await;
-        client.fault(&json!({ "api": "auth/getuserinfo", "delay_ms": 300, "http_status": 200, "body": r#"{"errcode":0,"userid":"user01"}"# })).await;
+        client.set_fault(&json!({ "api": "auth/getuserinfo", "delay_ms": 300, "http_status": 200, "body": r#"{"errcode":0,"userid":"user01"}"# })).await;
         let query = Url::parse(&back).unwrap().query().unwrap().to_owned();
         first.start(&request("GET", &format!("/api/auth/oauth2/callback?{query}"), &[("cookie", &flow)], b"")).await;
         // Only once the platform was asked is it broken off in the middle.
         while client.calls("auth/getuserinfo").await == 0 {}
         drop(first);
-        let answer = client.come_back(&back, &flow).await;
+        let answer = client.oauth_callback(&back, &flow).await;
         assert!(location(&answer).contains("#ticket="), "{answer:?}");
         assert_eq!(client.calls("auth/getuserinfo").await, 1);
         assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);

@@ -28,26 +28,26 @@ on_every_store! {
         assert_eq!((&status["bound"], &status["recovery_codes"]), (&json!(false), &json!(0)));
     }
 
-    async fn a_code_completes_half_a_sign_in_once(desk) {
-        let device = desk.equipped("agent01").await;
+    async fn a_code_completes_a_partial_session_once(desk) {
+        let device = desk.agent_with_device("agent01").await;
         let mut client = desk.client().await;
-        let (one, other) = (client.half("agent01").await, client.half("agent01").await);
+        let (one, other) = (client.partial_sign_in("agent01").await, client.partial_sign_in("agent01").await);
         let code = device.next_code();
         let whole = client.post_as(&one, "/api/auth/otp-verify", &json!({ "code": code })).await.data();
         assert_eq!((&whole["login_method"], &whole["verified"]), (&json!("password"), &json!(true)));
         assert!(client.is_valid(whole["token"].as_str().unwrap()).await);
         client.post_as(&one, "/api/auth/otp-verify", &json!({ "code": code })).await.refused(401, 1001);
         client.post_as(&other, "/api/auth/otp-verify", &json!({ "code": code })).await.refused(401, 1008);
-        desk.clock.wind(STEP);
+        desk.clock.advance(STEP);
         client.post_as(&other, "/api/auth/otp-verify", &json!({ "code": code })).await.refused(401, 1008);
         let log = "SELECT event, reason, count(*) FROM login_log WHERE login_method = 'password' GROUP BY event, reason ORDER BY event";
         assert_eq!(desk.query(log), ["sign_in|-|1", "sign_in_refused|otp_wrong|2"]);
     }
 
     async fn a_recovery_code_stands_in_for_the_device_once(desk) {
-        let device = desk.equipped("agent01").await;
+        let device = desk.agent_with_device("agent01").await;
         let mut client = desk.client().await;
-        let (one, other) = (client.half("agent01").await, client.half("agent01").await);
+        let (one, other) = (client.partial_sign_in("agent01").await, client.partial_sign_in("agent01").await);
         let code = device.recovery_codes[3].to_uppercase().replace('-', " ");
         let whole = client.post_as(&one, "/api/auth/otp-verify", &json!({ "code": code })).await.data();
         let token = whole["token"].as_str().unwrap();
@@ -81,14 +81,14 @@ on_every_store! {
         assert_eq!(setup["expires_in"], 600);
         let device = Device::scan(&setup, &desk.clock);
         client.post_as(&token, "/api/auth/otp-bind", &json!({ "code": device.wrong_code() })).await.refused(401, 1008);
-        desk.clock.wind(std::time::Duration::from_mins(10));
+        desk.clock.advance(std::time::Duration::from_mins(10));
         client.post_as(&token, "/api/auth/otp-bind", &json!({ "code": device.code() })).await.refused(409, 1019);
     }
 
     async fn leaving_half_way_is_final(desk) {
-        let device = desk.equipped("agent01").await;
+        let device = desk.agent_with_device("agent01").await;
         let mut client = desk.client().await;
-        let half = client.half("agent01").await;
+        let half = client.partial_sign_in("agent01").await;
         client.logout(&half).await.data();
         let verify = client.post_as(&half, "/api/auth/otp-verify", &json!({ "code": device.next_code() })).await;
         assert_eq!(verify.refused(401, 1001).reason(), "signed_out");

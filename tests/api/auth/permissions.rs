@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, TestDesk};
+use crate::harness::{Client, TestApp};
 
 pub(in crate::api) const ROLES: [&str; 5] = ["admin", "supervisor", "agent", "security", "user"];
 pub(super) const RESOURCES: [&str; 4] = ["conversation", "approval", "knowledge", "account"];
@@ -48,7 +48,7 @@ pub(super) fn reaches(granted: Option<&str>, scope: &str) -> bool {
 }
 
 /// Somebody who holds all five roles.
-pub(super) async fn sign_in_with_all_roles(desk: &TestDesk, client: &mut Client) -> String {
+pub(super) async fn sign_in_with_all_roles(desk: &TestApp, client: &mut Client) -> String {
     for role in ROLES {
         desk.auth().operator().grant(desk.key("admin01"), role).await.unwrap();
     }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 use url::Url;
 
-use crate::harness::{TestDesk, cookies};
+use crate::harness::{TestApp, cookies};
 
 /// What a picture says, read by a decoder that is not ours.
 pub(crate) fn decode(png_base64: &str) -> String {
@@ -100,7 +100,7 @@ on_every_store! {
 
 on_every_store! {
     async fn in_production_the_cookie_is_for_this_host_alone_and_encrypted_ways() {
-        let desk = TestDesk::production().await;
+        let desk = TestApp::production().await;
         let answer = desk.client().await.get("/api/auth/qrcode", &[("sec-fetch-site", "same-origin")]).await;
         let set = answer.header("set-cookie").unwrap();
         assert!(set.starts_with("__Host-deskpass_browser=dpw_") && set.ends_with("; SameSite=Lax; Secure"), "{set}");
@@ -113,7 +113,7 @@ on_every_store! {
 /// A flood of codes ends at the room there is, and takes nothing from whoever is about to confirm.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_does_not_push_out_who_is_about_to_confirm() {
-    let desk = TestDesk::start().await;
+    let desk = TestApp::start().await;
     let mut client = desk.client().await;
     let code = client.qrcode().await;
     let confirm = client.scan_as(&code, "user01").await;
@@ -124,8 +124,8 @@ async fn a_flood_does_not_push_out_who_is_about_to_confirm() {
         &deskpass_core::Networks::default(),
     );
     for _ in 0..120_000 {
-        let visitor = deskpass_core::Visitor { address, user_agent: deskpass_core::UserAgent::default() };
-        desk.auth().issue(deskpass_core::LoginSource::H5, visitor, None).await.unwrap();
+        let visitor = deskpass_core::ClientInfo { address, user_agent: deskpass_core::UserAgent::default() };
+        desk.auth().issue_ticket(deskpass_core::LoginSource::H5, visitor, None).await.unwrap();
     }
     assert!(desk.auth().shared.sign_ins.len() <= 50_000);
     assert_eq!(client.scan_status(early["ticket"].as_str().unwrap()).await["status"], "expired");

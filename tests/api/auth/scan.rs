@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, TestDesk, fragment, location, request, target};
+use crate::harness::{Client, TestApp, fragment, location, request, target};
 
 const NOBODY: Value = Value::Null;
 
@@ -52,7 +52,7 @@ on_every_store! {
     /// Loading the link identifies a person silently, and a foreign page can load it. So outside development mode the computer
     /// learns who it is once they saw the question, and where a page led them to it, once they confirmed.
     async fn in_production_who_scanned_is_told_after_the_question_was_shown() {
-        let (desk, platform) = TestDesk::production_with_platform(&[("limits.enabled", "false")]).await;
+        let (desk, platform) = TestApp::production_with_platform(&[("limits.enabled", "false")]).await;
         let (mut client, mut phone) = (desk.client().await, platform.client().await);
         let app = [("sec-fetch-site", "none")];
         let link = [("sec-fetch-site", "cross-site"), ("referer", "https://evil.example.net/")];
@@ -85,19 +85,19 @@ on_every_store! {
         let confirm = client.scan_as(&code, "user01").await;
         client.decide("confirm", &confirm).await.data();
         let first = client.scan_status(ticket(&code)).await;
-        desk.clock.wind(Duration::from_millis(29_999));
+        desk.clock.advance(Duration::from_millis(29_999));
         assert_eq!(client.scan_status(ticket(&code)).await, first);
-        desk.clock.wind(Duration::from_millis(1));
+        desk.clock.advance(Duration::from_millis(1));
         assert_eq!(client.scan_status(ticket(&code)).await["status"], "expired");
         assert!(client.is_valid(first["token"].as_str().unwrap()).await);
         // Also when it is collected at the last moment.
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "user01").await;
         client.decide("confirm", &confirm).await.data();
-        desk.clock.wind(Duration::from_millis(179_999));
+        desk.clock.advance(Duration::from_millis(179_999));
         let first = client.scan_status(ticket(&code)).await;
         assert_eq!(first["status"], "confirmed");
-        desk.clock.wind(Duration::from_secs(29));
+        desk.clock.advance(Duration::from_secs(29));
         assert_eq!(client.scan_status(ticket(&code)).await, first);
     }
 
@@ -105,10 +105,10 @@ on_every_store! {
         let mut client = desk.client().await;
         let (code, late) = (client.qrcode().await, client.qrcode().await);
         let confirm = client.scan_as(&code, "user01").await;
-        desk.clock.wind(Duration::from_millis(179_999));
+        desk.clock.advance(Duration::from_millis(179_999));
         assert_eq!(client.scan_status(ticket(&code)).await["status"], "scanned");
         assert_eq!(client.decide("request", &confirm).await.data()["expires_in"], 0);
-        desk.clock.wind(Duration::from_millis(1));
+        desk.clock.advance(Duration::from_millis(1));
         assert_eq!(client.scan_status(ticket(&code)).await["status"], "expired");
         for step in ["request", "confirm", "cancel"] {
             client.decide(step, &confirm).await.refused(409, 1019);
@@ -123,9 +123,9 @@ on_every_store! {
         let mut client = desk.client().await;
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "user01").await;
-        desk.clock.wind(Duration::from_millis(179_999));
+        desk.clock.advance(Duration::from_millis(179_999));
         client.decide("confirm", &confirm).await.data();
-        desk.clock.wind(Duration::from_secs(20));
+        desk.clock.advance(Duration::from_secs(20));
         assert_eq!(client.scan_status(ticket(&code)).await["status"], "confirmed");
     }
 
@@ -158,7 +158,7 @@ on_every_store! {
         }
     }
 
-    async fn whoever_is_shut_out_or_left_is_told_on_the_phone(desk) {
+    async fn a_disabled_or_departed_employee_is_told_on_the_phone(desk) {
         let mut client = desk.client().await;
         desk.auth().operator().disable(desk.key("agent01")).await.unwrap();
         for (who, word) in [("agent01", "disabled"), ("left01", "disabled"), ("outsider01", "not_a_member"), ("deny", "denied")] {
@@ -184,22 +184,22 @@ on_every_store! {
         assert_eq!((&me["name"], &me["roles"], &me["department"]), (&json!("hidden01"), &json!(["user"]), &json!("")));
         // The platform may write an identifier in another case; it is the same person.
         let named = json!({ "api": "auth/getuserinfo", "body": r#"{"errcode":0,"userid":"ADMIN01"}"# });
-        client.fault(&named).await;
+        client.set_fault(&named).await;
         let token = sign_in(&mut client, "admin01").await;
         let me = client.me(&token).await.data();
         assert_eq!((&me["employee_id"], &me["avatar"], &me["current_role"]), (&json!("admin01"), &json!("https://avatars.example.com/admin01.png"), &json!("admin")));
         let changed = json!({ "api": "user/get", "body": r#"{"errcode":0,"userid":"user01","name":"Uma Married","department":[1],"status":1}"# });
-        client.fault(&changed).await;
+        client.set_fault(&changed).await;
         let token = sign_in(&mut client, "user01").await;
         assert_eq!(client.me(&token).await.data()["name"], "Uma Married");
         // What the platform does not tell stays as it was.
-        client.fault(&json!({ "api": "user/get", "errcode": 60011 })).await;
+        client.set_fault(&json!({ "api": "user/get", "errcode": 60011 })).await;
         let token = sign_in(&mut client, "user01").await;
         assert_eq!(client.me(&token).await.data()["name"], "Uma Married");
     }
 
     /// Whoever has no role is lent one for the session. It is not written down as theirs.
-    async fn a_role_is_lent_to_who_has_none(desk) {
+    async fn an_employee_without_roles_gets_the_default_role(desk) {
         let mut client = desk.client().await;
         let token = sign_in(&mut client, "norole01").await;
         assert_eq!(client.me(&token).await.data()["roles"], json!(["user"]));
@@ -254,10 +254,10 @@ on_every_store! {
         client.decide("cancel", &confirm).await.data();
         assert!(watching.read_until("\r\n0\r\n\r\n").await.contains("expired"));
         let code = client.qrcode().await;
-        desk.clock.wind(Duration::from_millis(179_999));
+        desk.clock.advance(Duration::from_millis(179_999));
         watching.start(&request("GET", &path(&code), &[], b"")).await;
         watching.read_until("waiting").await;
-        desk.clock.wind(Duration::from_millis(1));
+        desk.clock.advance(Duration::from_millis(1));
         assert!(watching.read_until("\r\n0\r\n\r\n").await.contains("expired"));
         watching.start(&request("GET", "/api/auth/scan/events?ticket=x", &[], b"")).await;
         assert!(watching.read_until("\r\n0\r\n\r\n").await.contains("expired"));
@@ -265,8 +265,8 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn whoever_watches_does_not_hold_up_a_stop() {
-        let mut desk = TestDesk::start().await;
+    async fn an_open_event_stream_does_not_delay_a_stop() {
+        let mut desk = TestApp::start().await;
         let (mut client, mut watching) = (desk.client().await, desk.client().await);
         let code = client.qrcode().await;
         watching.start(&request("GET", &format!("/api/auth/scan/events?ticket={}", ticket(&code)), &[], b"")).await;
@@ -278,9 +278,9 @@ on_every_store! {
 
 /// A connection that tells events may be silent for longer than an idle one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_watches_is_not_taken_for_idle() {
+async fn an_open_event_stream_is_not_taken_for_idle() {
     let given = [("development.enabled", "true"), ("server.idle_timeout", "100ms"), ("server.header_timeout", "100ms")];
-    let desk = TestDesk::with(crate::harness::settings(&given)).await;
+    let desk = TestApp::with(crate::harness::settings(&given)).await;
     let mut watching = desk.client().await;
     let code = desk.client().await.qrcode().await;
     watching.start(&request("GET", &format!("/api/auth/scan/events?ticket={}", ticket(&code)), &[], b"")).await;
@@ -304,7 +304,7 @@ async fn watching_takes_at_most_half_of_the_connections() {
         ("server.max_connections", "20"),
         ("server.max_connections_per_address", "6"),
     ];
-    let desk = TestDesk::with(crate::harness::settings(&given)).await;
+    let desk = TestApp::with(crate::harness::settings(&given)).await;
     let mut client = desk.client().await;
     let code = client.qrcode().await;
     let path = format!("/api/auth/scan/events?ticket={}", ticket(&code));
@@ -338,11 +338,11 @@ on_every_store! {
         let mut client = desk.client().await;
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "user01").await;
-        desk.clock.wind(Duration::from_millis(179_999));
-        let held = desk.hold_writes().await;
+        desk.clock.advance(Duration::from_millis(179_999));
+        let held = desk.block_writes().await;
         client.decide("confirm", &confirm).await.refused(503, 1005);
-        held.let_go().await;
-        desk.clock.wind(Duration::from_secs(20));
+        held.release().await;
+        desk.clock.advance(Duration::from_secs(20));
         assert_eq!(client.scan_status(ticket(&code)).await["status"], "scanned");
         client.decide("confirm", &confirm).await.data();
         assert_eq!(client.scan_status(ticket(&code)).await["status"], "confirmed");
@@ -373,9 +373,9 @@ on_every_store! {
         assert_ne!(unheard, 100, "nobody was heard: this test looks at nothing");
     }
 
-    async fn without_a_default_role_nobody_gets_one() {
+    async fn without_a_default_role_no_role_is_given() {
         let desk =
-            TestDesk::with(crate::harness::settings(&[("development.enabled", "true"), ("default_role", "none")])).await;
+            TestApp::with(crate::harness::settings(&[("development.enabled", "true"), ("default_role", "none")])).await;
         let mut client = desk.client().await;
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "norole01").await;

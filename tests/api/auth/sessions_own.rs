@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Response, TestDesk, request, settings};
+use crate::harness::{Client, Response, TestApp, request, settings};
 
 const CHROME: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/126.0.0.0 Safari/537.36";
 
@@ -39,7 +39,7 @@ on_every_store! {
         let mut client = desk.client().await;
         let at = [("user-agent", CHROME), ("x-forwarded-for", "198.51.100.7")];
         client.post("/api/auth/bind", &at, &json!({ "employee_id": "admin01" })).await.data();
-        desk.clock.wind(Duration::from_mins(1));
+        desk.clock.advance(Duration::from_mins(1));
         let token = client.sign_in("admin01").await;
         client.sign_in("user01").await;
         let sessions = own(&mut client, &token).await;
@@ -63,16 +63,16 @@ on_every_store! {
         let mut client = desk.client().await;
         let (token, other) = (client.sign_in("user01").await, client.sign_in("user01").await);
         let seen = async |client: &mut Client| {
-            desk.auth().store.flush_seen(100).await.unwrap();
+            desk.auth().store.flush_last_uses(100).await.unwrap();
             let sessions = own(client, &token).await;
             sessions.into_iter().find(|session| session["current"] == false).unwrap()["last_seen_at"].clone()
         };
         client.me(&other).await.data();
         assert_eq!(seen(&mut client).await, "2027-01-15T08:00:00Z");
-        desk.clock.wind(Duration::from_mins(5));
+        desk.clock.advance(Duration::from_mins(5));
         client.me(&other).await.data();
         assert_eq!(seen(&mut client).await, "2027-01-15T08:00:00Z", "coarse");
-        desk.clock.wind(Duration::from_mins(5));
+        desk.clock.advance(Duration::from_mins(5));
         client.me(&other).await.data();
         assert_eq!(seen(&mut client).await, "2027-01-15T08:10:00Z");
     }
@@ -96,9 +96,9 @@ on_every_store! {
         let mut client = desk.client().await;
         let old = client.sign_in("user01").await;
         let expired = id_of(&mut client, &old).await;
-        desk.clock.wind(Duration::from_hours(8));
+        desk.clock.advance(Duration::from_hours(8));
         let (token, other) = (client.sign_in("user01").await, client.sign_in("user01").await);
-        let (stranger, abroad) = (client.sign_in("agent01").await, desk.sign_in_abroad().await);
+        let (stranger, abroad) = (client.sign_in("agent01").await, desk.sign_in_at_partner().await);
         let ended = id_of(&mut client, &other).await;
         end(&mut client, &token, &ended).await.data();
         let unknown = "A".repeat(43);
@@ -123,7 +123,7 @@ on_every_store! {
     async fn all_are_ended_with_this_one(desk) {
         let mut client = desk.client().await;
         let (token, other, stranger) = (client.sign_in("user01").await, client.sign_in("user01").await, client.sign_in("agent01").await);
-        let abroad = desk.sign_in_abroad().await;
+        let abroad = desk.sign_in_at_partner().await;
         let answer = logout_all(&mut client, &token).await.data();
         assert_eq!(answer, json!({ "success": true, "ended": 2, "message": "signed out everywhere" }));
         for token in [&token, &other] {
@@ -151,7 +151,7 @@ on_every_store! {
     async fn what_has_expired_is_not_ended_again(desk) {
         let mut client = desk.client().await;
         client.sign_in("user01").await;
-        desk.clock.wind(Duration::from_hours(8));
+        desk.clock.advance(Duration::from_hours(8));
         let token = client.sign_in("user01").await;
         assert_eq!(own(&mut client, &token).await.len(), 1);
         assert_eq!(logout_elsewhere(&mut client, &token).await.data()["ended"], 0);
@@ -159,10 +159,10 @@ on_every_store! {
         assert_eq!(logout_all(&mut client, &token).await.data()["ended"], 1);
     }
 
-    async fn half_a_sign_in_ends_with_the_rest(desk) {
-        let device = desk.equipped("agent01").await;
+    async fn a_partial_session_ends_with_the_rest(desk) {
+        let device = desk.agent_with_device("agent01").await;
         let mut client = desk.client().await;
-        let (half, token) = (client.half("agent01").await, client.sign_in("agent01").await);
+        let (half, token) = (client.partial_sign_in("agent01").await, client.sign_in("agent01").await);
         logout_elsewhere(&mut client, &token).await.data();
         let code = json!({ "code": device.next_code() });
         client.post_as(&half, "/api/auth/otp-verify", &code).await.refused(401, 1001);
@@ -196,12 +196,12 @@ on_every_store! {
 
 on_every_store! {
     async fn one_more_than_there_may_be_ends_the_oldest() {
-        let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("session.max_per_employee", "2")])).await;
+        let desk = TestApp::with(settings(&[("development.enabled", "true"), ("session.max_per_employee", "2")])).await;
         let mut client = desk.client().await;
         let mut tokens = Vec::new();
         for _ in 0..3 {
             tokens.push(client.sign_in("user01").await);
-            desk.clock.wind(Duration::from_secs(1));
+            desk.clock.advance(Duration::from_secs(1));
         }
         assert_eq!(client.me(&tokens[0]).await.refused(401, 1001).reason(), "kicked");
         let sessions = own(&mut client, &tokens[2]).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::harness::{Client, PASSWORD, Response, TestDesk, request};
+use crate::harness::{Client, PASSWORD, Response, TestApp, request};
 use crate::notices::{inbox, settled};
 
 const CHROME: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/126.0.0.0 Safari/537.36";
@@ -26,8 +26,8 @@ async fn not_me(client: &mut Client, token: &str, id: &str) -> Response {
 }
 
 /// Signs somebody in a second after whatever was before.
-async fn sign_in(desk: &TestDesk, client: &mut Client, employee: &str) -> String {
-    desk.clock.wind(SECOND);
+async fn sign_in(desk: &TestApp, client: &mut Client, employee: &str) -> String {
+    desk.clock.advance(SECOND);
     client.sign_in(employee).await
 }
 
@@ -38,7 +38,7 @@ async fn session_of(client: &mut Client, token: &str) -> Value {
 }
 
 /// How often it was written down that a sign-in was disowned, and who was told or is to be.
-async fn told(desk: &TestDesk, client: &mut Client) -> (usize, Vec<String>) {
+async fn told(desk: &TestApp, client: &mut Client) -> (usize, Vec<String>) {
     settled(desk).await;
     let mut to: Vec<_> =
         inbox(client).await.iter().map(|message| message["touser"][0].as_str().unwrap().to_owned()).collect();
@@ -51,7 +51,7 @@ on_every_store! {
         let mut client = desk.client().await;
         let at = [("user-agent", CHROME), ("x-forwarded-for", "198.51.100.7")];
         client.post("/api/auth/bind", &at, &json!({ "employee_id": "User01" })).await.data();
-        desk.clock.wind(SECOND);
+        desk.clock.advance(SECOND);
         let refused = json!({ "employee_id": "user01", "role": "admin" });
         client.post("/api/dev/login", &at, &refused).await.refused(403, 1003);
         let token = sign_in(&desk, &mut client, "user01").await;
@@ -102,7 +102,7 @@ on_every_store! {
     async fn a_session_that_expired_is_not_named(desk) {
         let mut client = desk.client().await;
         client.sign_in("user01").await;
-        desk.clock.wind(Duration::from_hours(8));
+        desk.clock.advance(Duration::from_hours(8));
         let token = client.sign_in("user01").await;
         let sign_ins = own(&mut client, &token).await;
         assert_eq!((&sign_ins[0]["current"], &sign_ins[1]["session_id"]), (&json!(true), &json!(null)));
@@ -112,7 +112,7 @@ on_every_store! {
 
     async fn it_is_ones_own_and_of_ones_own_corporation(desk) {
         let mut client = desk.client().await;
-        let (token, abroad) = (client.sign_in("user01").await, desk.sign_in_abroad().await);
+        let (token, abroad) = (client.sign_in("user01").await, desk.sign_in_at_partner().await);
         let stranger = client.sign_in("agent01").await;
         let (own, foreign) = (ids(&mut client, &token).await, [ids(&mut client, &abroad).await, ids(&mut client, &stranger).await].concat());
         assert_eq!((own.len(), foreign.len()), (1, 2));
@@ -136,10 +136,10 @@ on_every_store! {
         let mut client = desk.client().await;
         let day = Duration::from_hours(24);
         client.sign_in("user01").await;
-        desk.clock.wind(day * 90);
+        desk.clock.advance(day * 90);
         let token = client.sign_in("user01").await;
         assert_eq!(own(&mut client, &token).await.len(), 2, "ninety days ago is shown");
-        desk.clock.wind(Duration::from_millis(1));
+        desk.clock.advance(Duration::from_millis(1));
         assert_eq!(own(&mut client, &token).await.len(), 1, "and no more a moment later");
         for _ in 0..60 {
             sign_in(&desk, &mut client, "user01").await;
@@ -189,7 +189,7 @@ on_every_store! {
         let id = ids(&mut client, &token).await.remove(1);
         assert_eq!(not_me(&mut client, &token, &id).await.data()["ended"], 1);
         let before = told(&desk, &mut client).await;
-        desk.clock.wind(SECOND);
+        desk.clock.advance(SECOND);
         assert_eq!(not_me(&mut client, &token, &id).await.data(), json!({ "success": true, "ended": 0, "told": 0 }));
         assert_eq!((before, told(&desk, &mut client).await), ((1, vec!["admin01".to_owned()]), (1, vec!["admin01".to_owned()])));
         assert_eq!(own(&mut client, &token).await[1]["disowned_at"], "2027-01-15T08:00:01Z");
@@ -213,7 +213,7 @@ on_every_store! {
     }
 
     /// An administrator who says it knows already.
-    async fn ones_own_session_ends_too_and_whoever_says_it_is_not_told(desk) {
+    async fn the_own_session_ends_too_and_the_reporter_gets_no_notice(desk) {
         let mut client = desk.client().await;
         let other = client.sign_in("admin01").await;
         let token = sign_in(&desk, &mut client, "admin01").await;
@@ -241,9 +241,9 @@ on_every_store! {
         assert_eq!(log, ["refused sign-in of 2027-01-15T08:00:00Z from 127.0.0.1 by password; 0 session(s) ended"]);
     }
 
-    async fn somebody_of_a_connected_corporation_is_named_with_it(desk) {
+    async fn an_employee_of_a_connected_corporation_is_named_with_it(desk) {
         let mut client = desk.client().await;
-        let token = desk.sign_in_abroad().await;
+        let token = desk.sign_in_at_partner().await;
         let home = client.sign_in("user01").await;
         let id = ids(&mut client, &token).await.remove(0);
         assert_eq!(not_me(&mut client, &token, &id).await.data()["ended"], 1);
@@ -264,7 +264,7 @@ on_every_store! {
         let token = sign_in(&desk, &mut client, "user01").await;
         let before = ids(&mut client, &token).await;
         for _ in 0..200 {
-            desk.clock.wind(SECOND);
+            desk.clock.advance(SECOND);
             client.post("/api/dev/login", &[], &json!({ "employee_id": "user01", "role": "admin" })).await.refused(403, 1003);
         }
         let sign_ins = own(&mut client, &token).await;
@@ -272,7 +272,7 @@ on_every_store! {
         assert_eq!(there.iter().map(|sign_in| sign_in["id"].as_str().unwrap()).collect::<Vec<_>>(), before);
         let moments: Vec<_> = refused.iter().map(|sign_in| sign_in["at"].as_str().unwrap()).collect();
         assert_eq!((moments.len(), moments[0], moments[9]), (10, "2027-01-15T08:03:31Z", "2027-01-15T08:03:22Z"));
-        desk.clock.wind(SECOND);
+        desk.clock.advance(SECOND);
         let last = sign_in(&desk, &mut client, "user01").await;
         let moments: Vec<_> = own(&mut client, &last).await.iter().map(|sign_in| sign_in["at"].as_str().unwrap().to_owned()).collect();
         assert!(moments.len() == 22 && moments.is_sorted_by(|one, next| one > next), "{moments:?}");
@@ -313,12 +313,12 @@ on_every_store! {
         let (rows, to) = told(&desk, &mut client).await;
         assert_eq!((rows, to.len()), (12, 10));
         let agent = sign_in(&desk, &mut client, "agent01").await;
-        desk.clock.wind(SECOND);
+        desk.clock.advance(SECOND);
         client.post("/api/dev/login", &[], &json!({ "employee_id": "agent01", "role": "admin" })).await.refused(403, 1003);
         for id in ids(&mut client, &agent).await {
             assert_eq!(not_me(&mut client, &agent, &id).await.data()["told"], 1, "of somebody else they are");
         }
-        desk.clock.wind(Duration::from_hours(1));
+        desk.clock.advance(Duration::from_hours(1));
         assert_eq!(disown(&mut client).await, 1);
     }
 
@@ -331,7 +331,7 @@ on_every_store! {
         client.post_as(&over, "/api/auth/logout", &json!({})).await.data();
         let real = ids(&mut client, &token).await;
         for number in 0..12 {
-            desk.clock.wind(SECOND);
+            desk.clock.advance(SECOND);
             client.post("/api/dev/login", &[], &json!({ "employee_id": "user01", "role": "admin" })).await.refused(403, 1003);
             let refused = ids(&mut client, &token).await.remove(0);
             let answer = json!({ "success": true, "ended": 0, "told": i32::from(number < 10) });
@@ -365,10 +365,10 @@ on_every_store! {
         assert_eq!(client.me(&thief).await.refused(401, 1001).reason(), "signed_out");
     }
 
-    async fn it_takes_a_whole_session_of_somebody_who_is_not_disabled(desk) {
+    async fn it_takes_a_full_session_of_an_enabled_employee(desk) {
         let mut client = desk.client().await;
         client.first_password("agent01").await;
-        let (half, token) = (client.half("agent01").await, client.sign_in("user01").await);
+        let (half, token) = (client.partial_sign_in("agent01").await, client.sign_in("user01").await);
         let id = ids(&mut client, &token).await.remove(0);
         desk.auth().operator().disable(desk.key("user01")).await.unwrap();
         for (token, reason) in [(&half, "half_authenticated"), (&token, "disabled")] {

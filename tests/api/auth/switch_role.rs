@@ -23,13 +23,13 @@ on_every_store! {
         let mut before = u64::MAX;
         for round in 0..200 {
             client.switch(&token, ["agent", "user", "admin"][round % 3]).await.data();
-            desk.clock.wind(Duration::from_mins(1));
+            desk.clock.advance(Duration::from_mins(1));
             let remaining = client.verify(&token).await["expires_in"].as_u64().unwrap();
             assert!(remaining < before);
             before = remaining;
         }
         assert_eq!(before, 28_800 - 200 * 60);
-        desk.clock.wind(Duration::from_secs(before));
+        desk.clock.advance(Duration::from_secs(before));
         client.switch(&token, "user").await.refused(401, 1001);
     }
 

@@ -8,7 +8,7 @@ on_every_store! {
     async fn says_whose_a_valid_token_is(desk) {
         let mut client = desk.client().await;
         let token = client.sign_in("agent01").await;
-        desk.clock.wind(Duration::from_secs(100));
+        desk.clock.advance(Duration::from_secs(100));
         assert_eq!(
             client.verify(&token).await,
             json!({
@@ -27,7 +27,7 @@ on_every_store! {
         let stripped = client.sign_in("security01").await;
         desk.auth().operator().revoke(desk.key("security01"), "user").await.unwrap();
         let expired = client.sign_in("admin01").await;
-        desk.clock.wind(Duration::from_hours(8));
+        desk.clock.advance(Duration::from_hours(8));
         let unknown = format!("dpa_{}", "A".repeat(49));
         let (half, ticket) = (expired.replacen("dpa_", "dph_", 1), expired.replacen("dpa_", "dpt_", 1));
         let mut answers = Vec::new();
@@ -43,10 +43,10 @@ on_every_store! {
     async fn ends_at_the_end_of_the_lifetime_and_not_before(desk) {
         let mut client = desk.client().await;
         let token = client.sign_in("user01").await;
-        desk.clock.wind(Duration::from_hours(8) - Duration::from_millis(1));
+        desk.clock.advance(Duration::from_hours(8) - Duration::from_millis(1));
         assert_eq!(client.verify(&token).await["expires_in"], 0);
         assert!(client.is_valid(&token).await);
-        desk.clock.wind(Duration::from_millis(1));
+        desk.clock.advance(Duration::from_millis(1));
         assert!(!client.is_valid(&token).await);
         client.me(&token).await.refused(401, 1001);
         assert_eq!(client.me(&token).await.reason(), "expired");

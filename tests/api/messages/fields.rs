@@ -97,7 +97,7 @@ on_every_store! {
         client.send_messages(&key, &split).await.refused(400, 1002);
         socket.is_quiet().await;
         assert_eq!(client.send_messages(&key, &card_of(65_000)).await.data()["delivered"], 1);
-        let text = socket.words().await;
+        let text = socket.raw_text().await;
         assert!(text.len() <= 65_536 && text.len() > 65_000);
         let most = json!({ "to": vec![user(); 1_000], "msg_type": "byod_card" });
         assert_eq!(client.send_messages(&key, &most).await.data()["delivered"], 1);

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{AGENT, EMPLOYEE, ask, ask_as, bearer};
-use crate::harness::{TestDesk, TestSocket, handshake, masked, request};
+use crate::harness::{TestApp, TestSocket, handshake, masked, request};
 
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 
@@ -14,7 +14,7 @@ fn head(token: &str, fields: &[(&str, &str)]) -> Vec<u8> {
     request("GET", EMPLOYEE, &fields, b"")
 }
 
-async fn status(desk: &TestDesk, head: &[u8]) -> u16 {
+async fn status(desk: &TestApp, head: &[u8]) -> u16 {
     TestSocket::try_open(&desk.address, head).await.map_or_else(|answer| answer.status, |socket| socket.answer.status)
 }
 

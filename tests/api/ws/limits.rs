@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::{EMPLOYEE, ask_as, bearer};
-use crate::harness::{Frame, TestDesk, TestSocket, handshake, settings};
+use crate::harness::{Frame, TestApp, TestSocket, handshake, settings};
 
-async fn desk_with(more: &[(&'static str, &str)]) -> TestDesk {
-    TestDesk::with(settings(&[&[("development.enabled", "true")], more].concat())).await
+async fn desk_with(more: &[(&'static str, &str)]) -> TestApp {
+    TestApp::with(settings(&[&[("development.enabled", "true")], more].concat())).await
 }
 
 /// Waits until a desk has so many sockets.
-pub(super) async fn until(desk: &TestDesk, count: usize) {
+pub(super) async fn until(desk: &TestApp, count: usize) {
     let since = Instant::now();
     while desk.auth().sockets.len() != count {
         assert!(since.elapsed() < Duration::from_secs(5), "{} sockets", desk.auth().sockets.len());
@@ -40,7 +40,7 @@ on_every_store! {
     }
 
     /// A client that was refused did not push anybody out.
-    async fn whoever_is_refused_replaces_nobody() {
+    async fn a_refused_socket_replaces_no_other() {
         let desk = desk_with(&[("sockets.max_per_employee", "1")]).await;
         let token = desk.client().await.sign_in("user01").await;
         let mut socket = desk.socket("employee", &token).await;
@@ -51,7 +51,7 @@ on_every_store! {
         socket.is_quiet().await;
     }
 
-    async fn an_address_has_so_many_and_whoever_leaves_makes_room() {
+    async fn an_address_has_a_limit_and_a_closed_socket_frees_a_slot() {
         let desk = desk_with(&[("sockets.max_per_address", "2")]).await;
         let mut client = desk.client().await;
         let (token, other) = (client.sign_in("user01").await, client.sign_in("agent01").await);
@@ -89,7 +89,7 @@ on_every_store! {
         assert_eq!(desk.client().await.me(&token).await.data()["employee_id"], "user01");
     }
 
-    async fn whoever_is_not_heard_of_is_gone_and_whoever_answers_stays() {
+    async fn a_silent_client_is_closed_and_one_that_answers_pings_stays() {
         let desk = desk_with(&[("sockets.ping", "200ms")]).await;
         let token = desk.client().await.sign_in("user01").await;
         let (mut silent, mut answers) = (desk.socket("employee", &token).await, desk.socket("employee", &token).await);
@@ -122,7 +122,7 @@ on_every_store! {
                 socket.frame(0x81, b"{\"msg_type\":\"hello\"}").await;
             }
             socket.is_quiet().await;
-            desk.clock.wind(Duration::from_mins(1));
+            desk.clock.advance(Duration::from_mins(1));
         }
         for _ in 0..101 {
             socket.frame(0x81, b"x").await;

@@ -1,16 +1,16 @@
 //! Which pages may open sockets.
 
 use super::{EMPLOYEE, ask_as};
-use crate::harness::{TestDesk, settings};
-use crate::proven::production;
+use crate::harness::{TestApp, settings};
+use crate::sign_in_proof::production;
 
-async fn foreign(desk: &TestDesk, token: &str, origins: &[&str]) {
+async fn foreign(desk: &TestApp, token: &str, origins: &[&str]) {
     let fields: Vec<_> = origins.iter().map(|origin| ("origin", *origin)).collect();
     let answer = ask_as(desk, token, EMPLOYEE, &fields).await;
     assert_eq!(answer.refused(403, 1003).reason(), "foreign_origin", "{origins:?}");
 }
 
-async fn home(desk: &TestDesk, token: &str, origins: &[&str]) {
+async fn home(desk: &TestApp, token: &str, origins: &[&str]) {
     let fields: Vec<_> = origins.iter().map(|origin| ("origin", *origin)).collect();
     let answer = ask_as(desk, token, EMPLOYEE, &fields).await;
     assert_eq!(answer.status, 101, "{origins:?} {answer:?}");
@@ -64,7 +64,7 @@ on_every_store! {
     }
 
     async fn in_development_what_is_listed_counts_too() {
-        let desk = TestDesk::with(settings(&[("development.enabled", "true"), ("redirect_origins", "https://pages.example.com")])).await;
+        let desk = TestApp::with(settings(&[("development.enabled", "true"), ("redirect_origins", "https://pages.example.com")])).await;
         let token = desk.client().await.sign_in("user01").await;
         home(&desk, &token, &["https://pages.example.com"]).await;
         foreign(&desk, &token, &["https://other.example.com"]).await;

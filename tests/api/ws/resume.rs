@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Stage, TestDesk, TestSocket};
+use crate::harness::{Client, StoreBackend, TestApp, TestSocket};
 
 fn user() -> Value {
     json!({ "employee_id": "user01" })
@@ -21,7 +21,7 @@ async fn write(client: &mut Client, key: &str, to: &Value, (stream, seq, done): 
 }
 
 /// Opens a socket after this place; also says whether nothing was missed.
-async fn back(desk: &TestDesk, token: &str, last: &str) -> (TestSocket, bool) {
+async fn back(desk: &TestApp, token: &str, last: &str) -> (TestSocket, bool) {
     let mut socket = TestSocket::resume(&desk.address, "employee", token, Some(last)).await;
     let ready = socket.event("ready").await;
     (socket, ready["content"]["resumed"].as_bool().unwrap())
@@ -99,7 +99,7 @@ on_every_store! {
         for minute in 0..6 {
             client.send_card(&key, &json!({ "employee_id": "agent01" }), &json!(minute)).await;
             client.send_card(&key, &json!({ "role": "agent" }), &json!(minute)).await;
-            desk.clock.wind(Duration::from_mins(1));
+            desk.clock.advance(Duration::from_mins(1));
         }
         client.send_card(&key, &user(), &json!("for us")).await;
         let (mut socket, resumed) = back(&desk, &token, &last).await;
@@ -117,13 +117,13 @@ on_every_store! {
             let last = id(&socket.event("ready").await);
             drop(socket);
             client.send_card(&key, &to, &json!(role)).await;
-            desk.clock.wind(Duration::from_mins(2));
+            desk.clock.advance(Duration::from_mins(2));
             client.send_card(&key, &json!({ "employee_id": "agent01" }), &json!("others")).await;
             let (mut socket, resumed) = back(&desk, &token, &last).await;
             assert!(resumed, "two minutes are kept");
             assert_eq!(socket.message().await["content"], role);
             drop(socket);
-            desk.clock.wind(Duration::from_millis(1));
+            desk.clock.advance(Duration::from_millis(1));
             client.send_card(&key, &json!({ "employee_id": "agent01" }), &json!("others")).await;
             let (mut socket, resumed) = back(&desk, &token, &last).await;
             assert!(!resumed);
@@ -140,7 +140,7 @@ on_every_store! {
         let last = id(&socket.event("ready").await);
         drop(socket);
         client.send_card(&key, &user(), &json!("old")).await;
-        desk.clock.wind(Duration::from_mins(5));
+        desk.clock.advance(Duration::from_mins(5));
         let (mut socket, resumed) = back(&desk, &token, &last).await;
         assert!(!resumed);
         socket.is_quiet().await;
@@ -158,7 +158,7 @@ on_every_store! {
         assert_eq!(socket.message().await["content"], "after");
         // In a Redis in which nothing was lost yet, nothing came before the first.
         let (_, resumed) = back(&desk, &token, "0-0").await;
-        assert_eq!(resumed, Stage::current() == Stage::ScaledOut);
+        assert_eq!(resumed, StoreBackend::current() == StoreBackend::ScaledOut);
     }
 
     /// Where one process has it all, it is gone with the process; Redis keeps it.
@@ -171,10 +171,10 @@ on_every_store! {
         let last = id(&socket.message().await);
         client.send_card(&key, &user(), &json!(2)).await;
         drop((socket, client));
-        desk.clock.wind(Duration::from_secs(1));
+        desk.clock.advance(Duration::from_secs(1));
         let desk = desk.restart().await;
         let (mut socket, resumed) = back(&desk, &token, &last).await;
-        assert_eq!(resumed, Stage::current() == Stage::ScaledOut);
+        assert_eq!(resumed, StoreBackend::current() == StoreBackend::ScaledOut);
         if resumed {
             assert_eq!(socket.message().await["content"], 2);
         }
@@ -182,7 +182,7 @@ on_every_store! {
     }
 
     /// A node that has just begun has not looked yet what there is.
-    async fn after_a_restart_nobody_is_told_anew_what_was_before(desk) {
+    async fn after_a_restart_no_earlier_message_is_sent_again(desk) {
         let (key, _) = desk.service_key("messages").await;
         let mut client = desk.client().await;
         let token = client.sign_in("user01").await;
@@ -197,7 +197,7 @@ on_every_store! {
         socket.is_quiet().await;
     }
 
-    async fn whoever_comes_in_the_middle_of_a_reply_gets_its_beginning(desk) {
+    async fn a_client_that_joins_during_a_reply_gets_its_beginning(desk) {
         let (key, _) = desk.service_key("messages").await;
         let mut client = desk.client().await;
         let token = client.sign_in("user01").await;
@@ -221,13 +221,13 @@ on_every_store! {
     }
 
     /// The pieces up to then are sent on the way in; a line that drops on the way loses none of them.
-    async fn whoever_drops_while_joining_comes_back_to_the_rest(desk) {
+    async fn a_client_that_drops_while_joining_comes_back_to_the_rest(desk) {
         let (key, _) = desk.service_key("messages").await;
         let mut client = desk.client().await;
         let token = client.sign_in("user01").await;
         for seq in 0..4 {
             write(&mut client, &key, &user(), ("s", seq, false)).await;
-            desk.clock.wind(Duration::from_millis(u64::from(seq == 1)));
+            desk.clock.advance(Duration::from_millis(u64::from(seq == 1)));
         }
         for read in 0..4 {
             let mut socket = TestSocket::open(&desk.address, "employee", &token).await;

@@ -4,7 +4,7 @@ use deskpass_core::Role;
 use serde_json::json;
 
 use super::{AGENT, EMPLOYEE, ask_as};
-use crate::harness::{Client, TestDesk};
+use crate::harness::{Client, TestApp};
 
 const CAST: [(&str, &str); 5] = [
     ("admin01", "admin"),
@@ -20,7 +20,7 @@ async fn sign_in(client: &mut Client, employee: &str, role: &str) -> String {
     login["token"].as_str().unwrap().to_owned()
 }
 
-async fn refused(desk: &TestDesk, token: &str, path: &str, code: u64) -> String {
+async fn refused(desk: &TestApp, token: &str, path: &str, code: u64) -> String {
     ask_as(desk, token, path, &[]).await.refused(403, code).reason()
 }
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{AGENT, EMPLOYEE, ask, bearer};
-use crate::harness::{Response, TestDesk};
-use crate::proven::production;
+use crate::harness::{Response, TestApp};
+use crate::sign_in_proof::production;
 
 /// The subprotocols that an answer names, each in a header of its own.
 fn agreed(answer: &Response) -> Vec<&str> {
@@ -87,10 +87,10 @@ on_every_store! {
 
     async fn a_token_that_is_good_for_nothing_is_told_why_by_whichever_way(desk) {
         let mut client = desk.client().await;
-        let elsewhere = TestDesk::start().await;
+        let elsewhere = TestApp::start().await;
         let unknown = elsewhere.client().await.sign_in("user01").await;
         let expired = client.sign_in("user01").await;
-        desk.clock.wind(Duration::from_hours(8));
+        desk.clock.advance(Duration::from_hours(8));
         let (signed_out, disabled) = (client.sign_in("user01").await, client.sign_in("agent01").await);
         client.logout(&signed_out).await.data();
         desk.auth().operator().disable(desk.key("agent01")).await.unwrap();
@@ -113,9 +113,9 @@ on_every_store! {
         }
     }
 
-    async fn half_a_sign_in_opens_nothing(desk) {
-        desk.equipped("agent01").await;
-        let half = desk.client().await.half("agent01").await;
+    async fn a_partial_session_opens_no_socket(desk) {
+        desk.agent_with_device("agent01").await;
+        let half = desk.client().await.partial_sign_in("agent01").await;
         for path in [EMPLOYEE, AGENT] {
             for fields in [[("authorization", &*bearer(&half))], [("sec-websocket-protocol", &*format!("bearer.{half}"))]] {
                 assert_eq!(ask(&desk, path, &fields).await.refused(401, 1001).reason(), "half_authenticated");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Browser;
 
 /// Runs what the page has been given. An element that is still fading in would count as too faint to read.
-const RUN: &str = "
+const AXE_SCRIPT: &str = "
     for (const animation of document.getAnimations()) {
         try { animation.finish() } catch { /* It goes on for ever. */ }
     }
@@ -23,7 +23,7 @@ impl Browser {
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("axe").join("axe.min.js");
         let source = std::fs::read_to_string(file).expect("no axe-core; run tools/axe first");
         self.evaluate(&source).await;
-        serde_json::from_value(self.evaluate(RUN).await).unwrap()
+        serde_json::from_value(self.evaluate(AXE_SCRIPT).await).unwrap()
     }
 
     /// Stops the test when the page, which is in the state `what`, keeps somebody out.

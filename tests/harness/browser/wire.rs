@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// How long the driver itself may take for one answer; a cold start of the browser is the longest.
-const ANSWER: Duration = Duration::from_mins(1);
+const DRIVER_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Talks to the driver on a thread that may wait, so that a desk in the same runtime goes on serving.
 pub(super) async fn exchange_aside(
@@ -36,7 +36,7 @@ pub(super) fn exchange(address: &str, method: &str, path: &str, body: Option<&Va
 /// Sends a request and reads the body of its answer.
 fn converse(address: &str, request: &str) -> std::io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(ANSWER))?;
+    stream.set_read_timeout(Some(DRIVER_TIMEOUT))?;
     stream.write_all(request.as_bytes())?;
     let mut answer = BufReader::new(stream);
     let (mut length, mut line) = (0, String::new());

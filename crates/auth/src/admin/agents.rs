@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use deskpass_core::{EmployeeId, EmployeeKey, Role, SpareCode, Timestamp};
-use deskpass_store::{Event, ListedAgent};
+use deskpass_core::{EmployeeId, EmployeeKey, RecoveryCode, Role, Timestamp};
+use deskpass_store::{AuditEvent, ListedAgent};
 
 use super::Administrator;
 use crate::{Auth, Error, Refusal};
@@ -15,7 +15,7 @@ pub(crate) const SETUP_CODE_LIFETIME: Duration = Duration::from_hours(24);
 #[derive(Debug)]
 pub struct PasswordReset {
     /// With this, its agent sets another one.
-    pub code: SpareCode,
+    pub code: RecoveryCode,
     /// Until then.
     pub until: Timestamp,
     /// How many sessions ended.
@@ -28,7 +28,7 @@ pub struct DeviceReset {
     /// Whether there was one.
     pub was_bound: bool,
     /// With this, its agent binds another one.
-    pub code: SpareCode,
+    pub code: RecoveryCode,
     /// Until then.
     pub until: Timestamp,
 }
@@ -39,11 +39,12 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such employee or role, they are one already, or the store fails.
     pub async fn add_agent(&self, employee: EmployeeKey, role: &str) -> Result<(), Error> {
-        self.at_home().await?;
-        let role = self.auth.assignable(&employee, role).await?;
-        let entry = self.entry(Event::AgentAdded, &employee, format!("role {role}"))?;
-        let added =
-            self.changed(self.auth.store.add_agent(self.by(), employee, role, entry.at, Some(entry)).await).await?;
+        self.require_home_admin().await?;
+        let role = self.auth.parse_assignable_role(&employee, role).await?;
+        let entry = self.entry(AuditEvent::AgentAdded, &employee, format!("role {role}"))?;
+        let added = self
+            .audit_if_revoked(self.auth.store.add_agent(self.author(), employee, role, entry.at, Some(entry)).await)
+            .await?;
         if added { Ok(()) } else { Err(Refusal::Exists.into()) }
     }
 
@@ -56,9 +57,9 @@ impl Administrator<'_> {
         after: Option<&EmployeeId>,
         limit: u64,
     ) -> Result<(Vec<ListedAgent>, Option<String>), Error> {
-        self.at_home().await?;
-        let (home, limit) = (self.auth.policy.home.as_str(), usize::try_from(limit).unwrap_or(1));
-        let after = after.map_or_else(|| self.desk(), |id| self.auth.key(None, id));
+        self.require_home_admin().await?;
+        let (home, limit) = (self.auth.policy.home_corp.as_str(), usize::try_from(limit).unwrap_or(1));
+        let after = after.map_or_else(|| self.deployment_key(), |id| self.auth.resolve_key(None, id));
         let one_more = i64::try_from(limit).unwrap_or(1) + 1;
         let mut agents = self.auth.agents(Some(after), one_more).await?;
         agents.retain(|listed| listed.agent.key.corp() == home);
@@ -73,12 +74,12 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such agent or role, or the store fails.
     pub async fn set_agent_role(&self, employee: EmployeeKey, role: &str) -> Result<usize, Error> {
-        self.at_home().await?;
+        self.require_home_admin().await?;
         let role = Role::from_name(role).ok_or_else(|| Refusal::NoSuchRole(role.to_owned()))?;
-        let entry = self.entry(Event::AgentRoleChanged, &employee, format!("role {role}"))?;
+        let entry = self.entry(AuditEvent::AgentRoleChanged, &employee, format!("role {role}"))?;
         let deny_until = self.auth.deny_until(entry.at);
         Ok(self
-            .changed(self.auth.store.set_agent_role(self.by(), employee, role, deny_until, entry).await)
+            .audit_if_revoked(self.auth.store.set_agent_role(self.author(), employee, role, deny_until, entry).await)
             .await?
             .ok_or(Refusal::NoSuchAgent)?)
     }
@@ -89,10 +90,12 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such agent, or the store fails.
     pub async fn disable_agent(&self, employee: EmployeeKey) -> Result<usize, Error> {
-        self.at_home().await?;
-        let entry = self.entry(Event::AgentDisabled, &employee, "")?;
+        self.require_home_admin().await?;
+        let entry = self.entry(AuditEvent::AgentDisabled, &employee, "")?;
         let ended = self
-            .changed(self.auth.store.disable_agent(self.by(), employee, self.auth.deny_until(entry.at), entry).await)
+            .audit_if_revoked(
+                self.auth.store.disable_agent(self.author(), employee, self.auth.deny_until(entry.at), entry).await,
+            )
             .await?;
         Ok(ended.ok_or(Refusal::NoSuchAgent)?)
     }
@@ -102,9 +105,9 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such agent, or the store fails.
     pub async fn enable_agent(&self, employee: EmployeeKey) -> Result<(), Error> {
-        self.at_home().await?;
-        let entry = self.entry(Event::AgentEnabled, &employee, "")?;
-        if self.changed(self.auth.store.enable_agent(self.by(), employee, entry).await).await? {
+        self.require_home_admin().await?;
+        let entry = self.entry(AuditEvent::AgentEnabled, &employee, "")?;
+        if self.audit_if_revoked(self.auth.store.enable_agent(self.author(), employee, entry).await).await? {
             Ok(())
         } else {
             Err(Refusal::NoSuchAgent.into())
@@ -116,10 +119,10 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such agent, or the store fails.
     pub async fn unlock_agent(&self, employee: EmployeeKey) -> Result<bool, Error> {
-        self.at_home().await?;
-        let entry = self.entry(Event::AgentUnlocked, &employee, "")?;
+        self.require_home_admin().await?;
+        let entry = self.entry(AuditEvent::AgentUnlocked, &employee, "")?;
         Ok(self
-            .changed(self.auth.store.unlock_agent(self.by(), employee, entry).await)
+            .audit_if_revoked(self.auth.store.unlock_agent(self.author(), employee, entry).await)
             .await?
             .ok_or(Refusal::NoSuchAgent)?)
     }
@@ -129,13 +132,13 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such agent, or the store fails.
     pub async fn reset_device(&self, employee: EmployeeKey) -> Result<DeviceReset, Error> {
-        self.at_home().await?;
-        self.auth.expect_agent(&employee).await?;
-        let code = SpareCode::generate(&self.auth.entropy)?;
-        let entry = self.entry(Event::DeviceReset, &employee, "")?;
-        let (mark, until) = (self.auth.locker.mark(&code, &employee), entry.at + SETUP_CODE_LIFETIME);
-        let reset = self.auth.store.reset_device(self.by(), employee, mark, until, entry).await;
-        let was_bound = self.changed(reset).await?;
+        self.require_home_admin().await?;
+        self.auth.require_agent(&employee).await?;
+        let code = RecoveryCode::generate(&self.auth.entropy)?;
+        let entry = self.entry(AuditEvent::DeviceReset, &employee, "")?;
+        let (mark, until) = (self.auth.credential_vault.code_digest(&code, &employee), entry.at + SETUP_CODE_LIFETIME);
+        let reset = self.auth.store.reset_device(self.author(), employee, mark, until, entry).await;
+        let was_bound = self.audit_if_revoked(reset).await?;
         Ok(DeviceReset { was_bound, code, until })
     }
 
@@ -144,13 +147,13 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such agent, or the store fails.
     pub async fn reset_password(&self, employee: EmployeeKey) -> Result<PasswordReset, Error> {
-        self.at_home().await?;
-        let (auth, code) = (self.auth, SpareCode::generate(&self.auth.entropy)?);
-        let entry = self.entry(Event::PasswordReset, &employee, "")?;
-        let (mark, until) = (auth.locker.mark(&code, &employee), entry.at + SETUP_CODE_LIFETIME);
+        self.require_home_admin().await?;
+        let (auth, code) = (self.auth, RecoveryCode::generate(&self.auth.entropy)?);
+        let entry = self.entry(AuditEvent::PasswordReset, &employee, "")?;
+        let (mark, until) = (auth.credential_vault.code_digest(&code, &employee), entry.at + SETUP_CODE_LIFETIME);
         let ended = self
-            .changed(
-                auth.store.reset_password(self.by(), employee, mark, until, auth.deny_until(entry.at), entry).await,
+            .audit_if_revoked(
+                auth.store.reset_password(self.author(), employee, mark, until, auth.deny_until(entry.at), entry).await,
             )
             .await?;
         Ok(PasswordReset { code, until, ended: ended.ok_or(Refusal::NoSuchAgent)? })
@@ -162,7 +165,7 @@ impl Auth {
     ///
     /// # Errors
     /// When they are not, or the store fails.
-    pub async fn expect_agent(&self, employee: &EmployeeKey) -> Result<(), Error> {
+    pub async fn require_agent(&self, employee: &EmployeeKey) -> Result<(), Error> {
         let agent = self.store.agent(employee.clone()).await?;
         if agent.is_some() { Ok(()) } else { Err(Refusal::NoSuchAgent.into()) }
     }

@@ -1,7 +1,7 @@
 //! The time that the service goes by, set by the operator or once an independent clock has confirmed it.
 
-use deskpass_core::{Timestamp, Visitor};
-use deskpass_store::{ClockRepaired, Event};
+use deskpass_core::{ClientInfo, Timestamp};
+use deskpass_store::{AuditEvent, ClockRepair};
 
 use super::Administrator;
 use crate::{Auth, Error};
@@ -12,10 +12,10 @@ impl Auth {
     /// # Errors
     /// When the store fails.
     pub async fn record_clock_set(&self, detail: String) -> Result<(), Error> {
-        let service = Administrator { auth: self, who: None, acting: None, visitor: Visitor::service() };
-        let entry = service.entry(Event::ClockSet, &service.desk(), detail)?;
+        let service = Administrator { auth: self, who: None, acting: None, visitor: ClientInfo::service() };
+        let entry = service.entry(AuditEvent::ClockSet, &service.deployment_key(), detail)?;
         self.store.record(entry).await?;
-        Ok(self.store.note_time(self.clock.now()).await?)
+        Ok(self.store.record_time(self.clock.now()).await?)
     }
 }
 
@@ -24,9 +24,9 @@ impl Administrator<'_> {
     ///
     /// # Errors
     /// When the store fails; then nothing has changed.
-    pub async fn repair_clock(&self, detail: String) -> Result<ClockRepaired, Error> {
+    pub async fn repair_clock(&self, detail: String) -> Result<ClockRepair, Error> {
         let now: Timestamp = self.auth.clock.now();
-        let entry = self.entry(Event::ClockSet, &self.desk(), detail)?;
+        let entry = self.entry(AuditEvent::ClockSet, &self.deployment_key(), detail)?;
         Ok(self.auth.store.repair_clock(now, self.auth.deny_until(now), entry).await?)
     }
 }

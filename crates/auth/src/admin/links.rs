@@ -1,7 +1,7 @@
 //! Who of connected corporations may act as whom.
 
 use deskpass_core::EmployeeKey;
-use deskpass_store::{Event, Link};
+use deskpass_store::{AuditEvent, IdentityLink};
 
 use super::Administrator;
 use crate::{Error, Refusal};
@@ -11,8 +11,8 @@ impl Administrator<'_> {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn links(&self) -> Result<Vec<Link>, Error> {
-        self.at_home().await?;
+    pub async fn links(&self) -> Result<Vec<IdentityLink>, Error> {
+        self.require_home_admin().await?;
         Ok(self.auth.store.links().await?)
     }
 
@@ -21,9 +21,10 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such employee, or the store fails.
     pub async fn approve_link(&self, identity: EmployeeKey, target: EmployeeKey) -> Result<(), Error> {
-        self.at_home().await?;
-        let entry = self.entry(Event::LinkApproved, &target, format!("for {identity:?}"))?;
-        let approved = self.changed(self.auth.store.approve_link(self.by(), identity, target, entry).await).await?;
+        self.require_home_admin().await?;
+        let entry = self.entry(AuditEvent::LinkApproved, &target, format!("for {identity:?}"))?;
+        let approved =
+            self.audit_if_revoked(self.auth.store.approve_link(self.author(), identity, target, entry).await).await?;
         if approved { Ok(()) } else { Err(Refusal::NoSuchEmployee.into()) }
     }
 
@@ -31,8 +32,8 @@ impl Administrator<'_> {
     ///
     /// # Errors
     /// When there is none, or the store fails.
-    pub async fn expect_link(&self, identity: &EmployeeKey) -> Result<(), Error> {
-        self.at_home().await?;
+    pub async fn require_link(&self, identity: &EmployeeKey) -> Result<(), Error> {
+        self.require_home_admin().await?;
         let link = self.auth.store.link(identity.clone()).await?;
         if link.is_some() { Ok(()) } else { Err(Refusal::NoSuchLink.into()) }
     }
@@ -42,9 +43,9 @@ impl Administrator<'_> {
     /// # Errors
     /// When the store fails.
     pub async fn remove_link(&self, identity: EmployeeKey) -> Result<bool, Error> {
-        self.at_home().await?;
+        self.require_home_admin().await?;
         let Some(link) = self.auth.store.link(identity.clone()).await? else { return Ok(false) };
-        let entry = self.entry(Event::LinkRemoved, &link.target, format!("for {identity:?}"))?;
-        self.changed(self.auth.store.remove_link(self.by(), identity, entry).await).await
+        let entry = self.entry(AuditEvent::LinkRemoved, &link.target, format!("for {identity:?}"))?;
+        self.audit_if_revoked(self.auth.store.remove_link(self.author(), identity, entry).await).await
     }
 }

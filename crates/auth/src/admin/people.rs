@@ -2,19 +2,20 @@
 
 use deskpass_core::{EmployeeKey, Person, Role, Roles};
 use deskpass_store::{
-    At, BadCursor, Changed, Event, InDepartment, Listed, NewEmployee, Order, PeopleFilter, PeoplePage, ShutOut, Sought,
+    AuditEvent, DepartmentFilter, DisableOutcome, InvalidCursor, ListedPerson, NewEmployee, PageStart, PeopleFilter,
+    PeopleOrder, PeoplePage, PeopleSelection, SetRolesOutcome,
 };
 
 use super::Administrator;
-use crate::{Auth, Error, Reach, Refusal};
+use crate::{AccessScope, Auth, Error, Refusal};
 
 impl Administrator<'_> {
     /// Makes sure that somebody is an employee whom they reach.
     ///
     /// # Errors
     /// When they are not, or the store fails.
-    pub async fn expect_employee(&self, employee: &EmployeeKey) -> Result<(), Error> {
-        self.reach(employee)?;
+    pub async fn require_employee(&self, employee: &EmployeeKey) -> Result<(), Error> {
+        self.require_in_scope(employee)?;
         let person = self.auth.store.person(employee).await?;
         if person.is_some() { Ok(()) } else { Err(Refusal::NoSuchEmployee.into()) }
     }
@@ -24,11 +25,11 @@ impl Administrator<'_> {
     /// # Errors
     /// When they are there already, or the store fails.
     pub async fn add_employee(&self, person: Person) -> Result<(), Error> {
-        self.reach(&person.key)?;
+        self.require_in_scope(&person.key)?;
         let roles: Vec<_> = person.roles.iter().map(Role::name).collect();
-        let entry = self.entry(Event::EmployeeAdded, &person.key, roles.join(", "))?;
+        let entry = self.entry(AuditEvent::EmployeeAdded, &person.key, roles.join(", "))?;
         let new = NewEmployee { person, at: entry.at, entry: Some(entry) };
-        if self.changed(self.auth.store.add_employee(self.by(), new).await).await? {
+        if self.audit_if_revoked(self.auth.store.add_employee(self.author(), new).await).await? {
             Ok(())
         } else {
             Err(Refusal::Exists.into())
@@ -40,18 +41,21 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such employee, they are the last administrator, or the store fails.
     pub async fn disable(&self, employee: EmployeeKey) -> Result<usize, Error> {
-        self.reach(&employee)?;
-        let entry = self.entry(Event::EmployeeDisabled, &employee, "")?;
+        self.require_in_scope(&employee)?;
+        let entry = self.entry(AuditEvent::EmployeeDisabled, &employee, "")?;
         let deny_until = self.auth.deny_until(entry.at);
         match self
-            .changed(
-                self.auth.store.disable(self.by(), employee.clone(), self.is_above(&employee), deny_until, entry).await,
+            .audit_if_revoked(
+                self.auth
+                    .store
+                    .disable(self.author(), employee.clone(), self.may_remove_last_admin(&employee), deny_until, entry)
+                    .await,
             )
             .await?
         {
-            ShutOut::Done(ended) => Ok(ended),
-            ShutOut::Unknown => Err(Refusal::NoSuchEmployee.into()),
-            ShutOut::LastAdmin => self.refuse(Refusal::LastAdmin).await,
+            DisableOutcome::Done(ended) => Ok(ended),
+            DisableOutcome::Unknown => Err(Refusal::NoSuchEmployee.into()),
+            DisableOutcome::LastAdmin => self.refuse(Refusal::LastAdmin).await,
         }
     }
 
@@ -60,9 +64,9 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such employee, or the store fails.
     pub async fn enable(&self, employee: EmployeeKey) -> Result<(), Error> {
-        self.reach(&employee)?;
-        let entry = self.entry(Event::EmployeeEnabled, &employee, "")?;
-        if self.changed(self.auth.store.enable(self.by(), employee, entry).await).await? {
+        self.require_in_scope(&employee)?;
+        let entry = self.entry(AuditEvent::EmployeeEnabled, &employee, "")?;
+        if self.audit_if_revoked(self.auth.store.enable(self.author(), employee, entry).await).await? {
             Ok(())
         } else {
             Err(Refusal::NoSuchEmployee.into())
@@ -73,19 +77,21 @@ impl Administrator<'_> {
     ///
     /// # Errors
     /// When there is no such employee, they are the last administrator and would not be one any more, or the store fails.
-    pub async fn set_roles(&self, employee: EmployeeKey, roles: Roles) -> Result<Listed, Error> {
-        self.reach(&employee)?;
-        let entry = self.entry(Event::RolesChanged, &employee, "")?;
-        let (even_last, deny_until) = (self.is_above(&employee), self.auth.deny_until(entry.at));
+    pub async fn set_roles(&self, employee: EmployeeKey, roles: Roles) -> Result<ListedPerson, Error> {
+        self.require_in_scope(&employee)?;
+        let entry = self.entry(AuditEvent::RolesChanged, &employee, "")?;
+        let (even_last, deny_until) = (self.may_remove_last_admin(&employee), self.auth.deny_until(entry.at));
         match self
-            .changed(self.auth.store.set_roles(self.by(), employee.clone(), roles, even_last, deny_until, entry).await)
+            .audit_if_revoked(
+                self.auth.store.set_roles(self.author(), employee.clone(), roles, even_last, deny_until, entry).await,
+            )
             .await?
         {
-            Changed::Yes(_) | Changed::No => {}
-            Changed::Unknown => return Err(Refusal::NoSuchEmployee.into()),
-            Changed::LastAdmin => return self.refuse(Refusal::LastAdmin).await,
+            SetRolesOutcome::Changed(_) | SetRolesOutcome::Unchanged => {}
+            SetRolesOutcome::Unknown => return Err(Refusal::NoSuchEmployee.into()),
+            SetRolesOutcome::LastAdmin => return self.refuse(Refusal::LastAdmin).await,
         }
-        Ok(self.auth.store.listed(employee).await?.ok_or(Refusal::NoSuchEmployee)?)
+        Ok(self.auth.store.listed_person(employee).await?.ok_or(Refusal::NoSuchEmployee)?)
     }
 
     /// Gives an employee a role; `false` when they held it.
@@ -93,10 +99,10 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such employee or role, or the store fails.
     pub async fn grant(&self, employee: EmployeeKey, role: &str) -> Result<bool, Error> {
-        self.reach(&employee)?;
-        let role = self.auth.assignable(&employee, role).await?;
-        let entry = self.entry(Event::RolesChanged, &employee, format!("+{role}"))?;
-        self.changed(self.auth.store.grant(self.by(), employee, role, entry).await).await
+        self.require_in_scope(&employee)?;
+        let role = self.auth.parse_assignable_role(&employee, role).await?;
+        let entry = self.entry(AuditEvent::RolesChanged, &employee, format!("+{role}"))?;
+        self.audit_if_revoked(self.auth.store.grant(self.author(), employee, role, entry).await).await
     }
 
     /// Takes a role from an employee; `false` when they did not hold it. Their sessions stop acting in it at once.
@@ -104,16 +110,16 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such employee or role, or the store fails.
     pub async fn revoke(&self, employee: EmployeeKey, role: &str) -> Result<bool, Error> {
-        self.reach(&employee)?;
-        let role = self.auth.assignable(&employee, role).await?;
-        let entry = self.entry(Event::RolesChanged, &employee, format!("-{role}"))?;
-        self.changed(self.auth.store.revoke(self.by(), employee, role, entry).await).await
+        self.require_in_scope(&employee)?;
+        let role = self.auth.parse_assignable_role(&employee, role).await?;
+        let entry = self.entry(AuditEvent::RolesChanged, &employee, format!("-{role}"))?;
+        self.audit_if_revoked(self.auth.store.revoke(self.author(), employee, role, entry).await).await
     }
 }
 
 /// Which people of those within reach.
 #[derive(Clone, Debug)]
-pub struct PeopleAsked {
+pub struct PeopleQuery {
     /// What their department is called.
     pub department: Option<String>,
     /// How their identifier or name begins, or a word of it.
@@ -121,14 +127,14 @@ pub struct PeopleAsked {
     /// What they may act as.
     pub role: Option<Role>,
     /// In which order, where neither is asked for.
-    pub order: Order,
+    pub order: PeopleOrder,
 }
 
 /// Some of them.
 #[derive(Debug)]
-pub struct PeopleFound {
+pub struct PeopleResult {
     /// The people.
-    pub people: Vec<Listed>,
+    pub people: Vec<ListedPerson>,
     /// Where to go on, when there are more.
     pub next: Option<String>,
     /// How many there are in all.
@@ -138,7 +144,7 @@ pub struct PeopleFound {
 }
 
 /// How far people are counted: further would mean to walk through all of them for every page.
-const COUNTED: i64 = 10_000;
+const MAX_COUNTED_PEOPLE: i64 = 10_000;
 
 impl Auth {
     /// Some of the people within reach, from `after` on, a place that another page named, or else after the first `offset`.
@@ -147,28 +153,33 @@ impl Auth {
     /// When no page named that place, or the store fails.
     pub async fn people(
         &self,
-        Reach { corp, department_id }: Reach,
-        asked: PeopleAsked,
+        AccessScope { corp, department_id }: AccessScope,
+        asked: PeopleQuery,
         after: Option<&str>,
         offset: i64,
         limit: i64,
-    ) -> Result<Result<PeopleFound, BadCursor>, Error> {
-        let name = asked.department.clone().map(InDepartment::Name);
-        let department = department_id.map(InDepartment::Id).or(name);
-        let sought = match asked {
-            PeopleAsked { q: Some(q), role, .. } => Sought::Term { q, role },
-            PeopleAsked { role: Some(role), .. } => Sought::Role(role),
-            PeopleAsked { order, .. } => Sought::Everyone(order),
+    ) -> Result<Result<PeopleResult, InvalidCursor>, Error> {
+        let name = asked.department.clone().map(DepartmentFilter::Name);
+        let department = department_id.map(DepartmentFilter::Id).or(name);
+        let selection = match asked {
+            PeopleQuery { q: Some(q), role, .. } => PeopleSelection::Term { q, role },
+            PeopleQuery { role: Some(role), .. } => PeopleSelection::Role(role),
+            PeopleQuery { order, .. } => PeopleSelection::Everyone(order),
         };
-        let filter = PeopleFilter { corp, department, sought };
+        let filter = PeopleFilter { corp, department, selection };
         let at = match after.map(|after| filter.cursor(after)) {
-            None => At::Page(offset),
-            Some(Ok(cursor)) => At::After(cursor),
+            None => PageStart::Offset(offset),
+            Some(Ok(cursor)) => PageStart::After(cursor),
             Some(Err(bad)) => return Ok(Err(bad)),
         };
         let PeoplePage { people, next } = self.store.people(filter.clone(), at, limit).await?;
-        let counted = self.store.count_people(filter, COUNTED).await?;
-        Ok(Ok(PeopleFound { people, next, total: counted.min(COUNTED), exact: counted <= COUNTED }))
+        let counted = self.store.count_people(filter, MAX_COUNTED_PEOPLE).await?;
+        Ok(Ok(PeopleResult {
+            people,
+            next,
+            total: counted.min(MAX_COUNTED_PEOPLE),
+            exact: counted <= MAX_COUNTED_PEOPLE,
+        }))
     }
 
     /// The corporations whose people are known here.
@@ -183,11 +194,11 @@ impl Auth {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn employees(&self, after: Option<EmployeeKey>, limit: i64) -> Result<Vec<Listed>, Error> {
+    pub async fn employees(&self, after: Option<EmployeeKey>, limit: i64) -> Result<Vec<ListedPerson>, Error> {
         Ok(self.store.employees(after, limit).await?)
     }
 
-    pub(super) async fn assignable(&self, employee: &EmployeeKey, role: &str) -> Result<Role, Error> {
+    pub(super) async fn parse_assignable_role(&self, employee: &EmployeeKey, role: &str) -> Result<Role, Error> {
         let role = Role::from_name(role).ok_or_else(|| Refusal::NoSuchRole(role.to_owned()))?;
         self.store.person(employee).await?.ok_or(Refusal::NoSuchEmployee)?;
         Ok(role)

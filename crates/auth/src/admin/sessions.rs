@@ -1,7 +1,7 @@
 //! What an administrator does about others' sessions.
 
 use deskpass_core::{Digest, EmployeeKey};
-use deskpass_store::{Ended, Ending, Event};
+use deskpass_store::{AuditEvent, EndReason, SessionSelection};
 
 use super::Administrator;
 use crate::{Error, Refusal};
@@ -11,10 +11,10 @@ impl Administrator<'_> {
     ///
     /// # Errors
     /// When there is none, or the store fails.
-    pub async fn expect_session(&self, id: Digest) -> Result<EmployeeKey, Error> {
+    pub async fn require_session(&self, id: Digest) -> Result<EmployeeKey, Error> {
         let found = self.auth.store.find_session(id).await?.ok_or(Refusal::NoSuchSession)?;
         let employee = found.session.employee;
-        self.reach(&employee).map_err(|_| Refusal::NoSuchSession)?;
+        self.require_in_scope(&employee).map_err(|_| Refusal::NoSuchSession)?;
         Ok(employee)
     }
 
@@ -23,8 +23,8 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such session that they reach, or the store fails.
     pub async fn end_session(&self, id: Digest) -> Result<(), Error> {
-        let employee = self.expect_session(id).await?;
-        let ended = self.end(employee, Ending::One(id)).await?;
+        let employee = self.require_session(id).await?;
+        let ended = self.end_audited(employee, SessionSelection::One(id)).await?;
         if ended == 0 { Err(Refusal::NoSuchSession.into()) } else { Ok(()) }
     }
 
@@ -33,14 +33,16 @@ impl Administrator<'_> {
     /// # Errors
     /// When there is no such employee, or the store fails.
     pub async fn end_sessions_of(&self, employee: EmployeeKey) -> Result<usize, Error> {
-        self.expect_employee(&employee).await?;
-        self.end(employee, Ending::All).await
+        self.require_employee(&employee).await?;
+        self.end_audited(employee, SessionSelection::All).await
     }
 
-    async fn end(&self, employee: EmployeeKey, which: Ending) -> Result<usize, Error> {
-        let entry = self.entry(Event::SessionsEnded, &employee, "")?;
+    async fn end_audited(&self, employee: EmployeeKey, which: SessionSelection) -> Result<usize, Error> {
+        let entry = self.entry(AuditEvent::SessionsEnded, &employee, "")?;
         let deny_until = self.auth.deny_until(entry.at);
-        self.changed(self.auth.store.end_sessions(self.by(), employee, which, Ended::Kicked, deny_until, entry).await)
-            .await
+        self.audit_if_revoked(
+            self.auth.store.end_sessions(self.author(), employee, which, EndReason::Kicked, deny_until, entry).await,
+        )
+        .await
     }
 }

@@ -1,7 +1,7 @@
 //! How far sign-ins came, as it is read.
 
 use deskpass_core::Timestamp;
-use deskpass_store::Hour;
+use deskpass_store::HourlyCounts;
 
 use crate::{Auth, Error};
 
@@ -10,7 +10,7 @@ impl Auth {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn statistics(&self, from: Timestamp, to: Timestamp) -> Result<Vec<Hour>, Error> {
+    pub async fn statistics(&self, from: Timestamp, to: Timestamp) -> Result<Vec<HourlyCounts>, Error> {
         Ok(self.store.statistics(from, to).await?)
     }
 }

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use deskpass_core::Visitor;
-use deskpass_store::{Consequences, Disowning, Event, LogEntry, LogRow, Most, SignIn};
+use deskpass_core::ClientInfo;
+use deskpass_store::{AuditEvent, DisownEffects, DisownRequest, ListedSignIn, LogEntry, LogRow, SignInListLimits};
 
-use crate::{Auth, Error, Holder, Refusal};
+use crate::{Auth, Error, Refusal, TokenHolder};
 
 /// How many are shown at most.
-const SHOWN: Most = Most { sign_ins: 50, refused: 10 };
+const LISTED_LIMITS: SignInListLimits = SignInListLimits { sign_ins: 50, refused: 10 };
 /// How far back.
-const SHOWN_FOR: Duration = Duration::from_hours(90 * 24);
+const LISTED_PERIOD: Duration = Duration::from_hours(90 * 24);
 /// How many administrators are told at most.
-const TOLD: usize = 20;
+const MAX_NOTIFIED_ADMINS: usize = 20;
 
 impl Auth {
     /// Somebody's sign-ins of the last 90 days, at most 50, and refused ones, at most 10, the newest first. Sign-ins whose session
@@ -20,9 +20,9 @@ impl Auth {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn sign_ins(&self, holder: &Holder) -> Result<Vec<SignIn>, Error> {
+    pub async fn sign_ins(&self, holder: &TokenHolder) -> Result<Vec<ListedSignIn>, Error> {
         let (employee, now) = (holder.session().employee.clone(), self.clock.now());
-        Ok(self.store.own_sign_ins(employee, now - SHOWN_FOR, now, SHOWN).await?)
+        Ok(self.store.own_sign_ins(employee, now - LISTED_PERIOD, now, LISTED_LIMITS).await?)
     }
 
     /// Takes somebody's word that one of their sign-ins was somebody else's: the session that began with it ends, and
@@ -30,38 +30,43 @@ impl Auth {
     ///
     /// # Errors
     /// When they have no such sign-in, or the store fails.
-    pub async fn disown(&self, holder: &Holder, id: String, visitor: &Visitor) -> Result<Consequences, Error> {
+    pub async fn disown_sign_in(
+        &self,
+        holder: &TokenHolder,
+        id: String,
+        visitor: &ClientInfo,
+    ) -> Result<DisownEffects, Error> {
         let (session, now) = (holder.session(), self.clock.now());
         // What the log says never changes, so it can be read ahead.
         let sign_in = self.store.sign_in(&session.employee, id).await?.ok_or(Refusal::NoSuchSignIn)?;
-        let entry = self.entry(Event::SignInDisowned, session, now, visitor)?;
-        let disowning = Disowning {
-            entry: LogEntry { detail: told(&sign_in), ..entry },
-            who: self.called(holder),
-            home: self.policy.home.as_str().to_owned(),
-            notices: (0..TOLD).map(|_| self.record_id(now)).collect::<Result<_, _>>()?,
+        let entry = self.entry(AuditEvent::SignInDisowned, session, now, visitor)?;
+        let disowning = DisownRequest {
+            entry: LogEntry { detail: describe_sign_in(&sign_in), ..entry },
+            who: self.display_id(holder),
+            home: self.policy.home_corp.as_str().to_owned(),
+            notices: (0..MAX_NOTIFIED_ADMINS).map(|_| self.record_id(now)).collect::<Result<_, _>>()?,
             deny_until: self.deny_until(now),
             sign_in,
         };
-        let Some(done) = self.store.disown(holder.by(now), disowning).await? else {
-            return Ok(Consequences::default());
+        let Some(done) = self.store.disown(holder.as_author(now), disowning).await? else {
+            return Ok(DisownEffects::default());
         };
-        self.noticed.notify_one();
-        let Consequences { ended, told } = done;
+        self.notices_due.notify_one();
+        let DisownEffects { ended, told } = done;
         tracing::info!(employee = ?session.employee, ended, told, "somebody says that a sign-in was not theirs");
         Ok(done)
     }
 
     /// How somebody is called in what administrators of the home corporation are told.
-    fn called(&self, holder: &Holder) -> String {
+    fn display_id(&self, holder: &TokenHolder) -> String {
         let person = holder.person();
         let (corp, id) = (person.key.corp(), &person.employee_id);
-        if corp == self.policy.home.as_str() { id.clone() } else { format!("{corp}/{id}") }
+        if corp == self.policy.home_corp.as_str() { id.clone() } else { format!("{corp}/{id}") }
     }
 }
 
 /// Which sign-in it is, for the log.
-fn told(sign_in: &LogRow) -> String {
+fn describe_sign_in(sign_in: &LogRow) -> String {
     let LogRow { at, reason, ip_address, method, .. } = sign_in;
     // The first is what limits and allow-lists believed; the other one may be made up.
     let from = match sign_in.address() {

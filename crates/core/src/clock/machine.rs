@@ -10,16 +10,16 @@ use super::{Timestamp, millis};
 
 /// The clocks of the machine, or of one that a test sets by hand. Clones are the same machine.
 #[derive(Clone, Debug)]
-pub struct MachineClock(Source);
+pub struct MachineClock(MachineSource);
 
 #[derive(Clone, Debug)]
-enum Source {
+enum MachineSource {
     Real,
-    ByHand(Arc<Hands>),
+    Manual(Arc<ManualTime>),
 }
 
 #[derive(Debug)]
-struct Hands {
+struct ManualTime {
     wall: AtomicI64,
     uptime: AtomicI64,
 }
@@ -28,21 +28,21 @@ impl MachineClock {
     /// The machine that this process runs on.
     #[must_use]
     pub fn real() -> Self {
-        Self(Source::Real)
+        Self(MachineSource::Real)
     }
 
     /// A machine whose clocks stand still until a test moves them.
     #[must_use]
-    pub fn by_hand(wall: Timestamp) -> Self {
-        Self(Source::ByHand(Arc::new(Hands { wall: AtomicI64::new(wall.0), uptime: AtomicI64::new(0) })))
+    pub fn manual(wall: Timestamp) -> Self {
+        Self(MachineSource::Manual(Arc::new(ManualTime { wall: AtomicI64::new(wall.0), uptime: AtomicI64::new(0) })))
     }
 
     /// The time of day.
     #[must_use]
     pub fn wall(&self) -> Timestamp {
         match &self.0 {
-            Source::Real => real_wall(),
-            Source::ByHand(hands) => Timestamp(hands.wall.load(Ordering::SeqCst)),
+            MachineSource::Real => real_wall(),
+            MachineSource::Manual(time) => Timestamp(time.wall.load(Ordering::SeqCst)),
         }
     }
 
@@ -50,23 +50,23 @@ impl MachineClock {
     #[must_use]
     pub fn uptime(&self) -> Duration {
         match &self.0 {
-            Source::Real => real_uptime(),
-            Source::ByHand(hands) => Timestamp(hands.uptime.load(Ordering::SeqCst)).since(Timestamp(0)),
+            MachineSource::Real => real_uptime(),
+            MachineSource::Manual(time) => Timestamp(time.uptime.load(Ordering::SeqCst)).since(Timestamp(0)),
         }
     }
 
     /// Lets time pass on a machine that is moved by hand, whether it runs or is suspended.
-    pub fn pass(&self, span: Duration) {
-        if let Source::ByHand(hands) = &self.0 {
-            hands.wall.fetch_add(millis(span), Ordering::SeqCst);
-            hands.uptime.fetch_add(millis(span), Ordering::SeqCst);
+    pub fn advance(&self, span: Duration) {
+        if let MachineSource::Manual(time) = &self.0 {
+            time.wall.fetch_add(millis(span), Ordering::SeqCst);
+            time.uptime.fetch_add(millis(span), Ordering::SeqCst);
         }
     }
 
     /// Sets the time of day of a machine that is moved by hand.
     pub fn set_wall(&self, wall: Timestamp) {
-        if let Source::ByHand(hands) = &self.0 {
-            hands.wall.store(wall.0, Ordering::SeqCst);
+        if let MachineSource::Manual(time) = &self.0 {
+            time.wall.store(wall.0, Ordering::SeqCst);
         }
     }
 }

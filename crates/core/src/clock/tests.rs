@@ -7,7 +7,7 @@ fn years(number: u64) -> Duration {
     DAY * 365 * u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-fn reason(clock: &Clock) -> Option<DoubtReason> {
+fn reason(clock: &Clock) -> Option<ClockDoubtReason> {
     match clock.trust() {
         ClockTrust::Trusted => None,
         ClockTrust::Doubted(doubt) => Some(doubt.reason),
@@ -15,22 +15,22 @@ fn reason(clock: &Clock) -> Option<DoubtReason> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "as a review takes it")]
-fn platform(time: Timestamp) -> Option<Witness> {
-    Some(Witness { time, source: WitnessSource::Platform })
+fn platform(time: Timestamp) -> Option<ReferenceTime> {
+    Some(ReferenceTime { time, source: ReferenceSource::Platform })
 }
 
 #[test]
 fn a_wound_clock_moves_only_by_hand() {
-    let clock = Clock::wound(Timestamp::from_millis(1_000));
+    let clock = Clock::manual(Timestamp::from_millis(1_000));
     assert_eq!(clock.now(), clock.clone().now());
-    clock.wind(Duration::from_secs(2));
+    clock.advance(Duration::from_secs(2));
     assert_eq!(clock.now().millis(), 3_000);
     assert_eq!((clock.review(None), clock.wall(), clock.trust()), (Duration::ZERO, clock.now(), ClockTrust::Trusted));
 }
 
 #[test]
 fn a_clock_never_starts_before_what_was_recorded() {
-    let machine = MachineClock::by_hand(NOW);
+    let machine = MachineClock::manual(NOW);
     let clock = Clock::after_record(machine.clone(), Some(NOW + Duration::from_hours(20)));
     assert_eq!((clock.now(), reason(&clock)), (NOW + Duration::from_hours(20), None));
     clock.review(None);
@@ -42,13 +42,13 @@ fn a_clock_never_starts_before_what_was_recorded() {
 #[test]
 fn a_start_far_from_the_record_goes_on_from_the_record() {
     for (wall, doubted) in [
-        (NOW + DAY * 800, DoubtReason::AheadOfRecord),
-        (NOW + years(10), DoubtReason::AheadOfRecord),
-        (NOW - years(10), DoubtReason::BehindRecord),
+        (NOW + DAY * 800, ClockDoubtReason::AheadOfRecord),
+        (NOW + years(10), ClockDoubtReason::AheadOfRecord),
+        (NOW - years(10), ClockDoubtReason::BehindRecord),
     ] {
-        let machine = MachineClock::by_hand(wall);
+        let machine = MachineClock::manual(wall);
         let clock = Clock::after_record(machine.clone(), Some(NOW));
-        machine.pass(Duration::from_secs(6));
+        machine.advance(Duration::from_secs(6));
         clock.review(None);
         assert_eq!((clock.now(), reason(&clock)), (NOW + Duration::from_secs(6), Some(doubted)));
         // The machine is repaired, and the service recovers with it.
@@ -61,15 +61,15 @@ fn a_start_far_from_the_record_goes_on_from_the_record() {
 
 #[test]
 fn a_machine_that_was_off_for_a_week_is_believed_once_an_independent_clock_agrees() {
-    let (machine, week) = (MachineClock::by_hand(NOW + DAY * 7), NOW + DAY * 7);
+    let (machine, week) = (MachineClock::manual(NOW + DAY * 7), NOW + DAY * 7);
     let clock = Clock::after_record(machine.clone(), Some(NOW));
     assert_eq!((clock.now(), clock.review(None)), (NOW, Duration::ZERO));
     clock.review(platform(NOW));
-    assert_eq!(reason(&clock), Some(DoubtReason::Contradicted(WitnessSource::Platform)));
+    assert_eq!(reason(&clock), Some(ClockDoubtReason::Contradicted(ReferenceSource::Platform)));
     assert_eq!(clock.review(platform(week + Duration::from_mins(4))), DAY * 7);
     assert_eq!((clock.now(), reason(&clock)), (week, None));
     assert!(clock.was_set_within(Duration::ZERO));
-    machine.pass(Duration::from_mins(61));
+    machine.advance(Duration::from_mins(61));
     clock.review(None);
     assert!(!clock.was_set_within(Duration::from_hours(1)));
 }
@@ -77,9 +77,9 @@ fn a_machine_that_was_off_for_a_week_is_believed_once_an_independent_clock_agree
 /// What may have ended while the machine was off is not accepted meanwhile, and not deleted either.
 #[test]
 fn what_was_issued_before_a_doubted_start_expires_by_the_machines_time() {
-    let machine = MachineClock::by_hand(NOW + DAY * 7);
+    let machine = MachineClock::manual(NOW + DAY * 7);
     let clock = Clock::after_record(machine.clone(), Some(NOW));
-    machine.pass(Duration::from_mins(1));
+    machine.advance(Duration::from_mins(1));
     let (earlier, lately) = (NOW - Duration::from_mins(1), NOW + Duration::from_secs(30));
     assert_eq!(clock.now_for(earlier), NOW + DAY * 7 + Duration::from_mins(1));
     assert_eq!(clock.now_for(lately), clock.now());
@@ -97,11 +97,11 @@ fn what_was_issued_before_a_doubted_start_expires_by_the_machines_time() {
 #[test]
 fn a_step_while_the_service_runs_is_not_followed() {
     for step in [NOW + DAY * 800, NOW + Duration::from_hours(2), NOW - years(10)] {
-        let machine = MachineClock::by_hand(NOW);
+        let machine = MachineClock::manual(NOW);
         let clock = Clock::after_record(machine.clone(), Some(NOW));
         machine.set_wall(step);
         clock.review(None);
-        assert_eq!((clock.now(), reason(&clock)), (NOW, Some(DoubtReason::Stepped)));
+        assert_eq!((clock.now(), reason(&clock)), (NOW, Some(ClockDoubtReason::Stepped)));
         assert_eq!(clock.wall(), NOW, "authenticators do not follow it, either");
         machine.set_wall(NOW);
         clock.review(None);
@@ -111,7 +111,7 @@ fn a_step_while_the_service_runs_is_not_followed() {
 
 #[test]
 fn a_small_difference_is_followed_by_a_second_a_minute() {
-    let machine = MachineClock::by_hand(NOW);
+    let machine = MachineClock::manual(NOW);
     let clock = Clock::after_record(machine.clone(), Some(NOW));
     machine.set_wall(NOW + Duration::from_mins(10));
     assert_eq!((clock.review(None), reason(&clock)), (Duration::from_secs(1), None));
@@ -122,9 +122,9 @@ fn a_small_difference_is_followed_by_a_second_a_minute() {
 
 #[test]
 fn time_counts_while_the_machine_is_suspended() {
-    let machine = MachineClock::by_hand(NOW);
+    let machine = MachineClock::manual(NOW);
     let clock = Clock::after_record(machine.clone(), Some(NOW));
-    machine.pass(Duration::from_hours(1));
+    machine.advance(Duration::from_hours(1));
     assert_eq!(clock.now(), NOW + Duration::from_hours(1));
 }
 

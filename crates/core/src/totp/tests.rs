@@ -48,17 +48,17 @@ fn the_table_of_rfc_4226() {
             text
         });
         assert_eq!((written.as_str(), truncated(&hash)), (hex, cut), "count {count}");
-        assert_eq!(Seed::from_bytes(*SECRET).code_at(Step::from_number(count)), code, "count {count}");
+        assert_eq!(TotpSecret::from_bytes(*SECRET).code_at(TotpStep::from_number(count)), code, "count {count}");
     }
 }
 
 #[test]
 fn the_table_of_rfc_6238() {
     for (time, step, code) in TOTP {
-        assert_eq!(Step::at(seconds(time)).number(), step, "{time}");
-        assert_eq!(shown(hotp(SECRET, step, 8), 8), code, "{time}");
+        assert_eq!(TotpStep::at(seconds(time)).number(), step, "{time}");
+        assert_eq!(format_code(hotp(SECRET, step, 8), 8), code, "{time}");
         assert_eq!(
-            Seed::from_bytes(*SECRET).code_at(Step::from_number(step)),
+            TotpSecret::from_bytes(*SECRET).code_at(TotpStep::from_number(step)),
             code.get(2..).unwrap_or_default(),
             "{time}"
         );
@@ -75,11 +75,11 @@ fn a_hash_points_at_its_beginning_or_near_its_end() {
 #[test]
 fn steps_begin_every_thirty_seconds_even_past_what_32_bits_hold() {
     for (time, step) in [(0, 0), (29, 0), (30, 1), (1 << 31, 71_582_788), (1 << 32, 143_165_576), (-1, -1)] {
-        assert_eq!(Step::at(seconds(time)).number(), step);
+        assert_eq!(TotpStep::at(seconds(time)).number(), step);
     }
-    let code = |time| Seed::from_bytes(*SECRET).code_at(Step::at(seconds(time)));
+    let code = |time| TotpSecret::from_bytes(*SECRET).code_at(TotpStep::at(seconds(time)));
     assert_eq!((code(1 << 31), code(1 << 32)), ("703886".to_owned(), "791428".to_owned()));
-    assert_eq!(Step::at(Timestamp::from_millis(29_999)), Step::NEVER);
+    assert_eq!(TotpStep::at(Timestamp::from_millis(29_999)), TotpStep::NEVER);
 }
 
 #[test]
@@ -117,19 +117,19 @@ fn a_code_is_six_ascii_digits_and_nothing_else() {
 
 #[test]
 fn a_device_may_be_one_step_off_and_no_more() {
-    let (seed, now) = (Seed::from_bytes(*SECRET), seconds(1_800_000_000));
-    let here = Step::at(now).number();
+    let (seed, now) = (TotpSecret::from_bytes(*SECRET), seconds(1_800_000_000));
+    let here = TotpStep::at(now).number();
     for (off, accepted) in [(-2, false), (-1, true), (0, true), (1, true), (2, false)] {
-        let step = Step::from_number(here + off);
-        let found = seed.step_of(typed(&seed.code_at(step)), now, Step::NEVER);
+        let step = TotpStep::from_number(here + off);
+        let found = seed.step_of(typed(&seed.code_at(step)), now, TotpStep::NEVER);
         assert_eq!(found, accepted.then_some(step), "{off} steps off");
     }
 }
 
 #[test]
 fn a_step_counts_only_after_the_last_one_used() {
-    let (seed, now) = (Seed::from_bytes(*SECRET), seconds(1_800_000_000));
-    let [before, here, next] = Step::at(now).around();
+    let (seed, now) = (TotpSecret::from_bytes(*SECRET), seconds(1_800_000_000));
+    let [before, here, next] = TotpStep::at(now).with_neighbours();
     let code = typed(&seed.code_at(here));
     assert_eq!(seed.step_of(code, now, before), Some(here));
     assert_eq!(seed.step_of(code, now, here), None);
@@ -141,30 +141,30 @@ fn a_step_counts_only_after_the_last_one_used() {
 #[test]
 fn one_code_for_two_steps_is_good_once() {
     // One in a million steps has the code of the step after the next.
-    let (seed, number) = (Seed::from_bytes(*SECRET), 153_567);
+    let (seed, number) = (TotpSecret::from_bytes(*SECRET), 153_567);
     assert_eq!(hotp(SECRET, number, 6), hotp(SECRET, number + 2, 6));
-    let (code, now) = (typed(&seed.code_at(Step::from_number(number))), seconds((number + 1) * 30));
-    let used = seed.step_of(code, now, Step::NEVER);
-    assert_eq!(used, Some(Step::from_number(number + 2)));
+    let (code, now) = (typed(&seed.code_at(TotpStep::from_number(number))), seconds((number + 1) * 30));
+    let used = seed.step_of(code, now, TotpStep::NEVER);
+    assert_eq!(used, Some(TotpStep::from_number(number + 2)));
     assert_eq!(used.and_then(|used| seed.step_of(code, now, used)), None);
 }
 
 #[test]
 fn the_seed_is_given_as_base_32_and_as_an_address() {
-    let seed = Seed::from_bytes(*SECRET);
+    let seed = TotpSecret::from_bytes(*SECRET);
     assert_eq!(seed.base32(), "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ");
-    let read = |text: &str| Seed::from_base32(text).map(|seed| seed.0);
+    let read = |text: &str| TotpSecret::from_base32(text).map(|seed| seed.0);
     assert_eq!(read(&seed.base32()), Some(*SECRET));
     assert_eq!(read("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJ"), None);
     assert_eq!(
-        seed.address("Deskpass", "user01"),
+        seed.otpauth_uri("Deskpass", "user01"),
         "otpauth://totp/Deskpass:user01?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Deskpass&algorithm=SHA1&digits=6&period=30"
     );
 }
 
 #[test]
 fn names_cannot_break_out_of_the_address() {
-    let address = Seed::from_bytes(*SECRET).address("A: b&c=d/e?#%", "张 wei@x-y._~");
+    let address = TotpSecret::from_bytes(*SECRET).otpauth_uri("A: b&c=d/e?#%", "张 wei@x-y._~");
     let (label, rest) = ("A%3A%20b%26c%3Dd%2Fe%3F%23%25", "%E5%BC%A0%20wei%40x-y._~");
     assert!(address.starts_with(&format!("otpauth://totp/{label}:{rest}?secret=")), "{address}");
     assert!(address.contains(&format!("&issuer={label}&algorithm=")), "{address}");
@@ -172,29 +172,29 @@ fn names_cannot_break_out_of_the_address() {
 
 #[test]
 fn neither_seed_nor_code_prints_itself() {
-    assert_eq!(format!("{:?} {:?}", Seed::from_bytes(*SECRET), typed("123456")), "Seed OneTimeCode");
+    assert_eq!(format!("{:?} {:?}", TotpSecret::from_bytes(*SECRET), typed("123456")), "TotpSecret OneTimeCode");
 }
 
 #[test]
 fn seeds_differ_and_need_entropy() {
-    let seed = || Seed::generate(&Entropy::system()).map(|seed| *seed.bytes());
+    let seed = || TotpSecret::generate(&Entropy::system()).map(|seed| *seed.bytes());
     assert_ne!(seed(), seed());
-    assert!(Seed::generate(&Entropy::from_fn(|_| Err(NoEntropy))).is_err());
+    assert!(TotpSecret::generate(&Entropy::from_fn(|_| Err(NoEntropy))).is_err());
 }
 
 proptest! {
     /// Whatever is tried, in any order and as often as one likes.
     #[test]
     fn no_step_is_accepted_twice(seed: [u8; 20], tries in prop::collection::vec((0..8i64, -3..=3i64), 1..60)) {
-        let seed = Seed::from_bytes(seed);
-        let (mut last, mut accepted) = (Step::NEVER, Vec::new());
+        let seed = TotpSecret::from_bytes(seed);
+        let (mut last, mut accepted) = (TotpStep::NEVER, Vec::new());
         let mut now = 1_800_000_000;
         for (later, off) in tries {
             now += later * 5;
-            let meant = Step::from_number(Step::at(seconds(now)).number() + off);
+            let meant = TotpStep::from_number(TotpStep::at(seconds(now)).number() + off);
             if let Some(step) = seed.step_of(typed(&seed.code_at(meant)), seconds(now), last) {
                 prop_assert!(!accepted.contains(&step) && step > last);
-                prop_assert!((step.number() - Step::at(seconds(now)).number()).abs() <= 1);
+                prop_assert!((step.number() - TotpStep::at(seconds(now)).number()).abs() <= 1);
                 accepted.push(step);
                 last = step;
             }
@@ -203,14 +203,14 @@ proptest! {
 
     #[test]
     fn every_code_shown_is_a_code_that_is_read(seed: [u8; 20], step: i64) {
-        let code = Seed::from_bytes(seed).code_at(Step::from_number(step));
+        let code = TotpSecret::from_bytes(seed).code_at(TotpStep::from_number(step));
         prop_assert_eq!(OneTimeCode::parse(&code).map(|read| read.0), code.parse().ok());
     }
 
     #[test]
     fn no_time_and_no_text_is_too_odd(seed: [u8; 20], now: i64, after: i64, text in "\\PC{0,12}") {
         let code = OneTimeCode::parse(&text).unwrap_or(OneTimeCode(0));
-        let _ = Seed::from_bytes(seed).step_of(code, Timestamp::from_millis(now), Step::from_number(after));
-        let _ = Seed::from_bytes(seed).address(&text, &text);
+        let _ = TotpSecret::from_bytes(seed).step_of(code, Timestamp::from_millis(now), TotpStep::from_number(after));
+        let _ = TotpSecret::from_bytes(seed).otpauth_uri(&text, &text);
     }
 }

@@ -1,24 +1,24 @@
 //! `deskpass audit`: whether the log is as it was written, and the log for others to read.
 
 mod export;
+mod report;
 mod restart;
-mod words;
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use deskpass_auth::Locker;
+use deskpass_auth::CredentialVault;
 use deskpass_core::{Clock, Timestamp};
-use deskpass_store::{BesideError, ChainKey, LogVerdict, OpenError, Receipt, VerifyError, verify_log};
+use deskpass_store::{ChainKey, DirectReadError, LogVerdict, OpenError, Receipt, VerifyError, verify_log};
 
-use super::{Common, Failed, find_database, runtime};
+use super::{CliError, CommonArgs, require_database, runtime};
 use crate::config::Settings;
-use crate::desk::nodes::{location, mode};
+use crate::desk::storage::{location, mode};
 
 /// How often somebody who watches is told how far it is, and how often a file is.
-const WATCHED: Duration = Duration::from_millis(500);
-const UNWATCHED: Duration = Duration::from_secs(5);
+const TERMINAL_PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
+const FILE_PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Look after the log.
 #[derive(Debug, Subcommand)]
@@ -49,7 +49,7 @@ pub(super) enum AuditCommand {
 }
 
 impl AuditCommand {
-    pub(super) fn run(self) -> Result<(), Failed> {
+    pub(super) fn run(self) -> Result<(), CliError> {
         match self {
             Self::Verify(verify) => verify.run(),
             Self::Export(export) => export.run(),
@@ -65,37 +65,37 @@ pub(super) struct Verify {
     #[arg(long, value_name = "TEXT")]
     receipt: Option<String>,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 impl Verify {
-    fn run(self) -> Result<(), Failed> {
+    fn run(self) -> Result<(), CliError> {
         let settings = self.common.settings()?;
         if settings.store.url.is_none() {
-            find_database(&settings.data)?;
+            require_database(&settings.data)?;
         }
         let sealing = settings.sealing_key();
         let key = ChainKey::new(&sealing);
         let receipt = self.receipt.as_deref().map(|text| Receipt::parse(text, &key)).transpose();
         let receipt = receipt.map_err(|error| format!("--receipt cannot be used: {error}"))?;
-        let knows = move |check: &str| Locker::is_key_of(&sealing, check);
+        let knows = move |check: &str| CredentialVault::is_key_of_check(&sealing, check);
         let (place, mode) = (location(&settings), mode(&settings));
         let verified = verify_log(&place, mode, &key, knows, receipt.as_ref(), meter());
         let verdict = runtime()?.block_on(verified).map_err(|error| refusal(&error, &settings))?;
         // Whoever stopped reading still gets the exit code.
-        let _ = io::stdout().write_all(words::report(&verdict, receipt.is_some()).as_bytes());
+        let _ = io::stdout().write_all(report::render(&verdict, receipt.is_some()).as_bytes());
         judge(&verdict)
     }
 }
 
-fn judge(verdict: &LogVerdict) -> Result<(), Failed> {
+fn judge(verdict: &LogVerdict) -> Result<(), CliError> {
     if verdict.faults.is_empty() { Ok(()) } else { Err("the log is not as it was written".into()) }
 }
 
 /// Tells how far it is, but not all the time.
 fn meter() -> impl FnMut(u64, u64) + Send + 'static {
     let clock = Clock::steady(Timestamp::from_millis(0));
-    let between = if io::stderr().is_terminal() { WATCHED } else { UNWATCHED };
+    let between = if io::stderr().is_terminal() { TERMINAL_PROGRESS_INTERVAL } else { FILE_PROGRESS_INTERVAL };
     let mut told = clock.now();
     move |rows, of| {
         let now = clock.now();
@@ -113,16 +113,16 @@ fn refusal(error: &VerifyError, settings: &Settings) -> String {
             "encryption_key is not the one that the log in {} was written with, so nothing can be said about it; put that key into \
              the settings, or name the settings of the service with --config. If it is the right key, every trace of it in the log was \
              overwritten",
-            settings.place()
+            settings.data_location()
         ),
         VerifyError::Read(error) => unreadable(error),
     }
 }
 
 /// Why the log cannot be read, and what to do about it.
-fn unreadable(error: &BesideError) -> String {
+fn unreadable(error: &DirectReadError) -> String {
     match error {
-        BesideError::Open(OpenError::Database { .. }) => {
+        DirectReadError::Open(OpenError::Database { .. }) => {
             format!("{error}; run it as the user the service runs as")
         }
         error => error.to_string(),

@@ -2,19 +2,19 @@
 
 use clap::{Args, Subcommand};
 use deskpass_core::{Clock, Timestamp};
-use deskpass_store::{OpenError, read_newest_moment};
+use deskpass_store::{OpenError, read_latest_recorded_time};
 use jiff::fmt::rfc2822;
 
-use super::{Common, Failed, find_database, runtime};
+use super::{CliError, CommonArgs, require_database, runtime};
+use crate::commands::AdminCommand;
 use crate::config::Settings;
-use crate::desk::clock::utc;
-use crate::desk::nodes::{location, mode};
-use crate::desk::{apart, platform};
-use crate::errand::Errand;
+use crate::desk::clock::format_utc;
+use crate::desk::storage::{location, mode};
+use crate::desk::{clock_difference, platform};
 use crate::{Desk, StartError};
 
 /// How far the machine's time may be from an independent clock.
-const FARTHEST_APART: std::time::Duration = std::time::Duration::from_mins(5);
+const MAX_CLOCK_DIFFERENCE: std::time::Duration = std::time::Duration::from_mins(5);
 
 /// Look after the time that the service goes by.
 #[derive(Debug, Subcommand)]
@@ -37,11 +37,11 @@ pub(super) struct Repair {
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 impl ClockCommand {
-    pub(super) fn run(self) -> Result<(), Failed> {
+    pub(super) fn run(self) -> Result<(), CliError> {
         match self {
             Self::Repair(repair) => repair.run(),
         }
@@ -52,29 +52,29 @@ const NOTHING_TO_REPAIR: &str = "nothing was changed: the newest record goes wit
 const RUN_AGAIN: &str = "nothing was changed; if this machine's time is right, run it again with --yes";
 
 impl Repair {
-    fn run(self) -> Result<(), Failed> {
+    fn run(self) -> Result<(), CliError> {
         let (runtime, settings) = (runtime()?, self.common.settings()?);
         if settings.store.url.is_none() {
-            find_database(&settings.data)?;
+            require_database(&settings.data)?;
         }
         runtime.block_on(self.repair(settings))
     }
 
-    async fn repair(&self, settings: Settings) -> Result<(), Failed> {
+    async fn repair(&self, settings: Settings) -> Result<(), CliError> {
         let clock = Clock::steady(Timestamp::from_millis(0));
         match Desk::open_at(settings.clone(), clock.clone()).await {
             Ok(desk) => {
-                desk.expect_key().await?;
-                let record = desk.auth.store.newest_moment().await?;
-                let common = desk.auth.store.common_time().await?;
+                desk.require_encryption_key().await?;
+                let record = desk.auth.store.latest_recorded_time().await?;
+                let common = desk.auth.store.database_time().await?;
                 // A database on this machine has the clock that is to be confirmed, so it confirms nothing. It can contradict.
-                let common = common.filter(|common| common.elsewhere || contradicts(common.at, &clock));
+                let common = common.filter(|common| common.on_other_machine || contradicts(common.at, &clock));
                 let common = common.map(|common| common.at);
                 if !self.agree(&settings, &clock, record, common).await? {
                     return Ok(());
                 }
-                let before = record.map_or_else(|| "nothing".to_owned(), utc);
-                let detail = format!("from {before} to {} by the operator", utc(clock.now()));
+                let before = record.map_or_else(|| "nothing".to_owned(), format_utc);
+                let detail = format!("from {before} to {} by the operator", format_utc(clock.now()));
                 let done = desk.auth.operator().repair_clock(detail).await?;
                 println!(
                     "the service goes by this machine's time from its next start on; {} session(s) from the future ended, {} \
@@ -84,11 +84,11 @@ impl Repair {
                 Ok(())
             }
             Err(StartError::Open(OpenError::InUse(data))) => {
-                let record = read_newest_moment(&location(&settings), mode(&settings)).await?;
+                let record = read_latest_recorded_time(&location(&settings), mode(&settings)).await?;
                 if !self.agree(&settings, &clock, record, None).await? {
                     return Ok(());
                 }
-                println!("{}", Errand::ConfirmClock.hand_over(&data, settings.development)??);
+                println!("{}", AdminCommand::ConfirmClock.send_to_service(&data, settings.development)??);
                 Ok(())
             }
             Err(error) => Err(error.into()),
@@ -102,14 +102,14 @@ impl Repair {
         clock: &Clock,
         record: Option<Timestamp>,
         common: Option<Timestamp>,
-    ) -> Result<bool, Failed> {
+    ) -> Result<bool, CliError> {
         let (whose, independent) = match common {
             Some(common) => ("database", Some(common)),
             None => ("platform", platform_time(settings, clock).await),
         };
-        let shown = |moment: Option<Timestamp>| moment.map_or_else(|| "unknown".to_owned(), utc);
+        let shown = |moment: Option<Timestamp>| moment.map_or_else(|| "unknown".to_owned(), format_utc);
         println!("newest record  {}", shown(record));
-        println!("this machine   {}", utc(clock.now()));
+        println!("this machine   {}", format_utc(clock.now()));
         println!("{whose:<14} {}", shown(independent));
         if independent.is_some_and(|independent| contradicts(independent, clock)) {
             return Err(format!(
@@ -127,7 +127,7 @@ impl Repair {
 
 /// Whether another clock shows that the machine's is wrong.
 fn contradicts(other: Timestamp, clock: &Clock) -> bool {
-    apart(other, clock.now()) > FARTHEST_APART
+    clock_difference(other, clock.now()) > MAX_CLOCK_DIFFERENCE
 }
 
 /// The platform's time, where the platform is another machine that answers.

@@ -2,38 +2,38 @@
 
 use clap::Subcommand;
 
-use super::{Failed, Serving};
+use super::{CliError, ServeArgs};
 use crate::config;
 use crate::desk::platform::verify_file;
-use crate::secret_files::exposed;
+use crate::secret_files::exposed_files;
 
 /// Look at the settings.
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
     /// Check the settings without starting the service; the data directory and the port are not touched.
     #[command(after_help = "Example:\n  deskpass config check --config /etc/deskpass.toml")]
-    Check(Serving),
+    Check(ServeArgs),
     /// Print every setting with where it comes from, secrets masked, and what is wrong with them.
     #[command(after_help = "Example:\n  DESKPASS_SESSION__LIFETIME=4h deskpass config show")]
-    Show(Serving),
+    Show(ServeArgs),
     /// Print a settings file with every key explained.
     #[command(after_help = "Example:\n  deskpass config example > deskpass.toml")]
     Example,
     /// Print the access matrix in force, as a file that the settings can name instead of it.
     #[command(after_help = "Example:\n  deskpass config matrix > /etc/deskpass/matrix.toml")]
-    Matrix(Serving),
+    Matrix(ServeArgs),
 }
 
 impl ConfigCommand {
-    pub(super) fn run(self) -> Result<(), Failed> {
+    pub(super) fn run(self) -> Result<(), CliError> {
         match self {
             Self::Check(serving) => {
                 let settings = serving.settings()?;
                 verify_file(&settings)?;
                 let mode = if settings.development { "development" } else { "production" };
-                let files = exposed(&settings.secret_files).into_iter().map(|file| file.caution());
-                for caution in settings.cautions().into_iter().map(str::to_owned).chain(files) {
-                    eprintln!("warning: {caution}");
+                let files = exposed_files(&settings.secret_files).into_iter().map(|file| file.warning());
+                for warning in settings.warnings().into_iter().map(str::to_owned).chain(files) {
+                    eprintln!("warning: {warning}");
                 }
                 println!("the settings are good ({mode} mode)");
             }

@@ -7,24 +7,24 @@ use std::time::Duration;
 
 use clap::Args;
 use deskpass_core::{Clock, Timestamp};
-use deskpass_store::{Copied, CopyError, Mode, OpenError, Postgres, Progress};
+use deskpass_store::{CopyError, CopyProgress, CopyReport, Mode, OpenError, PostgresSettings};
 
-use super::{Failed, out_of_sight, runtime};
+use super::{CliError, inaccessible, runtime};
 use crate::config::{self, Destination, Override, Sources};
 
 /// Whoever watches reads no faster.
-const BETWEEN_LINES: Duration = Duration::from_millis(500);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Copy everything from the embedded database to PostgreSQL.
 #[derive(Args, Debug)]
-pub(super) struct Copy {
+pub(super) struct CopyArgs {
     /// The embedded database: `sqlite:` and its directory. No service may run on it.
     #[arg(long, value_name = "sqlite:DIR")]
     from: String,
     /// The PostgreSQL to copy to, which must be empty; without it store.url of the settings. A password on the command line
     /// can be seen by other users of this machine.
     #[arg(long, value_name = "postgres://…")]
-    to: Option<Unseen>,
+    to: Option<SensitiveArg>,
     /// Settings file; without it ./deskpass.toml, when there is one.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -35,39 +35,39 @@ pub(super) struct Copy {
 
 /// An argument that may hold a password.
 #[derive(Clone)]
-struct Unseen(String);
+struct SensitiveArg(String);
 
-impl From<String> for Unseen {
+impl From<String> for SensitiveArg {
     fn from(text: String) -> Self {
         Self(text)
     }
 }
 
-impl fmt::Debug for Unseen {
+impl fmt::Debug for SensitiveArg {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Unseen")
+        out.write_str("SensitiveArg")
     }
 }
 
-impl Copy {
-    pub(super) fn run(self) -> Result<(), Failed> {
+impl CopyArgs {
+    pub(super) fn run(self) -> Result<(), CliError> {
         let from = directory(&self.from)?;
         let to = self.destination()?;
-        find_source(&from)?;
+        require_source(&from)?;
         let mode = if to.development { Mode::Development } else { Mode::Production };
-        let target = Postgres { url: to.url.expose().to_owned(), connections: 1, ca_file: to.ca_file };
+        let target = PostgresSettings { url: to.url.expose().to_owned(), connections: 1, ca_file: to.ca_file };
         let clock = Clock::steady(Timestamp::from_millis(0));
-        let (began, mut meter) = (clock.now(), Meter::new(io::stderr(), clock.clone()));
-        let copied = deskpass_store::copy(&from, &target, mode, began, move |progress| meter.tell(progress));
+        let (began, mut meter) = (clock.now(), ProgressMeter::new(io::stderr(), clock.clone()));
+        let copied = deskpass_store::copy(&from, &target, mode, began, move |progress| meter.report(progress));
         let copied = runtime()?.block_on(copied).map_err(|error| refusal(&error, &from, &to.url))?;
         // Whoever stopped reading still gets the exit code.
         let _ = io::stdout().write_all(summary(&copied, clock.now().since(began)).as_bytes());
         Ok(())
     }
 
-    fn destination(&self) -> Result<Destination, Failed> {
+    fn destination(&self) -> Result<Destination, CliError> {
         let mut overrides = Vec::new();
-        if let Some(Unseen(to)) = &self.to {
+        if let Some(SensitiveArg(to)) = &self.to {
             overrides.push(Override { key: "store.url", value: to.clone(), flag: "--to" });
         }
         if self.dev {
@@ -81,7 +81,7 @@ impl Copy {
 }
 
 /// The directory that `sqlite:DIR` names. What it is instead is not repeated: it may be an address with a password.
-fn directory(from: &str) -> Result<PathBuf, Failed> {
+fn directory(from: &str) -> Result<PathBuf, CliError> {
     let path = from.strip_prefix("sqlite:").map(|path| path.strip_prefix("//").unwrap_or(path));
     match path.filter(|path| !path.is_empty()) {
         Some(path) => Ok(PathBuf::from(path)),
@@ -91,14 +91,14 @@ fn directory(from: &str) -> Result<PathBuf, Failed> {
     }
 }
 
-fn find_source(from: &Path) -> Result<(), Failed> {
+fn require_source(from: &Path) -> Result<(), CliError> {
     if from.is_file() {
         return Err(format!("{} is a file; --from names the directory that it is in", from.display()).into());
     }
     match from.join("deskpass.db").try_exists() {
         Ok(true) => Ok(()),
         Ok(false) => Err(format!("there is no deskpass data in {}; check --from", from.display()).into()),
-        Err(error) => Err(out_of_sight(from, &error, "--from").into()),
+        Err(error) => Err(inaccessible(from, &error, "--from").into()),
     }
 }
 
@@ -131,7 +131,7 @@ fn refusal(error: &CopyError, from: &Path, to: &impl fmt::Display) -> String {
     }
 }
 
-fn summary(copied: &Copied, took: Duration) -> String {
+fn summary(copied: &CopyReport, took: Duration) -> String {
     let lines: Vec<_> = copied.tables.iter().map(|(table, rows)| format!("  {table:<20} {rows:>12}\n")).collect();
     let rows: u64 = copied.tables.iter().map(|(_, rows)| rows).sum();
     format!(
@@ -143,20 +143,20 @@ fn summary(copied: &Copied, took: Duration) -> String {
 }
 
 /// Tells how far a copy is, but not all the time.
-struct Meter<W> {
+struct ProgressMeter<W> {
     out: W,
     clock: Clock,
     told: Option<Timestamp>,
 }
 
-impl<W: Write> Meter<W> {
+impl<W: Write> ProgressMeter<W> {
     fn new(out: W, clock: Clock) -> Self {
         Self { out, clock, told: None }
     }
 
-    fn tell(&mut self, Progress { table, rows, of }: Progress) {
+    fn report(&mut self, CopyProgress { table, rows, of }: CopyProgress) {
         let now = self.clock.now();
-        if self.told.is_some_and(|told| now.since(told) < BETWEEN_LINES) {
+        if self.told.is_some_and(|told| now.since(told) < PROGRESS_INTERVAL) {
             return;
         }
         self.told = Some(now);

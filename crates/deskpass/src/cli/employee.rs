@@ -2,11 +2,11 @@
 
 use clap::{Args, Subcommand};
 
-use super::{Common, Failed};
-use crate::errand::{Errand, Who};
+use super::{CliError, CommonArgs};
+use crate::commands::{AdminCommand, EmployeeSelector};
 
 /// What shows how things stand.
-const LOOK: &str = "deskpass employee list";
+const INSPECT_COMMAND: &str = "deskpass employee list";
 
 /// Add, list, disable and enable employees.
 #[derive(Debug, Subcommand)]
@@ -15,16 +15,16 @@ pub(super) enum EmployeeCommand {
     #[command(
         after_help = "Example: the first administrator\n  deskpass employee add zhangsan --name 张三 --department IT --role admin --role user"
     )]
-    Add(Add),
+    Add(AddEmployeeArgs),
     /// List employees and their roles.
     #[command(after_help = "Example:\n  deskpass employee list")]
-    List(Common),
+    List(CommonArgs),
     /// Disable an employee and end their sessions for good.
     #[command(after_help = "Example:\n  deskpass employee disable zhangsan")]
-    Disable(Named),
+    Disable(EmployeeArgs),
     /// Enable an employee again.
     #[command(after_help = "Example:\n  deskpass employee enable zhangsan")]
-    Enable(Named),
+    Enable(EmployeeArgs),
 }
 
 /// Give roles to employees and take them away.
@@ -32,15 +32,15 @@ pub(super) enum EmployeeCommand {
 pub(super) enum RoleCommand {
     /// Give an employee a role.
     #[command(after_help = "Example:\n  deskpass role grant zhangsan admin")]
-    Grant(Assignment),
+    Grant(RoleArgs),
     /// Take a role from an employee; their sessions stop acting in it at once.
     #[command(after_help = "Example:\n  deskpass role revoke zhangsan admin")]
-    Revoke(Assignment),
+    Revoke(RoleArgs),
 }
 
 /// An employee.
 #[derive(Args, Debug)]
-pub(super) struct Named {
+pub(super) struct EmployeeArgs {
     /// The employee's identifier.
     #[arg(value_name = "EMPLOYEE")]
     employee: String,
@@ -48,14 +48,14 @@ pub(super) struct Named {
     #[arg(long, value_name = "CORP")]
     corp: Option<String>,
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: CommonArgs,
 }
 
 /// An employee to be added.
 #[derive(Args, Debug)]
-pub(super) struct Add {
+pub(super) struct AddEmployeeArgs {
     #[command(flatten)]
-    named: Named,
+    target: EmployeeArgs,
     /// Display name; without it the identifier.
     #[arg(long)]
     name: Option<String>,
@@ -72,39 +72,49 @@ pub(super) struct Add {
 
 /// An employee and a role.
 #[derive(Args, Debug)]
-pub(super) struct Assignment {
+pub(super) struct RoleArgs {
     #[command(flatten)]
-    pub(super) named: Named,
+    pub(super) target: EmployeeArgs,
     /// admin, agent, user, supervisor or security.
     #[arg(value_name = "ROLE")]
     pub(super) role: String,
 }
 
 impl EmployeeCommand {
-    pub(super) fn run(self) -> Result<(), Failed> {
+    pub(super) fn run(self) -> Result<(), CliError> {
         match self {
-            Self::List(common) => common.send(&Errand::List, LOOK),
-            Self::Disable(named) => named.common.send(&Errand::Disable(named.who()), LOOK),
-            Self::Enable(named) => named.common.send(&Errand::Enable(named.who()), LOOK),
-            Self::Add(Add { named, name, department, department_id, roles }) => {
-                let who = named.who();
-                named.common.send(&Errand::Add { who, name, department, department_id, roles }, LOOK)
+            Self::List(common) => common.run_or_forward(&AdminCommand::List, INSPECT_COMMAND),
+            Self::Disable(target) => {
+                target.common.run_or_forward(&AdminCommand::Disable(target.selector()), INSPECT_COMMAND)
+            }
+            Self::Enable(target) => {
+                target.common.run_or_forward(&AdminCommand::Enable(target.selector()), INSPECT_COMMAND)
+            }
+            Self::Add(AddEmployeeArgs { target, name, department, department_id, roles }) => {
+                let who = target.selector();
+                target
+                    .common
+                    .run_or_forward(&AdminCommand::Add { who, name, department, department_id, roles }, INSPECT_COMMAND)
             }
         }
     }
 }
 
 impl RoleCommand {
-    pub(super) fn run(self) -> Result<(), Failed> {
+    pub(super) fn run(self) -> Result<(), CliError> {
         match self {
-            Self::Grant(Assignment { named, role }) => named.common.send(&Errand::Grant(named.who(), role), LOOK),
-            Self::Revoke(Assignment { named, role }) => named.common.send(&Errand::Revoke(named.who(), role), LOOK),
+            Self::Grant(RoleArgs { target, role }) => {
+                target.common.run_or_forward(&AdminCommand::Grant(target.selector(), role), INSPECT_COMMAND)
+            }
+            Self::Revoke(RoleArgs { target, role }) => {
+                target.common.run_or_forward(&AdminCommand::Revoke(target.selector(), role), INSPECT_COMMAND)
+            }
         }
     }
 }
 
-impl Named {
-    pub(super) fn who(&self) -> Who {
-        Who { employee: self.employee.clone(), corp: self.corp.clone() }
+impl EmployeeArgs {
+    pub(super) fn selector(&self) -> EmployeeSelector {
+        EmployeeSelector { employee: self.employee.clone(), corp: self.corp.clone() }
     }
 }

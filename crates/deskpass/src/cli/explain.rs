@@ -4,24 +4,24 @@ use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
 use std::net::IpAddr;
 
 use clap::{Args, Subcommand};
-use deskpass_core::KindName;
+use deskpass_core::SecretKindName;
 
-use super::employee::Named;
-use super::{Common, Failed};
-use crate::errand::{Errand, Question, Wish, purpose};
+use super::employee::EmployeeArgs;
+use super::{CliError, CommonArgs};
+use crate::commands::{AccessQuery, AdminCommand, ExplainRequest, describe_token_kind};
 
 /// Nothing changes, so there is nothing to look at.
-const LOOK: &str = "deskpass explain";
+const INSPECT_COMMAND: &str = "deskpass explain";
 
 /// No token is longer by far.
-const LONGEST: u64 = 4096;
+const MAX_INPUT_BYTES: u64 = 4096;
 
 /// Say why somebody can or cannot sign in, what they may do, and what became of a token. Changes nothing.
 #[derive(Debug, Subcommand)]
 pub(super) enum ExplainCommand {
     /// Say how somebody stands, and why each of their last attempts to sign in succeeded or failed.
     #[command(after_help = "Example:\n  deskpass explain login zhangsan")]
-    Login(Named),
+    Login(EmployeeArgs),
     /// Say what somebody may do in each of their roles, and which rule decides.
     #[command(
         after_help = "RESOURCE   conversation, approval, knowledge, account\nOPERATION  read, create, update, delete\nSCOPE      own, department, all\n\nExamples:\n  deskpass explain access zhangsan conversation read all\n  deskpass explain access zhangsan account update all --role admin --from 203.0.113.9"
@@ -31,14 +31,14 @@ pub(super) enum ExplainCommand {
     ///
     /// It never prints the token, and takes none on the command line, where others could read it.
     #[command(after_help = "Example:\n  deskpass explain token < token.txt")]
-    Token(Common),
+    Token(CommonArgs),
 }
 
 /// What somebody wants to do.
 #[derive(Args, Debug)]
 pub(super) struct Access {
     #[command(flatten)]
-    named: Named,
+    target: EmployeeArgs,
     /// Of what.
     #[arg(value_name = "RESOURCE")]
     resource: String,
@@ -57,12 +57,14 @@ pub(super) struct Access {
 }
 
 impl ExplainCommand {
-    pub(super) fn run(self) -> Result<(), Failed> {
+    pub(super) fn run(self) -> Result<(), CliError> {
         match self {
-            Self::Login(named) => named.common.send(&Errand::Explain(Question::Login(named.who())), LOOK),
-            Self::Access(Access { named, resource, operation, scope, role, from }) => {
-                let wish = Wish { who: named.who(), resource, operation, scope, role, from };
-                named.common.send(&Errand::Explain(Question::Access(wish)), LOOK)
+            Self::Login(target) => target
+                .common
+                .run_or_forward(&AdminCommand::Explain(ExplainRequest::Login(target.selector())), INSPECT_COMMAND),
+            Self::Access(Access { target, resource, operation, scope, role, from }) => {
+                let query = AccessQuery { who: target.selector(), resource, operation, scope, role, from };
+                target.common.run_or_forward(&AdminCommand::Explain(ExplainRequest::Access(query)), INSPECT_COMMAND)
             }
             Self::Token(common) => token(&common),
         }
@@ -70,27 +72,29 @@ impl ExplainCommand {
 }
 
 /// Looks at a token here, and has the desk look up what it hashes to: the token itself goes nowhere.
-fn token(common: &Common) -> Result<(), Failed> {
+fn token(common: &CommonArgs) -> Result<(), CliError> {
     let text = read()?;
-    let kind = KindName::of(&text).ok_or("this is no token of this program: none begins so")?;
+    let kind = SecretKindName::of(&text).ok_or("this is no token of this program: none begins so")?;
     match kind.digest(&text) {
-        Ok(digest) => common.send(&Errand::Explain(Question::Token { kind, digest }), LOOK),
+        Ok(digest) => {
+            common.run_or_forward(&AdminCommand::Explain(ExplainRequest::Token { kind, digest }), INSPECT_COMMAND)
+        }
         Err(_) => Err(format!(
             "this begins like {}, but it is not whole: something is missing, too much or mistyped; copy it again",
-            purpose(kind)
+            describe_token_kind(kind)
         )
         .into()),
     }
 }
 
 /// The first line of standard input, without what is often copied along.
-fn read() -> Result<String, Failed> {
+fn read() -> Result<String, CliError> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
         eprintln!("paste the token and press Enter:");
     }
     let mut line = String::new();
-    let read = stdin.lock().take(LONGEST).read_line(&mut line);
+    let read = stdin.lock().take(MAX_INPUT_BYTES).read_line(&mut line);
     read.map_err(|_| "standard input has something else than a token")?;
     let text = line.trim();
     let text = text.strip_prefix("Authorization:").unwrap_or(text).trim_start();

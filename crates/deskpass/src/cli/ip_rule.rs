@@ -2,18 +2,18 @@
 
 use clap::{Args, Subcommand};
 
-use super::{Common, Failed};
-use crate::errand::{Errand, RuleErrand};
+use super::{CliError, CommonArgs};
+use crate::commands::{AdminCommand, IpRuleAdminCommand};
 
 /// What shows how things stand.
-const LOOK: &str = "deskpass ip-rule list";
+const INSPECT_COMMAND: &str = "deskpass ip-rule list";
 
 /// Say from which networks each role may be active.
 #[derive(Debug, Subcommand)]
 pub(super) enum IpRuleCommand {
     /// List every role with the networks from which it may be active.
     #[command(after_help = "Example:\n  deskpass ip-rule list")]
-    List(Common),
+    List(CommonArgs),
     /// Give a role a list of networks in place of the one it has; without any network it has no list.
     ///
     /// It counts at once, for those who are signed in too. Sessions do not end: they act again from a network that is listed.
@@ -36,7 +36,7 @@ pub(super) struct Set {
     #[arg(value_name = "NETWORK")]
     networks: Vec<String>,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 /// A role.
@@ -46,16 +46,16 @@ pub(super) struct Clear {
     #[arg(value_name = "ROLE")]
     role: String,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 impl IpRuleCommand {
-    pub(super) fn run(self) -> Result<(), Failed> {
-        let (errand, common) = match self {
-            Self::List(common) => (RuleErrand::List, common),
-            Self::Set(Set { role, networks, common }) => (RuleErrand::Set { role, networks }, common),
-            Self::Clear(Clear { role, common }) => (RuleErrand::Set { role, networks: Vec::new() }, common),
+    pub(super) fn run(self) -> Result<(), CliError> {
+        let (command, common) = match self {
+            Self::List(common) => (IpRuleAdminCommand::List, common),
+            Self::Set(Set { role, networks, common }) => (IpRuleAdminCommand::Set { role, networks }, common),
+            Self::Clear(Clear { role, common }) => (IpRuleAdminCommand::Set { role, networks: Vec::new() }, common),
         };
-        common.send(&Errand::IpRule(errand), LOOK)
+        common.run_or_forward(&AdminCommand::IpRule(command), INSPECT_COMMAND)
     }
 }

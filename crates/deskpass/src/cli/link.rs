@@ -2,11 +2,11 @@
 
 use clap::{Args, Subcommand};
 
-use super::{Common, Failed};
-use crate::errand::{Errand, Who};
+use super::{CliError, CommonArgs};
+use crate::commands::{AdminCommand, EmployeeSelector};
 
 /// Shows what became of it.
-const LOOK: &str = "deskpass link list";
+const INSPECT_COMMAND: &str = "deskpass link list";
 
 /// Say who of a connected corporation may act as which employee.
 #[derive(Debug, Subcommand)]
@@ -18,7 +18,7 @@ pub(super) enum LinkCommand {
     Approve(Approve),
     /// List who may act as whom, when that was approved, and when it was used first.
     #[command(after_help = "Example:\n  deskpass link list")]
-    List(Common),
+    List(CommonArgs),
     /// Take an approval back; sessions that stand on it go on to their end.
     #[command(after_help = "Example:\n  deskpass link remove wwpartner/lisi")]
     Remove(Remove),
@@ -37,7 +37,7 @@ pub(super) struct Approve {
     #[arg(long, value_name = "TARGET_CORP")]
     corp: Option<String>,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 /// Somebody.
@@ -47,17 +47,20 @@ pub(super) struct Remove {
     #[arg(value_name = "CORP/USER")]
     identity: String,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 impl LinkCommand {
-    pub(super) fn run(self) -> Result<(), Failed> {
+    pub(super) fn run(self) -> Result<(), CliError> {
         match self {
-            Self::List(common) => common.send(&Errand::Links, LOOK),
-            Self::Remove(Remove { identity, common }) => common.send(&Errand::RemoveLink { identity }, LOOK),
-            Self::Approve(Approve { identity, employee, corp, common }) => {
-                common.send(&Errand::ApproveLink { identity, target: Who { employee, corp } }, LOOK)
+            Self::List(common) => common.run_or_forward(&AdminCommand::Links, INSPECT_COMMAND),
+            Self::Remove(Remove { identity, common }) => {
+                common.run_or_forward(&AdminCommand::RemoveLink { identity }, INSPECT_COMMAND)
             }
+            Self::Approve(Approve { identity, employee, corp, common }) => common.run_or_forward(
+                &AdminCommand::ApproveLink { identity, target: EmployeeSelector { employee, corp } },
+                INSPECT_COMMAND,
+            ),
         }
     }
 }

@@ -6,14 +6,14 @@ use std::io::Write as _;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Failed, Serving};
+use super::{CliError, ServeArgs};
 use crate::config::Settings;
 use crate::server::{Server, listen};
 use crate::{Desk, telemetry};
 use deskpass_auth::DEV_USERS;
 
 /// Runs the service until it is asked to stop.
-pub(super) fn run(serving: &Serving) -> Result<(), Failed> {
+pub(super) fn run(serving: &ServeArgs) -> Result<(), CliError> {
     let mut settings = serving.settings()?;
     let _logging = telemetry::start_logging(&settings.log);
     allow_connections(&mut settings);
@@ -23,7 +23,7 @@ pub(super) fn run(serving: &Serving) -> Result<(), Failed> {
 
 /// What the service needs besides its clients' connections: the database's, Redis's, the platform's, files, and the
 /// connections for health checks.
-const RESERVE: usize = 256;
+const RESERVED_FILES: usize = 256;
 
 /// Takes as many open files as the system allows this user, and serves no more connections than that permits: clients must
 /// not keep the service from its own.
@@ -33,8 +33,8 @@ fn allow_connections(settings: &mut Settings) {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
     let Some(allowed) = getrlimit(Resource::Nofile).current else { return };
     let (allowed, wanted) = (usize::try_from(allowed).unwrap_or(usize::MAX), settings.server.max_connections);
-    if allowed < wanted.saturating_add(RESERVE) {
-        let connections = wanted.min(allowed.saturating_sub(RESERVE).max(allowed / 2)).max(1);
+    if allowed < wanted.saturating_add(RESERVED_FILES) {
+        let connections = wanted.min(allowed.saturating_sub(RESERVED_FILES).max(allowed / 2)).max(1);
         tracing::warn!(
             open_files = allowed,
             max_connections = wanted,
@@ -46,12 +46,12 @@ fn allow_connections(settings: &mut Settings) {
     }
 }
 
-async fn serve(settings: Settings) -> Result<(), Failed> {
+async fn serve(settings: Settings) -> Result<(), CliError> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let (settings, listener) = listen(settings).await?;
     let desk = Desk::open(settings.clone()).await?;
-    desk.expect_key().await?;
+    desk.require_encryption_key().await?;
     let server = Server::new(desk, listener);
     let mut told = format!("deskpass is ready at http://{}\n", settings.listen);
     if settings.development {
@@ -81,7 +81,7 @@ fn next_steps(settings: &Settings) -> String {
     let shared = settings.shared.url.as_ref().map(|url| format!(", shared through {url}")).unwrap_or_default();
     let mut text = format!(
         "\n  Development mode: anyone who can reach this address can sign in as anyone.\n  Data: {}{shared}\n\n  People to sign in as:\n",
-        settings.place()
+        settings.data_location()
     );
     for (id, name, _, roles) in DEV_USERS {
         let roles: Vec<_> = roles.iter().map(|role| role.name()).collect();

@@ -2,11 +2,11 @@
 
 use clap::{Args, Subcommand};
 
-use super::{Common, Failed};
-use crate::errand::{Errand, KeyErrand};
+use super::{CliError, CommonArgs};
+use crate::commands::{AdminCommand, ServiceKeyAdminCommand};
 
 /// What shows how things stand.
-const LOOK: &str = "deskpass service-key list";
+const INSPECT_COMMAND: &str = "deskpass service-key list";
 
 /// Make, list and revoke the keys that other services ask with.
 #[derive(Debug, Subcommand)]
@@ -18,7 +18,7 @@ pub(super) enum ServiceKeyCommand {
     Create(Create),
     /// List keys: what each opens, until when, and whether it still does. The keys themselves are not kept.
     #[command(after_help = "Example:\n  deskpass service-key list")]
-    List(Common),
+    List(CommonArgs),
     /// Have a key open nothing any more, on every node within a second.
     #[command(after_help = "Example:\n  deskpass service-key revoke 019f3c6be5404f1f9d0a7c1f2b3c4d5e")]
     Revoke(Revoke),
@@ -37,7 +37,7 @@ pub(super) struct Create {
     #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u16).range(1..=3650))]
     days: u16,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 /// A key.
@@ -47,19 +47,21 @@ pub(super) struct Revoke {
     #[arg(value_name = "ID")]
     id: String,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 impl ServiceKeyCommand {
-    pub(super) fn run(self) -> Result<(), Failed> {
-        let (errand, common) = match self {
-            Self::Create(Create { name, scopes, days, common }) => (KeyErrand::Create { name, scopes, days }, common),
-            Self::List(common) => (KeyErrand::List, common),
+    pub(super) fn run(self) -> Result<(), CliError> {
+        let (command, common) = match self {
+            Self::Create(Create { name, scopes, days, common }) => {
+                (ServiceKeyAdminCommand::Create { name, scopes, days }, common)
+            }
+            Self::List(common) => (ServiceKeyAdminCommand::List, common),
             Self::Revoke(Revoke { id, .. }) if id.starts_with("dpk_") => {
                 return Err("ID is the key's id, which `deskpass service-key list` shows; a key itself belongs on no command line".into());
             }
-            Self::Revoke(Revoke { id, common }) => (KeyErrand::Revoke { id }, common),
+            Self::Revoke(Revoke { id, common }) => (ServiceKeyAdminCommand::Revoke { id }, common),
         };
-        common.send(&Errand::ServiceKey(errand), LOOK)
+        common.run_or_forward(&AdminCommand::ServiceKey(command), INSPECT_COMMAND)
     }
 }

@@ -9,12 +9,12 @@ use base64::engine::general_purpose::STANDARD;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use deskpass_core::{Clock, CorpId, Entropy, Host, HostNames, Timestamp};
-use deskpass_wecom_sim::{Domains, Kind, PEOPLE, Simulator, World};
+use deskpass_wecom_sim::{Domains, PEOPLE, PersonKind, Simulator, SimulatorConfig};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use url::Url;
 
-use super::{Failed, runtime};
+use super::{CliError, runtime};
 use crate::config::{Log, LogFormat, LogLevel};
 use crate::desk::platform::SIMULATED_SECRET;
 use crate::{StartError, telemetry};
@@ -51,7 +51,7 @@ pub(super) struct Simulate {
 }
 
 impl Simulate {
-    pub(super) fn run(self) -> Result<(), Failed> {
+    pub(super) fn run(self) -> Result<(), CliError> {
         let address = self.listen;
         if !self.allow_remote && !address.ip().to_canonical().is_loopback() {
             return Err(format!(
@@ -63,7 +63,7 @@ impl Simulate {
         runtime()?.block_on(self.serve())
     }
 
-    async fn serve(self) -> Result<(), Failed> {
+    async fn serve(self) -> Result<(), CliError> {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let refused = |source| StartError::Listen { address: self.listen, source };
@@ -74,7 +74,8 @@ impl Simulate {
         let told = next_steps(address, &world, &STANDARD.encode(entropy.bytes::<32>()?));
         // Whoever started us may have stopped listening; that is no reason not to serve.
         let _ = std::io::stdout().write_all(told.as_bytes());
-        let simulator = Simulator::new(world, Clock::steady(Timestamp::from_millis(0)), entropy).at_hosts(hosts);
+        let simulator =
+            Simulator::new(world, Clock::steady(Timestamp::from_millis(0)), entropy).restricted_to_hosts(hosts);
         let asked = async {
             tokio::select! {
                 _ = terminate.recv() => {}
@@ -90,8 +91,8 @@ impl Simulate {
         self.hosts.iter().fold(own, |hosts, host| hosts.with(host))
     }
 
-    fn world(self) -> World {
-        World {
+    fn world(self) -> SimulatorConfig {
+        SimulatorConfig {
             corp_id: self.corp.as_str().to_owned(),
             secret: self.secret,
             agent_id: self.agent.to_string(),
@@ -115,9 +116,9 @@ fn host_name(text: &str) -> Result<String, &'static str> {
     if host { Ok(text.to_owned()) } else { Err("give a host name without a port, such as platform.test") }
 }
 
-fn next_steps(address: SocketAddr, world: &World, encryption_key: &str) -> String {
+fn next_steps(address: SocketAddr, world: &SimulatorConfig, encryption_key: &str) -> String {
     let here = format!("http://{address}{BASE}");
-    let World { corp_id, agent_id, .. } = world;
+    let SimulatorConfig { corp_id, agent_id, .. } = world;
     let (public_url, secret) = (public_url(&world.domains), secret(&world.secret));
     let mut text = format!(
         "the simulated platform is ready at {here}\n\n  It is a toy: whoever reaches it can be anyone, and it forgets everything when it stops.\n\n  Settings that point a deskpass at it, with an encryption key made for the occasion:\n    public_url = \"{public_url}\"\n    encryption_key = \"{encryption_key}\"\n    platform.api_url = \"{here}\"\n    platform.authorize_url = \"{here}/connect/oauth2/authorize\"\n    platform.web_login_url = \"{here}/wwlogin/sso/login\"\n    platform.corp_id = \"{corp_id}\"\n    platform.agent_id = \"{agent_id}\"\n    {secret}\n\n  `deskpass doctor` checks the trusted domain too: for that, --domain HOST[:PORT] of this command must match public_url.\n\n  People, to be picked on its page or with &sim_user=user01 in the link:\n"
@@ -149,12 +150,12 @@ fn secret(secret: &str) -> String {
     }
 }
 
-fn standing(kind: Kind) -> &'static str {
+fn standing(kind: PersonKind) -> &'static str {
     match kind {
-        Kind::Member => "member",
-        Kind::Left => "has left",
-        Kind::Hidden => "member out of the application's sight",
-        Kind::Outsider => "no member",
-        Kind::Partner => "of a connected corporation",
+        PersonKind::Member => "member",
+        PersonKind::Left => "has left",
+        PersonKind::Hidden => "member out of the application's sight",
+        PersonKind::Outsider => "no member",
+        PersonKind::Partner => "of a connected corporation",
     }
 }

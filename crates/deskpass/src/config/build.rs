@@ -2,15 +2,15 @@
 
 use std::num::NonZeroUsize;
 
-use super::problem::{ConfigError, Problem};
-use super::resolved::Resolved;
+use super::problem::{ConfigError, ConfigProblem};
+use super::resolved::ResolvedSettings;
 use super::rules;
 use super::settings::{
     Access, Agents, Audit, Bind, BindChoice, Limits, Log, Platform, Server, Session, Settings, Shared, Sockets, Store,
     Tls,
 };
 
-impl Resolved {
+impl ResolvedSettings {
     /// Judges the settings as a whole.
     ///
     /// # Errors
@@ -19,18 +19,18 @@ impl Resolved {
     pub fn check(&self) -> Result<Settings, ConfigError> {
         let mut problems = self.problems.clone();
         if self.complete {
-            problems.extend(rules::broken(self));
+            problems.extend(rules::violations(self));
         }
         if !problems.is_empty() {
             return Err(ConfigError::new(problems));
         }
-        settings(self).ok_or_else(|| ConfigError::new(vec![defect()]))
+        settings(self).ok_or_else(|| ConfigError::new(vec![missing_value_bug()]))
     }
 }
 
 /// Only if a name or type below does not match the table, which the tests rule out.
-fn defect() -> Problem {
-    Problem::of(
+fn missing_value_bug() -> ConfigProblem {
+    ConfigProblem::new(
         "deskpass",
         "a setting passed all checks but has no value",
         "this is a defect of deskpass, please report it",
@@ -38,7 +38,7 @@ fn defect() -> Problem {
 }
 
 /// `None` if a value is missing that the rules promise.
-fn settings(resolved: &Resolved) -> Option<Settings> {
+fn settings(resolved: &ResolvedSettings) -> Option<Settings> {
     Some(Settings {
         listen: resolved.get("listen")?,
         data: resolved.get("data")?,
@@ -68,7 +68,7 @@ fn settings(resolved: &Resolved) -> Option<Settings> {
     })
 }
 
-fn platform(resolved: &Resolved) -> Option<Platform> {
+fn platform(resolved: &ResolvedSettings) -> Option<Platform> {
     Some(Platform {
         corp_id: resolved.get("platform.corp_id")?,
         secret: resolved.get("platform.secret"),
@@ -81,7 +81,7 @@ fn platform(resolved: &Resolved) -> Option<Platform> {
     })
 }
 
-fn session(resolved: &Resolved) -> Option<Session> {
+fn session(resolved: &ResolvedSettings) -> Option<Session> {
     Some(Session {
         lifetime: resolved.get("session.lifetime")?,
         max_per_employee: NonZeroUsize::new(resolved.get("session.max_per_employee")?),
@@ -89,13 +89,13 @@ fn session(resolved: &Resolved) -> Option<Session> {
     })
 }
 
-fn bind(resolved: &Resolved) -> Option<Bind> {
+fn bind(resolved: &ResolvedSettings) -> Option<Bind> {
     let development = resolved.get("development.enabled")?;
     let choice: BindChoice = resolved.get("bind.mode")?;
     Some(Bind { mode: choice.resolve(development), networks: resolved.get("bind.networks")? })
 }
 
-fn sockets(resolved: &Resolved) -> Option<Sockets> {
+fn sockets(resolved: &ResolvedSettings) -> Option<Sockets> {
     Some(Sockets {
         query_token: resolved.get("sockets.query_token")?,
         ping: resolved.get("sockets.ping")?,
@@ -104,7 +104,7 @@ fn sockets(resolved: &Resolved) -> Option<Sockets> {
     })
 }
 
-fn limits(resolved: &Resolved) -> Option<Limits> {
+fn limits(resolved: &ResolvedSettings) -> Option<Limits> {
     Some(Limits {
         enabled: resolved.get("limits.enabled")?,
         qrcode: resolved.get("limits.qrcode")?,
@@ -118,7 +118,7 @@ fn limits(resolved: &Resolved) -> Option<Limits> {
     })
 }
 
-fn server(resolved: &Resolved) -> Option<Server> {
+fn server(resolved: &ResolvedSettings) -> Option<Server> {
     Some(Server {
         max_connections: resolved.get("server.max_connections")?,
         max_connections_per_address: resolved.get("server.max_connections_per_address")?,

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::problem::{ConfigError, Problem};
-use super::resolved::{State, resolve};
+use super::problem::{ConfigError, ConfigProblem};
+use super::resolved::{SettingState, resolve};
 use super::secret_url::SecretUrl;
 use super::sources::Sources;
 
@@ -26,10 +26,10 @@ pub struct Destination {
 pub fn destination(sources: &Sources<'_>) -> Result<Destination, ConfigError> {
     let resolved = resolve(sources);
     let mut problems = resolved.problems.clone();
-    let unset = resolved.entry("store.url").is_none_or(|entry| matches!(entry.state, State::Unset));
+    let unset = resolved.entry("store.url").is_none_or(|entry| matches!(entry.state, SettingState::Unset));
     if unset && resolved.complete {
-        let mend = "name it with --to, or set store.url (DESKPASS_STORE__URL or DESKPASS_STORE__URL_FILE)";
-        problems.push(Problem::of("store.url", "it is not set, and a copy needs a PostgreSQL to go to", mend));
+        let fix = "name it with --to, or set store.url (DESKPASS_STORE__URL or DESKPASS_STORE__URL_FILE)";
+        problems.push(ConfigProblem::new("store.url", "it is not set, and a copy needs a PostgreSQL to go to", fix));
     }
     let (url, development) = (resolved.get("store.url"), resolved.get("development.enabled"));
     match (url, development) {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::key::{Key, PREFIX};
+use super::key::{PREFIX, SettingKey};
 use super::layers::Layers;
 use super::nearest;
 use super::origin::Origin;
-use super::problem::Problem;
-use super::raw::Raw;
+use super::problem::ConfigProblem;
+use super::raw::RawSetting;
 use super::sources::Sources;
 use super::table::KEYS;
 
@@ -21,7 +21,7 @@ pub(super) fn read(sources: &Sources<'_>, layers: &mut Layers) {
         match (direct, file) {
             (None, None) => {}
             (Some(value), None) => {
-                layers.set(key, Raw::Untyped(value), Origin::Variable(key.variable()));
+                layers.set(key, RawSetting::Untyped(value), Origin::Variable(key.variable()));
             }
             (None, Some((path, name))) => set_from_file(key, path, name, sources, layers),
             (Some(_), Some((_, name))) => set_twice(key, &name, layers),
@@ -29,7 +29,7 @@ pub(super) fn read(sources: &Sources<'_>, layers: &mut Layers) {
     }
     for (name, value) in variables {
         if !is_service_link(&name, &value) {
-            layers.refuse(nearest::unknown_variable(&name));
+            layers.add_problem(nearest::unknown_variable(&name));
         }
     }
 }
@@ -46,7 +46,7 @@ fn own_variables(sources: &Sources<'_>, layers: &mut Layers) -> BTreeMap<String,
             Some(value) => {
                 variables.insert(name.into_owned(), value.to_owned());
             }
-            None => layers.refuse(Problem::of(
+            None => layers.add_problem(ConfigProblem::new(
                 format!("environment {name}"),
                 "its value is not UTF-8",
                 "set it to plain text",
@@ -56,12 +56,12 @@ fn own_variables(sources: &Sources<'_>, layers: &mut Layers) -> BTreeMap<String,
     variables
 }
 
-fn set_from_file(key: &Key, path: String, variable: String, sources: &Sources<'_>, layers: &mut Layers) {
+fn set_from_file(key: &SettingKey, path: String, variable: String, sources: &Sources<'_>, layers: &mut Layers) {
     let path = PathBuf::from(path);
     let content = (sources.read)(&path);
     let origin = Origin::SecretFile { path, variable };
     match content {
-        Ok(text) => layers.set(key, Raw::Untyped(without_newline(text)), origin),
+        Ok(text) => layers.set(key, RawSetting::Untyped(without_newline(text)), origin),
         Err(error) => {
             let what = format!("the file cannot be read: {error}");
             layers.fail(key, origin, what, "check its path and permissions");
@@ -69,7 +69,7 @@ fn set_from_file(key: &Key, path: String, variable: String, sources: &Sources<'_
     }
 }
 
-fn set_twice(key: &Key, file_variable: &str, layers: &mut Layers) {
+fn set_twice(key: &SettingKey, file_variable: &str, layers: &mut Layers) {
     let what = format!("{file_variable} is set too");
     let origin = Origin::Variable(key.variable());
     layers.fail(key, origin, what, "unset one of the two");

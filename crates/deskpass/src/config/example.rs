@@ -1,6 +1,6 @@
 //! `deskpass.example.toml`, written from the table.
 
-use super::key::{Fallback, Key};
+use super::key::{DefaultSpec, SettingKey};
 use super::table::KEYS;
 
 /// Comments are broken before this column.
@@ -28,7 +28,7 @@ pub fn example() -> String {
     parts.concat()
 }
 
-fn paragraph(key: &Key) -> String {
+fn paragraph(key: &SettingKey) -> String {
     let (_, name) = key.parts();
     [
         "\n".to_owned(),
@@ -43,24 +43,24 @@ fn paragraph(key: &Key) -> String {
 }
 
 /// What the profiles do without the key. Nothing if they agree: the setting itself says it then.
-fn defaults(key: &Key) -> String {
-    match key.fallback {
-        Fallback::Same(_) => String::new(),
-        Fallback::PerProfile { development, production } => {
+fn defaults(key: &SettingKey) -> String {
+    match key.default_spec {
+        DefaultSpec::Same(_) => String::new(),
+        DefaultSpec::PerProfile { development, production } => {
             format!("Default: {} in development, {} in production.", key.toml(development), key.toml(production))
         }
-        Fallback::RequiredInProduction { development, .. } => {
+        DefaultSpec::RequiredInProduction { development, .. } => {
             let development = development.map_or("not set".to_owned(), |text| key.toml(text));
             format!("Default: {development} in development; required in production.")
         }
-        Fallback::Optional { development: Some(text), .. } => {
+        DefaultSpec::Optional { development: Some(text), .. } => {
             format!("Default: {} in development, not set in production.", key.toml(text))
         }
-        Fallback::Optional { development: None, .. } => "Default: not set.".to_owned(),
+        DefaultSpec::Optional { development: None, .. } => "Default: not set.".to_owned(),
     }
 }
 
-fn variables(key: &Key) -> String {
+fn variables(key: &SettingKey) -> String {
     match key.file_variable() {
         Some(file) => format!("{}, or {file} with the path of a file that holds it", key.variable()),
         None => key.variable(),
@@ -68,12 +68,12 @@ fn variables(key: &Key) -> String {
 }
 
 /// What stands behind the key: production's value, because a file is mostly for production.
-fn sample(key: &Key) -> String {
-    match key.fallback {
-        Fallback::Same(text)
-        | Fallback::PerProfile { production: text, .. }
-        | Fallback::RequiredInProduction { example: text, .. }
-        | Fallback::Optional { example: text, .. } => key.toml(text),
+fn sample(key: &SettingKey) -> String {
+    match key.default_spec {
+        DefaultSpec::Same(text)
+        | DefaultSpec::PerProfile { production: text, .. }
+        | DefaultSpec::RequiredInProduction { example: text, .. }
+        | DefaultSpec::Optional { example: text, .. } => key.toml(text),
     }
 }
 

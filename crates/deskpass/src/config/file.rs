@@ -9,29 +9,29 @@ use toml::de::{DeInteger, DeTable, DeValue, Error};
 use super::layers::Layers;
 use super::nearest;
 use super::origin::Origin;
-use super::problem::Problem;
-use super::raw::Raw;
+use super::problem::ConfigProblem;
+use super::raw::RawSetting;
 use super::sources::Sources;
 use super::table::{find, is_section};
 
 /// The file that is read when none is named.
-const USUAL: &str = "deskpass.toml";
+const DEFAULT_FILE: &str = "deskpass.toml";
 
 /// Reads the settings file, if there is one.
 pub(super) fn read(sources: &Sources<'_>, layers: &mut Layers) {
-    let path = sources.file.as_deref().unwrap_or(Path::new(USUAL));
+    let path = sources.file.as_deref().unwrap_or(Path::new(DEFAULT_FILE));
     let text = match (sources.read)(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound && sources.file.is_none() => return,
         Err(error) => {
             let what = format!("the settings file cannot be read: {error}");
-            let mend = "see that it is there and readable, or name another with --config";
-            layers.refuse(Problem::of(path.display().to_string(), what, mend));
+            let fix = "see that it is there and readable, or name another with --config";
+            layers.add_problem(ConfigProblem::new(path.display().to_string(), what, fix));
             layers.file_unread = true;
             return;
         }
     };
-    let document = Document { path, text: &text };
+    let document = TomlSource { path, text: &text };
     let (table, errors) = DeTable::parse_recoverable(&text);
     if errors.is_empty() {
         document.walk("", table.get_ref(), layers);
@@ -39,18 +39,18 @@ pub(super) fn read(sources: &Sources<'_>, layers: &mut Layers) {
         // What the parser saved from a broken file would only raise follow-up problems.
         layers.file_unread = true;
         for error in &errors {
-            layers.refuse(document.broken(error, "`deskpass config example` shows how each key is written"));
+            layers.add_problem(document.syntax_error(error, "`deskpass config example` shows how each key is written"));
         }
     }
 }
 
 /// A file of ours, and what is in it.
-pub(super) struct Document<'a> {
+pub(super) struct TomlSource<'a> {
     pub(super) path: &'a Path,
     pub(super) text: &'a str,
 }
 
-impl Document<'_> {
+impl TomlSource<'_> {
     /// Sets every key below a table; `section` is the table's own name.
     fn walk(&self, section: &str, table: &DeTable<'_>, layers: &mut Layers) {
         for (name, value) in table {
@@ -64,16 +64,16 @@ impl Document<'_> {
                 (None, DeValue::Table(inner)) if !inner.is_empty() || is_section(&full) => {
                     self.walk(&full, inner, layers);
                 }
-                (None, _) => layers.refuse(nearest::unknown_key(&full, &origin)),
+                (None, _) => layers.add_problem(nearest::unknown_key(&full, &origin)),
             }
         }
     }
 
     /// A syntax error. Its own `Display` would quote the line, and with it perhaps a secret.
-    pub(super) fn broken(&self, error: &Error, mend: &str) -> Problem {
+    pub(super) fn syntax_error(&self, error: &Error, fix: &str) -> ConfigProblem {
         let origin = self.origin(error.span().unwrap_or_default());
         let what = format!("this is not TOML: {}", error.message());
-        Problem::of(origin.to_string(), what, mend)
+        ConfigProblem::new(origin.to_string(), what, fix)
     }
 
     /// The line in which something begins.
@@ -85,18 +85,19 @@ impl Document<'_> {
     }
 }
 
-fn raw(value: &DeValue<'_>) -> Raw {
+fn raw(value: &DeValue<'_>) -> RawSetting {
     match value {
-        DeValue::String(text) => Raw::Text(text.to_string()),
+        DeValue::String(text) => RawSetting::Text(text.to_string()),
         DeValue::Integer(number) => integer(number),
-        DeValue::Boolean(flag) => Raw::Boolean(*flag),
-        DeValue::Array(items) => Raw::List(items.iter().map(|item| raw(item.get_ref())).collect()),
-        DeValue::Float(_) => Raw::Other("a number with a fraction"),
-        DeValue::Datetime(_) => Raw::Other("a date or time"),
-        DeValue::Table(_) => Raw::Other("a section"),
+        DeValue::Boolean(flag) => RawSetting::Boolean(*flag),
+        DeValue::Array(items) => RawSetting::List(items.iter().map(|item| raw(item.get_ref())).collect()),
+        DeValue::Float(_) => RawSetting::Other("a number with a fraction"),
+        DeValue::Datetime(_) => RawSetting::Other("a date or time"),
+        DeValue::Table(_) => RawSetting::Other("a section"),
     }
 }
 
-fn integer(number: &DeInteger<'_>) -> Raw {
-    i64::from_str_radix(number.as_str(), number.radix()).map_or(Raw::Other("so large a number"), Raw::Integer)
+fn integer(number: &DeInteger<'_>) -> RawSetting {
+    i64::from_str_radix(number.as_str(), number.radix())
+        .map_or(RawSetting::Other("so large a number"), RawSetting::Integer)
 }

@@ -2,7 +2,7 @@
 
 use super::layers::Layers;
 use super::origin::Origin;
-use super::raw::Raw;
+use super::raw::RawSetting;
 use super::sources::{Override, Sources};
 use super::table::find;
 use super::{environment, file, nearest};
@@ -21,7 +21,7 @@ pub(super) fn gather(sources: &Sources<'_>) -> Layers {
 fn set_from_flag(layers: &mut Layers, given: &Override) {
     let origin = Origin::Flag(given.flag);
     match find(given.key) {
-        Some(key) => layers.set(key, Raw::Untyped(given.value.clone()), origin),
-        None => layers.refuse(nearest::unknown_key(given.key, &origin)),
+        Some(key) => layers.set(key, RawSetting::Untyped(given.value.clone()), origin),
+        None => layers.add_problem(nearest::unknown_key(given.key, &origin)),
     }
 }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::kind::Kind;
-use super::raw::Raw;
+use super::kind::ValueKind;
+use super::raw::RawSetting;
 
 /// What every environment variable of ours begins with.
 pub(super) const PREFIX: &str = "DESKPASS_";
@@ -29,7 +29,7 @@ impl fmt::Display for Profile {
 
 /// What holds when nobody sets a key. Values are written as in the environment.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Fallback {
+pub(super) enum DefaultSpec {
     /// The same in both profiles.
     Same(&'static str),
     /// One for each profile. `{listen}` and `{public_url}` stand for those settings.
@@ -50,15 +50,15 @@ pub(super) enum Fallback {
 
 /// One setting.
 #[derive(Debug)]
-pub(super) struct Key {
+pub(super) struct SettingKey {
     /// Its name with the section, such as `session.lifetime`.
     pub(super) name: &'static str,
-    pub(super) kind: Kind,
-    pub(super) fallback: Fallback,
+    pub(super) kind: ValueKind,
+    pub(super) default_spec: DefaultSpec,
     pub(super) help: &'static str,
 }
 
-impl Key {
+impl SettingKey {
     /// The section and the name within it; top-level keys have no section.
     pub(super) fn parts(&self) -> (Option<&'static str>, &'static str) {
         match self.name.split_once('.') {
@@ -81,21 +81,21 @@ impl Key {
 
     /// Its value in this profile when nobody sets it.
     pub(super) fn default(&self, profile: Profile) -> Option<&'static str> {
-        match (self.fallback, profile) {
-            (Fallback::Same(text), _) => Some(text),
-            (Fallback::PerProfile { development, .. }, Profile::Development) => Some(development),
-            (Fallback::PerProfile { production, .. }, Profile::Production) => Some(production),
+        match (self.default_spec, profile) {
+            (DefaultSpec::Same(text), _) => Some(text),
+            (DefaultSpec::PerProfile { development, .. }, Profile::Development) => Some(development),
+            (DefaultSpec::PerProfile { production, .. }, Profile::Production) => Some(production),
             (
-                Fallback::RequiredInProduction { development, .. } | Fallback::Optional { development, .. },
+                DefaultSpec::RequiredInProduction { development, .. } | DefaultSpec::Optional { development, .. },
                 Profile::Development,
             ) => development,
-            (Fallback::RequiredInProduction { .. } | Fallback::Optional { .. }, Profile::Production) => None,
+            (DefaultSpec::RequiredInProduction { .. } | DefaultSpec::Optional { .. }, Profile::Production) => None,
         }
     }
 
     /// Writes a value of the table as it stands in the file.
     pub(super) fn toml(&self, text: &str) -> String {
-        match self.kind.parse(&Raw::Untyped(text.to_owned())) {
+        match self.kind.parse(&RawSetting::Untyped(text.to_owned())) {
             Ok(value) => value.to_string(),
             // Not a value but a stand-in for one: an empty secret, or a text with `{listen}`.
             Err(_) => toml::Value::from(text).to_string(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use deskpass_core::Host;
 
-use super::raw::{Raw, quoted};
+use super::raw::{RawSetting, quoted};
 use super::secret::{EncryptionKey, SecretText};
 use super::value::Value;
 use super::{duration, network, public_url, rate, shared_url, size, store_url, web_url};
@@ -17,7 +17,7 @@ const DAY: Duration = Duration::from_hours(24);
 
 /// The kinds of values.
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     Address,
     Path,
     PublicUrl,
@@ -50,7 +50,7 @@ pub(super) enum Kind {
     },
 }
 
-impl Kind {
+impl ValueKind {
     /// Whether values of this kind are not shown, or not whole, and may be read from a file of their own.
     pub(super) fn is_secret(&self) -> bool {
         matches!(self, Self::Secret | Self::EncryptionKey | Self::StoreUrl | Self::SharedUrl)
@@ -100,7 +100,7 @@ impl Kind {
     }
 
     /// Reads a value, or says what is wrong with it. A secret is never repeated.
-    pub(super) fn parse(&self, raw: &Raw) -> Result<Value, String> {
+    pub(super) fn parse(&self, raw: &RawSetting) -> Result<Value, String> {
         match self {
             Self::Address => address(raw.text()?),
             Self::Path => path(raw.text()?),
@@ -171,7 +171,7 @@ fn identifier(text: &str) -> Result<Value, String> {
 }
 
 /// The platform's console shows a number, so the file may say it without quotes.
-fn agent_id(raw: &Raw) -> Result<Value, String> {
+fn agent_id(raw: &RawSetting) -> Result<Value, String> {
     let written = text_or_number(raw)?;
     if (1..=20).contains(&written.len()) && written.bytes().all(|byte| byte.is_ascii_digit()) {
         Ok(Value::Text(written))
@@ -196,7 +196,7 @@ fn duration_within(text: &str, min: Duration, max: Duration) -> Result<Value, St
 }
 
 /// A plain number counts bytes, so the file may say `65536` without quotes.
-fn size_within(raw: &Raw, min: usize, max: usize) -> Result<Value, String> {
+fn size_within(raw: &RawSetting, min: usize, max: usize) -> Result<Value, String> {
     let written = text_or_number(raw)?;
     match size::parse(&written) {
         Some(size) if (min..=max).contains(&size) => Ok(Value::Size(size)),
@@ -205,9 +205,9 @@ fn size_within(raw: &Raw, min: usize, max: usize) -> Result<Value, String> {
     }
 }
 
-fn text_or_number(raw: &Raw) -> Result<String, String> {
+fn text_or_number(raw: &RawSetting) -> Result<String, String> {
     match raw {
-        Raw::Integer(number) => Ok(number.to_string()),
+        RawSetting::Integer(number) => Ok(number.to_string()),
         other => other.text().map(str::to_owned),
     }
 }

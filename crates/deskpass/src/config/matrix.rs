@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use deskpass_core::{Matrix, Operation, Resource, Role, Scope};
+use deskpass_core::{Operation, PermissionMatrix, PermissionScope, Resource, Role};
 use toml::de::{DeTable, DeValue};
 
-use super::file::Document;
+use super::file::TomlSource;
 use super::nearest::nearest_word;
 use super::origin::Origin;
-use super::problem::Problem;
+use super::problem::ConfigProblem;
 use super::raw::quoted;
 use super::sources::Sources;
 
@@ -23,7 +23,7 @@ pub(super) const KEY: &str = "access.matrix_file";
 const NOTHING: &str = "none";
 
 /// Where to look when a file is not TOML at all, or lacks something.
-const MEND: &str = "`deskpass config matrix` prints one to start from";
+const FIX_HINT: &str = "`deskpass config matrix` prints one to start from";
 
 /// Written above every matrix that is printed.
 const HEAD: &str = "\
@@ -34,51 +34,54 @@ const HEAD: &str = "\
 
 /// The matrix that the settings come to: that of the file they name, else the built-in one. `file` is the path, and where
 /// the settings name it.
-pub(super) fn in_force(file: Option<(PathBuf, &Origin)>, sources: &Sources<'_>) -> Result<Matrix, Vec<Problem>> {
-    let Some((path, origin)) = file else { return Ok(Matrix::built_in()) };
+pub(super) fn load_effective(
+    file: Option<(PathBuf, &Origin)>,
+    sources: &Sources<'_>,
+) -> Result<PermissionMatrix, Vec<ConfigProblem>> {
+    let Some((path, origin)) = file else { return Ok(PermissionMatrix::built_in()) };
     match (sources.read)(&path) {
         Ok(text) => parse(&path, &text),
         Err(error) => {
             let what = format!("{} cannot be read: {error}", path.display());
-            let problem = Problem::of(KEY, what, "see that it is there and readable, or leave the setting out");
+            let problem = ConfigProblem::new(KEY, what, "see that it is there and readable, or leave the setting out");
             Err(vec![problem.at(origin)])
         }
     }
 }
 
 /// Reads such a file whole, or tells everything that is wrong with it.
-fn parse(path: &Path, text: &str) -> Result<Matrix, Vec<Problem>> {
-    let document = Document { path, text };
+fn parse(path: &Path, text: &str) -> Result<PermissionMatrix, Vec<ConfigProblem>> {
+    let document = TomlSource { path, text };
     let (table, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
-        return Err(errors.iter().map(|error| document.broken(error, MEND)).collect());
+        return Err(errors.iter().map(|error| document.syntax_error(error, FIX_HINT)).collect());
     }
-    let mut reading = Reading { document, cells: BTreeMap::new(), problems: Vec::new() };
+    let mut reading = MatrixParser { document, cells: BTreeMap::new(), problems: Vec::new() };
     reading.roles(table.get_ref());
-    let Reading { cells, problems, .. } = reading;
+    let MatrixParser { cells, problems, .. } = reading;
     if !problems.is_empty() {
         return Err(problems);
     }
-    Ok(Matrix::from_cells(|role, resource, operation| {
+    Ok(PermissionMatrix::from_cells(|role, resource, operation| {
         *cells.get(&(role.name(), resource.name(), operation.name())).unwrap_or(&None)
     }))
 }
 
 /// A closed set of names, and what one of them is.
-struct Names<const N: usize> {
+struct NameSet<const N: usize> {
     what: &'static str,
     known: [&'static str; N],
 }
 
 /// A file that is being read.
-struct Reading<'a> {
-    document: Document<'a>,
-    cells: BTreeMap<(&'static str, &'static str, &'static str), Option<Scope>>,
-    problems: Vec<Problem>,
+struct MatrixParser<'a> {
+    document: TomlSource<'a>,
+    cells: BTreeMap<(&'static str, &'static str, &'static str), Option<PermissionScope>>,
+    problems: Vec<ConfigProblem>,
 }
 
 /// A name that is known, with what the file says under it.
-struct Found<'t> {
+struct MatrixNode<'t> {
     name: &'static str,
     /// The name with those above it.
     full: String,
@@ -86,25 +89,25 @@ struct Found<'t> {
     value: &'t DeValue<'t>,
 }
 
-impl Reading<'_> {
+impl MatrixParser<'_> {
     fn roles(&mut self, table: &DeTable<'_>) {
-        let names = Names { what: "role", known: Role::ALL.map(Role::name) };
+        let names = NameSet { what: "role", known: Role::ALL.map(Role::name) };
         let start = self.document.origin(0..0);
         for role in self.names("", &start, table, &names) {
             self.resources(&role);
         }
     }
 
-    fn resources(&mut self, role: &Found<'_>) {
-        let names = Names { what: "resource", known: Resource::ALL.map(Resource::name) };
+    fn resources(&mut self, role: &MatrixNode<'_>) {
+        let names = NameSet { what: "resource", known: Resource::ALL.map(Resource::name) };
         let Some(table) = self.table(role, &names) else { return };
         for resource in self.names(&role.full, &role.origin, table, &names) {
             self.operations(role.name, &resource);
         }
     }
 
-    fn operations(&mut self, role: &'static str, resource: &Found<'_>) {
-        let names = Names { what: "operation", known: Operation::ALL.map(Operation::name) };
+    fn operations(&mut self, role: &'static str, resource: &MatrixNode<'_>) {
+        let names = NameSet { what: "operation", known: Operation::ALL.map(Operation::name) };
         let Some(table) = self.table(resource, &names) else { return };
         for operation in self.names(&resource.full, &resource.origin, table, &names) {
             let cell = self.cell(&operation);
@@ -113,14 +116,14 @@ impl Reading<'_> {
     }
 
     /// The widest scope that a cell grants; nothing, too, when that cannot be read, which is noted.
-    fn cell(&mut self, operation: &Found<'_>) -> Option<Scope> {
-        let words = Scope::ALL.map(Scope::name).into_iter().chain([NOTHING]);
+    fn cell(&mut self, operation: &MatrixNode<'_>) -> Option<PermissionScope> {
+        let words = PermissionScope::ALL.map(PermissionScope::name).into_iter().chain([NOTHING]);
         let expected = format!("expected one of {}", words.clone().map(quoted).collect::<Vec<_>>().join(", "));
         let DeValue::String(word) = operation.value else {
             self.refuse(operation, "this is not a scope".to_owned(), expected);
             return None;
         };
-        let scope = Scope::from_name(word);
+        let scope = PermissionScope::from_name(word);
         if scope.is_none() && word != NOTHING {
             let near = nearest_word(word, words).unwrap_or(NOTHING);
             let what = format!("there is no scope {}", quoted(word));
@@ -129,7 +132,7 @@ impl Reading<'_> {
         scope
     }
 
-    fn table<'t, const N: usize>(&mut self, above: &Found<'t>, names: &Names<N>) -> Option<&'t DeTable<'t>> {
+    fn table<'t, const N: usize>(&mut self, above: &MatrixNode<'t>, names: &NameSet<N>) -> Option<&'t DeTable<'t>> {
         if let DeValue::Table(table) = above.value {
             return Some(table);
         }
@@ -144,43 +147,43 @@ impl Reading<'_> {
         above: &str,
         origin: &Origin,
         table: &'t DeTable<'t>,
-        names: &Names<N>,
-    ) -> Vec<Found<'t>> {
+        names: &NameSet<N>,
+    ) -> Vec<MatrixNode<'t>> {
         let full = |name: &str| if above.is_empty() { name.to_owned() } else { format!("{above}.{name}") };
         let mut found = Vec::new();
         for (written, value) in table {
             let (given, origin) = (written.get_ref(), self.document.origin(written.span()));
             match names.known.into_iter().find(|name| name == given) {
-                Some(name) => found.push(Found { name, full: full(name), origin, value: value.get_ref() }),
+                Some(name) => found.push(MatrixNode { name, full: full(name), origin, value: value.get_ref() }),
                 None => self.problems.push(unknown(&full(given), given, names).at(&origin)),
             }
         }
         for missing in names.known.into_iter().filter(|name| !found.iter().any(|found| found.name == *name)) {
             let what = format!("this {} is missing, and a matrix names every one", names.what);
-            self.problems.push(Problem::of(full(missing), what, MEND).at(origin));
+            self.problems.push(ConfigProblem::new(full(missing), what, FIX_HINT).at(origin));
         }
         found
     }
 
-    fn refuse(&mut self, found: &Found<'_>, what: String, mend: String) {
-        self.problems.push(Problem::of(found.full.clone(), what, mend).at(&found.origin));
+    fn refuse(&mut self, found: &MatrixNode<'_>, what: String, fix: String) {
+        self.problems.push(ConfigProblem::new(found.full.clone(), what, fix).at(&found.origin));
     }
 }
 
-fn unknown<const N: usize>(full: &str, given: &str, names: &Names<N>) -> Problem {
+fn unknown<const N: usize>(full: &str, given: &str, names: &NameSet<N>) -> ConfigProblem {
     let near = nearest_word(given, names.known).unwrap_or_default();
-    let (what, mend) = (format!("there is no such {}", names.what), format!("the nearest known one is {near}"));
-    Problem::of(full.escape_debug().to_string(), what, mend)
+    let (what, fix) = (format!("there is no such {}", names.what), format!("the nearest known one is {near}"));
+    ConfigProblem::new(full.escape_debug().to_string(), what, fix)
 }
 
 /// The matrix as a file that reads back as the same one.
 #[must_use]
-pub fn matrix_file(matrix: &Matrix) -> String {
+pub fn matrix_file(matrix: &PermissionMatrix) -> String {
     let mut file = HEAD.to_owned();
     for role in Role::ALL {
         let lines = Resource::ALL.map(|resource| {
             let cells = Operation::ALL.map(|operation| {
-                let granted = matrix.granted(role, resource, operation).map_or(NOTHING, Scope::name);
+                let granted = matrix.granted(role, resource, operation).map_or(NOTHING, PermissionScope::name);
                 format!("{} = \"{granted}\"", operation.name())
             });
             format!("{} = {{ {} }}\n", resource.name(), cells.join(", "))

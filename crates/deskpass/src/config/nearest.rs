@@ -1,8 +1,8 @@
 //! Names that are no settings, and which setting was probably meant.
 
-use super::key::{FILE_SUFFIX, Key, PREFIX};
+use super::key::{FILE_SUFFIX, PREFIX, SettingKey};
 use super::origin::Origin;
-use super::problem::Problem;
+use super::problem::ConfigProblem;
 use super::table::{KEYS, find, is_section};
 
 /// How much a match of the last word alone counts: `lifetime` means `session.lifetime` rather than
@@ -10,20 +10,20 @@ use super::table::{KEYS, find, is_section};
 const LAST_WORD: f64 = 0.9;
 
 /// The problem of a key that does not exist.
-pub(super) fn unknown_key(name: &str, origin: &Origin) -> Problem {
-    let (what, mend) = if is_section(name) {
+pub(super) fn unknown_key(name: &str, origin: &Origin) -> ConfigProblem {
+    let (what, fix) = if is_section(name) {
         let what = format!("{name} is a section, not a key");
         (what, format!("its keys are {}", keys_of(name)))
     } else {
         let known = nearest(name).map_or("none", |key| key.name);
-        let mend = format!("the nearest known key is {known}");
-        ("there is no such key".to_owned(), mend)
+        let fix = format!("the nearest known key is {known}");
+        ("there is no such key".to_owned(), fix)
     };
-    Problem::of(name.escape_debug().to_string(), what, mend).at(origin)
+    ConfigProblem::new(name.escape_debug().to_string(), what, fix).at(origin)
 }
 
 /// The problem of an environment variable that begins like ours but sets no key.
-pub(super) fn unknown_variable(variable: &str) -> Problem {
+pub(super) fn unknown_variable(variable: &str) -> ConfigProblem {
     let subject = format!("environment {}", variable.escape_debug());
     let bare = variable.strip_prefix(PREFIX).unwrap_or(variable);
     let (stem, from_file) = match bare.strip_suffix(FILE_SUFFIX) {
@@ -33,18 +33,18 @@ pub(super) fn unknown_variable(variable: &str) -> Problem {
     let name = stem.replace("__", ".").to_ascii_lowercase();
     if is_section(&name) {
         let what = format!("{name} is a section, not a key");
-        return Problem::of(subject, what, format!("its keys are {}", keys_of(&name)));
+        return ConfigProblem::new(subject, what, format!("its keys are {}", keys_of(&name)));
     }
     if from_file && let Some(key) = find(&name).filter(|key| !key.kind.is_secret()) {
-        let mend = format!("set {} itself", key.variable());
-        return Problem::of(subject, "only secrets are read from a file", mend);
+        let fix = format!("set {} itself", key.variable());
+        return ConfigProblem::new(subject, "only secrets are read from a file", fix);
     }
     let suggestion = nearest(&name).map_or_else(String::new, |key| suggested(key, from_file));
-    let mend = format!("the nearest known one is {suggestion}; unset it if it is not for deskpass");
-    Problem::of(subject, "there is no such setting", mend)
+    let fix = format!("the nearest known one is {suggestion}; unset it if it is not for deskpass");
+    ConfigProblem::new(subject, "there is no such setting", fix)
 }
 
-fn suggested(key: &Key, from_file: bool) -> String {
+fn suggested(key: &SettingKey, from_file: bool) -> String {
     key.file_variable().filter(|_| from_file).unwrap_or_else(|| key.variable())
 }
 
@@ -53,7 +53,7 @@ fn keys_of(section: &str) -> String {
     names.join(", ")
 }
 
-fn nearest(name: &str) -> Option<&'static Key> {
+fn nearest(name: &str) -> Option<&'static SettingKey> {
     nearest_word(name, KEYS.iter().map(|key| key.name)).and_then(find)
 }
 

@@ -1,6 +1,6 @@
 //! Lists of networks.
 
-use deskpass_core::{NoNetwork, parse_network};
+use deskpass_core::{InvalidNetwork, parse_network};
 use ipnet::IpNet;
 
 use super::raw::quoted;
@@ -11,14 +11,14 @@ pub(super) fn parse_all(items: &[&str]) -> Result<Vec<IpNet>, String> {
 }
 
 /// Whether every address is in it.
-pub(super) fn is_everyone(network: &IpNet) -> bool {
+pub(super) fn is_any_address(network: &IpNet) -> bool {
     network.prefix_len() == 0
 }
 
 fn parse(text: &str) -> Result<IpNet, String> {
     parse_network(text).map_err(|problem| match problem {
-        NoNetwork::Unreadable => format!("{} {problem}", quoted(text)),
-        NoNetwork::Ambiguous { .. } => format!("{text} {problem}"),
+        InvalidNetwork::Unreadable => format!("{} {problem}", quoted(text)),
+        InvalidNetwork::Ambiguous { .. } => format!("{text} {problem}"),
     })
 }
 

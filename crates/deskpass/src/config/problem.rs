@@ -1,19 +1,19 @@
-//! What is wrong with the settings, and how to mend it.
+//! What is wrong with the settings, and how to fix it.
 
 use std::fmt;
 
 use thiserror::Error;
 
-use super::key::Key;
+use super::key::SettingKey;
 use super::origin::Origin;
 
 /// One thing that is wrong. It never holds the value of a secret.
 #[derive(Clone, Debug)]
-pub struct Problem {
+pub struct ConfigProblem {
     subject: String,
     origin: Option<Origin>,
     what: String,
-    mend: String,
+    fix: String,
     kind: ProblemKind,
 }
 
@@ -24,15 +24,15 @@ enum ProblemKind {
     Missing,
 }
 
-impl Problem {
+impl ConfigProblem {
     /// A problem of something that is not a key, such as the file or a stray variable.
-    pub(super) fn of(subject: impl Into<String>, what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { subject: subject.into(), origin: None, what: what.into(), mend: mend.into(), kind: ProblemKind::Wrong }
+    pub(super) fn new(subject: impl Into<String>, what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { subject: subject.into(), origin: None, what: what.into(), fix: fix.into(), kind: ProblemKind::Wrong }
     }
 
     /// A key without which there is no production.
-    pub(super) fn missing(key: &Key, mend: String) -> Self {
-        let problem = Self::of(key.name, "it is not set, and production needs it", mend);
+    pub(super) fn missing(key: &SettingKey, fix: String) -> Self {
+        let problem = Self::new(key.name, "it is not set, and production needs it", fix);
         Self { kind: ProblemKind::Missing, ..problem }
     }
 
@@ -43,19 +43,19 @@ impl Problem {
     }
 
     /// A value that its key does not take.
-    pub(super) fn bad_value(key: &Key, origin: &Origin, what: String) -> Self {
-        let mend = format!("expected {}", key.kind.expected());
-        Self::of(key.name, what, mend).at(origin)
+    pub(super) fn bad_value(key: &SettingKey, origin: &Origin, what: String) -> Self {
+        let fix = format!("expected {}", key.kind.expected());
+        Self::new(key.name, what, fix).at(origin)
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.subject)?;
         if let Some(origin) = &self.origin {
             write!(out, " ({origin})")?;
         }
-        write!(out, ": {}; {}", self.what, self.mend)
+        write!(out, ": {}; {}", self.what, self.fix)
     }
 }
 
@@ -63,17 +63,17 @@ impl fmt::Display for Problem {
 #[derive(Clone, Debug, Error)]
 #[error("{}", lines(.problems))]
 pub struct ConfigError {
-    problems: Vec<Problem>,
+    problems: Vec<ConfigProblem>,
 }
 
 impl ConfigError {
-    pub(super) fn new(problems: Vec<Problem>) -> Self {
+    pub(super) fn new(problems: Vec<ConfigProblem>) -> Self {
         Self { problems }
     }
 
     /// The problems, in the order of the sources and then of the keys.
     #[must_use]
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[ConfigProblem] {
         &self.problems
     }
 
@@ -84,7 +84,7 @@ impl ConfigError {
     }
 }
 
-fn lines(problems: &[Problem]) -> String {
+fn lines(problems: &[ConfigProblem]) -> String {
     let lines: Vec<_> = problems.iter().map(ToString::to_string).collect();
     lines.join("\n")
 }

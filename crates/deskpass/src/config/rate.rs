@@ -10,7 +10,7 @@ const UNITS: [(&str, Duration); 3] =
     [("s", Duration::from_secs(1)), ("min", Duration::from_mins(1)), ("h", Duration::from_hours(1))];
 
 /// Nobody means more than that, and it is still a rate by any unit.
-const MOST: u32 = 1_000_000;
+const MAX_RATE_COUNT: u32 = 1_000_000;
 
 pub(super) const EXPECTED: &str = r#"a rate such as "30/min" or "2/s" (1 to 1000000 per s, min or h), or "off""#;
 
@@ -20,7 +20,7 @@ pub(super) fn parse(text: &str) -> Result<Option<Rate>, String> {
         return Ok(None);
     }
     let (count, per) = split(text).ok_or_else(|| format!("{} is not a rate", quoted(text)))?;
-    let count = count.parse().ok().filter(|count| (1..=MOST).contains(count));
+    let count = count.parse().ok().filter(|count| (1..=MAX_RATE_COUNT).contains(count));
     count.and_then(|count| Rate::new(count, per)).map(Some).ok_or_else(|| format!("{} is out of range", quoted(text)))
 }
 

@@ -1,7 +1,7 @@
 //! A value as a source wrote it, before its kind has a say.
 
 /// What stands in a source. It has no `Debug`, because it may be a secret.
-pub(super) enum Raw {
+pub(super) enum RawSetting {
     /// Text without a type: environment, flag, secret's file, default. The kind decides what it is.
     Untyped(String),
     /// A string in the file.
@@ -11,17 +11,17 @@ pub(super) enum Raw {
     /// `true` or `false` in the file.
     Boolean(bool),
     /// A list in the file.
-    List(Vec<Raw>),
+    List(Vec<RawSetting>),
     /// Anything else in the file, by the name of its type; no key takes it.
     Other(&'static str),
 }
 
-impl Raw {
+impl RawSetting {
     /// It as text, or what it is instead.
     pub(super) fn text(&self) -> Result<&str, String> {
         match self {
             Self::Untyped(text) | Self::Text(text) => Ok(text),
-            other => Err(other.misfit()),
+            other => Err(other.type_mismatch()),
         }
     }
 
@@ -30,7 +30,7 @@ impl Raw {
         match self {
             Self::Integer(number) => Ok(*number),
             Self::Untyped(text) => text.parse().map_err(|_| format!("{} is not a whole number", quoted(text))),
-            other => Err(other.misfit()),
+            other => Err(other.type_mismatch()),
         }
     }
 
@@ -39,7 +39,7 @@ impl Raw {
         match self {
             Self::Boolean(flag) => Ok(*flag),
             Self::Untyped(text) => text.parse().map_err(|_| format!("{} is neither true nor false", quoted(text))),
-            other => Err(other.misfit()),
+            other => Err(other.type_mismatch()),
         }
     }
 
@@ -49,11 +49,11 @@ impl Raw {
             Self::Untyped(text) if text.trim().is_empty() => Ok(Vec::new()),
             Self::Untyped(text) => Ok(text.split(',').map(str::trim).collect()),
             Self::List(items) => items.iter().map(Self::text).collect(),
-            other => Err(other.misfit()),
+            other => Err(other.type_mismatch()),
         }
     }
 
-    fn misfit(&self) -> String {
+    fn type_mismatch(&self) -> String {
         let found = match self {
             Self::Untyped(_) | Self::Text(_) => "a string",
             Self::Integer(_) => "a whole number",

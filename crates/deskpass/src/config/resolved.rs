@@ -3,62 +3,62 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use deskpass_core::Matrix;
+use deskpass_core::PermissionMatrix;
 
 use super::gather::gather;
-use super::key::{Fallback, Key, Profile};
-use super::layers::{Found, Layers};
-use super::listen_address::reachable;
+use super::key::{DefaultSpec, Profile, SettingKey};
+use super::layers::{LayerValue, Layers};
+use super::listen_address::connect_address;
 use super::matrix;
 use super::origin::Origin;
-use super::problem::{ConfigError, Problem};
-use super::raw::Raw;
-use super::secret_url::STARS;
+use super::problem::{ConfigError, ConfigProblem};
+use super::raw::RawSetting;
+use super::secret_url::PASSWORD_MASK;
 use super::sources::Sources;
 use super::table::{KEYS, find};
 use super::value::{FromValue, Value};
 
 /// Values wider than this do not push the origins of all others to the right.
-const WIDEST_COLUMN: usize = 40;
+const MAX_VALUE_COLUMN: usize = 40;
 
-/// Where every setting stands. It can be shown even while it does not pass [`Resolved::check`].
+/// Where every setting stands. It can be shown even while it does not pass [`ResolvedSettings::check`].
 #[derive(Clone, Debug)]
-pub struct Resolved {
-    entries: Vec<Entry>,
-    pub(super) problems: Vec<Problem>,
+pub struct ResolvedSettings {
+    entries: Vec<SettingEntry>,
+    pub(super) problems: Vec<ConfigProblem>,
     /// Whether all sources could be read, so that a missing value is really missing.
     pub(super) complete: bool,
     /// Who may do what; the built-in matrix while the file that replaces it is not good.
-    pub(super) matrix: Matrix,
+    pub(super) matrix: PermissionMatrix,
 }
 
 /// A key with what became of it.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) key: &'static Key,
-    pub(super) state: State,
+pub(super) struct SettingEntry {
+    pub(super) key: &'static SettingKey,
+    pub(super) state: SettingState,
     pub(super) origin: Origin,
 }
 
 /// What became of a key.
 #[derive(Clone, Debug)]
-pub(super) enum State {
+pub(super) enum SettingState {
     Valid(Value),
     /// Given, but not as its kind wants it; reported already.
     Invalid,
     Unset,
 }
 
-/// Finds the strongest value of every key. Problems are kept for [`Resolved::check`].
+/// Finds the strongest value of every key. Problems are kept for [`ResolvedSettings::check`].
 #[must_use]
-pub fn resolve(sources: &Sources<'_>) -> Resolved {
+pub fn resolve(sources: &Sources<'_>) -> ResolvedSettings {
     let mut layers = gather(sources);
     let profile = profile(&layers);
-    let mut resolved = Resolved {
+    let mut resolved = ResolvedSettings {
         entries: Vec::with_capacity(KEYS.len()),
         problems: std::mem::take(&mut layers.problems),
         complete: !layers.file_unread,
-        matrix: Matrix::built_in(),
+        matrix: PermissionMatrix::built_in(),
     };
     for key in KEYS {
         let entry = match layers.get(key) {
@@ -69,7 +69,7 @@ pub fn resolve(sources: &Sources<'_>) -> Resolved {
     }
     let file =
         resolved.entry(matrix::KEY).and_then(|entry| Some((resolved.get::<PathBuf>(matrix::KEY)?, &entry.origin)));
-    match matrix::in_force(file, sources) {
+    match matrix::load_effective(file, sources) {
         Ok(matrix) => resolved.matrix = matrix,
         Err(problems) => resolved.problems.extend(problems),
     }
@@ -86,18 +86,18 @@ fn profile(layers: &Layers) -> Profile {
     }
 }
 
-impl Resolved {
+impl ResolvedSettings {
     /// The settings as a table, one `key = value   # origin` a line, secrets masked.
     #[must_use]
     pub fn show(&self) -> String {
         let names = self.entries.iter().map(|entry| entry.key.name.len());
         let names = names.max().unwrap_or_default();
-        let shown: Vec<_> = self.entries.iter().map(Entry::shown).collect();
+        let shown: Vec<_> = self.entries.iter().map(SettingEntry::shown).collect();
         let widths = shown.iter().map(|value| value.chars().count());
-        let values = widths.filter(|width| *width <= WIDEST_COLUMN).max();
+        let values = widths.filter(|width| *width <= MAX_VALUE_COLUMN).max();
         let values = values.unwrap_or_default();
 
-        let line = |(entry, value): (&Entry, &String)| {
+        let line = |(entry, value): (&SettingEntry, &String)| {
             let (name, origin) = (entry.key.name, &entry.origin);
             format!("{name:names$} = {value:values$}   # {origin}\n")
         };
@@ -110,23 +110,23 @@ impl Resolved {
     /// # Errors
     ///
     /// Everything that is wrong with what was given: the matrix may stand where it cannot be seen.
-    pub fn matrix(&self) -> Result<&Matrix, ConfigError> {
+    pub fn matrix(&self) -> Result<&PermissionMatrix, ConfigError> {
         if self.problems.is_empty() { Ok(&self.matrix) } else { Err(ConfigError::new(self.problems.clone())) }
     }
 
     /// What became of the key of this name.
-    pub(super) fn entry(&self, name: &str) -> Option<&Entry> {
+    pub(super) fn entry(&self, name: &str) -> Option<&SettingEntry> {
         self.entries.iter().find(|entry| entry.key.name == name)
     }
 
     /// What became of each key.
-    pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
+    pub(super) fn entries(&self) -> impl Iterator<Item = &SettingEntry> {
         self.entries.iter()
     }
 
     /// The files that secrets were read from, each once.
     pub(super) fn secret_files(&self) -> Vec<PathBuf> {
-        let secret = |entry: &&Entry| entry.key.kind.is_secret() && entry.hides_something();
+        let secret = |entry: &&SettingEntry| entry.key.kind.is_secret() && entry.has_masked_part();
         let files = self.entries.iter().filter(secret).filter_map(|entry| match &entry.origin {
             Origin::File { path, .. } | Origin::SecretFile { path, .. } => Some(path.clone()),
             _ => None,
@@ -137,44 +137,46 @@ impl Resolved {
     /// The valid value of the key of this name, as the type that the caller wants.
     pub(super) fn get<T: FromValue>(&self, name: &str) -> Option<T> {
         match &self.entry(name)?.state {
-            State::Valid(value) => T::from_value(value),
-            State::Invalid | State::Unset => None,
+            SettingState::Valid(value) => T::from_value(value),
+            SettingState::Invalid | SettingState::Unset => None,
         }
     }
 
-    fn given(&mut self, key: &'static Key, found: &Found) -> Entry {
+    fn given(&mut self, key: &'static SettingKey, found: &LayerValue) -> SettingEntry {
         let origin = found.origin.clone();
         let state = match found.raw.as_ref().map(|raw| key.kind.parse(raw)) {
-            Some(Ok(value)) => State::Valid(value),
+            Some(Ok(value)) => SettingState::Valid(value),
             Some(Err(what)) => {
-                let problem = Problem::bad_value(key, &origin, what);
+                let problem = ConfigProblem::bad_value(key, &origin, what);
                 self.problems.push(problem);
-                State::Invalid
+                SettingState::Invalid
             }
-            None => State::Invalid,
+            None => SettingState::Invalid,
         };
-        Entry { key, state, origin }
+        SettingEntry { key, state, origin }
     }
 
-    fn defaulted(&self, key: &'static Key, profile: Profile) -> Entry {
+    fn defaulted(&self, key: &'static SettingKey, profile: Profile) -> SettingEntry {
         let value = key.default(profile).and_then(|text| {
-            let text = self.filled_in(text)?;
-            key.kind.parse(&Raw::Untyped(text)).ok()
+            let text = self.expand_placeholders(text)?;
+            key.kind.parse(&RawSetting::Untyped(text)).ok()
         });
-        let origin = match (&value, key.fallback) {
-            (None, Fallback::RequiredInProduction { .. }) if profile == Profile::Production => Origin::Missing(profile),
-            (None, _) | (_, Fallback::Same(_)) => Origin::Default,
+        let origin = match (&value, key.default_spec) {
+            (None, DefaultSpec::RequiredInProduction { .. }) if profile == Profile::Production => {
+                Origin::Missing(profile)
+            }
+            (None, _) | (_, DefaultSpec::Same(_)) => Origin::Default,
             _ => Origin::ProfileDefault(profile),
         };
-        let state = value.map_or(State::Unset, State::Valid);
-        Entry { key, state, origin }
+        let state = value.map_or(SettingState::Unset, SettingState::Valid);
+        SettingEntry { key, state, origin }
     }
 
     /// Fills in what a default is made from; there is nothing to fill in when that is not valid itself.
-    fn filled_in(&self, text: &str) -> Option<String> {
+    fn expand_placeholders(&self, text: &str) -> Option<String> {
         let mut text = text.to_owned();
         if text.contains("{listen}") {
-            text = text.replace("{listen}", &reachable(self.get("listen")?).to_string());
+            text = text.replace("{listen}", &connect_address(self.get("listen")?).to_string());
         }
         if text.contains("{public_url}") {
             text = text.replace("{public_url}", &self.get::<String>("public_url")?);
@@ -183,17 +185,17 @@ impl Resolved {
     }
 }
 
-impl Entry {
+impl SettingEntry {
     /// Whether it has a value of which a part must not be shown. An address without a password has none.
-    fn hides_something(&self) -> bool {
-        matches!(self.state, State::Valid(_)) && self.shown().contains(STARS)
+    fn has_masked_part(&self) -> bool {
+        matches!(self.state, SettingState::Valid(_)) && self.shown().contains(PASSWORD_MASK)
     }
 
     fn shown(&self) -> String {
         match &self.state {
-            State::Valid(value) => value.to_string(),
-            State::Invalid => "(not valid)".to_owned(),
-            State::Unset => "(not set)".to_owned(),
+            SettingState::Valid(value) => value.to_string(),
+            SettingState::Invalid => "(not valid)".to_owned(),
+            SettingState::Unset => "(not set)".to_owned(),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::Ipv6Addr;
 
 /// What is shown in place of a password. Its length says nothing about the password's.
-pub(super) const STARS: &str = "***";
+pub(super) const PASSWORD_MASK: &str = "***";
 
 /// An address that may hold a password. `Display` and `Debug` show it without.
 #[derive(Clone)]
@@ -34,7 +34,7 @@ impl fmt::Debug for SecretUrl {
 }
 
 /// An address in its parts. It has no `Debug`, because one of them is a password.
-pub(super) struct Parts<'a> {
+pub(super) struct UrlParts<'a> {
     /// In lower case.
     pub(super) scheme: String,
     pub(super) user: Option<&'a str>,
@@ -46,7 +46,7 @@ pub(super) struct Parts<'a> {
     pub(super) query: Option<&'a str>,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> UrlParts<'a> {
     /// Takes an address apart. What it says is wrong never repeats any of it: a password with a stray mark in it could
     /// stand in any part.
     pub(super) fn of(text: &'a str) -> Result<Self, String> {
@@ -99,7 +99,7 @@ impl<'a> Parts<'a> {
 
     /// The address as one again.
     pub(super) fn whole(&self) -> SecretUrl {
-        SecretUrl { whole: self.write(self.password), shown: self.write(self.password.map(|_| STARS)) }
+        SecretUrl { whole: self.write(self.password), shown: self.write(self.password.map(|_| PASSWORD_MASK)) }
     }
 
     fn write(&self, password: Option<&str>) -> String {

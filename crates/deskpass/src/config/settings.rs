@@ -5,11 +5,11 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use deskpass_core::{HostNames, Matrix, Rate};
+use deskpass_core::{HostNames, PermissionMatrix, Rate};
 use ipnet::IpNet;
 
 use super::choice::choice;
-use super::listen_address::reachable;
+use super::listen_address::connect_address;
 use super::secret::{EncryptionKey, SecretText};
 use super::secret_url::SecretUrl;
 
@@ -89,14 +89,14 @@ impl Settings {
 
     /// Where the data is, fit to be shown: the directory, or the address without its password.
     #[must_use]
-    pub fn place(&self) -> String {
+    pub fn data_location(&self) -> String {
         self.store.url.as_ref().map_or_else(|| self.data.display().to_string(), ToString::to_string)
     }
 
     /// The same settings, once a free port was taken: what was made from the address asked for follows.
     #[must_use]
-    pub fn listening_at(mut self, address: SocketAddr) -> Self {
-        let (asked, taken) = (format!("//{}", reachable(self.listen)), format!("//{}", reachable(address)));
+    pub fn with_listen_address(mut self, address: SocketAddr) -> Self {
+        let (asked, taken) = (format!("//{}", connect_address(self.listen)), format!("//{}", connect_address(address)));
         let Platform { api_url, authorize_url, web_login_url, .. } = &mut self.platform;
         for url in [&mut self.public_url, api_url, authorize_url, web_login_url] {
             *url = url.replacen(&asked, &taken, 1);
@@ -194,7 +194,7 @@ pub struct Agents {
 #[derive(Clone, Debug)]
 pub struct Access {
     /// The widest scope of each role, from the file that replaces the built-in matrix where one is named.
-    pub matrix: Matrix,
+    pub matrix: PermissionMatrix,
     /// That file.
     pub matrix_file: Option<PathBuf>,
 }

@@ -1,9 +1,9 @@
 //! Where Redis is.
 
-use super::secret_url::{Parts, SecretUrl};
+use super::secret_url::{SecretUrl, UrlParts};
 
 /// How the servers at the address stand to one another.
-enum Layout {
+enum RedisTopology {
     Single,
     Sentinel,
     Cluster,
@@ -11,11 +11,11 @@ enum Layout {
 
 /// Reads the address of Redis.
 pub(super) fn parse(text: &str) -> Result<SecretUrl, String> {
-    let parts = Parts::of(text)?;
+    let parts = UrlParts::of(text)?;
     let layout = match parts.scheme.as_str() {
-        "redis" | "rediss" => Layout::Single,
-        "redis-sentinel" | "rediss-sentinel" => Layout::Sentinel,
-        "redis-cluster" | "rediss-cluster" => Layout::Cluster,
+        "redis" | "rediss" => RedisTopology::Single,
+        "redis-sentinel" | "rediss-sentinel" => RedisTopology::Sentinel,
+        "redis-cluster" | "rediss-cluster" => RedisTopology::Cluster,
         "postgres" | "postgresql" => return Err("this is where PostgreSQL is, which store.url says".to_owned()),
         _ => {
             return Err("it begins with none of redis://, rediss://, redis-sentinel://, rediss-sentinel://, \
@@ -33,24 +33,24 @@ pub(super) fn parse(text: &str) -> Result<SecretUrl, String> {
 }
 
 /// Redis knows passwords without a user but no user without a password, so a lone word is a password that would be shown.
-fn check_user(parts: &Parts<'_>) -> Result<(), String> {
+fn check_user(parts: &UrlParts<'_>) -> Result<(), String> {
     if parts.user.is_some() && parts.password.is_none() {
         return Err("there is no colon before its @; write a password without a user as redis://:PASSWORD@…".to_owned());
     }
     Ok(())
 }
 
-fn check_path(layout: &Layout, parts: &Parts<'_>) -> Result<(), String> {
+fn check_path(layout: &RedisTopology, parts: &UrlParts<'_>) -> Result<(), String> {
     let path = parts.path;
     match layout {
-        Layout::Single if parts.hosts.contains(',') => Err("it names several hosts; those of a cluster follow \
+        RedisTopology::Single if parts.hosts.contains(',') => Err("it names several hosts; those of a cluster follow \
                                                             redis-cluster://, sentinels redis-sentinel://"
             .to_owned()),
-        Layout::Single if !path.is_empty() && path.parse::<u16>().is_err() => {
+        RedisTopology::Single if !path.is_empty() && path.parse::<u16>().is_err() => {
             Err("what follows the host is not the number of a database".to_owned())
         }
-        Layout::Sentinel => check_master(path),
-        Layout::Cluster if !path.is_empty() => {
+        RedisTopology::Sentinel => check_master(path),
+        RedisTopology::Cluster if !path.is_empty() => {
             Err("something follows the hosts, and a cluster has no numbered databases".to_owned())
         }
         _ => Ok(()),

@@ -2,7 +2,7 @@
 
 use url::form_urlencoded;
 
-use super::secret_url::{Parts, SecretUrl};
+use super::secret_url::{SecretUrl, UrlParts};
 
 /// Reads the address of a PostgreSQL server.
 pub(super) fn parse(text: &str) -> Result<SecretUrl, String> {
@@ -11,7 +11,7 @@ pub(super) fn parse(text: &str) -> Result<SecretUrl, String> {
                     directory"
             .to_owned());
     }
-    let parts = Parts::of(text)?;
+    let parts = UrlParts::of(text)?;
     match parts.scheme.as_str() {
         "postgres" | "postgresql" => {}
         scheme if scheme.starts_with("redis") => {

@@ -14,21 +14,21 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{ConfigError, Override, Resolved, Settings, Sources, resolve};
+use super::{ConfigError, Override, ResolvedSettings, Settings, Sources, resolve};
 
 /// 32 bytes, each 0xff.
 const ENCRYPTION_KEY: &str = "//////////////////////////////////////////8=";
 
 /// Sources in the making. Files are held in memory, so no test touches disk or environment.
 #[derive(Default)]
-struct Given {
+struct TestSources {
     config: Option<PathBuf>,
     files: BTreeMap<PathBuf, String>,
     environment: Vec<(String, String)>,
     overrides: Vec<(&'static str, String, &'static str)>,
 }
 
-impl Given {
+impl TestSources {
     fn development() -> Self {
         Self::default().flag("development.enabled", "true", "--dev")
     }
@@ -71,7 +71,7 @@ impl Given {
         self
     }
 
-    fn resolve(&self) -> Resolved {
+    fn resolve(&self) -> ResolvedSettings {
         let read = |path: &Path| {
             let text = self.files.get(path).cloned();
             text.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_core::{Clock, Entropy};
-use deskpass_wecom::{Hosts, Patience, SettingsError, Url, Vault, Wecom};
-use deskpass_wecom_sim::{Domains, Simulator, World};
+use deskpass_wecom::{Hosts, SettingsError, Timeouts, TokenCache, Url, Wecom};
+use deskpass_wecom_sim::{Domains, Simulator, SimulatorConfig};
 
 use super::{StartError, VerifyFileProblem};
 use crate::config::Settings;
@@ -16,19 +16,23 @@ use crate::config::Settings;
 pub(crate) const SIMULATED_SECRET: &str = "simulated";
 
 /// Verification files are a line long.
-const VERIFY_FILE: u64 = 4096;
+const MAX_VERIFY_FILE_BYTES: u64 = 4096;
 
 /// The client of the platform, for somebody who is no node.
 pub(crate) fn client(settings: &Settings, clock: Clock) -> Result<Wecom, SettingsError> {
-    Wecom::new(translated(settings)?, clock)
+    Wecom::new(client_settings(settings)?, clock)
 }
 
 /// The client of the platform, for a node that shares its access token with others.
-pub(super) fn client_with(settings: &Settings, clock: Clock, vault: Arc<dyn Vault>) -> Result<Wecom, SettingsError> {
-    Wecom::with_vault(translated(settings)?, clock, vault)
+pub(super) fn client_with(
+    settings: &Settings,
+    clock: Clock,
+    token_cache: Arc<dyn TokenCache>,
+) -> Result<Wecom, SettingsError> {
+    Wecom::with_token_cache(client_settings(settings)?, clock, token_cache)
 }
 
-fn translated(settings: &Settings) -> Result<deskpass_wecom::Settings, SettingsError> {
+fn client_settings(settings: &Settings) -> Result<deskpass_wecom::Settings, SettingsError> {
     let platform = &settings.platform;
     let url = |name, text: &str| Url::parse(text).map_err(|_| SettingsError::Address(name));
     let secret = platform.secret.as_ref().map_or(SIMULATED_SECRET, |secret| secret.expose());
@@ -43,14 +47,14 @@ fn translated(settings: &Settings) -> Result<deskpass_wecom::Settings, SettingsE
         },
         proxy: platform.proxy.as_deref().map(|proxy| url("platform.proxy", proxy)).transpose()?,
         // Together with what is asked for afterwards, nobody who comes back from the platform waits longer than five seconds.
-        patience: Patience { whole: Duration::from_millis(3_500), ..Patience::default() },
+        timeouts: Timeouts { operation: Duration::from_millis(3_500), ..Timeouts::default() },
     })
 }
 
 /// The platform in a box, which knows this desk as an application of the main corporation.
 pub(super) fn simulator(settings: &Settings, clock: Clock, entropy: Entropy) -> Simulator {
     let host = settings.public_url.split_once("://").map_or("", |(_, host)| host);
-    let world = World {
+    let world = SimulatorConfig {
         corp_id: settings.platform.corp_id.clone(),
         secret: SIMULATED_SECRET.to_owned(),
         agent_id: settings.platform.agent_id.clone().unwrap_or_default(),
@@ -74,7 +78,7 @@ fn read_verify_file(path: &Path) -> Result<(String, String), VerifyFileProblem> 
     if !stem.is_some_and(|stem| !stem.is_empty() && stem.bytes().all(plain)) {
         return Err(VerifyFileProblem::Name);
     }
-    if fs::metadata(path)?.len() > VERIFY_FILE {
+    if fs::metadata(path)?.len() > MAX_VERIFY_FILE_BYTES {
         return Err(VerifyFileProblem::TooLarge);
     }
     Ok((name.to_owned(), fs::read_to_string(path)?))

@@ -10,16 +10,16 @@ pub(super) mod sessions;
 pub(super) mod statistics;
 
 use axum::extract::FromRequestParts;
-use deskpass_auth::Reach;
+use deskpass_auth::AccessScope;
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey};
 use hyper::http::request::Parts;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::answer::Window;
-use super::authority::{Authority, Reader};
-use super::failure::{BadRequest, Failure};
-use super::fields::{Ask, Fields, Problem, Problems};
+use super::answer::RequestContext;
+use super::authority::{Reader, VerifiedCaller};
+use super::failure::{ApiError, BadRequest};
+use super::fields::{FieldError, FieldErrors, Fields, FromFields};
 use super::query::Path;
 use crate::Desk;
 
@@ -35,25 +35,25 @@ impl Done {
 
 /// An employee of any corporation, as a path or a body names them.
 #[derive(Debug)]
-pub(super) struct Whom {
+pub(super) struct EmployeeRef {
     corp: Option<CorpId>,
     id: EmployeeId,
 }
 
-impl Whom {
+impl EmployeeRef {
     /// The same, of the corporation of whoever asks where they name none.
-    pub(super) fn key_beside(&self, authority: &Authority, desk: &Desk) -> EmployeeKey {
+    pub(super) fn key_in_own_corp(&self, authority: &VerifiedCaller, desk: &Desk) -> EmployeeKey {
         let own = CorpId::parse(authority.caller.person().key.corp()).ok();
-        desk.auth.key(self.corp.as_ref().or(own.as_ref()), &self.id)
+        desk.auth.resolve_key(self.corp.as_ref().or(own.as_ref()), &self.id)
     }
 
     pub(super) fn key(&self, desk: &Desk) -> EmployeeKey {
-        desk.auth.key(self.corp.as_ref(), &self.id)
+        desk.auth.resolve_key(self.corp.as_ref(), &self.id)
     }
 }
 
-impl Ask for Whom {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for EmployeeRef {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         let (corp, id) = (fields.maybe_id("corp_id", CorpId::parse), fields.id("employee_id", EmployeeId::parse));
         Some(Self { corp: corp?, id: id? })
     }
@@ -71,10 +71,11 @@ pub(super) struct Paging {
 
 impl Paging {
     /// The most on one page.
-    const MOST: u64 = 200;
+    const MAX_PAGE_SIZE: u64 = 200;
 
-    pub(super) fn read(fields: &mut Fields) -> Option<Self> {
-        let (page, size) = (fields.maybe_count("page", 1..=1_000_000), fields.maybe_count("page_size", 1..=Self::MOST));
+    pub(super) fn from_fields(fields: &mut Fields) -> Option<Self> {
+        let (page, size) =
+            (fields.maybe_integer("page", 1..=1_000_000), fields.maybe_integer("page_size", 1..=Self::MAX_PAGE_SIZE));
         let after = fields.maybe_text("after");
         Some(Self { page: page?.unwrap_or(1), page_size: size?.unwrap_or(50), after: after? })
     }
@@ -91,50 +92,50 @@ impl Paging {
 
 /// A part of a list that knows no pages, from a place on that another part named.
 #[derive(Debug)]
-pub(super) struct Onward {
+pub(super) struct CursorPaging {
     pub(super) after: Option<String>,
     pub(super) limit: i64,
 }
 
-impl Onward {
-    pub(super) fn read(fields: &mut Fields) -> Option<Self> {
-        let (size, after) = (fields.maybe_count("page_size", 1..=Paging::MOST), fields.maybe_text("after"));
+impl CursorPaging {
+    pub(super) fn from_fields(fields: &mut Fields) -> Option<Self> {
+        let (size, after) = (fields.maybe_integer("page_size", 1..=Paging::MAX_PAGE_SIZE), fields.maybe_text("after"));
         Some(Self { after: after?, limit: size?.and_then(|size| i64::try_from(size).ok()).unwrap_or(50) })
     }
 }
 
 /// A field that is wrong for a reason that takes a look at the desk.
-pub(super) fn wrong(field: &'static str, why: [&'static str; 2]) -> Failure {
-    BadRequest::Fields(Problems::from([(field.into(), Problem::Form(why))])).into()
+pub(super) fn field_error(field: &'static str, why: [&'static str; 2]) -> ApiError {
+    BadRequest::Fields(FieldErrors::from([(field.into(), FieldError::Format(why))])).into()
 }
 
 /// A place in a list that no page of it named.
-pub(super) fn bad_cursor() -> Failure {
-    wrong("after", ["must be the next of another page of the same list", "必须是同一列表上一页返回的 next"])
+pub(super) fn bad_cursor() -> ApiError {
+    field_error("after", ["must be the next of another page of the same list", "必须是同一列表上一页返回的 next"])
 }
 
 /// An employee who is there, as the path names them.
 #[derive(Debug)]
-pub(super) struct Known(pub(super) EmployeeKey);
+pub(super) struct ExistingEmployee(pub(super) EmployeeKey);
 
-impl FromRequestParts<Window> for Known {
-    type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
-        let Path(whom) = Path::<Whom>::from_request_parts(parts, window).await?;
-        let (key, authority) = (whom.key(&window.desk), Authority::from_request_parts(parts, window).await?);
-        authority.at(&window.desk).expect_employee(&key).await?;
+impl FromRequestParts<RequestContext> for ExistingEmployee {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        let Path(whom) = Path::<EmployeeRef>::from_request_parts(parts, context).await?;
+        let (key, authority) = (whom.key(&context.desk), VerifiedCaller::from_request_parts(parts, context).await?);
+        authority.administrator(&context.desk).require_employee(&key).await?;
         Ok(Self(key))
     }
 }
 
 /// Whose records a list is of. Whoever sees one department only may ask for no other by its name.
-pub(super) async fn within(
+pub(super) async fn list_scope(
     reader: &Reader,
     desk: &Desk,
     corp: Option<&CorpId>,
     department: Option<&str>,
-) -> Result<Reach, Failure> {
-    let reach = reader.reach(desk, corp).await?;
+) -> Result<AccessScope, ApiError> {
+    let scope = reader.access_scope(desk, corp).await?;
     let other = department.is_some_and(|name| *name != *reader.caller.person().department);
-    if reach.department_id.is_some() && other { reader.refuse(desk).await } else { Ok(reach) }
+    if scope.department_id.is_some() && other { reader.deny(desk).await } else { Ok(scope) }
 }

@@ -3,41 +3,41 @@
 use std::fmt;
 
 use axum::extract::State;
-use deskpass_auth::{AgentEntry, Evidence, HalfSignIn, Knock};
+use deskpass_auth::{AgentLogin, AgentLoginOutcome, AgentCredentials, IssuedPartialSession};
 use deskpass_core::{EmployeeId, KnownBrowser};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::cookie::{Cookies, SetCookie, remember};
+use super::cookie::{Cookies, SetCookie, remember_browser};
 use super::envelope::Reply;
-use super::extract::{Besides, Body, Guest, to_the_end};
-use super::failure::Failure;
-use super::fields::{Ask, Fields, Problem};
-use super::login::{LoginResult, iso};
-use super::openapi::Moment;
+use super::extract::{JsonBody, OptionalSession, RequestClient, run_to_completion};
+use super::failure::ApiError;
+use super::fields::{FieldError, Fields, FromFields};
+use super::login::{LoginResult, rfc3339};
+use super::openapi::Rfc3339;
 use crate::Desk;
 
 /// An agent who knocks.
 #[derive(Debug)]
-pub(super) struct Login {
+pub(super) struct AgentLoginBody {
     employee_id: EmployeeId,
-    evidence: Evidence,
+    credentials: AgentCredentials,
 }
 
-impl Ask for Login {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for AgentLoginBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         let (employee_id, code) = (fields.id("employee_id", EmployeeId::parse), fields.maybe_text("code"));
-        let evidence = match (code, fields.maybe_password("password")) {
-            (Some(Some(code)), Some(None)) => Some(Evidence::Code(code)),
-            (Some(None), Some(Some(password))) => Some(Evidence::Password(password)),
-            (Some(Some(code)), Some(Some(password))) => Some(Evidence::Either(code, password)),
+        let credentials = match (code, fields.maybe_password("password")) {
+            (Some(Some(code)), Some(None)) => Some(AgentCredentials::Code(code)),
+            (Some(None), Some(Some(password))) => Some(AgentCredentials::Password(password)),
+            (Some(Some(code)), Some(Some(password))) => Some(AgentCredentials::Either(code, password)),
             (Some(None), Some(None)) => {
-                fields.refuse("password", Problem::CodeOrPassword);
+                fields.reject("password", FieldError::CodeOrPassword);
                 None
             }
             (None, _) | (_, None) => None,
         };
-        Some(Self { employee_id: employee_id?, evidence: evidence? })
+        Some(Self { employee_id: employee_id?, credentials: credentials? })
     }
 }
 
@@ -45,58 +45,60 @@ impl Ask for Login {
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "AgentEntered")]
 #[serde(untagged)]
-pub(super) enum Entered {
+pub(super) enum AgentEntered {
     Whole(LoginResult),
-    Half(HalfResult),
+    Half(PartialLoginResult),
 }
 
 /// Half of a sign-in.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "HalfLoginResult")]
-pub(super) struct HalfResult {
+pub(super) struct PartialLoginResult {
     half_authenticated: bool,
     #[schemars(extend("enum" = ["bind", "verify"]))]
     otp: &'static str,
     token: String,
     token_type: &'static str,
     expires_in: u64,
-    #[schemars(with = "Moment")]
+    #[schemars(with = "Rfc3339")]
     expires_at: String,
 }
 
-impl From<AgentEntry> for Entered {
-    fn from(entry: AgentEntry) -> Self {
+impl From<AgentLoginOutcome> for AgentEntered {
+    fn from(entry: AgentLoginOutcome) -> Self {
         match entry {
-            AgentEntry::Whole(signed_in) => Self::Whole(signed_in.into()),
-            AgentEntry::Half(HalfSignIn { token, has_device, lifetime, expires_at }) => Self::Half(HalfResult {
-                half_authenticated: true,
-                otp: if has_device { "verify" } else { "bind" },
-                token: token.expose().to_owned(),
-                token_type: "Bearer",
-                expires_in: lifetime.as_secs(),
-                expires_at: iso(expires_at),
-            }),
+            AgentLoginOutcome::Full(signed_in) => Self::Whole(signed_in.into()),
+            AgentLoginOutcome::Partial(IssuedPartialSession { token, has_device, lifetime, expires_at }) => {
+                Self::Half(PartialLoginResult {
+                    half_authenticated: true,
+                    otp: if has_device { "verify" } else { "bind" },
+                    token: token.expose().to_owned(),
+                    token_type: "Bearer",
+                    expires_in: lifetime.as_secs(),
+                    expires_at: rfc3339(expires_at),
+                })
+            }
         }
     }
 }
 
-impl fmt::Debug for Entered {
+impl fmt::Debug for AgentEntered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Entered")
+        f.write_str("AgentEntered")
     }
 }
 
 /// Lets an agent in by a code of the platform, or half-way in by a password.
 pub(super) async fn login(
     State(desk): State<Desk>,
-    Guest(visitor): Guest,
+    RequestClient(visitor): RequestClient,
     cookies: Cookies,
-    Besides(shown): Besides,
-    Body(Login { employee_id, evidence }): Body<Login>,
-) -> Result<(SetCookie, Reply<Entered>), Failure> {
-    let (employee, browser) = (desk.auth.key(None, &employee_id), cookies.digest::<KnownBrowser>());
-    let (knock, inside) = (Knock { employee, evidence, browser, shown, visitor }, desk.clone());
-    let entry = to_the_end(async move { inside.auth.agent_login(&knock).await }).await?;
-    let cookie = remember(&desk, &cookies, entry.signed_in()).await;
+    OptionalSession(shown): OptionalSession,
+    JsonBody(AgentLoginBody { employee_id, credentials }): JsonBody<AgentLoginBody>,
+) -> Result<(SetCookie, Reply<AgentEntered>), ApiError> {
+    let (employee, browser) = (desk.auth.resolve_key(None, &employee_id), cookies.digest::<KnownBrowser>());
+    let (login, inside) = (AgentLogin { employee, credentials, browser, shown, visitor }, desk.clone());
+    let entry = run_to_completion(async move { inside.auth.agent_login(&login).await }).await?;
+    let cookie = remember_browser(&desk, &cookies, entry.signed_in()).await;
     Ok((cookie, Reply(entry.into())))
 }

@@ -16,7 +16,7 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 
 use super::envelope::{self, Outcome};
-use super::failure::{BadRequest, Failure, Telling, Telltale};
+use super::failure::{ApiError, BadRequest, ErrorBody, ErrorContext};
 use super::malformed::MalformedHead;
 use super::{Route, failure, gate, language, limit, page, routes};
 use crate::Desk;
@@ -27,23 +27,23 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// What a handler and its extractors can ask of: the desk, and what the connection and the head say about this request.
 #[derive(Clone, Debug)]
-pub(crate) struct Window {
+pub(crate) struct RequestContext {
     pub(super) desk: Desk,
     pub(super) peer: IpAddr,
     pub(super) language: Language,
     /// What the path has in the places that its row leaves open, by their names.
-    pub(super) named: Vec<(String, String)>,
+    pub(super) path_params: Vec<(String, String)>,
 }
 
-impl FromRef<Window> for Desk {
-    fn from_ref(window: &Window) -> Self {
-        window.desk.clone()
+impl FromRef<RequestContext> for Desk {
+    fn from_ref(context: &RequestContext) -> Self {
+        context.desk.clone()
     }
 }
 
 /// Answers requests, whatever they are.
 #[derive(Debug)]
-pub(crate) struct Answerer {
+pub(crate) struct Dispatcher {
     desk: Desk,
     table: Vec<Route>,
     /// The rows of each path.
@@ -60,7 +60,7 @@ pub(crate) struct Answerer {
 /// For a year. Subdomains are not the service's business.
 const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
-impl Answerer {
+impl Dispatcher {
     pub(crate) fn new(desk: Desk) -> Self {
         Self::with(desk, routes())
     }
@@ -76,7 +76,7 @@ impl Answerer {
         }
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        guard(&mut headers);
+        add_security_headers(&mut headers);
         page::prepare();
         // A developer's browser would keep to https for everything on localhost, for a year.
         let strict = !desk.settings.development && desk.settings.public_url.starts_with("https://");
@@ -86,39 +86,39 @@ impl Answerer {
     }
 
     /// Answers one request. Every way out of here has its envelope, its headers and its line in the metrics.
-    pub(crate) async fn answer<B>(&self, peer: IpAddr, request: Request<B>) -> Response
+    pub(crate) async fn dispatch<B>(&self, peer: IpAddr, request: Request<B>) -> Response
     where
         B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
         let watch = Stopwatch::start();
-        let asked = self.read(&request);
-        if !self.answers_to(&request) {
-            return self.finish(Failure::UnknownHost.into_response(), asked, &watch);
+        let matched = self.match_route(&request);
+        if !self.accepts_host(&request) {
+            return self.finish(ApiError::UnknownHost.into_response(), matched, &watch);
         }
-        let running = self.run(&asked, peer, request.map(Body::new));
+        let running = self.run(&matched, peer, request.map(Body::new));
         let ran = AssertUnwindSafe(running).catch_unwind().await;
-        let response = ran.unwrap_or_else(|panic| Failure::unexpected(&panic_text(&*panic)).into_response());
-        self.finish(response, asked, &watch)
+        let response = ran.unwrap_or_else(|panic| ApiError::unexpected(&panic_text(&*panic)).into_response());
+        self.finish(response, matched, &watch)
     }
 
     /// Answers a request whose head HTTP does not allow. Nothing that it says is believed, and the connection ends.
-    pub(crate) fn refuse(&self, malformed: MalformedHead) -> Response {
-        let (id, language) = (self.ids.another(), self.desk.settings.default_language);
-        let asked = Asked { id, language, rows: &[], named: Vec::new(), route: None };
-        let failure = Failure::from(BadRequest::Head(malformed)).into_response();
-        let mut response = self.finish(failure, asked, &Stopwatch::start());
+    pub(crate) fn reject_malformed(&self, malformed: MalformedHead) -> Response {
+        let (id, language) = (self.ids.next_id(), self.desk.settings.default_language);
+        let matched = MatchedRequest { id, language, rows: &[], path_params: Vec::new(), route: None };
+        let failure = ApiError::from(BadRequest::Head(malformed)).into_response();
+        let mut response = self.finish(failure, matched, &Stopwatch::start());
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         response
     }
 
     /// Gives an answer its envelope, its headers and its line in the metrics.
-    fn finish(&self, mut response: Response, asked: Asked<'_>, watch: &Stopwatch) -> Response {
+    fn finish(&self, mut response: Response, matched: MatchedRequest<'_>, watch: &Stopwatch) -> Response {
         match response.extensions_mut().remove::<Outcome>() {
-            Some(outcome) => self.fill(&mut response, outcome, &asked),
-            None => guard(response.headers_mut()),
+            Some(outcome) => self.fill_envelope(&mut response, outcome, &matched),
+            None => add_security_headers(response.headers_mut()),
         }
-        self.note(&asked, response.status(), watch.elapsed());
-        response.headers_mut().insert(REQUEST_ID, asked.id);
+        self.record(&matched, response.status(), watch.elapsed());
+        response.headers_mut().insert(REQUEST_ID, matched.id);
         if let Some(strict) = &self.strict_transport {
             response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, strict.clone());
         }
@@ -131,55 +131,57 @@ impl Answerer {
 
     /// Whether the request names a host that we answer to. In production the host decides nothing, since addresses and
     /// origins come from the settings, so that every name will do.
-    fn answers_to<B>(&self, request: &Request<B>) -> bool {
+    fn accepts_host<B>(&self, request: &Request<B>) -> bool {
         let Some(hosts) = &self.hosts else { return true };
         // Browsers always name a host. Where an absolute target names one, it is the same: others were refused before.
         let host = request.headers().get(header::HOST);
-        host.is_none_or(|host| host.to_str().is_ok_and(|host| hosts.contain(host)))
+        host.is_none_or(|host| host.to_str().is_ok_and(|host| hosts.contains(host)))
     }
 
     /// Finds a request's place in the table.
-    fn read<B>(&self, request: &Request<B>) -> Asked<'_> {
+    fn match_route<B>(&self, request: &Request<B>) -> MatchedRequest<'_> {
         let found = self.paths.at(request.uri().path());
-        let (rows, named) = found.map_or((&[][..], Vec::new()), |found| {
-            let named = found.params.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
-            (found.value, named.collect())
+        let (rows, path_params) = found.map_or((&[][..], Vec::new()), |found| {
+            let path_params = found.params.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+            (found.value, path_params.collect())
         });
         // HEAD is a GET whose body the server leaves out, except where a GET leaves traces: whoever only looks must not.
         let head = request.method() == Method::HEAD;
         let method = if head { &Method::GET } else { request.method() };
         let mut routes = rows.iter().filter_map(|row| Some((*row, self.table.get(*row)?)));
-        Asked {
-            id: self.ids.of(request.headers()),
+        MatchedRequest {
+            id: self.ids.id_for(request.headers()),
             language: language::preferred(request.headers(), self.desk.settings.default_language),
-            route: routes.find(|(_, route)| route.method == method && !(head && route.leaves_traces)),
+            route: routes.find(|(_, route)| route.method == method && !(head && route.has_side_effects)),
             rows,
-            named,
+            path_params,
         }
     }
 
-    async fn run(&self, asked: &Asked<'_>, peer: IpAddr, request: Request<Body>) -> Response {
-        if let Some(refusal) = gate::refusal(&self.desk, peer, &request) {
+    async fn run(&self, matched: &MatchedRequest<'_>, peer: IpAddr, request: Request<Body>) -> Response {
+        if let Some(refusal) = gate::check(&self.desk, peer, &request) {
             return refusal.into_response();
         }
-        match asked.route {
-            Some((_, route)) if route.leaves_traces && is_prefetch(request.headers()) => {
-                Failure::from(BadRequest::Prefetch).into_response()
+        match matched.route {
+            Some((_, route)) if route.has_side_effects && is_prefetch(request.headers()) => {
+                ApiError::from(BadRequest::Prefetch).into_response()
             }
             Some((row, route)) => {
-                let (desk, named) = (self.desk.clone(), asked.named.clone());
-                let window = Window { desk, peer, language: asked.language, named };
-                limit::within(&self.desk, route, request, window).await.unwrap_or_else(|wait| {
-                    self.desk.metrics.limited(row);
-                    Failure::Limited(wait).into_response()
+                let (desk, path_params) = (self.desk.clone(), matched.path_params.clone());
+                let context = RequestContext { desk, peer, language: matched.language, path_params };
+                limit::run_limited(&self.desk, route, request, context).await.unwrap_or_else(|wait| {
+                    self.desk.metrics.count_rate_limited(row);
+                    ApiError::RateLimited(wait).into_response()
                 })
             }
-            None => failure::astray(&self.desk, request.uri().path(), !asked.rows.is_empty()).into_response(),
+            None => {
+                failure::unmatched_error(&self.desk, request.uri().path(), !matched.rows.is_empty()).into_response()
+            }
         }
     }
 
     /// Puts the outcome into its envelope.
-    fn fill(&self, response: &mut Response, outcome: Outcome, asked: &Asked<'_>) {
+    fn fill_envelope(&self, response: &mut Response, outcome: Outcome, matched: &MatchedRequest<'_>) {
         let mut own = std::mem::replace(response.headers_mut(), self.headers.clone());
         if !own.is_empty() {
             // That of the empty body that the outcome travelled with.
@@ -187,62 +189,64 @@ impl Answerer {
             response.headers_mut().extend(own);
         }
         let body = match outcome {
-            Outcome::Data(envelope) | Outcome::No(envelope) => envelope::success(envelope, asked.id()),
-            Outcome::Failure(failure) => {
-                let mut telling = self.tell(&failure, asked);
-                *response.status_mut() = telling.status;
-                response.headers_mut().extend(std::mem::take(&mut telling.headers));
-                if let Failure::NoSuchMethod = failure {
-                    response.headers_mut().insert(header::ALLOW, self.allowed(asked));
+            Outcome::Success(envelope) | Outcome::Negative(envelope) => {
+                envelope::close_envelope(envelope, matched.id())
+            }
+            Outcome::Error(failure) => {
+                let mut error_body = self.render_error(&failure, matched);
+                *response.status_mut() = error_body.status;
+                response.headers_mut().extend(std::mem::take(&mut error_body.headers));
+                if let ApiError::MethodNotAllowed = failure {
+                    response.headers_mut().insert(header::ALLOW, self.allowed_methods(matched));
                 }
-                envelope::failure(&telling, asked.id())
+                envelope::error_envelope(&error_body, matched.id())
             }
         };
         *response.body_mut() = Body::from(body);
     }
 
-    fn tell(&self, failure: &Failure, asked: &Asked<'_>) -> Telling {
-        let phrase = asked.route.map_or(["Request failed", "请求失败"], |(_, route)| route.phrase);
-        let reference = self.desk.reference();
-        let ([what, _], request_id) = (phrase, asked.id());
+    fn render_error(&self, failure: &ApiError, matched: &MatchedRequest<'_>) -> ErrorBody {
+        let error_title = matched.route.map_or(["Request failed", "请求失败"], |(_, route)| route.error_title);
+        let reference = self.desk.new_error_reference();
+        let ([what, _], request_id) = (error_title, matched.id());
         match failure {
-            Failure::Internal(cause, detail) => {
+            ApiError::Internal(cause, detail) => {
                 tracing::error!(?cause, detail, reference, request_id, what, "a request failed");
             }
-            Failure::NotReady(state) => tracing::warn!(?state, reference, request_id, "not ready"),
+            ApiError::NotReady(state) => tracing::warn!(?state, reference, request_id, "not ready"),
             _ => {}
         }
-        failure.tell(Telltale { language: asked.language, phrase, reference: &reference })
+        failure.render(ErrorContext { language: matched.language, error_title, reference: &reference })
     }
 
-    fn allowed(&self, asked: &Asked<'_>) -> HeaderValue {
-        let methods = asked.rows.iter().filter_map(|row| self.table.get(*row)).map(|route| route.method.as_str());
+    fn allowed_methods(&self, matched: &MatchedRequest<'_>) -> HeaderValue {
+        let methods = matched.rows.iter().filter_map(|row| self.table.get(*row)).map(|route| route.method.as_str());
         HeaderValue::from_str(&methods.collect::<Vec<_>>().join(", ")).unwrap_or(HeaderValue::from_static(""))
     }
 
     /// Counts and logs an answer under its row of the table, not under the path asked for: a stranger's words may hold
     /// anything, a token too.
-    fn note(&self, asked: &Asked<'_>, status: StatusCode, elapsed: Duration) {
-        self.desk.metrics.answered(asked.route.map(|(row, _)| row), status, elapsed);
-        let route = asked.route.map_or("other", |(_, route)| route.path);
-        tracing::debug!(route, status = status.as_u16(), ?elapsed, request_id = asked.id(), "answered");
+    fn record(&self, matched: &MatchedRequest<'_>, status: StatusCode, elapsed: Duration) {
+        self.desk.metrics.record_response(matched.route.map(|(row, _)| row), status, elapsed);
+        let route = matched.route.map_or("other", |(_, route)| route.path);
+        tracing::debug!(route, status = status.as_u16(), ?elapsed, request_id = matched.id(), "answered");
     }
 }
 
 /// A request, as far as the way through the table needs it.
 #[derive(Debug)]
-struct Asked<'a> {
+struct MatchedRequest<'a> {
     id: HeaderValue,
     language: Language,
     /// The rows with its path.
     rows: &'a [usize],
     /// What the path has in the places that they leave open.
-    named: Vec<(String, String)>,
+    path_params: Vec<(String, String)>,
     /// The one of them with its method.
     route: Option<(usize, &'a Route)>,
 }
 
-impl Asked<'_> {
+impl MatchedRequest<'_> {
     /// The request's name; it is plain text, whoever gave it.
     fn id(&self) -> &str {
         self.id.to_str().unwrap_or_default()
@@ -250,7 +254,7 @@ impl Asked<'_> {
 }
 
 /// The headers that keep an answer where it belongs.
-fn guard(headers: &mut HeaderMap) {
+fn add_security_headers(headers: &mut HeaderMap) {
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
@@ -285,18 +289,18 @@ impl RequestIds {
         Self { process: format!("{process:08x}-"), next: AtomicU64::new(1) }
     }
 
-    fn of(&self, headers: &HeaderMap) -> HeaderValue {
+    fn id_for(&self, headers: &HeaderMap) -> HeaderValue {
         let plain = |id: &&HeaderValue| {
             let id = id.as_bytes();
             (1..=64).contains(&id.len()) && id.iter().all(|c| c.is_ascii_alphanumeric() || b"._-".contains(c))
         };
         match headers.get(&REQUEST_ID).filter(plain) {
             Some(id) => id.clone(),
-            None => self.another(),
+            None => self.next_id(),
         }
     }
 
-    fn another(&self) -> HeaderValue {
+    fn next_id(&self) -> HeaderValue {
         let mut digits = itoa::Buffer::new();
         let number = digits.format(self.next.fetch_add(1, Ordering::Relaxed));
         let id = [self.process.as_str(), number].concat();
@@ -309,11 +313,11 @@ impl RequestIds {
 mod tests {
     use http_body_util::BodyExt as _;
 
-    use super::super::{Limit, Who};
+    use super::super::{RateLimit, RequiredAccess};
     use super::*;
 
     /// A desk in a directory of its own, whose table has one more row: a handler that panics.
-    async fn panicking(directory: &std::path::Path) -> Answerer {
+    async fn panicking(directory: &std::path::Path) -> Dispatcher {
         let data = directory.display().to_string();
         let overrides = [("data", data), ("development.enabled", "true".into())];
         let overrides = overrides.map(|(key, value)| crate::config::Override { key, value, flag: "a test" }).into();
@@ -321,19 +325,26 @@ mod tests {
         let sources = crate::config::Sources { file: None, environment: Vec::new(), overrides, read: &nothing };
         let desk = Desk::open(crate::config::load(&sources).unwrap()).await.unwrap();
         #[expect(clippy::panic, reason = "what the test is about")]
-        let bang = || async { panic!("dpa_secret in a panic") as Failure };
+        let bang = || async { panic!("dpa_secret in a panic") as ApiError };
         let mut table = routes();
-        table.push(Route::new(Method::GET, "/api/bang", Who::Anyone, Limit::Free, ["Bang", "砰"], bang));
-        Answerer::with(desk, table)
+        table.push(Route::new(
+            Method::GET,
+            "/api/bang",
+            RequiredAccess::Anyone,
+            RateLimit::Unlimited,
+            ["Bang", "砰"],
+            bang,
+        ));
+        Dispatcher::with(desk, table)
     }
 
     #[tokio::test]
     async fn a_panic_is_an_answer() {
         let directory = tempfile::tempdir().unwrap();
-        let answerer = panicking(directory.path()).await;
+        let dispatcher = panicking(directory.path()).await;
         for _ in 0..3 {
             let request = Request::get("/api/bang").header("x-request-id", "r-1").body(Body::empty()).unwrap();
-            let response = answerer.answer([127, 0, 0, 1].into(), request).await;
+            let response = dispatcher.dispatch([127, 0, 0, 1].into(), request).await;
             assert_eq!(response.status(), 500);
             let body = response.into_body().collect().await.unwrap().to_bytes();
             let body: serde_json::Value = serde_json::from_slice(&body).unwrap();

@@ -3,62 +3,62 @@
 use std::marker::PhantomData;
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
-use deskpass_auth::{Administrator, Reach};
-use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Role, Scope, ServiceScope, Visitor};
+use deskpass_auth::{AccessScope, Administrator};
+use deskpass_core::{ClientInfo, CorpId, EmployeeId, EmployeeKey, PermissionScope, Role, ServiceScope};
 use hyper::HeaderMap;
 use hyper::header::HeaderName;
 use hyper::http::request::Parts;
 
-use super::answer::Window;
-use super::extract::{Caller, Guest, Holder, bearer};
-use super::failure::Failure;
-use super::fields::{Ask, Fields};
+use super::answer::RequestContext;
+use super::extract::{ActiveUser, RequestClient, TokenHolder, bearer_token};
+use super::failure::ApiError;
+use super::fields::{Fields, FromFields};
 use super::query::Path;
 use crate::Desk;
 
 /// Somebody signed in whose active role may read others' accounts.
 #[derive(Debug)]
 pub(super) struct Reader {
-    pub(super) caller: Caller,
-    pub(super) visitor: Visitor,
-    scope: Scope,
+    pub(super) caller: ActiveUser,
+    pub(super) visitor: ClientInfo,
+    scope: PermissionScope,
 }
 
 /// Somebody signed in whose active role is that of an administrator.
 #[derive(Debug)]
-pub(super) struct Admin(pub(super) Authority);
+pub(super) struct Admin(pub(super) VerifiedCaller);
 
 /// An administrator who has shown a fresh one-time password for this very request. It is taken once everything else about
 /// the request is known to be good, so that nobody wastes one on a slip.
 #[derive(Debug)]
-pub(super) struct HighRisk<T>(pub(super) Authority, pub(super) T);
+pub(super) struct HighRisk<T>(pub(super) VerifiedCaller, pub(super) T);
 
 /// An administrator, and where they are.
 #[derive(Debug)]
-pub(super) struct Authority {
-    pub(super) caller: Caller,
-    pub(super) visitor: Visitor,
+pub(super) struct VerifiedCaller {
+    pub(super) caller: ActiveUser,
+    pub(super) visitor: ClientInfo,
 }
 
 /// What the address says, and then the rest of a request.
 #[derive(Debug)]
-pub(super) struct On<P, R>(pub(super) P, pub(super) R);
+pub(super) struct PathAnd<P, R>(pub(super) P, pub(super) R);
 
 /// A request of which nothing else is read.
 #[derive(Debug)]
-pub(super) struct Nothing;
+pub(super) struct NoBody;
 
 /// Somebody signed in who administrates the home corporation, and with it what concerns everybody.
 #[derive(Debug)]
-pub(super) struct HomeAdmin(pub(super) Authority);
+pub(super) struct HomeAdmin(pub(super) VerifiedCaller);
 
 /// What an administrator of the home corporation asks. Others are turned away before they spend a one-time password on it.
 #[derive(Debug)]
-pub(super) struct AtHome<T>(pub(super) T);
+pub(super) struct HomeOnly<T>(pub(super) T);
 
 /// The agent whom the path names as `{employee_id}`: there is one.
 #[derive(Debug)]
-pub(super) struct NamedAgent(pub(super) EmployeeKey);
+pub(super) struct ExistingAgent(pub(super) EmployeeKey);
 
 /// A service whose key is good for what `S` says, and the rest of its request. The key is looked at before the rest is read and once
 /// more after it, since it may have been revoked while the rest was on its way.
@@ -66,174 +66,176 @@ pub(super) struct NamedAgent(pub(super) EmployeeKey);
 pub(super) struct Service<S, T>(pub(super) PhantomData<S>, pub(super) T);
 
 /// What a service wants.
-pub(super) trait Wants {
+pub(super) trait ScopeRequirement {
     /// The scope that takes.
     const SCOPE: ServiceScope;
 }
 
 /// To ask about tokens.
 #[derive(Debug)]
-pub(super) struct ToIntrospect;
+pub(super) struct IntrospectScope;
 
-impl Wants for ToIntrospect {
+impl ScopeRequirement for IntrospectScope {
     const SCOPE: ServiceScope = ServiceScope::Introspect;
 }
 
 /// To send messages.
 #[derive(Debug)]
-pub(super) struct ToSend;
+pub(super) struct MessagesScope;
 
-impl Wants for ToSend {
+impl ScopeRequirement for MessagesScope {
     const SCOPE: ServiceScope = ServiceScope::Messages;
 }
 
 impl Reader {
     /// Whose records they may read who ask for this corporation, or else for their own.
-    pub(super) async fn reach(&self, desk: &Desk, corp: Option<&CorpId>) -> Result<Reach, Failure> {
-        match desk.auth.reach(&self.caller.0, self.scope, corp) {
-            Ok(reach) => Ok(reach),
-            Err(_) => self.refuse(desk).await,
+    pub(super) async fn access_scope(&self, desk: &Desk, corp: Option<&CorpId>) -> Result<AccessScope, ApiError> {
+        match desk.auth.access_scope(&self.caller.0, self.scope, corp) {
+            Ok(access_scope) => Ok(access_scope),
+            Err(_) => self.deny(desk).await,
         }
     }
 
     /// Whether they may read records of this corporation.
-    pub(super) fn reaches(&self, desk: &Desk, corp: &CorpId) -> bool {
-        desk.auth.reach(&self.caller.0, self.scope, Some(corp)).is_ok()
+    pub(super) fn may_read(&self, desk: &Desk, corp: &CorpId) -> bool {
+        desk.auth.access_scope(&self.caller.0, self.scope, Some(corp)).is_ok()
     }
 
     /// Turns them away who ask for more than they may read, which is written down.
-    pub(super) async fn refuse<T>(&self, desk: &Desk) -> Result<T, Failure> {
-        Ok(desk.auth.may_not_administrate(&self.caller.0, &self.visitor).await?)
+    pub(super) async fn deny<T>(&self, desk: &Desk) -> Result<T, ApiError> {
+        Ok(desk.auth.refuse_administration(&self.caller.0, &self.visitor).await?)
     }
 }
 
-impl Authority {
+impl VerifiedCaller {
     /// Who makes changes at this desk, and is written down with them.
-    pub(super) fn at<'a>(&self, desk: &'a Desk) -> Administrator<'a> {
+    pub(super) fn administrator<'a>(&self, desk: &'a Desk) -> Administrator<'a> {
         desk.auth.administrator(&self.caller.0, self.visitor.clone())
     }
 }
 
-impl FromRequestParts<Window> for Authority {
-    type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
-        let Holder(holder) = Holder::from_request_parts(parts, window).await?;
-        let Guest(visitor) = Guest::from_request_parts(parts, window).await?;
-        let caller = Caller(window.desk.auth.at_the_door(holder, &visitor).await?);
+impl FromRequestParts<RequestContext> for VerifiedCaller {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        let TokenHolder(holder) = TokenHolder::from_request_parts(parts, context).await?;
+        let RequestClient(visitor) = RequestClient::from_request_parts(parts, context).await?;
+        let caller = ActiveUser(context.desk.auth.authorize_administration(holder, &visitor).await?);
         Ok(Self { caller, visitor })
     }
 }
 
-impl FromRequestParts<Window> for Reader {
-    type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
-        let Authority { caller, visitor } = Authority::from_request_parts(parts, window).await?;
-        let scope = window.desk.auth.reads_accounts(&caller.0, &visitor).await?;
+impl FromRequestParts<RequestContext> for Reader {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        let VerifiedCaller { caller, visitor } = VerifiedCaller::from_request_parts(parts, context).await?;
+        let scope = context.desk.auth.account_read_scope(&caller.0, &visitor).await?;
         Ok(Self { caller, visitor, scope })
     }
 }
 
-impl FromRequestParts<Window> for Admin {
-    type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
-        let authority = Authority::from_request_parts(parts, window).await?;
-        let Authority { caller, visitor } = &authority;
+impl FromRequestParts<RequestContext> for Admin {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        let authority = VerifiedCaller::from_request_parts(parts, context).await?;
+        let VerifiedCaller { caller, visitor } = &authority;
         if caller.session().current_role != Role::Admin {
-            return Ok(window.desk.auth.may_not_administrate(&caller.0, visitor).await?);
+            return Ok(context.desk.auth.refuse_administration(&caller.0, visitor).await?);
         }
         Ok(Self(authority))
     }
 }
 
-impl FromRequestParts<Window> for HomeAdmin {
-    type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
-        let Admin(authority) = Admin::from_request_parts(parts, window).await?;
-        window.desk.auth.expect_at_home(&authority.caller.0, &authority.visitor).await?;
+impl FromRequestParts<RequestContext> for HomeAdmin {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        let Admin(authority) = Admin::from_request_parts(parts, context).await?;
+        context.desk.auth.require_home_admin(&authority.caller.0, &authority.visitor).await?;
         Ok(Self(authority))
     }
 }
 
-impl<T: FromRequest<Window, Rejection = Failure> + Send> FromRequest<Window> for AtHome<T> {
-    type Rejection = Failure;
-    async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
+impl<T: FromRequest<RequestContext, Rejection = ApiError> + Send> FromRequest<RequestContext> for HomeOnly<T> {
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
-        HomeAdmin::from_request_parts(&mut parts, window).await?;
-        Ok(Self(T::from_request(Request::from_parts(parts, body), window).await?))
+        HomeAdmin::from_request_parts(&mut parts, context).await?;
+        Ok(Self(T::from_request(Request::from_parts(parts, body), context).await?))
     }
 }
 
-impl<T: FromRequest<Window, Rejection = Failure> + Send> FromRequest<Window> for HighRisk<T> {
-    type Rejection = Failure;
-    async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
+impl<T: FromRequest<RequestContext, Rejection = ApiError> + Send> FromRequest<RequestContext> for HighRisk<T> {
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
-        let Admin(authority) = Admin::from_request_parts(&mut parts, window).await?;
-        let Authority { caller, visitor } = &authority;
-        let brought = brought_code(&parts.headers);
-        let fresh = window.desk.auth.fresh_code(&caller.0, brought.as_deref(), visitor).await?;
-        let rest = T::from_request(Request::from_parts(parts, body), window).await?;
-        window.desk.auth.take_fresh_code(&caller.0, fresh, visitor).await?;
+        let Admin(authority) = Admin::from_request_parts(&mut parts, context).await?;
+        let VerifiedCaller { caller, visitor } = &authority;
+        let given = otp_header(&parts.headers);
+        let fresh = context.desk.auth.parse_fresh_code(&caller.0, given.as_deref(), visitor).await?;
+        let rest = T::from_request(Request::from_parts(parts, body), context).await?;
+        context.desk.auth.consume_fresh_code(&caller.0, fresh, visitor).await?;
         Ok(Self(authority, rest))
     }
 }
 
-impl<P, R> FromRequest<Window> for On<P, R>
+impl<P, R> FromRequest<RequestContext> for PathAnd<P, R>
 where
-    P: FromRequestParts<Window, Rejection = Failure> + Send,
-    R: FromRequest<Window, Rejection = Failure>,
+    P: FromRequestParts<RequestContext, Rejection = ApiError> + Send,
+    R: FromRequest<RequestContext, Rejection = ApiError>,
 {
-    type Rejection = Failure;
-    async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
-        let place = P::from_request_parts(&mut parts, window).await?;
-        Ok(Self(place, R::from_request(Request::from_parts(parts, body), window).await?))
+        let place = P::from_request_parts(&mut parts, context).await?;
+        Ok(Self(place, R::from_request(Request::from_parts(parts, body), context).await?))
     }
 }
 
-impl FromRequest<Window> for Nothing {
-    type Rejection = Failure;
-    async fn from_request(_: Request, _: &Window) -> Result<Self, Failure> {
+impl FromRequest<RequestContext> for NoBody {
+    type Rejection = ApiError;
+    async fn from_request(_: Request, _: &RequestContext) -> Result<Self, ApiError> {
         Ok(Self)
     }
 }
 
 /// The header in which a fresh one-time password is sent.
-const ONE_TIME_PASSWORD: HeaderName = HeaderName::from_static("x-otp-code");
+const X_OTP_CODE: HeaderName = HeaderName::from_static("x-otp-code");
 
 /// The one-time password of a request. Of two, neither counts.
-fn brought_code(headers: &HeaderMap) -> Option<String> {
-    let mut given = headers.get_all(ONE_TIME_PASSWORD).iter();
+fn otp_header(headers: &HeaderMap) -> Option<String> {
+    let mut given = headers.get_all(X_OTP_CODE).iter();
     let (first, second) = (given.next()?, given.next());
     Some(first.to_str().ok().filter(|_| second.is_none()).unwrap_or_default().to_owned())
 }
 
 /// An employee of the home corporation, as the path names them.
-pub(super) struct Named(EmployeeId);
+pub(super) struct AgentPath(EmployeeId);
 
-impl Ask for Named {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for AgentPath {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         Some(Self(fields.id("employee_id", EmployeeId::parse)?))
     }
 }
 
-impl FromRequest<Window> for NamedAgent {
-    type Rejection = Failure;
-    async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
+impl FromRequest<RequestContext> for ExistingAgent {
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let (mut parts, _) = request.into_parts();
-        let Path(Named(id)) = Path::from_request_parts(&mut parts, window).await?;
-        let agent = window.desk.auth.key(None, &id);
-        window.desk.auth.expect_agent(&agent).await?;
+        let Path(AgentPath(id)) = Path::from_request_parts(&mut parts, context).await?;
+        let agent = context.desk.auth.resolve_key(None, &id);
+        context.desk.auth.require_agent(&agent).await?;
         Ok(Self(agent))
     }
 }
 
-impl<S: Wants, T: FromRequest<Window, Rejection = Failure> + Send> FromRequest<Window> for Service<S, T> {
-    type Rejection = Failure;
-    async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
-        let key = bearer(request.headers())?.to_owned();
-        window.desk.auth.service(&key, S::SCOPE).await?;
-        let rest = T::from_request(request, window).await?;
-        window.desk.auth.service(&key, S::SCOPE).await?;
+impl<S: ScopeRequirement, T: FromRequest<RequestContext, Rejection = ApiError> + Send> FromRequest<RequestContext>
+    for Service<S, T>
+{
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
+        let key = bearer_token(request.headers())?.to_owned();
+        context.desk.auth.authenticate_service(&key, S::SCOPE).await?;
+        let rest = T::from_request(request, context).await?;
+        context.desk.auth.authenticate_service(&key, S::SCOPE).await?;
         Ok(Self(PhantomData, rest))
     }
 }

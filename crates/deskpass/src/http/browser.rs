@@ -6,7 +6,7 @@ pub(super) fn describe(user_agent: &str) -> (String, &'static str) {
 }
 
 /// What somebody would call the thing they sat at: a browser on a system, as far as it says.
-pub(crate) fn device(user_agent: &str) -> String {
+pub(crate) fn device_name(user_agent: &str) -> String {
     let (browser, system) = describe(user_agent);
     let name = browser.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end();
     match (name, system) {
@@ -60,7 +60,7 @@ fn system(user_agent: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{describe, device};
+    use super::{describe, device_name};
 
     #[test]
     fn a_device_is_a_browser_on_a_system() {
@@ -72,7 +72,7 @@ mod tests {
             ("", ""),
         ];
         for (user_agent, expected) in cases {
-            assert_eq!(device(user_agent), expected, "{user_agent}");
+            assert_eq!(device_name(user_agent), expected, "{user_agent}");
         }
     }
 

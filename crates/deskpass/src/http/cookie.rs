@@ -5,33 +5,33 @@ use std::time::Duration;
 use axum::extract::FromRequestParts;
 use axum::response::{IntoResponse, IntoResponseParts, Response, ResponseParts};
 use deskpass_auth::Poller;
-use deskpass_core::{BindProof, Browser, Digest, EmployeeKey, Flow, Kind, KnownBrowser, Secret};
+use deskpass_core::{BindProof, Browser, Digest, EmployeeKey, Flow, KnownBrowser, Secret, SecretKind};
 use hyper::header::{ACCEPT, COOKIE, HeaderValue, SET_COOKIE};
 use hyper::http::request::Parts;
 
-use super::answer::Window;
-use super::failure::Failure;
+use super::answer::RequestContext;
+use super::failure::ApiError;
 use crate::Desk;
 
 /// A kind of secret that a browser keeps for us.
-pub(super) trait Kept: Kind {
+pub(super) trait CookieKind: SecretKind {
     /// The cookie's names: in development mode, and in production one that other hosts cannot set.
     const NAMES: [&'static str; 2];
 }
 
-impl Kept for Browser {
+impl CookieKind for Browser {
     const NAMES: [&'static str; 2] = ["deskpass_browser", "__Host-deskpass_browser"];
 }
 
-impl Kept for Flow {
+impl CookieKind for Flow {
     const NAMES: [&'static str; 2] = ["deskpass_flow", "__Host-deskpass_flow"];
 }
 
-impl Kept for BindProof {
+impl CookieKind for BindProof {
     const NAMES: [&'static str; 2] = ["deskpass_bind", "__Host-deskpass_bind"];
 }
 
-impl Kept for KnownBrowser {
+impl CookieKind for KnownBrowser {
     const NAMES: [&'static str; 2] = ["deskpass_known", "__Host-deskpass_known"];
 }
 
@@ -42,14 +42,14 @@ pub(super) struct Cookies {
     development: bool,
     /// Whether the request comes from a page of ours: the browser says so, or the page itself does, by a header that no
     /// other origin's page can send.
-    pub(super) page: bool,
+    pub(super) from_own_page: bool,
     /// Whether somebody's link or another page led the browser here, as far as it says.
-    pub(super) led: bool,
+    pub(super) followed_link: bool,
 }
 
 impl Cookies {
     /// The secret of this kind, if the browser keeps one.
-    pub(super) fn get<K: Kept>(&self) -> Option<Secret<K>> {
+    pub(super) fn get<K: CookieKind>(&self) -> Option<Secret<K>> {
         let name = name::<K>(self.development);
         let lines = self.lines.iter().filter_map(|line| line.to_str().ok());
         let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
@@ -57,29 +57,29 @@ impl Cookies {
     }
 
     /// What the secret of this kind hashes to, if the browser keeps one.
-    pub(super) fn digest<K: Kept>(&self) -> Option<Digest> {
+    pub(super) fn digest<K: CookieKind>(&self) -> Option<Digest> {
         self.get::<K>().map(|own| own.digest())
     }
 
     /// Who asks with a ticket.
     pub(super) fn poller(&self) -> Poller {
         let cookies = [self.digest::<Browser>(), self.digest::<Flow>()];
-        Poller { cookies: cookies.into_iter().flatten().collect(), page: self.page }
+        Poller { cookies: cookies.into_iter().flatten().collect(), page: self.from_own_page }
     }
 }
 
-impl FromRequestParts<Window> for Cookies {
-    type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
+impl FromRequestParts<RequestContext> for Cookies {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let lines = parts.headers.get_all(COOKIE).iter().cloned().collect();
         let says = |name: &str, word: &str| parts.headers.get(name).is_some_and(|value| value == word);
-        let development = window.desk.settings.development;
-        let page = says("sec-fetch-site", "same-origin") || parts.headers.contains_key("x-requested-with");
+        let development = context.desk.settings.development;
+        let from_own_page = says("sec-fetch-site", "same-origin") || parts.headers.contains_key("x-requested-with");
         let elsewhere = parts.headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin");
         // Browsers that do not say whence they come still say what they want: whoever follows a link wants a page.
         let wants = parts.headers.get(ACCEPT).is_some_and(|kinds| kinds.as_bytes().starts_with(b"text/html"));
-        let led = elsewhere || wants || says("sec-fetch-mode", "navigate");
-        Ok(Self { lines, development, page, led })
+        let followed_link = elsewhere || wants || says("sec-fetch-mode", "navigate");
+        Ok(Self { lines, development, from_own_page, followed_link })
     }
 }
 
@@ -92,16 +92,16 @@ impl SetCookie {
     pub(super) const NONE: Self = Self(None);
 
     /// Has the browser keep a secret.
-    pub(super) fn keep<K: Kept>(desk: &Desk, secret: &Secret<K>, lifetime: Duration) -> Self {
+    pub(super) fn set<K: CookieKind>(desk: &Desk, secret: &Secret<K>, lifetime: Duration) -> Self {
         Self::with::<K>(desk, secret.expose(), lifetime)
     }
 
     /// Has the browser forget a secret.
-    pub(super) fn forget<K: Kept>(desk: &Desk) -> Self {
+    pub(super) fn clear<K: CookieKind>(desk: &Desk) -> Self {
         Self::with::<K>(desk, "", Duration::ZERO)
     }
 
-    fn with<K: Kept>(desk: &Desk, value: &str, lifetime: Duration) -> Self {
+    fn with<K: CookieKind>(desk: &Desk, value: &str, lifetime: Duration) -> Self {
         let development = desk.settings.development;
         let (name, secure) = (name::<K>(development), if development { "" } else { "; Secure" });
         let seconds = lifetime.as_secs();
@@ -127,23 +127,23 @@ impl IntoResponse for SetCookie {
 }
 
 /// Which browser a page's tickets are bound to: one that has a cookie already keeps it, since its other tabs rely on it.
-pub(super) fn bound(desk: &Desk, cookies: &Cookies) -> Result<(Option<Digest>, SetCookie), Failure> {
-    if !cookies.page {
+pub(super) fn bind_browser(desk: &Desk, cookies: &Cookies) -> Result<(Option<Digest>, SetCookie), ApiError> {
+    if !cookies.from_own_page {
         return Ok((None, SetCookie::NONE));
     }
     let own = match cookies.get::<Browser>() {
         Some(own) => own,
         None => Secret::generate(&desk.auth.entropy).map_err(deskpass_auth::Error::from)?,
     };
-    Ok((Some(own.digest()), SetCookie::keep(desk, &own, LIFETIME)))
+    Ok((Some(own.digest()), SetCookie::set(desk, &own, BROWSER_COOKIE_LIFETIME)))
 }
 
 /// Has a browser remember that this agent was there, so that strangers cannot use up their guesses. Programs keep nothing. What
 /// was done before stands, whether or not this can be noted.
-pub(super) async fn remember(desk: &Desk, cookies: &Cookies, agent: Option<&EmployeeKey>) -> SetCookie {
-    let Some(agent) = agent.filter(|_| cookies.page) else { return SetCookie::NONE };
-    match desk.auth.remember(agent, cookies.get::<KnownBrowser>()).await {
-        Ok((browser, lifetime)) => SetCookie::keep(desk, &browser, lifetime),
+pub(super) async fn remember_browser(desk: &Desk, cookies: &Cookies, agent: Option<&EmployeeKey>) -> SetCookie {
+    let Some(agent) = agent.filter(|_| cookies.from_own_page) else { return SetCookie::NONE };
+    match desk.auth.remember_browser(agent, cookies.get::<KnownBrowser>()).await {
+        Ok((browser, lifetime)) => SetCookie::set(desk, &browser, lifetime),
         Err(error) => {
             tracing::warn!(%error, "an agent's browser could not be noted");
             SetCookie::NONE
@@ -152,9 +152,9 @@ pub(super) async fn remember(desk: &Desk, cookies: &Cookies, agent: Option<&Empl
 }
 
 /// Longer than any ticket lives.
-const LIFETIME: Duration = Duration::from_mins(10);
+const BROWSER_COOKIE_LIFETIME: Duration = Duration::from_mins(10);
 
-fn name<K: Kept>(development: bool) -> &'static str {
+fn name<K: CookieKind>(development: bool) -> &'static str {
     let [plain, guarded] = K::NAMES;
     if development { plain } else { guarded }
 }

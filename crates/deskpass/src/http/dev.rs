@@ -2,28 +2,28 @@
 
 use axum::extract::State;
 use deskpass_core::{CorpId, EmployeeId, Role, Roles};
-use deskpass_store::Listed;
+use deskpass_store::ListedPerson;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::envelope::Reply;
-use super::extract::{Body, Developer, Guest};
-use super::failure::Failure;
-use super::fields::{Ask, Fields};
-use super::login::{LoginResult, iso};
-use super::openapi::{Moment, RoleName};
+use super::extract::{Developer, JsonBody, RequestClient};
+use super::failure::ApiError;
+use super::fields::{Fields, FromFields};
+use super::login::{LoginResult, rfc3339};
+use super::openapi::{Rfc3339, RoleName};
 use crate::Desk;
 
 /// Who to sign in as.
 #[derive(Debug)]
-pub(super) struct Login {
+pub(super) struct DevLoginBody {
     corp_id: Option<CorpId>,
     employee_id: EmployeeId,
     role: Option<String>,
 }
 
-impl Ask for Login {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for DevLoginBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         let employee_id = fields.id("employee_id", EmployeeId::parse);
         let (corp_id, role) = (fields.maybe_id("corp_id", CorpId::parse), fields.maybe_text("role"));
         Some(Self { corp_id: corp_id?, employee_id: employee_id?, role: role? })
@@ -34,10 +34,10 @@ impl Ask for Login {
 pub(super) async fn login(
     _: Developer,
     State(desk): State<Desk>,
-    Guest(visitor): Guest,
-    Body(ask): Body<Login>,
-) -> Result<Reply<LoginResult>, Failure> {
-    let Login { corp_id, employee_id, role } = ask;
+    RequestClient(visitor): RequestClient,
+    JsonBody(input): JsonBody<DevLoginBody>,
+) -> Result<Reply<LoginResult>, ApiError> {
+    let DevLoginBody { corp_id, employee_id, role } = input;
     let signed_in = desk.auth.dev_login(corp_id.as_ref(), &employee_id, role.as_deref(), &visitor).await?;
     Ok(Reply(signed_in.into()))
 }
@@ -45,13 +45,13 @@ pub(super) async fn login(
 /// People one can sign in as.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "DevUsers")]
-pub(super) struct Users {
-    users: Vec<User>,
+pub(super) struct DevUsers {
+    users: Vec<DevUser>,
 }
 
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "DevUser")]
-struct User {
+struct DevUser {
     corp_id: String,
     employee_id: String,
     name: String,
@@ -61,14 +61,14 @@ struct User {
     #[schemars(with = "Option<RoleName>")]
     current_role: Option<&'static str>,
     disabled: bool,
-    #[schemars(with = "Option<Moment>")]
+    #[schemars(with = "Option<Rfc3339>")]
     last_login_at: Option<String>,
     last_login_ip: Option<String>,
 }
 
-impl From<Listed> for User {
-    fn from(listed: Listed) -> Self {
-        let Listed { person, last_login_at, last_login_ip } = listed;
+impl From<ListedPerson> for DevUser {
+    fn from(listed: ListedPerson) -> Self {
+        let ListedPerson { person, last_login_at, last_login_ip } = listed;
         Self {
             corp_id: person.key.corp().to_owned(),
             employee_id: person.employee_id,
@@ -77,22 +77,22 @@ impl From<Listed> for User {
             roles: person.roles,
             current_role: person.roles.highest().map(Role::name),
             disabled: person.disabled,
-            last_login_at: last_login_at.map(iso),
+            last_login_at: last_login_at.map(rfc3339),
             last_login_ip,
         }
     }
 }
 
 /// Lists the people one can sign in as.
-pub(super) async fn users(_: Developer, State(desk): State<Desk>) -> Result<Reply<Users>, Failure> {
+pub(super) async fn users(_: Developer, State(desk): State<Desk>) -> Result<Reply<DevUsers>, ApiError> {
     let users = desk.auth.dev_users().await?;
-    Ok(Reply(Users { users: users.into_iter().map(User::from).collect() }))
+    Ok(Reply(DevUsers { users: users.into_iter().map(DevUser::from).collect() }))
 }
 
 /// That development mode is on, and what it stands on.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "DevHealth")]
-pub(super) struct Health {
+pub(super) struct DevHealth {
     status: &'static str,
     development: bool,
     corp_id: String,
@@ -100,8 +100,8 @@ pub(super) struct Health {
 }
 
 /// Says that development mode is on.
-pub(super) async fn health(_: Developer, State(desk): State<Desk>) -> Reply<Health> {
-    Reply(Health {
+pub(super) async fn health(_: Developer, State(desk): State<Desk>) -> Reply<DevHealth> {
+    Reply(DevHealth {
         status: "ok",
         development: true,
         corp_id: desk.settings.platform.corp_id.clone(),

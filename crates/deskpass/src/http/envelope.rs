@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::failure::{Failure, Telling};
+use super::failure::{ApiError, ErrorBody};
 
 /// A successful answer: what it carries, before it is put into its envelope.
 #[derive(Debug)]
@@ -14,17 +14,17 @@ pub(crate) struct Reply<T>(pub(crate) T);
 
 /// A successful answer whose payload is rendered already, to look like a `T`.
 #[derive(Debug)]
-pub(super) struct Rendered<T>(Vec<u8>, PhantomData<T>);
+pub(super) struct RenderedReply<T>(Vec<u8>, PhantomData<T>);
 
 /// A successful answer that says no.
 #[derive(Debug)]
-pub(super) struct No(pub(super) &'static str);
+pub(super) struct NegativeReply(pub(super) &'static str);
 
-impl<T> Rendered<T> {
+impl<T> RenderedReply<T> {
     /// The payload that these parts of JSON make together.
     pub(super) fn of(parts: &[&str]) -> Self {
         let mut envelope = Vec::with_capacity(512);
-        envelope.extend_from_slice(HEAD);
+        envelope.extend_from_slice(ENVELOPE_HEAD);
         for part in parts {
             envelope.extend_from_slice(part.as_bytes());
         }
@@ -34,9 +34,9 @@ impl<T> Rendered<T> {
 
 /// A successful answer whose payload's members stand beside it, too: for readers who know no envelope.
 #[derive(Debug)]
-pub(super) struct Beside<T>(Vec<u8>, PhantomData<T>);
+pub(super) struct FlatReply<T>(Vec<u8>, PhantomData<T>);
 
-impl<T> Beside<T> {
+impl<T> FlatReply<T> {
     /// The answer with these members of an object.
     pub(super) fn of(members: &str) -> Self {
         let parts = ["{", members, r#","code":0,"message":"ok","data":{"#, members, "}"];
@@ -44,46 +44,46 @@ impl<T> Beside<T> {
     }
 }
 
-impl<T> IntoResponse for Beside<T> {
+impl<T> IntoResponse for FlatReply<T> {
     fn into_response(self) -> Response {
-        Outcome::Data(self.0).into_response()
+        Outcome::Success(self.0).into_response()
     }
 }
 
 /// How the envelope of a success begins.
-const HEAD: &[u8] = b"{\"code\":0,\"message\":\"ok\",\"data\":";
+const ENVELOPE_HEAD: &[u8] = b"{\"code\":0,\"message\":\"ok\",\"data\":";
 
 /// What a handler ended in. It travels to the top of the floor, where language and request id are known.
 #[derive(Clone, Debug)]
 pub(super) enum Outcome {
     /// A success's envelope, open at its end for the request id.
-    Data(Vec<u8>),
+    Success(Vec<u8>),
     /// The same, where it says no: whoever gets it often is limited.
-    No(Vec<u8>),
-    Failure(Failure),
+    Negative(Vec<u8>),
+    Error(ApiError),
 }
 
 impl<T: Serialize> IntoResponse for Reply<T> {
     fn into_response(self) -> Response {
         let mut envelope = Vec::with_capacity(512);
-        envelope.extend_from_slice(HEAD);
+        envelope.extend_from_slice(ENVELOPE_HEAD);
         match serde_json::to_writer(&mut envelope, &self.0) {
-            Ok(()) => Outcome::Data(envelope).into_response(),
-            Err(error) => Failure::unexpected(&error).into_response(),
+            Ok(()) => Outcome::Success(envelope).into_response(),
+            Err(error) => ApiError::unexpected(&error).into_response(),
         }
     }
 }
 
-impl<T> IntoResponse for Rendered<T> {
+impl<T> IntoResponse for RenderedReply<T> {
     fn into_response(self) -> Response {
-        Outcome::Data(self.0).into_response()
+        Outcome::Success(self.0).into_response()
     }
 }
 
-impl IntoResponse for No {
+impl IntoResponse for NegativeReply {
     fn into_response(self) -> Response {
-        let Rendered(envelope, _) = Rendered::<()>::of(&[self.0]);
-        Outcome::No(envelope).into_response()
+        let RenderedReply(envelope, _) = RenderedReply::<()>::of(&[self.0]);
+        Outcome::Negative(envelope).into_response()
     }
 }
 
@@ -96,7 +96,7 @@ impl IntoResponse for Outcome {
 }
 
 /// The envelope of a success, closed.
-pub(super) fn success(mut envelope: Vec<u8>, request_id: &str) -> Bytes {
+pub(super) fn close_envelope(mut envelope: Vec<u8>, request_id: &str) -> Bytes {
     // A request id has no character that JSON would quote.
     for part in [",\"request_id\":\"", request_id, "\"}"] {
         envelope.extend_from_slice(part.as_bytes());
@@ -105,7 +105,7 @@ pub(super) fn success(mut envelope: Vec<u8>, request_id: &str) -> Bytes {
 }
 
 /// The envelope of a failure.
-pub(super) fn failure(telling: &Telling, request_id: &str) -> Bytes {
+pub(super) fn error_envelope(error_body: &ErrorBody, request_id: &str) -> Bytes {
     #[derive(Serialize)]
     struct Envelope<'a> {
         code: u16,
@@ -113,7 +113,7 @@ pub(super) fn failure(telling: &Telling, request_id: &str) -> Bytes {
         data: &'a serde_json::Value,
         request_id: &'a str,
     }
-    let Telling { code, message, data, .. } = telling;
+    let ErrorBody { code, message, data, .. } = error_body;
     let envelope = Envelope { code: *code, message, data, request_id };
     serde_json::to_vec(&envelope).map(Bytes::from).unwrap_or_default()
 }

@@ -12,59 +12,59 @@ use tokio::time::timeout;
 
 use super::qr::ScanState;
 use crate::Desk;
-use crate::tally::Present;
+use crate::client_limiter::ClientSlot;
 
 /// How long nothing is said before a line that says nothing: proxies end connections that look dead.
-const QUIET: Duration = Duration::from_secs(15);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// A line that says nothing.
-const NOTHING: Bytes = Bytes::from_static(b":\n\n");
+const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
 
 /// A stream under way.
-struct Telling {
+struct ScanEventStream {
     desk: Desk,
     ticket: String,
     poller: Poller,
     /// What was told last.
-    told: Option<ScanState>,
+    last_state: Option<ScanState>,
     /// A place to watch from; without one, one look is all.
-    place: Option<Present>,
+    place: Option<ClientSlot>,
 }
 
 /// Tells the state of a sign-in at once and whenever it changes, until it can change no more.
 pub(super) fn stream(desk: Desk, ticket: String, poller: Poller, from: IpAddr) -> Body {
-    let place = desk.watching.enter(from);
-    let telling = Telling { desk, ticket, poller, told: None, place };
-    Body::from_stream(stream::unfold(Some(telling), |telling| async {
-        let mut telling = telling?;
+    let place = desk.event_stream_limiter.acquire(from);
+    let events = ScanEventStream { desk, ticket, poller, last_state: None, place };
+    Body::from_stream(stream::unfold(Some(events), |events| async {
+        let mut events = events?;
         // Where nobody can tell, the page asks now and then until somebody can.
-        let (piece, over) = telling.next().await.unwrap_or((NOTHING, true));
-        Some((Ok::<_, Infallible>(piece), (!over).then_some(telling)))
+        let (piece, over) = events.next().await.unwrap_or((KEEP_ALIVE, true));
+        Some((Ok::<_, Infallible>(piece), (!over).then_some(events)))
     }))
 }
 
-impl Telling {
+impl ScanEventStream {
     /// The next piece, and whether it is the last.
     async fn next(&mut self) -> Result<(Bytes, bool), Error> {
         loop {
             // Before looking, so that no change falls between looking and waiting.
-            let watched = self.desk.auth.watch(&self.ticket).await?;
+            let watched = self.desk.auth.watch_ticket(&self.ticket).await?;
             let waiting = watched.map(|(changes, remaining)| (changes.next(), remaining));
-            let state = ScanState::from(self.desk.auth.poll(&self.ticket, &self.poller).await?);
-            if self.told.as_ref() != Some(&state) {
+            let state = ScanState::from(self.desk.auth.poll_ticket(&self.ticket, &self.poller).await?);
+            if self.last_state.as_ref() != Some(&state) {
                 let over = matches!(state.status, "confirmed" | "expired") || self.place.is_none();
-                self.told = Some(state.clone());
+                self.last_state = Some(state.clone());
                 return Ok((event(&state), over));
             }
             let Some((next, remaining)) = waiting else { continue };
             tokio::select! {
-                waited = timeout(QUIET.min(remaining), next) => {
-                    if waited.is_err() && remaining > QUIET {
-                        return Ok((NOTHING, false));
+                waited = timeout(KEEP_ALIVE_INTERVAL.min(remaining), next) => {
+                    if waited.is_err() && remaining > KEEP_ALIVE_INTERVAL {
+                        return Ok((KEEP_ALIVE, false));
                     }
                 }
                 // The page asks again, and whoever answers then goes on telling.
-                () = self.desk.drained() => return Ok((NOTHING, true)),
+                () = self.desk.draining_started() => return Ok((KEEP_ALIVE, true)),
             }
         }
     }

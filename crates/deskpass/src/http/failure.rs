@@ -6,27 +6,27 @@ use std::fmt;
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
-use deskpass_auth::{Error, Internal, Refusal};
-use deskpass_store::{Cause as StoreCause, SealError};
+use deskpass_auth::{Error, InternalError, Refusal};
+use deskpass_store::{SealError, StoreErrorKind as StoreCause};
 use deskpass_wecom::Error as PlatformError;
 
-pub(super) use telling::{Telling, Telltale};
+pub(super) use telling::{ErrorBody, ErrorContext};
 
 use super::envelope::Outcome;
-use super::fields::Problems;
-use super::health::State as ReadyState;
+use super::fields::FieldErrors;
+use super::health::ReadinessReport;
 use super::malformed::MalformedHead;
 use crate::Desk;
 
 /// Why a request was not answered with success.
 #[derive(Clone, Debug)]
-pub(crate) enum Failure {
+pub(crate) enum ApiError {
     /// A flow said no, on purpose.
     Refused(Refusal),
     /// The request cannot be read.
-    Request(BadRequest),
-    NoSuchPath,
-    NoSuchMethod,
+    BadRequest(BadRequest),
+    PathNotFound,
+    MethodNotAllowed,
     DevelopmentOff,
     /// The route is for operators' networks.
     NotAnOperator,
@@ -36,15 +36,15 @@ pub(crate) enum Failure {
     UnknownHost,
     /// A page of another site asks for something that only development mode does.
     CrossSite,
-    NotReady(Box<ReadyState>),
+    NotReady(Box<ReadinessReport>),
     /// All connections are in use, and this one is from the reserve for health checks.
     TooManyConnections,
     /// It came through a proxy that is not trusted, so where it comes from is not known.
     UntrustedProxy,
     /// It came too early, by this much.
-    Limited(Duration),
+    RateLimited(Duration),
     /// Something broke: a word that may be told, and a detail for the log.
-    Internal(Cause, String),
+    Internal(ErrorCause, String),
 }
 
 /// What is wrong with a request as such.
@@ -52,26 +52,26 @@ pub(crate) enum Failure {
 pub(crate) enum BadRequest {
     /// HTTP does not allow its head.
     Head(MalformedHead),
-    Fields(Problems),
+    Fields(FieldErrors),
     NotJson,
     NotUtf8,
     MediaType,
     /// Neither a form nor JSON, where either will do.
     FormType,
     TooLarge(usize),
-    TooSlow,
-    Broken,
-    TwoAuthorizations,
+    BodyTimeout,
+    BodyIncomplete,
+    RepeatedAuthorization,
     Prefetch,
     /// No handshake of a socket, or one of another version.
-    NoSocket,
-    SocketKey,
-    SocketBody,
+    NotAHandshake,
+    HandshakeKey,
+    HandshakeBody,
 }
 
 /// Why something broke, from a closed list that is safe to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cause {
+pub(crate) enum ErrorCause {
     StoreUnavailable,
     StoreOverloaded,
     SharedUnavailable,
@@ -86,26 +86,26 @@ pub(crate) enum Cause {
     Unexpected,
 }
 
-impl Failure {
+impl ApiError {
     /// A fault nobody foresaw.
     pub(super) fn unexpected(detail: &dyn fmt::Display) -> Self {
-        Self::Internal(Cause::Unexpected, detail.to_string())
+        Self::Internal(ErrorCause::Unexpected, detail.to_string())
     }
 }
 
-impl From<Refusal> for Failure {
+impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
 }
 
-impl From<BadRequest> for Failure {
+impl From<BadRequest> for ApiError {
     fn from(problem: BadRequest) -> Self {
-        Self::Request(problem)
+        Self::BadRequest(problem)
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for ApiError {
     fn from(error: Error) -> Self {
         match error {
             Error::Refused(refusal) => Self::Refused(refusal),
@@ -114,42 +114,42 @@ impl From<Error> for Failure {
     }
 }
 
-fn cause(internal: &Internal) -> Cause {
+fn cause(internal: &InternalError) -> ErrorCause {
     match internal {
-        Internal::Store(error) => match error.cause() {
-            StoreCause::Unavailable => Cause::StoreUnavailable,
-            StoreCause::Overloaded => Cause::StoreOverloaded,
-            StoreCause::Damaged => Cause::RecordDamaged,
-            StoreCause::SharedUnavailable => Cause::SharedUnavailable,
+        InternalError::Store(error) => match error.kind() {
+            StoreCause::Unavailable => ErrorCause::StoreUnavailable,
+            StoreCause::Overloaded => ErrorCause::StoreOverloaded,
+            StoreCause::Damaged => ErrorCause::RecordDamaged,
+            StoreCause::SharedUnavailable => ErrorCause::SharedUnavailable,
         },
-        Internal::Entropy(_) | Internal::Sealing(SealError::NoEntropy(_)) => Cause::NoRandomness,
-        Internal::Unopened => Cause::RecordDamaged,
-        Internal::Elsewhere { platform: true } => Cause::PlatformUnreachable,
-        Internal::Elsewhere { platform: false } | Internal::Hashing | Internal::Sealing(SealError::TooLong) => {
-            Cause::Unexpected
-        }
-        Internal::Platform(error) => match error {
-            PlatformError::Unreachable(_) => Cause::PlatformUnreachable,
-            PlatformError::Garbled(_) | PlatformError::BadCode => Cause::PlatformGarbled,
-            PlatformError::Refused { errcode, .. } => Cause::PlatformRefused(*errcode),
-            PlatformError::Suspended { errcode, .. } => Cause::PlatformSuspended(*errcode),
+        InternalError::Entropy(_) | InternalError::Sealing(SealError::NoEntropy(_)) => ErrorCause::NoRandomness,
+        InternalError::UnsealFailed => ErrorCause::RecordDamaged,
+        InternalError::OtherNode { platform: true } => ErrorCause::PlatformUnreachable,
+        InternalError::OtherNode { platform: false }
+        | InternalError::Hashing
+        | InternalError::Sealing(SealError::TooLong) => ErrorCause::Unexpected,
+        InternalError::Platform(error) => match error {
+            PlatformError::Unreachable(_) => ErrorCause::PlatformUnreachable,
+            PlatformError::InvalidResponse(_) | PlatformError::BadCode => ErrorCause::PlatformGarbled,
+            PlatformError::Refused { errcode, .. } => ErrorCause::PlatformRefused(*errcode),
+            PlatformError::CircuitOpen { errcode, .. } => ErrorCause::PlatformSuspended(*errcode),
         },
     }
 }
 
-impl IntoResponse for Failure {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        Outcome::Failure(self).into_response()
+        Outcome::Error(self).into_response()
     }
 }
 
 /// What a request gets that is not in the table, or not with its method. With development mode off, nobody learns what lies
 /// below /api/dev.
-pub(super) fn astray(desk: &Desk, path: &str, known: bool) -> Failure {
+pub(super) fn unmatched_error(desk: &Desk, path: &str, known: bool) -> ApiError {
     let below = path.strip_prefix("/api/dev").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     match known {
-        _ if below && !desk.settings.development => Failure::DevelopmentOff,
-        true => Failure::NoSuchMethod,
-        false => Failure::NoSuchPath,
+        _ if below && !desk.settings.development => ApiError::DevelopmentOff,
+        true => ApiError::MethodNotAllowed,
+        false => ApiError::PathNotFound,
     }
 }

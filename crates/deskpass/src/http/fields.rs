@@ -1,7 +1,7 @@
 //! Reads a body, a query or a path field by field and reports every bad one, not only the first.
 
 mod problem;
-mod shape;
+mod spec;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,11 +13,11 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
-pub(super) use problem::Problem;
-pub(super) use shape::{Field, Form, Shape};
+pub(super) use problem::FieldError;
+pub(super) use spec::{FieldKind, FieldSpec, TextFormat};
 
 /// The bad fields of a request, by name.
-pub(super) type Problems = BTreeMap<Cow<'static, str>, Problem>;
+pub(super) type FieldErrors = BTreeMap<Cow<'static, str>, FieldError>;
 
 /// The fields of a request, and what was wrong with those read so far.
 #[derive(Debug, Default)]
@@ -25,122 +25,122 @@ pub(super) struct Fields {
     given: Vec<(String, Value)>,
     /// Whether nothing but text can be given, as in a query: numbers are digits there.
     texts_only: bool,
-    problems: Problems,
+    problems: FieldErrors,
     /// What was read so far, while somebody only watches what a request reads.
-    watched: Option<Vec<Field>>,
+    recorded: Option<Vec<FieldSpec>>,
 }
 
 /// A request that can be read from its fields.
-pub(super) trait Ask: Sized {
+pub(super) trait FromFields: Sized {
     /// Reads what it needs; `None` when something was wrong, which `fields` then knows. It reads every field before it
     /// looks at any, so that whoever watches sees them all.
-    fn read(fields: &mut Fields) -> Option<Self>;
+    fn from_fields(fields: &mut Fields) -> Option<Self>;
 }
 
 /// The fields that a request reads, in that order.
-pub(super) fn fields_of<T: Ask>() -> Vec<Field> {
-    let mut fields = Fields { watched: Some(Vec::new()), ..Fields::default() };
-    let _ = T::read(&mut fields);
-    fields.watched.unwrap_or_default()
+pub(super) fn describe_fields<T: FromFields>() -> Vec<FieldSpec> {
+    let mut fields = Fields { recorded: Some(Vec::new()), ..Fields::default() };
+    let _ = T::from_fields(&mut fields);
+    fields.recorded.unwrap_or_default()
 }
 
 #[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
 impl Fields {
     /// Reads a whole request.
-    pub(super) fn ask<T: Ask>(mut self) -> Result<T, Problems> {
-        let ask = T::read(&mut self);
-        ask.filter(|_| self.problems.is_empty()).ok_or(self.problems)
+    pub(super) fn parse<T: FromFields>(mut self) -> Result<T, FieldErrors> {
+        let parsed = T::from_fields(&mut self);
+        parsed.filter(|_| self.problems.is_empty()).ok_or(self.problems)
     }
 
     /// Reports fields of a query besides these, where a slip in a name would quietly allow more than was meant.
-    pub(super) fn only(&mut self, known: &'static [&'static str]) {
+    pub(super) fn reject_unknown(&mut self, known: &'static [&'static str]) {
         if self.given.iter().any(|(name, _)| !known.contains(&name.as_str())) {
-            self.refuse("query", Problem::Others(known));
+            self.reject("query", FieldError::UnknownFields(known));
         }
     }
 
     /// Reports a field that is wrong for another reason.
-    pub(super) fn refuse(&mut self, name: &'static str, problem: Problem) {
+    pub(super) fn reject(&mut self, name: &'static str, problem: FieldError) {
         self.problems.insert(name.into(), problem);
     }
 
     /// A text that must be there.
     pub(super) fn text(&mut self, name: &'static str) -> Option<String> {
-        let value = self.required(name, || Shape::Text)?;
+        let value = self.required(name, || FieldKind::Text)?;
         self.text_in(name, value)
     }
 
     /// A text that may be missing or null. The outer `None` means that something else stands there.
     pub(super) fn maybe_text(&mut self, name: &'static str) -> Option<Option<String>> {
-        match self.optional(name, || Shape::Text)? {
+        match self.optional(name, || FieldKind::Text)? {
             None => Some(None),
             Some(value) => self.text_in(name, value).map(Some),
         }
     }
 
     /// A text of a certain form that must be there.
-    pub(super) fn form<T>(
+    pub(super) fn formatted<T>(
         &mut self,
         name: &'static str,
-        form: &'static Form,
+        format: &'static TextFormat,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
-        let value = self.required(name, || Shape::Form(form))?;
+        let value = self.required(name, || FieldKind::Format(format))?;
         let text = self.text_in(name, value)?;
-        self.check(name, parse(&text).ok_or(Problem::Form(form.rule)))
+        self.check(name, parse(&text).ok_or(FieldError::Format(format.rule)))
     }
 
     /// A text of a certain form that may be missing.
-    pub(super) fn maybe_form<T>(
+    pub(super) fn maybe_formatted<T>(
         &mut self,
         name: &'static str,
-        form: &'static Form,
+        format: &'static TextFormat,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Option<Option<T>> {
-        let Some(value) = self.optional(name, || Shape::Form(form))? else { return Some(None) };
+        let Some(value) = self.optional(name, || FieldKind::Format(format))? else { return Some(None) };
         let text = self.text_in(name, value)?;
-        self.check(name, parse(&text).ok_or(Problem::Form(form.rule))).map(Some)
+        self.check(name, parse(&text).ok_or(FieldError::Format(format.rule))).map(Some)
     }
 
     /// A password that must be there.
     pub(super) fn password(&mut self, name: &'static str) -> Option<Password> {
-        let value = self.required(name, || Shape::Password(Password::LONGEST))?;
+        let value = self.required(name, || FieldKind::Password(Password::MAX_BYTES))?;
         self.password_in(name, value)
     }
 
     /// A password that may be missing.
     pub(super) fn maybe_password(&mut self, name: &'static str) -> Option<Option<Password>> {
-        match self.optional(name, || Shape::Password(Password::LONGEST))? {
+        match self.optional(name, || FieldKind::Password(Password::MAX_BYTES))? {
             None => Some(None),
             Some(value) => self.password_in(name, value).map(Some),
         }
     }
 
     /// One of a few words, or none.
-    pub(super) fn maybe_word(
+    pub(super) fn maybe_choice(
         &mut self,
         name: &'static str,
         words: &'static [&'static str],
     ) -> Option<Option<&'static str>> {
-        let Some(value) = self.optional(name, || Shape::Word(words))? else { return Some(None) };
+        let Some(value) = self.optional(name, || FieldKind::OneOf(words))? else { return Some(None) };
         let text = self.text_in(name, value)?;
         let word = words.iter().copied().find(|word| *word == text);
-        self.check(name, word.ok_or(Problem::NotOneOf(words))).map(Some)
+        self.check(name, word.ok_or(FieldError::NotOneOf(words))).map(Some)
     }
 
     /// One of a few words, which must be there.
-    pub(super) fn word(&mut self, name: &'static str, words: &'static [&'static str]) -> Option<&'static str> {
-        let value = self.required(name, || Shape::Word(words))?;
+    pub(super) fn choice(&mut self, name: &'static str, words: &'static [&'static str]) -> Option<&'static str> {
+        let value = self.required(name, || FieldKind::OneOf(words))?;
         let text = self.text_in(name, value)?;
         let word = words.iter().copied().find(|word| *word == text);
-        self.check(name, word.ok_or(Problem::NotOneOf(words)))
+        self.check(name, word.ok_or(FieldError::NotOneOf(words)))
     }
 
     /// An identifier that must be there.
     pub(super) fn id<T>(&mut self, name: &'static str, parse: fn(&str) -> Result<T, InvalidId>) -> Option<T> {
-        let value = self.required(name, || Shape::id(parse))?;
+        let value = self.required(name, || FieldKind::id(parse))?;
         let text = self.text_in(name, value)?;
-        self.check(name, parse(&text).map_err(Problem::Id))
+        self.check(name, parse(&text).map_err(FieldError::Id))
     }
 
     /// An identifier that may be missing.
@@ -149,14 +149,14 @@ impl Fields {
         name: &'static str,
         parse: fn(&str) -> Result<T, InvalidId>,
     ) -> Option<Option<T>> {
-        let Some(value) = self.optional(name, || Shape::id(parse))? else { return Some(None) };
+        let Some(value) = self.optional(name, || FieldKind::id(parse))? else { return Some(None) };
         let text = self.text_in(name, value)?;
-        self.check(name, parse(&text).map_err(Problem::Id)).map(Some)
+        self.check(name, parse(&text).map_err(FieldError::Id)).map(Some)
     }
 
     /// A whole number that may be missing.
-    pub(super) fn maybe_count(&mut self, name: &'static str, range: RangeInclusive<u64>) -> Option<Option<u64>> {
-        match self.optional(name, || Shape::Count(*range.start(), *range.end()))? {
+    pub(super) fn maybe_integer(&mut self, name: &'static str, range: RangeInclusive<u64>) -> Option<Option<u64>> {
+        match self.optional(name, || FieldKind::Integer(*range.start(), *range.end()))? {
             None => Some(None),
             Some(value) => self.count_in(name, &value, &range).map(Some),
         }
@@ -164,13 +164,13 @@ impl Fields {
 
     /// Yes or no, which must be there.
     pub(super) fn flag(&mut self, name: &'static str) -> Option<bool> {
-        let value = self.required(name, || Shape::Flag)?;
+        let value = self.required(name, || FieldKind::Boolean)?;
         self.flag_in(name, &value)
     }
 
     /// Yes or no, or nothing.
     pub(super) fn maybe_flag(&mut self, name: &'static str) -> Option<Option<bool>> {
-        match self.optional(name, || Shape::Flag)? {
+        match self.optional(name, || FieldKind::Boolean)? {
             None => Some(None),
             Some(value) => self.flag_in(name, &value).map(Some),
         }
@@ -178,23 +178,23 @@ impl Fields {
 
     /// A list of texts that must be there, of a body only.
     pub(super) fn texts(&mut self, name: &'static str, at_most: usize) -> Option<Vec<String>> {
-        let value = self.required(name, || Shape::Texts(at_most))?;
+        let value = self.required(name, || FieldKind::StringList(at_most))?;
         self.texts_in(name, value, at_most)
     }
 
     /// What stands in a field that must be there.
-    fn required(&mut self, name: &'static str, shape: impl FnOnce() -> Shape) -> Option<Value> {
-        if let Some(watched) = &mut self.watched {
-            return Some(watch(watched, Field { name, shape: shape(), required: true }));
+    fn required(&mut self, name: &'static str, kind: impl FnOnce() -> FieldKind) -> Option<Value> {
+        if let Some(recorded) = &mut self.recorded {
+            return Some(record_field(recorded, FieldSpec { name, kind: kind(), required: true }));
         }
         let given = self.given(name)?;
-        self.check(name, given.ok_or(Problem::Required))
+        self.check(name, given.ok_or(FieldError::Required))
     }
 
     /// What stands in a field that may be missing or null.
-    fn optional(&mut self, name: &'static str, shape: impl FnOnce() -> Shape) -> Option<Option<Value>> {
-        match &mut self.watched {
-            Some(watched) => Some(Some(watch(watched, Field { name, shape: shape(), required: false }))),
+    fn optional(&mut self, name: &'static str, kind: impl FnOnce() -> FieldKind) -> Option<Option<Value>> {
+        match &mut self.recorded {
+            Some(recorded) => Some(Some(record_field(recorded, FieldSpec { name, kind: kind(), required: false }))),
             None => self.given(name),
         }
     }
@@ -203,7 +203,7 @@ impl Fields {
         let mut found = self.given.iter_mut().filter(|(given, _)| given == name).map(|(_, value)| value.take());
         match (found.next(), found.next()) {
             (_, Some(_)) => {
-                self.refuse(name, Problem::Twice);
+                self.reject(name, FieldError::Repeated);
                 None
             }
             (value, None) => Some(value.filter(|value| !value.is_null())),
@@ -211,13 +211,13 @@ impl Fields {
     }
 
     fn text_in(&mut self, name: &'static str, value: Value) -> Option<String> {
-        let text = if let Value::String(text) = value { Ok(text) } else { Err(Problem::NotText) };
+        let text = if let Value::String(text) = value { Ok(text) } else { Err(FieldError::NotString) };
         self.check(name, text)
     }
 
     fn password_in(&mut self, name: &'static str, value: Value) -> Option<Password> {
         let text = self.text_in(name, value)?;
-        self.check(name, Password::parse(text).ok_or(Problem::TooLong(Password::LONGEST)))
+        self.check(name, Password::parse(text).ok_or(FieldError::TooLong(Password::MAX_BYTES)))
     }
 
     fn count_in(&mut self, name: &'static str, value: &Value, range: &RangeInclusive<u64>) -> Option<u64> {
@@ -229,7 +229,7 @@ impl Fields {
             value => value.as_u64(),
         };
         let number = number.filter(|number| range.contains(number));
-        self.check(name, number.ok_or(Problem::NotCount(*range.start(), *range.end())))
+        self.check(name, number.ok_or(FieldError::NotInteger(*range.start(), *range.end())))
     }
 
     fn flag_in(&mut self, name: &'static str, value: &Value) -> Option<bool> {
@@ -237,23 +237,23 @@ impl Fields {
             Value::String(text) if self.texts_only => text.parse().ok(),
             value => value.as_bool(),
         };
-        self.check(name, flag.ok_or(Problem::NotFlag))
+        self.check(name, flag.ok_or(FieldError::NotBoolean))
     }
 
     fn texts_in(&mut self, name: &'static str, value: Value, at_most: usize) -> Option<Vec<String>> {
         let texts = serde_json::from_value::<Vec<String>>(value).ok().filter(|texts| texts.len() <= at_most);
-        self.check(name, texts.ok_or(Problem::NotTexts(at_most)))
+        self.check(name, texts.ok_or(FieldError::NotStringList(at_most)))
     }
 
-    fn check<T>(&mut self, name: &'static str, checked: Result<T, Problem>) -> Option<T> {
-        checked.map_err(|problem| self.refuse(name, problem)).ok()
+    fn check<T>(&mut self, name: &'static str, checked: Result<T, FieldError>) -> Option<T> {
+        checked.map_err(|problem| self.reject(name, problem)).ok()
     }
 }
 
 /// Notes a field, and hands out something that fits.
-fn watch(watched: &mut Vec<Field>, field: Field) -> Value {
-    let sample = field.shape.sample();
-    watched.push(field);
+fn record_field(recorded: &mut Vec<FieldSpec>, field: FieldSpec) -> Value {
+    let sample = field.kind.sample();
+    recorded.push(field);
     sample
 }
 

@@ -4,55 +4,58 @@
 use std::net::IpAddr;
 
 use axum::extract::Request;
-use deskpass_core::{is_private, unlisted_hop};
+use deskpass_core::{is_private, unlisted_proxy};
 
-use super::extract::{FORWARDED, forwarded};
-use super::failure::Failure;
+use super::extract::{X_FORWARDED_FOR, forwarded_for};
+use super::failure::ApiError;
 use crate::Desk;
-use crate::untrusted::Treated;
+use crate::untrusted_proxies::ForwardOutcome;
 
 /// Marks a request on a connection from the reserve, which is for health checks and operators.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct OnReserve;
+pub(crate) struct ReserveConnection;
 
 /// The routes whose answer does not depend on the client's address.
-const HEALTH: [&str; 4] = ["/healthz", "/api/ready", "/version", "/api/version"];
+const HEALTH_PATHS: [&str; 4] = ["/healthz", "/api/ready", "/version", "/api/version"];
 
 /// The route for operators that a reserve connection serves, too.
-const METRICS: &str = "/metrics";
+const METRICS_PATH: &str = "/metrics";
 
 /// Whether a route answers a proxy that is not trusted: only where no address is needed.
-pub(super) fn answers_untrusted(path: &str) -> bool {
-    HEALTH.contains(&path)
+pub(super) fn allows_untrusted_proxy(path: &str) -> bool {
+    HEALTH_PATHS.contains(&path)
 }
 
 /// Why a request is refused, whatever it asks for.
 ///
 /// A private peer that sends `X-Forwarded-For` and is not trusted is almost always a proxy that the settings do not list.
 /// Ignoring the header would count all its clients as one, and let them read `/metrics` as if they were the proxy.
-pub(super) fn refusal(desk: &Desk, peer: IpAddr, request: &Request) -> Option<Failure> {
+pub(super) fn check(desk: &Desk, peer: IpAddr, request: &Request) -> Option<ApiError> {
     let path = request.uri().path();
-    if request.extensions().get::<OnReserve>().is_some() && !HEALTH.contains(&path) && path != METRICS {
-        return Some(Failure::TooManyConnections);
+    if request.extensions().get::<ReserveConnection>().is_some()
+        && !HEALTH_PATHS.contains(&path)
+        && path != METRICS_PATH
+    {
+        return Some(ApiError::TooManyConnections);
     }
-    if !request.headers().contains_key(FORWARDED) || answers_untrusted(path) {
+    if !request.headers().contains_key(X_FORWARDED_FOR) || allows_untrusted_proxy(path) {
         return None;
     }
-    if desk.trusted.contain(peer) {
-        let forwarded = forwarded(request.headers());
-        if let Some(hop) = unlisted_hop(peer, forwarded.iter().map(|value| &**value), &desk.trusted) {
-            note(desk, hop, Treated::LetThrough);
+    if desk.trusted.contains(peer) {
+        let forwarded = forwarded_for(request.headers());
+        if let Some(hop) = unlisted_proxy(peer, forwarded.iter().map(|value| &**value), &desk.trusted) {
+            note(desk, hop, ForwardOutcome::LetThrough);
         }
         return None;
     }
     if !is_private(peer) {
         return None;
     }
-    note(desk, peer.to_canonical(), Treated::Refused);
-    Some(Failure::UntrustedProxy)
+    note(desk, peer.to_canonical(), ForwardOutcome::Refused);
+    Some(ApiError::UntrustedProxy)
 }
 
-fn note(desk: &Desk, address: IpAddr, treated: Treated) {
-    desk.metrics.untrusted_proxy();
-    desk.untrusted.note(address, treated, desk.auth.clock.now());
+fn note(desk: &Desk, address: IpAddr, outcome: ForwardOutcome) {
+    desk.metrics.count_untrusted_proxy();
+    desk.untrusted_proxies.note(address, outcome, desk.auth.clock.now());
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Extension;
-use axum::extract::State as Shared;
+use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use deskpass_core::{ClockTrust, Timestamp};
 use deskpass_wecom::Circuit;
@@ -16,36 +16,36 @@ use tokio::time::timeout;
 
 use super::envelope::Reply;
 use super::extract::Operator;
-use super::failure::Failure;
-use super::gate::OnReserve;
+use super::failure::ApiError;
+use super::gate::ReserveConnection;
 use crate::Desk;
 use crate::desk::clock;
 
 /// How long a look at the store counts: readiness asked often must not become a load of its own.
-const FRESH: Duration = Duration::from_secs(1);
+const READINESS_CACHE_TTL: Duration = Duration::from_secs(1);
 
 /// How long somebody on a connection from the reserve waits for that look: there are few of them.
-const PATIENCE_ON_RESERVE: Duration = Duration::from_secs(1);
+const RESERVE_PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What was seen of the stores, and when.
 #[derive(Debug, Default)]
-pub(crate) struct Readiness(Arc<Mutex<Option<(Timestamp, Seen)>>>);
+pub(crate) struct ReadinessCache(Arc<Mutex<Option<(Timestamp, StoreHealth)>>>);
 
 /// What was seen of the stores.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct StoreHealth {
     store: bool,
     shared: bool,
 }
 
-impl Seen {
-    const NOTHING: Self = Self { store: false, shared: false };
+impl StoreHealth {
+    const DOWN: Self = Self { store: false, shared: false };
 }
 
 /// Whether the desk is ready, and each thing it depends on.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Readiness")]
-pub(crate) struct State {
+pub(crate) struct ReadinessReport {
     ready: bool,
     draining: bool,
     #[schemars(extend("enum" = ["development", "production"]))]
@@ -84,7 +84,7 @@ struct Dependencies {
     clock: &'static str,
 }
 
-impl State {
+impl ReadinessReport {
     /// Why it is not ready, in English and Chinese.
     pub(super) fn cause(&self) -> [&'static str; 2] {
         if self.draining { ["shutting down", "正在停机"] } else { ["store unavailable", "存储不可用"] }
@@ -93,17 +93,17 @@ impl State {
 
 /// Says whether to send requests here.
 pub(super) async fn ready(
-    Shared(desk): Shared<Desk>,
-    reserve: Option<Extension<OnReserve>>,
-) -> Result<Reply<State>, Failure> {
+    State(desk): State<Desk>,
+    reserve: Option<Extension<ReserveConnection>>,
+) -> Result<Reply<ReadinessReport>, ApiError> {
     let seen = match reserve {
-        None => look(&desk).await,
-        Some(_) => timeout(PATIENCE_ON_RESERVE, look(&desk)).await.unwrap_or(Seen::NOTHING),
+        None => store_health(&desk).await,
+        Some(_) => timeout(RESERVE_PROBE_TIMEOUT, store_health(&desk)).await.unwrap_or(StoreHealth::DOWN),
     };
     let draining = desk.is_draining();
     let word = |works| if works { "ok" } else { "unavailable" };
     let clock = clock_doubt(&desk);
-    let state = State {
+    let state = ReadinessReport {
         ready: seen.store && !draining,
         draining,
         mode: if desk.settings.development { "development" } else { "production" },
@@ -115,13 +115,13 @@ pub(super) async fn ready(
         },
         clock,
     };
-    if state.ready { Ok(Reply(state)) } else { Err(Failure::NotReady(Box::new(state))) }
+    if state.ready { Ok(Reply(state)) } else { Err(ApiError::NotReady(Box::new(state))) }
 }
 
 fn clock_doubt(desk: &Desk) -> Option<ClockDoubt> {
     let ClockTrust::Doubted(doubt) = desk.auth.clock.trust() else { return None };
     let (reason, ahead_seconds) = (doubt.reason.name(), clock::ahead_seconds(doubt));
-    Some(ClockDoubt { reason, ahead_seconds, action: clock::action(doubt.reason) })
+    Some(ClockDoubt { reason, ahead_seconds, action: clock::operator_advice(doubt.reason) })
 }
 
 fn platform(desk: &Desk) -> &'static str {
@@ -134,11 +134,11 @@ fn platform(desk: &Desk) -> &'static str {
     }
 }
 
-async fn look(desk: &Desk) -> Seen {
+async fn store_health(desk: &Desk) -> StoreHealth {
     // Whoever asks while somebody looks waits for what they see.
     let mut seen = Arc::clone(&desk.readiness.0).lock_owned().await;
     match *seen {
-        Some((at, seen)) if desk.auth.clock.now().since(at) < FRESH => seen,
+        Some((at, seen)) if desk.auth.clock.now().since(at) < READINESS_CACHE_TTL => seen,
         _ => {
             let desk = desk.clone();
             // It goes on when nobody waits any more: else whoever gives up and asks again would have the store asked again,
@@ -149,17 +149,17 @@ async fn look(desk: &Desk) -> Seen {
                 *seen = Some((desk.auth.clock.now(), found));
                 found
             });
-            looking.await.unwrap_or(Seen::NOTHING)
+            looking.await.unwrap_or(StoreHealth::DOWN)
         }
     }
 }
 
-async fn probe(desk: &Desk) -> Seen {
+async fn probe(desk: &Desk) -> StoreHealth {
     let now = desk.auth.clock.now();
     let (store, shared) = tokio::join!(desk.auth.store.probe(now), desk.auth.shared.probe());
     let store = store.inspect_err(|error| tracing::warn!(%error, "the store does not take writes"));
     let shared = shared.inspect_err(|error| tracing::warn!(%error, "the shared store does not take records"));
-    Seen { store: store.is_ok(), shared: shared.is_ok() }
+    StoreHealth { store: store.is_ok(), shared: shared.is_ok() }
 }
 
 /// Says that the process answers.
@@ -187,7 +187,7 @@ pub(super) async fn version() -> Reply<Build> {
 }
 
 /// Figures for Prometheus.
-pub(super) async fn metrics(_: Operator, Shared(desk): Shared<Desk>) -> Response {
+pub(super) async fn metrics(_: Operator, State(desk): State<Desk>) -> Response {
     let kind = [(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
     (kind, desk.metrics.render(&desk)).into_response()
 }

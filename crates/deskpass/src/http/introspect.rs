@@ -3,29 +3,29 @@
 use std::net::IpAddr;
 
 use axum::extract::{FromRequest, Request, State};
-use deskpass_auth::Caller;
+use deskpass_auth::ActiveUser;
 use hyper::header::CONTENT_TYPE;
 use url::form_urlencoded;
 
-use super::answer::Window;
-use super::authority::{Service, ToIntrospect};
-use super::envelope::Beside;
-use super::extract::{Body, Whole};
-use super::failure::{BadRequest, Failure};
-use super::fields::{Ask, Fields};
-use super::openapi::{Asks, Sheet};
+use super::answer::RequestContext;
+use super::authority::{IntrospectScope, Service};
+use super::envelope::FlatReply;
+use super::extract::{FullRequest, JsonBody};
+use super::failure::{ApiError, BadRequest};
+use super::fields::{Fields, FromFields};
+use super::openapi::{DescribeInput, OperationSpec};
 use super::who;
 use crate::Desk;
 
 /// A token to look at.
-pub(super) struct Introspect {
+pub(super) struct IntrospectBody {
     token: String,
     /// Where its holder is, if the service knows.
     from: Option<IpAddr>,
 }
 
-impl Ask for Introspect {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for IntrospectBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         // There is one kind of token that a service can meet, so a hint at which it is changes nothing.
         let (token, _) = (fields.text("token"), fields.maybe_text("token_type_hint"));
         let from = fields.maybe_address("ip_address");
@@ -36,34 +36,36 @@ impl Ask for Introspect {
 /// Says whether a token is good, and whose it is. One that is not says nothing else, whatever is wrong with it.
 pub(super) async fn introspect(
     State(desk): State<Desk>,
-    Service(_, Form(ask)): Service<ToIntrospect, Form<Introspect>>,
-) -> Result<Beside<who::Introspected>, Failure> {
-    let caller = desk.auth.verify(&ask.token, ask.from).await?;
-    Ok(caller
-        .map_or_else(|| Beside::of(r#""active":false"#), |Caller(holder)| who::introspected(&holder, &desk.auth.clock)))
+    Service(_, FormOrJson(input)): Service<IntrospectScope, FormOrJson<IntrospectBody>>,
+) -> Result<FlatReply<who::Introspected>, ApiError> {
+    let caller = desk.auth.authenticate_active(&input.token, input.from).await?;
+    Ok(caller.map_or_else(
+        || FlatReply::of(r#""active":false"#),
+        |ActiveUser(holder)| who::introspected(&holder, &desk.auth.clock),
+    ))
 }
 
 /// A body as a form, as the RFC has it, or as JSON.
-pub(super) struct Form<T>(T);
+pub(super) struct FormOrJson<T>(T);
 
-impl<T: Ask> Asks for Form<T> {
-    fn asks(sheet: &mut Sheet) {
-        sheet.reads_form::<T>();
+impl<T: FromFields> DescribeInput for FormOrJson<T> {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.reads_form::<T>();
     }
 }
 
-impl<T: Ask> FromRequest<Window> for Form<T> {
-    type Rejection = Failure;
-    async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
+impl<T: FromFields> FromRequest<RequestContext> for FormOrJson<T> {
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match &*kind {
-            "application/json" => Body::from_request(request, window).await.map(|Body(ask)| Self(ask)),
+            "application/json" => JsonBody::from_request(request, context).await.map(|JsonBody(input)| Self(input)),
             "application/x-www-form-urlencoded" => {
-                let Whole(request) = Whole::from_request(request, window).await?;
+                let FullRequest(request) = FullRequest::from_request(request, context).await?;
                 let pairs = form_urlencoded::parse(request.body());
                 let fields: Fields = pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
-                Ok(Self(fields.ask().map_err(BadRequest::Fields)?))
+                Ok(Self(fields.parse().map_err(BadRequest::Fields)?))
             }
             _ => Err(BadRequest::FormType.into()),
         }

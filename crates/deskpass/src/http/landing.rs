@@ -2,22 +2,22 @@
 //! or referrer sees.
 
 use axum::response::{IntoResponse as _, Response};
-use deskpass_auth::{Answer, Destination, PROOF_LIFETIME, Refusal};
+use deskpass_auth::{CallbackOutcome, PROOF_LIFETIME, RedirectTarget, Refusal};
 use deskpass_core::{Digest, LoginSource};
 use hyper::StatusCode;
 use hyper::header::LOCATION;
 use url::Url;
 
 use super::cookie::SetCookie;
-use super::failure::{Cause, Failure};
+use super::failure::{ApiError, ErrorCause};
 use crate::Desk;
 
 /// What somebody who was not let in is told.
-pub(crate) const WORDS: [&str; 7] =
+pub(crate) const SIGN_IN_ERRORS: [&str; 7] =
     ["denied", "invalid_code", "not_a_member", "no_role", "disabled", "platform_unavailable", "internal"];
 
 /// Where to tell somebody that it did not work: the phone on its own page, everybody else where they wanted to be.
-pub(super) async fn wanted(desk: &Desk, phone: bool, flow: Option<Digest>) -> String {
+pub(super) async fn error_destination(desk: &Desk, phone: bool, flow: Option<Digest>) -> String {
     if phone {
         return format!("{}/scan/", desk.settings.public_url);
     }
@@ -28,25 +28,29 @@ pub(super) async fn wanted(desk: &Desk, phone: bool, flow: Option<Digest>) -> St
 }
 
 /// Sends a browser to where it belongs.
-pub(super) fn arrived(desk: &Desk, answer: &Answer) -> Response {
+pub(super) fn redirect(desk: &Desk, answer: &CallbackOutcome) -> Response {
     let to = address(desk, answer);
     let cookie = match answer {
-        Answer::Bind { proof, .. } => SetCookie::keep(desk, proof, PROOF_LIFETIME),
-        Answer::Decide(_) | Answer::SignedIn(..) | Answer::Continue(_) => SetCookie::NONE,
+        CallbackOutcome::Bind { proof, .. } => SetCookie::set(desk, proof, PROOF_LIFETIME),
+        CallbackOutcome::Decide(_) | CallbackOutcome::SignedIn(..) | CallbackOutcome::Continue(_) => SetCookie::NONE,
     };
     (cookie, see_other(&to)).into_response()
 }
 
 /// The address that goes with an answer.
-pub(super) fn address(desk: &Desk, answer: &Answer) -> String {
+pub(super) fn address(desk: &Desk, answer: &CallbackOutcome) -> String {
     let origin = &desk.settings.public_url;
     match answer {
-        Answer::Decide(confirm) => with_fragment(&format!("{origin}/scan/"), &format!("confirm={}", confirm.expose())),
-        Answer::Continue(pending) => {
+        CallbackOutcome::Decide(confirm) => {
+            with_fragment(&format!("{origin}/scan/"), &format!("confirm={}", confirm.expose()))
+        }
+        CallbackOutcome::Continue(pending) => {
             with_fragment(&format!("{origin}/continue/"), &format!("continue={}", pending.expose()))
         }
-        Answer::SignedIn(ticket, to) => with_fragment(&resolved(desk, to), &format!("ticket={}", ticket.expose())),
-        Answer::Bind { proof, to, scanned } => {
+        CallbackOutcome::SignedIn(ticket, to) => {
+            with_fragment(&resolved(desk, to), &format!("ticket={}", ticket.expose()))
+        }
+        CallbackOutcome::Bind { proof, to, scanned } => {
             let scanned = if *scanned { "&scanned=1" } else { "" };
             with_fragment(&resolved(desk, to), &format!("bind_ticket={}{scanned}", proof.expose()))
         }
@@ -54,11 +58,11 @@ pub(super) fn address(desk: &Desk, answer: &Answer) -> String {
 }
 
 /// Sends a browser to where it is told what went wrong, in a word from a closed list.
-pub(super) fn failed(desk: &Desk, wanted: &str, failure: &Failure) -> Response {
-    let reference = desk.reference();
-    let (word, code) = word(failure);
-    desk.metrics.refused(word);
-    if let Failure::Internal(cause, detail) = failure {
+pub(super) fn redirect_error(desk: &Desk, wanted: &str, failure: &ApiError) -> Response {
+    let reference = desk.new_error_reference();
+    let (word, code) = error_code(failure);
+    desk.metrics.count_refused_sign_in(word);
+    if let ApiError::Internal(cause, detail) = failure {
         tracing::error!(?cause, detail, reference, "a sign-in failed");
     } else {
         tracing::info!(word, reference, "a sign-in was refused");
@@ -67,9 +71,9 @@ pub(super) fn failed(desk: &Desk, wanted: &str, failure: &Failure) -> Response {
 }
 
 /// The word and the code for what went wrong.
-pub(super) fn word(failure: &Failure) -> (&'static str, u16) {
+pub(super) fn error_code(failure: &ApiError) -> (&'static str, u16) {
     match failure {
-        Failure::Refused(refusal) => match refusal {
+        ApiError::Refused(refusal) => match refusal {
             Refusal::Denied => ("denied", 1003),
             Refusal::InvalidCode => ("invalid_code", 1003),
             Refusal::Over => ("invalid_code", 1019),
@@ -80,21 +84,21 @@ pub(super) fn word(failure: &Failure) -> (&'static str, u16) {
             // Nobody who comes back from the platform is told anything else.
             _ => ("internal", 1005),
         },
-        Failure::Internal(
-            Cause::PlatformUnreachable
-            | Cause::PlatformGarbled
-            | Cause::PlatformRefused(_)
-            | Cause::PlatformSuspended(_),
+        ApiError::Internal(
+            ErrorCause::PlatformUnreachable
+            | ErrorCause::PlatformGarbled
+            | ErrorCause::PlatformRefused(_)
+            | ErrorCause::PlatformSuspended(_),
             _,
         ) => ("platform_unavailable", 1005),
         _ => ("internal", 1005),
     }
 }
 
-fn resolved(desk: &Desk, destination: &Destination) -> String {
+fn resolved(desk: &Desk, destination: &RedirectTarget) -> String {
     match destination {
-        Destination::Asked(address) => address.clone(),
-        Destination::Client(source) => page(desk, *source),
+        RedirectTarget::Asked(address) => address.clone(),
+        RedirectTarget::Client(source) => page(desk, *source),
     }
 }
 

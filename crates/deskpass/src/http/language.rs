@@ -7,9 +7,9 @@ use crate::config::Language;
 
 /// The language the client likes best of those we speak.
 pub(super) fn preferred(headers: &HeaderMap, default: Language) -> Language {
-    let Some(wishes) = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()) else { return default };
+    let Some(accepted) = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()) else { return default };
     let mut best = (default, 0.0);
-    for (language, quality) in wishes.split(',').take(32).filter_map(wish) {
+    for (language, quality) in accepted.split(',').take(32).filter_map(weighted_item) {
         if quality > best.1 {
             best = (language, quality);
         }
@@ -17,7 +17,7 @@ pub(super) fn preferred(headers: &HeaderMap, default: Language) -> Language {
     best.0
 }
 
-fn wish(item: &str) -> Option<(Language, f32)> {
+fn weighted_item(item: &str) -> Option<(Language, f32)> {
     let (tag, quality) = item.split_once(';').unwrap_or((item, "q=1"));
     let quality = quality.trim().strip_prefix("q=")?.parse().ok()?;
     match tag.trim().split('-').next()?.to_ascii_lowercase().as_str() {
@@ -33,9 +33,9 @@ mod tests {
 
     #[test]
     fn the_best_liked_language_wins() {
-        let of = |wishes: &'static str| {
+        let of = |accepted: &'static str| {
             let mut headers = HeaderMap::new();
-            headers.insert(ACCEPT_LANGUAGE, hyper::header::HeaderValue::from_static(wishes));
+            headers.insert(ACCEPT_LANGUAGE, hyper::header::HeaderValue::from_static(accepted));
             preferred(&headers, Language::En)
         };
         assert_eq!(of("zh-CN,zh;q=0.9,en;q=0.8"), Language::Zh);

@@ -5,22 +5,22 @@ use std::time::Duration;
 
 use axum::extract::Request;
 use axum::response::Response;
-use deskpass_core::{Digest, Rate, counted_as};
-use deskpass_store::Counted;
+use deskpass_core::{Digest, Rate, rate_limit_address};
+use deskpass_store::LimitSubject;
 use hyper::header::HeaderValue;
 
-use super::answer::Window;
+use super::answer::RequestContext;
 use super::envelope::Outcome;
-use super::extract::{FORWARDED, client_address};
+use super::extract::{X_FORWARDED_FOR, client_address};
 use super::{Route, qr};
 use crate::Desk;
 use crate::config::Limits;
 
 /// The limit of a route. Routes with the same one are counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
+pub enum RateLimit {
     /// None.
-    Free,
+    Unlimited,
     /// A client asks for a code.
     QrCode,
     /// A client sets out for the platform.
@@ -40,16 +40,16 @@ pub enum Limit {
 }
 
 /// Who is counted: the client, whose address need not be known before it counts, or the ticket that it asks about.
-struct Whose {
+struct RequestSubject {
     peer: IpAddr,
     forwarded: Vec<HeaderValue>,
     ticket: Option<Digest>,
 }
 
-impl Limit {
+impl RateLimit {
     fn rate(self, limits: &Limits) -> Option<Rate> {
         let rate = match self {
-            Self::Free => None,
+            Self::Unlimited => None,
             Self::QrCode => limits.qrcode,
             Self::OauthUrl => limits.oauth_url,
             Self::SignIn => limits.sign_in,
@@ -65,7 +65,7 @@ impl Limit {
     /// Keeps the counts of one client apart. Nodes of the next version must mean the same by it.
     const fn name(self) -> &'static [u8] {
         match self {
-            Self::Free => b"",
+            Self::Unlimited => b"",
             Self::QrCode => b"qrcode",
             Self::OauthUrl => b"oauth_url",
             Self::SignIn => b"sign_in",
@@ -79,19 +79,24 @@ impl Limit {
 }
 
 /// Runs a route's handler, unless that has been done too often: then says how much too early it is.
-pub(super) async fn within(desk: &Desk, route: &Route, request: Request, window: Window) -> Result<Response, Duration> {
+pub(super) async fn run_limited(
+    desk: &Desk,
+    route: &Route,
+    request: Request,
+    context: RequestContext,
+) -> Result<Response, Duration> {
     let limit = route.limit;
     let Some(rate) = limit.rate(&desk.settings.limits) else {
-        return Ok((route.handler)(request, window).await);
+        return Ok((route.handler)(request, context).await);
     };
-    let whose = Whose::of(limit, &request, window.peer);
-    if limit != Limit::Verify {
-        whose.count(desk, limit, rate).await?;
-        return Ok((route.handler)(request, window).await);
+    let subject = RequestSubject::of(limit, &request, context.peer);
+    if limit != RateLimit::Verify {
+        subject.count(desk, limit, rate).await?;
+        return Ok((route.handler)(request, context).await);
     }
-    let response = (route.handler)(request, window).await;
-    if let Some(Outcome::No(_)) = response.extensions().get() {
-        whose.count(desk, limit, rate).await?;
+    let response = (route.handler)(request, context).await;
+    if let Some(Outcome::Negative(_)) = response.extensions().get() {
+        subject.count(desk, limit, rate).await?;
     }
     Ok(response)
 }
@@ -99,23 +104,23 @@ pub(super) async fn within(desk: &Desk, route: &Route, request: Request, window:
 /// Whether there is a sign-in with this ticket. Where nobody can tell, it is taken for one: the handler fails then as well, and
 /// browsers behind one address do not use up each other's turns.
 async fn is_issued(desk: &Desk, ticket: &Digest) -> bool {
-    let found = desk.auth.shared.sign_ins.look(ticket, desk.auth.clock.now(), |_| ()).await;
+    let found = desk.auth.shared.sign_ins.read_with(ticket, desk.auth.clock.now(), |_| ()).await;
     found.map_or(true, |found| found.is_some())
 }
 
-impl Whose {
-    fn of(limit: Limit, request: &Request, peer: IpAddr) -> Self {
-        let ticket = if limit == Limit::ScanStatus { qr::ticket(request.uri()) } else { None };
-        Self { peer, forwarded: request.headers().get_all(FORWARDED).iter().cloned().collect(), ticket }
+impl RequestSubject {
+    fn of(limit: RateLimit, request: &Request, peer: IpAddr) -> Self {
+        let ticket = if limit == RateLimit::ScanStatus { qr::ticket_digest(request.uri()) } else { None };
+        Self { peer, forwarded: request.headers().get_all(X_FORWARDED_FOR).iter().cloned().collect(), ticket }
     }
 
-    async fn count(self, desk: &Desk, limit: Limit, rate: Rate) -> Result<(), Duration> {
+    async fn count(self, desk: &Desk, limit: RateLimit, rate: Rate) -> Result<(), Duration> {
         // A ticket counts by itself only where it was issued: anybody can make up others, each with a count of its own.
         let (counted, key) = match self.ticket {
-            Some(ticket) if is_issued(desk, &ticket).await => (Counted::Ticket, ticket),
+            Some(ticket) if is_issued(desk, &ticket).await => (LimitSubject::Ticket, ticket),
             _ => {
-                let address = counted_as(client_address(desk, self.peer, self.forwarded.iter()).decided);
-                (Counted::Client, Digest::of(&[limit.name(), address.to_string().as_bytes()]))
+                let address = rate_limit_address(client_address(desk, self.peer, self.forwarded.iter()).decided);
+                (LimitSubject::Client, Digest::of(&[limit.name(), address.to_string().as_bytes()]))
             }
         };
         desk.auth.shared.limits.admit(counted, &key, rate, desk.auth.clock.now()).await

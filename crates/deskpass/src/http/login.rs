@@ -5,7 +5,7 @@ use deskpass_core::{LoginMethod, LoginSource, Role, Roles, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::openapi::{MethodName, Moment, RoleName, SourceName};
+use super::openapi::{MethodName, Rfc3339, RoleName, SourceName};
 
 /// The unified login result.
 #[derive(JsonSchema, Serialize)]
@@ -13,7 +13,7 @@ pub(super) struct LoginResult {
     token: String,
     token_type: &'static str,
     expires_in: u64,
-    #[schemars(with = "Moment")]
+    #[schemars(with = "Rfc3339")]
     expires_at: String,
     employee_id: String,
     corp_id: String,
@@ -37,7 +37,7 @@ impl From<SignedIn> for LoginResult {
             token: token.expose().to_owned(),
             token_type: "Bearer",
             expires_in: session.expires_at.since(session.created_at).as_secs(),
-            expires_at: iso(session.expires_at),
+            expires_at: rfc3339(session.expires_at),
             employee_id: person.employee_id.clone(),
             corp_id: person.key.corp().to_owned(),
             name: person.name.clone(),
@@ -52,6 +52,6 @@ impl From<SignedIn> for LoginResult {
 }
 
 /// A moment in ISO 8601.
-pub(crate) fn iso(moment: Timestamp) -> String {
+pub(crate) fn rfc3339(moment: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(moment.millis()).unwrap_or_default().to_string()
 }

@@ -34,7 +34,7 @@ impl MalformedHead {
         }
     }
 
-    pub(super) fn words(self) -> [&'static str; 2] {
+    pub(super) fn message(self) -> [&'static str; 2] {
         match self {
             Self::LineEnd => ["lines of the request head must end with CR LF", "请求头的每一行须以 CR LF 结尾"],
             Self::RequestLine => [

@@ -7,11 +7,11 @@ use deskpass_auth::Delivery;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::posting::Posting;
-use super::authority::{Service, ToSend};
+use self::posting::PostedMessages;
+use super::authority::{MessagesScope, Service};
 use super::envelope::Reply;
-use super::extract::to_the_end;
-use super::failure::Failure;
+use super::extract::run_to_completion;
+use super::failure::ApiError;
 use crate::Desk;
 
 /// What became of what was sent.
@@ -32,18 +32,18 @@ pub(super) struct SentMessage {
 }
 
 impl From<Delivery> for SentMessage {
-    fn from(Delivery { id, told }: Delivery) -> Self {
-        Self { id: id.map(|id| id.to_string()), delivered: told, duplicate: id.is_none() }
+    fn from(Delivery { id, recipients }: Delivery) -> Self {
+        Self { id: id.map(|id| id.to_string()), delivered: recipients, duplicate: id.is_none() }
     }
 }
 
 /// Sends messages, all or none.
 pub(super) async fn send(
     State(desk): State<Desk>,
-    Service(_, Posting(messages)): Service<ToSend, Posting>,
-) -> Result<Reply<Sent>, Failure> {
+    Service(_, PostedMessages(messages)): Service<MessagesScope, PostedMessages>,
+) -> Result<Reply<Sent>, ApiError> {
     // What was taken is told to everybody, also when the service does not wait for the count.
-    let sent = to_the_end(async move { desk.auth.publish(messages).await }).await?;
+    let sent = run_to_completion(async move { desk.auth.publish(messages).await }).await?;
     let messages: Vec<_> = sent.into_iter().map(SentMessage::from).collect();
     Ok(Reply(Sent { delivered: messages.iter().map(|message| message.delivered).sum(), messages }))
 }

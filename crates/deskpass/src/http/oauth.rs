@@ -2,7 +2,7 @@
 
 use axum::extract::{FromRequestParts, State};
 use axum::response::{IntoResponse, Response};
-use deskpass_auth::{Callback, Refusal};
+use deskpass_auth::{OAuthCallback, Refusal};
 use deskpass_core::Flow;
 use deskpass_wecom::Lang;
 use hyper::http::request::Parts;
@@ -10,13 +10,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use url::form_urlencoded;
 
-use super::answer::Window;
-use super::cookie::{Cookies, SetCookie, bound};
+use super::answer::RequestContext;
+use super::cookie::{Cookies, SetCookie, bind_browser};
 use super::envelope::Reply;
-use super::extract::{Body, Guest, Reads, to_the_end};
-use super::failure::{BadRequest, Failure};
-use super::fields::{Ask, Fields, Problem, Problems};
-use super::openapi::{Answers, Asks, Sheet};
+use super::extract::{ClientLanguage, JsonBody, RequestClient, run_to_completion};
+use super::failure::{ApiError, BadRequest};
+use super::fields::{FieldError, FieldErrors, Fields, FromFields};
+use super::openapi::{DescribeInput, DescribeOutput, OperationSpec};
 use super::opener::OpenedByPage;
 use super::query::Query;
 use super::{landing, redirect};
@@ -24,19 +24,19 @@ use crate::Desk;
 use crate::config::Language;
 
 /// What the platform echoes. It is the same for everyone: what ties a callback to a browser is the browser's cookie.
-pub(super) const STATE: &str = "auth_login";
+pub(super) const OAUTH_STATE: &str = "auth_login";
 
 /// Where a browser wants to go.
 #[derive(Debug)]
-pub(super) struct SetOut {
+pub(super) struct AuthorizeQuery {
     redirect_uri: String,
     /// Whether it is a desktop browser, outside the platform's client.
     web: bool,
 }
 
-impl Ask for SetOut {
-    fn read(fields: &mut Fields) -> Option<Self> {
-        let (redirect_uri, mode) = (fields.text("redirect_uri"), fields.maybe_word("mode", &["client", "web"]));
+impl FromFields for AuthorizeQuery {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        let (redirect_uri, mode) = (fields.text("redirect_uri"), fields.maybe_choice("mode", &["client", "web"]));
         Some(Self { redirect_uri: redirect_uri?, web: mode? == Some("web") })
     }
 }
@@ -51,54 +51,54 @@ pub(super) struct AuthorizeUrl {
 /// Makes the address at which the platform identifies people, and notes that this browser asked for it.
 pub(super) async fn url(
     State(desk): State<Desk>,
-    Reads(language): Reads,
+    ClientLanguage(language): ClientLanguage,
     cookies: Cookies,
-    Query(ask): Query<SetOut>,
-) -> Result<(SetCookie, Reply<AuthorizeUrl>), Failure> {
-    let SetOut { redirect_uri, web } = ask;
+    Query(input): Query<AuthorizeQuery>,
+) -> Result<(SetCookie, Reply<AuthorizeUrl>), ApiError> {
+    let AuthorizeQuery { redirect_uri, web } = input;
     if !redirect::is_allowed(&desk, &redirect_uri) {
-        let problem = if desk.settings.development { Problem::NotWeb } else { Problem::Redirect };
-        return Err(wrong("redirect_uri", problem));
+        let problem = if desk.settings.development { FieldError::NotHttpUrl } else { FieldError::Redirect };
+        return Err(field_error("redirect_uri", problem));
     }
     let authorize_url = link(&desk, &redirect_uri, web.then_some(language))?;
     // A program keeps its own cookies, and gets one in development mode: there is no page in front of it to be led astray.
-    let begins = cookies.page || (desk.settings.development && !cookies.led);
-    let cookie = if begins { set_out(&desk, redirect_uri.clone()).await? } else { SetCookie::NONE };
+    let begins = cookies.from_own_page || (desk.settings.development && !cookies.followed_link);
+    let cookie = if begins { start_flow(&desk, redirect_uri.clone()).await? } else { SetCookie::NONE };
     Ok((cookie, Reply(AuthorizeUrl { authorize_url, redirect_uri })))
 }
 
 /// Notes that a browser sets out. Not for one that was led here by somebody's link: it would then take that somebody's code
 /// for its own.
-async fn set_out(desk: &Desk, redirect_uri: String) -> Result<SetCookie, Failure> {
+async fn start_flow(desk: &Desk, redirect_uri: String) -> Result<SetCookie, ApiError> {
     let (destination, source) = redirect::destination(redirect_uri);
-    let (cookie, lifetime) = desk.auth.set_out(destination, source).await?;
-    Ok(SetCookie::keep(desk, &cookie, lifetime))
+    let (cookie, lifetime) = desk.auth.begin_flow(destination, source).await?;
+    Ok(SetCookie::set(desk, &cookie, lifetime))
 }
 
 /// The link for the platform's own browser, or for any other one in a language.
-fn link(desk: &Desk, redirect_uri: &str, web: Option<Language>) -> Result<String, Failure> {
+fn link(desk: &Desk, redirect_uri: &str, web: Option<Language>) -> Result<String, ApiError> {
     let language = match web {
-        None => return Ok(desk.auth.platform.in_client_link(redirect_uri, STATE)),
+        None => return Ok(desk.auth.platform.in_client_link(redirect_uri, OAUTH_STATE)),
         Some(Language::En) => Lang::En,
         Some(Language::Zh) => Lang::Zh,
     };
-    let link = desk.auth.platform.web_link(redirect_uri, STATE, language);
-    link.ok_or_else(|| wrong("mode", Problem::NoAgentId))
+    let link = desk.auth.platform.web_link(redirect_uri, OAUTH_STATE, language);
+    link.ok_or_else(|| field_error("mode", FieldError::NoAgentId))
 }
 
-fn wrong(field: &'static str, problem: Problem) -> Failure {
-    BadRequest::Fields(Problems::from([(field.into(), problem)])).into()
+fn field_error(field: &'static str, problem: FieldError) -> ApiError {
+    BadRequest::Fields(FieldErrors::from([(field.into(), problem)])).into()
 }
 
 /// What the platform sends back with a browser. Whatever else it says is not repeated to anyone.
 #[derive(Debug, Default)]
-struct Returned {
+struct CallbackQuery {
     code: Option<String>,
     scan_id: Option<String>,
     has_state: bool,
 }
 
-impl Returned {
+impl CallbackQuery {
     /// Reads a query as far as it makes sense: a code that is given twice, or with a state that is not ours, is no code.
     fn read(query: &str) -> Result<Self, Refusal> {
         let (mut returned, mut state, mut refused) = (Self::default(), None, false);
@@ -120,7 +120,7 @@ impl Returned {
         match (refused || returned.code.as_deref().is_none_or(str::is_empty), state.as_deref()) {
             (true, _) => Err(Refusal::Denied),
             (false, None) => Ok(returned),
-            (false, Some(STATE)) => Ok(Self { has_state: true, ..returned }),
+            (false, Some(OAUTH_STATE)) => Ok(Self { has_state: true, ..returned }),
             (false, Some(_)) => Err(Refusal::InvalidCode),
         }
     }
@@ -133,17 +133,17 @@ impl Returned {
 
 /// The query with which a browser comes back, as it is.
 #[derive(Debug)]
-pub(super) struct Back(String);
+pub(super) struct RawCallbackQuery(String);
 
-impl FromRequestParts<Window> for Back {
-    type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, _: &Window) -> Result<Self, Failure> {
+impl FromRequestParts<RequestContext> for RawCallbackQuery {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, _: &RequestContext) -> Result<Self, ApiError> {
         Ok(Self(parts.uri.query().unwrap_or_default().to_owned()))
     }
 }
 
-impl Ask for Back {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for RawCallbackQuery {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         // Nothing is refused here: whatever comes back is sent on, with a word about what was wrong.
         for name in ["code", "state", "sid", "errcode"] {
             fields.maybe_text(name)?;
@@ -152,62 +152,62 @@ impl Ask for Back {
     }
 }
 
-impl Asks for Back {
-    fn asks(sheet: &mut Sheet) {
-        sheet.reads_query::<Self>();
+impl DescribeInput for RawCallbackQuery {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.reads_query::<Self>();
     }
 }
 
 /// Where a browser is sent that comes back.
 #[derive(Debug)]
-pub(super) struct Landing(Response);
+pub(super) struct LandingRedirect(Response);
 
-impl IntoResponse for Landing {
+impl IntoResponse for LandingRedirect {
     fn into_response(self) -> Response {
         self.0
     }
 }
 
-impl Answers for Landing {
-    fn answers(sheet: &mut Sheet) {
-        sheet.sets_cookie();
-        sheet.sends_on();
+impl DescribeOutput for LandingRedirect {
+    fn describe_output(spec: &mut OperationSpec) {
+        spec.sets_cookie();
+        spec.redirects();
     }
 }
 
 /// Takes a browser that comes back from the platform to where it belongs.
 pub(super) async fn callback(
     State(desk): State<Desk>,
-    Guest(visitor): Guest,
+    RequestClient(visitor): RequestClient,
     cookies: Cookies,
     OpenedByPage(opened_by_page): OpenedByPage,
-    Back(query): Back,
-) -> Landing {
+    RawCallbackQuery(query): RawCallbackQuery,
+) -> LandingRedirect {
     let flow = cookies.get::<Flow>().map(|flow| flow.digest());
-    let wanted = landing::wanted(&desk, Returned::is_phone(&query), flow).await;
-    let (at, returned) = (desk.clone(), Returned::read(&query));
-    let arrived = to_the_end(async move {
-        let Returned { code, scan_id, has_state } = match returned {
+    let wanted = landing::error_destination(&desk, CallbackQuery::is_phone(&query), flow).await;
+    let (at, returned) = (desk.clone(), CallbackQuery::read(&query));
+    let arrived = run_to_completion(async move {
+        let CallbackQuery { code, scan_id, has_state } = match returned {
             Ok(returned) => returned,
-            Err(refusal) => return at.auth.turn_away(refusal, &visitor).await,
+            Err(refusal) => return at.auth.refuse_callback(refusal, &visitor).await,
         };
         let code = code.unwrap_or_default();
-        at.auth.come_back(Callback { code, scan_id, flow, visitor, has_state, opened_by_page }).await
+        at.auth.handle_callback(OAuthCallback { code, scan_id, flow, visitor, has_state, opened_by_page }).await
     });
-    Landing(match arrived.await {
-        Ok(answer) => landing::arrived(&desk, &answer),
-        Err(failure) => landing::failed(&desk, &wanted, &failure),
+    LandingRedirect(match arrived.await {
+        Ok(answer) => landing::redirect(&desk, &answer),
+        Err(failure) => landing::redirect_error(&desk, &wanted, &failure),
     })
 }
 
 /// The secret of somebody who must say that it was they who began.
 #[derive(Debug)]
-pub(super) struct Continuing {
+pub(super) struct ContinueBody {
     pending: String,
 }
 
-impl Ask for Continuing {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for ContinueBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         Some(Self { pending: fields.text("continue")? })
     }
 }
@@ -223,10 +223,10 @@ pub(super) struct PendingSignIn {
 /// Shows as whom somebody would go on.
 pub(super) async fn pending(
     State(desk): State<Desk>,
-    Body(ask): Body<Continuing>,
-) -> Result<Reply<PendingSignIn>, Failure> {
-    let waiting = desk.auth.pending(&ask.pending).await?;
-    let (name, expires_in) = (waiting.who.shown_name().to_owned(), waiting.remaining.as_secs());
+    JsonBody(input): JsonBody<ContinueBody>,
+) -> Result<Reply<PendingSignIn>, ApiError> {
+    let waiting = desk.auth.pending_confirmation(&input.pending).await?;
+    let (name, expires_in) = (waiting.who.display_name().to_owned(), waiting.remaining.as_secs());
     Ok(Reply(PendingSignIn { employee_id: waiting.who.employee_id, name, expires_in }))
 }
 
@@ -237,15 +237,16 @@ pub(super) struct Proceed {
 }
 
 /// Signs somebody in who says that it was they who began.
-pub(super) async fn proceed(
+pub(super) async fn continue_sign_in(
     State(desk): State<Desk>,
-    Guest(visitor): Guest,
+    RequestClient(visitor): RequestClient,
     cookies: Cookies,
-    Body(ask): Body<Continuing>,
-) -> Result<(SetCookie, Reply<Proceed>), Failure> {
-    let (bound_to, set_cookie) = bound(&desk, &cookies)?;
+    JsonBody(input): JsonBody<ContinueBody>,
+) -> Result<(SetCookie, Reply<Proceed>), ApiError> {
+    let (bound_to, set_cookie) = bind_browser(&desk, &cookies)?;
     let at = desk.clone();
-    let answer = to_the_end(async move { at.auth.proceed(&ask.pending, bound_to, &visitor).await }).await;
-    let answer = answer.inspect_err(|failure| desk.metrics.refused(landing::word(failure).0))?;
+    let answer =
+        run_to_completion(async move { at.auth.confirm_pending(&input.pending, bound_to, &visitor).await }).await;
+    let answer = answer.inspect_err(|failure| desk.metrics.count_refused_sign_in(landing::error_code(failure).0))?;
     Ok((set_cookie, Reply(Proceed { redirect_to: landing::address(&desk, &answer) })))
 }

@@ -4,7 +4,7 @@ mod extractors;
 mod failures;
 mod operations;
 mod schema;
-mod sheet;
+mod spec;
 
 use std::sync::OnceLock;
 
@@ -15,26 +15,26 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-pub(crate) use schema::Moment;
+pub(crate) use schema::Rfc3339;
 pub(super) use schema::{MethodName, RoleName, ScopeName, ServiceScopeName, SourceName};
-pub(super) use sheet::{Answers, Asks, Operation, Sheet};
-use sheet::{Body, Success};
+use spec::{BodySpec, SuccessBody};
+pub(super) use spec::{DescribeInput, DescribeOutput, DescribedHandler, OperationSpec};
 
-use super::extract::Reads;
-use super::failure::Failure;
-use super::fields::Field;
-use super::{Route, Who, page, routes};
+use super::extract::ClientLanguage;
+use super::failure::ApiError;
+use super::fields::FieldSpec;
+use super::{RequiredAccess, Route, page, routes};
 
 const ABOUT: &str = "The sign-in desk of an IT help desk. Every answer has one envelope: `code` (0 is success), `message` \
     in English or Chinese by `Accept-Language`, `data`, and `request_id`, which is the `X-Request-Id` of the request where \
     that is 1 to 64 of A-Z a-z 0-9 . _ -. Clients should overlook members that they do not know.";
 
 /// The description, as it is.
-pub(super) struct Plain;
+pub(super) struct DescriptionJson;
 
 /// Hands out the description.
-pub(super) async fn document() -> Plain {
-    Plain
+pub(super) async fn document() -> DescriptionJson {
+    DescriptionJson
 }
 
 /// The description of every route below /api, as OpenAPI 3.1 has it.
@@ -43,35 +43,35 @@ pub fn description() -> &'static str {
     TEXT.get_or_init(|| describe(&routes()).to_string())
 }
 
-impl IntoResponse for Plain {
+impl IntoResponse for DescriptionJson {
     fn into_response(self) -> Response {
         ([(CONTENT_TYPE, "application/json")], description()).into_response()
     }
 }
 
-impl Answers for Plain {
-    fn answers(sheet: &mut Sheet) {
-        sheet.answers_plainly("application/json");
+impl DescribeOutput for DescriptionJson {
+    fn describe_output(spec: &mut OperationSpec) {
+        spec.replies_plain("application/json");
     }
 }
 
 /// The description as a page.
-pub(super) struct Page(Response);
+pub(super) struct DocsPage(Response);
 
 /// Hands out the page that shows the description.
-pub(super) async fn docs(uri: Uri, reads: Reads, headers: HeaderMap) -> Result<Page, Failure> {
-    page::page(uri, reads, headers).await.map(Page)
+pub(super) async fn docs(uri: Uri, language: ClientLanguage, headers: HeaderMap) -> Result<DocsPage, ApiError> {
+    page::page(uri, language, headers).await.map(DocsPage)
 }
 
-impl IntoResponse for Page {
+impl IntoResponse for DocsPage {
     fn into_response(self) -> Response {
         self.0
     }
 }
 
-impl Answers for Page {
-    fn answers(sheet: &mut Sheet) {
-        sheet.answers_plainly("text/html");
+impl DescribeOutput for DocsPage {
+    fn describe_output(spec: &mut OperationSpec) {
+        spec.replies_plain("text/html");
     }
 }
 
@@ -90,8 +90,8 @@ fn describe(table: &[Route]) -> Value {
             path.insert(route.method.as_str().to_ascii_lowercase(), operation(route, &mut generator));
         }
     }
-    let tags = operations::FLOWS.iter().map(|flow| {
-        let [english, chinese] = flow.name;
+    let tags = operations::SECTIONS.iter().map(|section| {
+        let [english, chinese] = section.name;
         json!({ "name": english, "x-name-zh": chinese })
     });
     json!({
@@ -110,27 +110,27 @@ fn describe(table: &[Route]) -> Value {
 }
 
 fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
-    let mut sheet = Sheet::default();
-    (route.tell)(&mut sheet);
+    let mut spec = OperationSpec::default();
+    (route.describe)(&mut spec);
     let about = operations::about(route.method.as_str(), route.path);
-    let told = about.as_ref().map(|about| (about.flow, about.place, about.summary));
-    let (flow, place, [english, chinese]) = told.unwrap_or_default();
-    let mut responses: Map<_, _> = success(&sheet, generator).into_iter().collect();
+    let told = about.as_ref().map(|about| (about.section, about.place, about.summary));
+    let (section, place, [english, chinese]) = told.unwrap_or_default();
+    let mut responses: Map<_, _> = success(&spec, generator).into_iter().collect();
     let refusals = about.map_or(&[][..], |about| about.refusals);
-    let failures = failures::responses(route, &sheet, refusals);
+    let failures = failures::responses(route, &spec, refusals);
     responses.extend(failures.into_iter().map(|(status, response)| (status.to_string(), response)));
     let mut operation = json!({
         "operationId": id(route),
-        "tags": [flow],
+        "tags": [section],
         "summary": english,
         "x-summary-zh": chinese,
-        "x-who": who(route.who),
+        "x-who": access_name(route.access),
         "x-place": place,
-        "security": security(route.who, &sheet),
-        "parameters": parameters(route, &sheet),
+        "security": security(route.access, &spec),
+        "parameters": parameters(route, &spec),
         "responses": responses,
     });
-    if let (Some(operation), Some(body)) = (operation.as_object_mut(), &sheet.body) {
+    if let (Some(operation), Some(body)) = (operation.as_object_mut(), &spec.body) {
         operation.insert("requestBody".into(), request_body(body));
     }
     operation
@@ -144,41 +144,49 @@ fn id(route: &Route) -> String {
 }
 
 /// Who may call, in a word that the page has a text for.
-fn who(who: Who) -> &'static str {
-    match who {
-        Who::Anyone => "anyone",
-        Who::Entrant => "entrant",
-        Who::Holder => "holder",
-        Who::Caller => "caller",
-        Who::Reader => "reader",
-        Who::Admin => "admin",
-        Who::HighRisk => "high_risk",
-        Who::Service => "service",
-        Who::Developer => "developer",
-        Who::Operator => "operator",
+fn access_name(access: RequiredAccess) -> &'static str {
+    match access {
+        RequiredAccess::Anyone => "anyone",
+        RequiredAccess::PartialOrFull => "entrant",
+        RequiredAccess::TokenHolder => "holder",
+        RequiredAccess::ActiveUser => "caller",
+        RequiredAccess::Reader => "reader",
+        RequiredAccess::Admin => "admin",
+        RequiredAccess::HighRisk => "high_risk",
+        RequiredAccess::Service => "service",
+        RequiredAccess::Developer => "developer",
+        RequiredAccess::Operator => "operator",
     }
 }
 
-fn security(who: Who, sheet: &Sheet) -> Value {
-    match who {
-        Who::Entrant | Who::Holder | Who::Caller | Who::Reader | Who::Admin | Who::HighRisk | Who::Service => {
+fn security(access: RequiredAccess, spec: &OperationSpec) -> Value {
+    match access {
+        RequiredAccess::PartialOrFull
+        | RequiredAccess::TokenHolder
+        | RequiredAccess::ActiveUser
+        | RequiredAccess::Reader
+        | RequiredAccess::Admin
+        | RequiredAccess::HighRisk
+        | RequiredAccess::Service => {
             json!([{ "bearer": [] }])
         }
-        Who::Anyone | Who::Developer | Who::Operator if sheet.looks_at_token => json!([{}, { "bearer": [] }]),
-        Who::Anyone | Who::Developer | Who::Operator => json!([]),
+        RequiredAccess::Anyone | RequiredAccess::Developer | RequiredAccess::Operator if spec.accepts_token => {
+            json!([{}, { "bearer": [] }])
+        }
+        RequiredAccess::Anyone | RequiredAccess::Developer | RequiredAccess::Operator => json!([]),
     }
 }
 
-fn parameters(route: &Route, sheet: &Sheet) -> Vec<Value> {
+fn parameters(route: &Route, spec: &OperationSpec) -> Vec<Value> {
     let parameter = |place: &'static str| {
-        move |field: &Field| {
-            let Field { name, shape, required } = field;
-            json!({ "name": name, "in": place, "required": required, "schema": schema::of(shape) })
+        move |field: &FieldSpec| {
+            let FieldSpec { name, kind, required } = field;
+            json!({ "name": name, "in": place, "required": required, "schema": schema::of(kind) })
         }
     };
-    let mut parameters: Vec<_> = sheet.path.iter().map(parameter("path")).collect();
-    parameters.extend(sheet.query.iter().map(parameter("query")));
-    if route.who == Who::HighRisk {
+    let mut parameters: Vec<_> = spec.path.iter().map(parameter("path")).collect();
+    parameters.extend(spec.query.iter().map(parameter("query")));
+    if route.access == RequiredAccess::HighRisk {
         parameters.push(json!({
             "name": "X-OTP-Code", "in": "header", "required": true, "schema": { "type": "string" },
             "description": "A fresh one-time password of the caller's device",
@@ -187,34 +195,38 @@ fn parameters(route: &Route, sheet: &Sheet) -> Vec<Value> {
     parameters
 }
 
-fn request_body(body: &Body) -> Value {
+fn request_body(body: &BodySpec) -> Value {
     let schema = body.form.map_or_else(|| schema::object(&body.fields), |form| form());
     let kinds = body.kinds.iter().map(|kind| ((*kind).to_owned(), json!({ "schema": schema })));
     json!({ "required": body.required, "content": kinds.collect::<Map<_, _>>() })
 }
 
 /// The answers of a route that are a success, by status.
-fn success(sheet: &Sheet, generator: &mut SchemaGenerator) -> Map<String, Value> {
+fn success(spec: &OperationSpec, generator: &mut SchemaGenerator) -> Map<String, Value> {
     let mut headers = json!({ "X-Request-Id": { "$ref": "#/components/headers/X-Request-Id" } });
     let mut also = |name: &str| {
         if let Some(headers) = headers.as_object_mut() {
             headers.insert(name.into(), json!({ "$ref": format!("#/components/headers/{name}") }));
         }
     };
-    if sheet.sets_cookie {
+    if spec.sets_cookie {
         also("Set-Cookie");
     }
-    if sheet.switches {
+    if spec.switches {
         let switched = json!({ "description": "The connection is a WebSocket from here on", "headers": headers });
         return Map::from_iter([("101".into(), switched)]);
     }
     let mut content = Map::new();
-    for success in &sheet.success {
+    for success in &spec.success {
         match success {
-            Success::Data(data) => drop(content.insert("application/json".into(), envelope(&data(generator).into()))),
-            Success::Beside(data) => drop(content.insert("application/json".into(), beside(&data(generator).into()))),
-            Success::Plain(kind) => drop(content.insert((*kind).into(), json!({ "schema": plain(kind) }))),
-            Success::Redirect => {
+            SuccessBody::Data(data) => {
+                drop(content.insert("application/json".into(), envelope(&data(generator).into())))
+            }
+            SuccessBody::Flat(data) => {
+                drop(content.insert("application/json".into(), flat_envelope(&data(generator).into())))
+            }
+            SuccessBody::Plain(kind) => drop(content.insert((*kind).into(), json!({ "schema": plain(kind) }))),
+            SuccessBody::Redirect => {
                 also("Location");
                 let sent_on = json!({ "description": "The browser is sent on", "headers": headers });
                 return Map::from_iter([("303".into(), sent_on)]);
@@ -240,7 +252,7 @@ fn envelope(data: &Value) -> Value {
 }
 
 /// An envelope beside whose members those of its payload stand, too.
-fn beside(data: &Value) -> Value {
+fn flat_envelope(data: &Value) -> Value {
     let mut content = envelope(data);
     if let Some(schema) = content.get_mut("schema").and_then(Value::as_object_mut) {
         schema.insert("description".into(), json!("What data holds stands beside it, too."));

@@ -6,8 +6,8 @@ use hyper::header::{HeaderValue, REFERER};
 use hyper::http::request::Parts;
 use url::{Origin, Url};
 
-use super::answer::Window;
-use super::failure::Failure;
+use super::answer::RequestContext;
+use super::failure::ApiError;
 use crate::Desk;
 
 /// Whether a page of another site opened the link, as far as the browser says. A scanned code is opened by the app itself, also
@@ -16,10 +16,10 @@ use crate::Desk;
 #[derive(Debug)]
 pub(super) struct OpenedByPage(pub(super) bool);
 
-impl FromRequestParts<Window> for OpenedByPage {
-    type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
-        Ok(Self(is_opened_by_page(&parts.headers, &expected(&window.desk))))
+impl FromRequestParts<RequestContext> for OpenedByPage {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        Ok(Self(is_opened_by_page(&parts.headers, &expected(&context.desk))))
     }
 }
 

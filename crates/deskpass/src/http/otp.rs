@@ -4,17 +4,17 @@ use axum::extract::State;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use deskpass_auth::{BoundDevice, DeviceStatus};
-use deskpass_core::SpareCode;
+use deskpass_core::RecoveryCode;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::cookie::{Cookies, SetCookie, remember};
+use super::cookie::{Cookies, SetCookie, remember_browser};
 use super::envelope::Reply;
-use super::extract::{Body, Entrant, Guest, Perhaps, Reads, to_the_end};
-use super::failure::Failure;
-use super::fields::{Ask, Fields};
-use super::login::{LoginResult, iso};
-use super::openapi::Moment;
+use super::extract::{ClientLanguage, JsonBody, OptionalBody, PartialOrFull, RequestClient, run_to_completion};
+use super::failure::ApiError;
+use super::fields::{Fields, FromFields};
+use super::login::{LoginResult, rfc3339};
+use super::openapi::Rfc3339;
 use super::picture;
 use crate::Desk;
 
@@ -25,12 +25,12 @@ const ISSUER: &str = "deskpass";
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "OtpStatus")]
 #[expect(clippy::struct_excessive_bools, reason = "what clients read, and not what we decide by")]
-pub(super) struct Status {
+pub(super) struct OtpStatus {
     agent: bool,
     bound: bool,
-    #[schemars(with = "Option<Moment>")]
+    #[schemars(with = "Option<Rfc3339>")]
     bound_at: Option<String>,
-    #[schemars(with = "Option<Moment>")]
+    #[schemars(with = "Option<Rfc3339>")]
     last_verified_at: Option<String>,
     proven: bool,
     recovery_codes: usize,
@@ -38,13 +38,13 @@ pub(super) struct Status {
     recent_sign_in: bool,
 }
 
-impl From<DeviceStatus> for Status {
+impl From<DeviceStatus> for OtpStatus {
     fn from(status: DeviceStatus) -> Self {
         Self {
             agent: status.is_agent,
             bound: status.bound_at.is_some(),
-            bound_at: status.bound_at.map(iso),
-            last_verified_at: status.verified_at.map(iso),
+            bound_at: status.bound_at.map(rfc3339),
+            last_verified_at: status.verified_at.map(rfc3339),
             proven: status.proven,
             recovery_codes: status.recovery_codes,
             has_password: status.has_password,
@@ -54,14 +54,17 @@ impl From<DeviceStatus> for Status {
 }
 
 /// Says how things stand with the caller's device.
-pub(super) async fn status(State(desk): State<Desk>, Entrant(entrant): Entrant) -> Result<Reply<Status>, Failure> {
-    Ok(Reply(desk.auth.device_status(&entrant).await?.into()))
+pub(super) async fn status(
+    State(desk): State<Desk>,
+    PartialOrFull(bearer): PartialOrFull,
+) -> Result<Reply<OtpStatus>, ApiError> {
+    Ok(Reply(desk.auth.device_status(&bearer).await?.into()))
 }
 
 /// What an authenticator is to know.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "OtpSetup")]
-pub(super) struct Setup {
+pub(super) struct OtpSetup {
     secret: String,
     otpauth_url: String,
     qrcode_png_base64: String,
@@ -69,12 +72,12 @@ pub(super) struct Setup {
 }
 
 /// What a setup may begin with instead of a recent sign-in.
-pub(super) struct SetupWanted {
+pub(super) struct OtpSetupBody {
     setup_code: Option<String>,
 }
 
-impl Ask for SetupWanted {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for OtpSetupBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         Some(Self { setup_code: fields.maybe_text("setup_code")? })
     }
 }
@@ -82,22 +85,22 @@ impl Ask for SetupWanted {
 /// Makes a secret for a device to be bound, to be scanned or typed.
 pub(super) async fn setup(
     State(desk): State<Desk>,
-    Entrant(entrant): Entrant,
-    Guest(visitor): Guest,
-    Perhaps(SetupWanted { setup_code }): Perhaps<SetupWanted>,
-) -> Result<Reply<Setup>, Failure> {
-    let setup = desk.auth.set_up_device(&entrant, setup_code.as_deref(), &visitor).await?;
-    let otpauth_url = setup.seed.address(ISSUER, entrant.employee_id());
-    let picture = picture::draw(&otpauth_url).map_err(|error| Failure::unexpected(&error))?;
+    PartialOrFull(bearer): PartialOrFull,
+    RequestClient(visitor): RequestClient,
+    OptionalBody(OtpSetupBody { setup_code }): OptionalBody<OtpSetupBody>,
+) -> Result<Reply<OtpSetup>, ApiError> {
+    let setup = desk.auth.set_up_device(&bearer, setup_code.as_deref(), &visitor).await?;
+    let otpauth_url = setup.seed.otpauth_uri(ISSUER, bearer.employee_id());
+    let picture = picture::draw(&otpauth_url).map_err(|error| ApiError::unexpected(&error))?;
     let (secret, qrcode_png_base64) = (setup.seed.base32(), STANDARD.encode(picture));
-    Ok(Reply(Setup { secret, otpauth_url, qrcode_png_base64, expires_in: setup.lifetime.as_secs() }))
+    Ok(Reply(OtpSetup { secret, otpauth_url, qrcode_png_base64, expires_in: setup.lifetime.as_secs() }))
 }
 
 /// A code of a device.
-pub(super) struct Code(String);
+pub(super) struct OtpCode(String);
 
-impl Ask for Code {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for OtpCode {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         Some(Self(fields.text("code")?))
     }
 }
@@ -105,9 +108,9 @@ impl Ask for Code {
 /// A device that was bound, and the sign-in that this completed.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "OtpBound")]
-pub(super) struct BoundResult {
+pub(super) struct OtpBound {
     recovery_codes: Vec<String>,
-    #[schemars(with = "Moment")]
+    #[schemars(with = "Rfc3339")]
     bound_at: String,
     #[serde(flatten)]
     login: Option<LoginResult>,
@@ -116,23 +119,23 @@ pub(super) struct BoundResult {
 /// Binds the device that shows this code.
 pub(super) async fn bind(
     State(desk): State<Desk>,
-    Entrant(entrant): Entrant,
-    Guest(visitor): Guest,
+    PartialOrFull(bearer): PartialOrFull,
+    RequestClient(visitor): RequestClient,
     cookies: Cookies,
-    Body(Code(code)): Body<Code>,
-) -> Result<(SetCookie, Reply<BoundResult>), Failure> {
-    let (inside, agent) = (desk.clone(), entrant.employee().clone());
-    let bound = to_the_end(async move { inside.auth.bind_device(&entrant, &code, &visitor).await });
+    JsonBody(OtpCode(code)): JsonBody<OtpCode>,
+) -> Result<(SetCookie, Reply<OtpBound>), ApiError> {
+    let (inside, agent) = (desk.clone(), bearer.employee().clone());
+    let bound = run_to_completion(async move { inside.auth.bind_device(&bearer, &code, &visitor).await });
     let BoundDevice { recovery_codes, at, signed_in } = bound.await?;
-    let recovery_codes = recovery_codes.iter().map(SpareCode::text).collect();
-    let bound = BoundResult { recovery_codes, bound_at: iso(at), login: signed_in.map(LoginResult::from) };
-    Ok((remember(&desk, &cookies, Some(&agent)).await, Reply(bound)))
+    let recovery_codes = recovery_codes.iter().map(RecoveryCode::text).collect();
+    let bound = OtpBound { recovery_codes, bound_at: rfc3339(at), login: signed_in.map(LoginResult::from) };
+    Ok((remember_browser(&desk, &cookies, Some(&agent)).await, Reply(bound)))
 }
 
 /// A code that was taken, and the sign-in that this completed.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "OtpVerified")]
-pub(super) struct Verified {
+pub(super) struct OtpVerified {
     verified: bool,
     #[serde(flatten)]
     login: Option<LoginResult>,
@@ -141,21 +144,21 @@ pub(super) struct Verified {
 /// Takes a code, which completes half a sign-in.
 pub(super) async fn verify(
     State(desk): State<Desk>,
-    Entrant(entrant): Entrant,
-    Guest(visitor): Guest,
+    PartialOrFull(bearer): PartialOrFull,
+    RequestClient(visitor): RequestClient,
     cookies: Cookies,
-    Body(Code(code)): Body<Code>,
-) -> Result<(SetCookie, Reply<Verified>), Failure> {
-    let (inside, agent) = (desk.clone(), entrant.employee().clone());
-    let signed_in = to_the_end(async move { inside.auth.verify_device(&entrant, &code, &visitor).await }).await?;
-    let verified = Verified { verified: true, login: signed_in.map(LoginResult::from) };
-    Ok((remember(&desk, &cookies, Some(&agent)).await, Reply(verified)))
+    JsonBody(OtpCode(code)): JsonBody<OtpCode>,
+) -> Result<(SetCookie, Reply<OtpVerified>), ApiError> {
+    let (inside, agent) = (desk.clone(), bearer.employee().clone());
+    let signed_in = run_to_completion(async move { inside.auth.verify_otp(&bearer, &code, &visitor).await }).await?;
+    let verified = OtpVerified { verified: true, login: signed_in.map(LoginResult::from) };
+    Ok((remember_browser(&desk, &cookies, Some(&agent)).await, Reply(verified)))
 }
 
 /// A device that was unbound.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "OtpUnbound")]
-pub(super) struct Unbound {
+pub(super) struct OtpUnbound {
     success: bool,
     message: &'static str,
 }
@@ -163,11 +166,11 @@ pub(super) struct Unbound {
 /// Unbinds the device that shows this code.
 pub(super) async fn unbind(
     State(desk): State<Desk>,
-    Entrant(entrant): Entrant,
-    Guest(visitor): Guest,
-    Reads(language): Reads,
-    Body(Code(code)): Body<Code>,
-) -> Result<Reply<Unbound>, Failure> {
-    to_the_end(async move { desk.auth.unbind_device(&entrant, &code, &visitor).await }).await?;
-    Ok(Reply(Unbound { success: true, message: language.of(["the device is unbound", "设备已解绑"]) }))
+    PartialOrFull(bearer): PartialOrFull,
+    RequestClient(visitor): RequestClient,
+    ClientLanguage(language): ClientLanguage,
+    JsonBody(OtpCode(code)): JsonBody<OtpCode>,
+) -> Result<Reply<OtpUnbound>, ApiError> {
+    run_to_completion(async move { desk.auth.unbind_device(&bearer, &code, &visitor).await }).await?;
+    Ok(Reply(OtpUnbound { success: true, message: language.of(["the device is unbound", "设备已解绑"]) }))
 }

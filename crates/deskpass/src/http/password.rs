@@ -4,27 +4,27 @@ use std::fmt;
 
 use axum::extract::State;
 use deskpass_auth::PasswordChange;
-use deskpass_core::{EmployeeId, KnownBrowser, Password, SpareCode};
+use deskpass_core::{EmployeeId, KnownBrowser, Password, RecoveryCode};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::cookie::{Cookies, SetCookie, remember};
+use super::cookie::{Cookies, SetCookie, remember_browser};
 use super::envelope::Reply;
-use super::extract::{Body, Caller, Guest, Reads, to_the_end};
-use super::failure::Failure;
-use super::fields::{Ask, Fields};
+use super::extract::{ActiveUser, ClientLanguage, JsonBody, RequestClient, run_to_completion};
+use super::failure::ApiError;
+use super::fields::{Fields, FromFields};
 use crate::Desk;
 use crate::config::Language;
 
 /// A password to be set by somebody who is signed in.
 #[derive(Debug)]
-pub(super) struct Change {
+pub(super) struct PasswordChangeBody {
     old_password: Option<Password>,
     new_password: Password,
 }
 
-impl Ask for Change {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for PasswordChangeBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         let (old_password, new_password) = (fields.maybe_password("old_password"), fields.password("new_password"));
         Some(Self { old_password: old_password?, new_password: new_password? })
     }
@@ -39,7 +39,7 @@ pub(super) struct PasswordSet {
 }
 
 impl PasswordSet {
-    fn told(ended_sessions: usize, language: Language) -> Reply<Self> {
+    fn reply(ended_sessions: usize, language: Language) -> Reply<Self> {
         let message = language.of(["the password is set", "密码已设置"]);
         Reply(Self { success: true, ended_sessions, message })
     }
@@ -48,50 +48,51 @@ impl PasswordSet {
 /// Sets the caller's password, and ends their other sessions.
 pub(super) async fn change(
     State(desk): State<Desk>,
-    caller: Caller,
-    Guest(visitor): Guest,
+    caller: ActiveUser,
+    RequestClient(visitor): RequestClient,
     cookies: Cookies,
-    Reads(language): Reads,
-    Body(Change { old_password: old, new_password: new }): Body<Change>,
-) -> Result<(SetCookie, Reply<PasswordSet>), Failure> {
+    ClientLanguage(language): ClientLanguage,
+    JsonBody(PasswordChangeBody { old_password: old, new_password: new }): JsonBody<PasswordChangeBody>,
+) -> Result<(SetCookie, Reply<PasswordSet>), ApiError> {
     let (inside, agent) = (desk.clone(), caller.session().employee.clone());
     let change = PasswordChange { old, new, browser: cookies.digest::<KnownBrowser>(), visitor };
-    let ended = to_the_end(async move { inside.auth.change_password(&caller.into_inner(), &change).await }).await?;
-    Ok((remember(&desk, &cookies, Some(&agent)).await, PasswordSet::told(ended, language)))
+    let ended =
+        run_to_completion(async move { inside.auth.change_password(&caller.into_inner(), &change).await }).await?;
+    Ok((remember_browser(&desk, &cookies, Some(&agent)).await, PasswordSet::reply(ended, language)))
 }
 
 /// A password to be set by somebody to whom an administrator gave a code.
-pub(super) struct SetUp {
+pub(super) struct PasswordSetupBody {
     employee_id: EmployeeId,
     /// None where it cannot be one.
-    setup_code: Option<SpareCode>,
+    setup_code: Option<RecoveryCode>,
     new_password: Password,
 }
 
-impl Ask for SetUp {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for PasswordSetupBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         let (employee_id, setup_code) = (fields.id("employee_id", EmployeeId::parse), fields.text("setup_code"));
         let new_password = fields.password("new_password");
-        let setup_code = SpareCode::parse(&setup_code?);
+        let setup_code = RecoveryCode::parse(&setup_code?);
         Some(Self { employee_id: employee_id?, setup_code, new_password: new_password? })
     }
 }
 
-impl fmt::Debug for SetUp {
+impl fmt::Debug for PasswordSetupBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SetUp")
+        f.write_str("PasswordSetupBody")
     }
 }
 
 /// Sets the password of whoever brings an administrator's code.
 pub(super) async fn set_up(
     State(desk): State<Desk>,
-    Guest(visitor): Guest,
-    Reads(language): Reads,
-    Body(SetUp { employee_id, setup_code, new_password: new }): Body<SetUp>,
-) -> Result<Reply<PasswordSet>, Failure> {
-    let employee = desk.auth.key(None, &employee_id);
+    RequestClient(visitor): RequestClient,
+    ClientLanguage(language): ClientLanguage,
+    JsonBody(PasswordSetupBody { employee_id, setup_code, new_password: new }): JsonBody<PasswordSetupBody>,
+) -> Result<Reply<PasswordSet>, ApiError> {
+    let employee = desk.auth.resolve_key(None, &employee_id);
     let change = PasswordChange { old: None, new, browser: None, visitor };
     let work = async move { desk.auth.set_up_password(&employee, setup_code.as_ref(), &change).await };
-    Ok(PasswordSet::told(to_the_end(work).await?, language))
+    Ok(PasswordSet::reply(run_to_completion(work).await?, language))
 }

@@ -1,8 +1,8 @@
 //! What the active role permits: for clients, and for proxies that ask before they let a request through.
 
 use axum::extract::State;
-use deskpass_auth::Holder;
-use deskpass_core::{Operation, Resource, Role, Roles, Scope};
+use deskpass_auth::TokenHolder;
+use deskpass_core::{Operation, PermissionScope, Resource, Role, Roles};
 use hyper::header::{HeaderName, HeaderValue};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::JsonSchema;
@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use super::authority::Reader;
 use super::envelope::Reply;
-use super::extract::{Body, Caller};
-use super::failure::Failure;
-use super::fields::{Ask, Fields, Problem};
+use super::extract::{ActiveUser, JsonBody};
+use super::failure::ApiError;
+use super::fields::{FieldError, Fields, FromFields};
 use super::openapi::{RoleName, ScopeName};
 use super::query::Query;
 use crate::Desk;
@@ -21,13 +21,13 @@ use crate::Desk;
 #[derive(Debug, JsonSchema, Serialize)]
 struct Operations {
     #[schemars(with = "Option<ScopeName>")]
-    read: Option<Scope>,
+    read: Option<PermissionScope>,
     #[schemars(with = "Option<ScopeName>")]
-    create: Option<Scope>,
+    create: Option<PermissionScope>,
     #[schemars(with = "Option<ScopeName>")]
-    update: Option<Scope>,
+    update: Option<PermissionScope>,
     #[schemars(with = "Option<ScopeName>")]
-    delete: Option<Scope>,
+    delete: Option<PermissionScope>,
 }
 
 /// The same, for each resource.
@@ -60,7 +60,7 @@ impl Permissions {
 }
 
 /// Says what the active role permits.
-pub(super) async fn permissions(State(desk): State<Desk>, caller: Caller) -> Reply<Permissions> {
+pub(super) async fn permissions(State(desk): State<Desk>, caller: ActiveUser) -> Reply<Permissions> {
     Reply(Permissions::of(caller.into_inner().0.session().current_role, &desk))
 }
 
@@ -78,17 +78,17 @@ pub(super) async fn matrix(State(desk): State<Desk>, _: Reader) -> Reply<MatrixS
 
 /// Something that somebody wants to do.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wish {
+pub(super) struct PermissionCheck {
     resource: Resource,
     operation: Operation,
-    scope: Scope,
+    scope: PermissionScope,
 }
 
-impl Ask for Wish {
-    fn read(fields: &mut Fields) -> Option<Self> {
-        let resource = fields.word("resource", &Resource::NAMES).and_then(Resource::from_name);
-        let operation = fields.word("operation", &Operation::NAMES).and_then(Operation::from_name);
-        let scope = fields.word("scope", &Scope::NAMES).and_then(Scope::from_name);
+impl FromFields for PermissionCheck {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        let resource = fields.choice("resource", &Resource::NAMES).and_then(Resource::from_name);
+        let operation = fields.choice("operation", &Operation::NAMES).and_then(Operation::from_name);
+        let scope = fields.choice("scope", &PermissionScope::NAMES).and_then(PermissionScope::from_name);
         Some(Self { resource: resource?, operation: operation?, scope: scope? })
     }
 }
@@ -98,53 +98,54 @@ impl Ask for Wish {
 pub(super) struct Checked {
     allowed: bool,
     #[schemars(with = "Option<ScopeName>")]
-    granted_scope: Option<Scope>,
+    granted_scope: Option<PermissionScope>,
 }
 
 /// Says whether the active role permits something.
 pub(super) async fn check(
     State(desk): State<Desk>,
-    caller: Caller,
-    Body(wish): Body<Wish>,
-) -> Result<Reply<Checked>, Failure> {
-    let (caller, Wish { resource, operation, scope }) = (desk.auth.still(&caller.into_inner()).await?, wish);
+    caller: ActiveUser,
+    JsonBody(wanted): JsonBody<PermissionCheck>,
+) -> Result<Reply<Checked>, ApiError> {
+    let (caller, PermissionCheck { resource, operation, scope }) =
+        (desk.auth.reauthenticate(&caller.into_inner()).await?, wanted);
     let allowed = desk.auth.permits(&caller, resource, operation, scope).is_ok();
     Ok(Reply(Checked { allowed, granted_scope: desk.auth.granted(&caller, resource, operation) }))
 }
 
 /// What a proxy wants of whoever sends the request that it holds.
 #[derive(Debug)]
-pub(super) struct Demands {
+pub(super) struct ForwardQuery {
     /// To act in one of these roles.
     roles: Option<Roles>,
     /// To be permitted this.
-    wish: Option<Wish>,
+    wanted: Option<PermissionCheck>,
 }
 
-impl Ask for Demands {
-    fn read(fields: &mut Fields) -> Option<Self> {
-        fields.only(&["role", "resource", "operation", "scope"]);
-        let (roles, wish) = (roles(fields), wish(fields));
-        Some(Self { roles: roles?, wish: wish? })
+impl FromFields for ForwardQuery {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        fields.reject_unknown(&["role", "resource", "operation", "scope"]);
+        let (roles, wanted) = (roles(fields), optional_check(fields));
+        Some(Self { roles: roles?, wanted: wanted? })
     }
 }
 
 /// All of a wish, or nothing of it.
 #[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
-fn wish(fields: &mut Fields) -> Option<Option<Wish>> {
-    let resource = fields.maybe_word("resource", &Resource::NAMES);
-    let operation = fields.maybe_word("operation", &Operation::NAMES);
-    let scope = fields.maybe_word("scope", &Scope::NAMES);
+fn optional_check(fields: &mut Fields) -> Option<Option<PermissionCheck>> {
+    let resource = fields.maybe_choice("resource", &Resource::NAMES);
+    let operation = fields.maybe_choice("operation", &Operation::NAMES);
+    let scope = fields.maybe_choice("scope", &PermissionScope::NAMES);
     let (resource, operation, scope) = (resource?, operation?, scope?);
     let given = [("resource", resource.is_some()), ("operation", operation.is_some()), ("scope", scope.is_some())];
     for (name, _) in given.into_iter().filter(|(_, there)| !there && given.iter().any(|(_, there)| *there)) {
-        fields.refuse(name, Problem::Required);
+        fields.reject(name, FieldError::Required);
     }
     Some(resource.zip(operation).zip(scope).and_then(|((resource, operation), scope)| {
-        Some(Wish {
+        Some(PermissionCheck {
             resource: Resource::from_name(resource)?,
             operation: Operation::from_name(operation)?,
-            scope: Scope::from_name(scope)?,
+            scope: PermissionScope::from_name(scope)?,
         })
     }))
 }
@@ -155,14 +156,15 @@ fn roles(fields: &mut Fields) -> Option<Option<Roles>> {
     let Some(names) = fields.maybe_text("role")? else { return Some(None) };
     let roles: Option<Roles> = names.split(',').map(Role::from_name).collect();
     if roles.is_none() {
-        fields.refuse("role", Problem::NotOneOf(&Role::NAMES));
+        fields.reject("role", FieldError::NotOneOf(&Role::NAMES));
     }
     roles.map(Some)
 }
 
 /// Whose request it is.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(super) struct Vouched {
+#[schemars(rename = "Vouched")]
+pub(super) struct ForwardedIdentity {
     employee_id: String,
     corp_id: String,
     name: String,
@@ -173,30 +175,30 @@ pub(super) struct Vouched {
 }
 
 /// The headers that carry it on, each always there.
-type Identity = [(HeaderName, HeaderValue); 5];
+type IdentityHeaders = [(HeaderName, HeaderValue); 5];
 
 /// Lets a proxy pass a request on, and says whose it is.
 pub(super) async fn forward(
     State(desk): State<Desk>,
-    caller: Caller,
-    Query(demands): Query<Demands>,
-) -> Result<(Identity, Reply<Vouched>), Failure> {
+    caller: ActiveUser,
+    Query(query): Query<ForwardQuery>,
+) -> Result<(IdentityHeaders, Reply<ForwardedIdentity>), ApiError> {
     let caller = caller.into_inner();
-    if let Some(roles) = demands.roles {
+    if let Some(roles) = query.roles {
         caller.acts_as(roles)?;
     }
-    if let Some(Wish { resource, operation, scope }) = demands.wish {
+    if let Some(PermissionCheck { resource, operation, scope }) = query.wanted {
         desk.auth.permits(&caller, resource, operation, scope)?;
     }
-    let vouched = Vouched::of(&caller.0);
-    Ok((vouched.headers()?, Reply(vouched)))
+    let identity = ForwardedIdentity::of(&caller.0);
+    Ok((identity.headers()?, Reply(identity)))
 }
 
 /// What a name may show of itself in a header; everything else is percent-encoded.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const HEADER_SAFE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-impl Vouched {
-    fn of(holder: &Holder) -> Self {
+impl ForwardedIdentity {
+    fn of(holder: &TokenHolder) -> Self {
         let person = holder.person();
         Self {
             employee_id: person.employee_id.clone(),
@@ -207,13 +209,13 @@ impl Vouched {
         }
     }
 
-    fn headers(&self) -> Result<Identity, Failure> {
-        let text = |text: &str| HeaderValue::from_str(text).map_err(|error| Failure::unexpected(&error));
+    fn headers(&self) -> Result<IdentityHeaders, ApiError> {
+        let text = |text: &str| HeaderValue::from_str(text).map_err(|error| ApiError::unexpected(&error));
         let roles: Vec<_> = self.roles.iter().map(Role::name).collect();
         Ok([
             (HeaderName::from_static("x-auth-employee-id"), text(&self.employee_id)?),
             (HeaderName::from_static("x-auth-corp-id"), text(&self.corp_id)?),
-            (HeaderName::from_static("x-auth-name"), text(&utf8_percent_encode(&self.name, PLAIN).to_string())?),
+            (HeaderName::from_static("x-auth-name"), text(&utf8_percent_encode(&self.name, HEADER_SAFE).to_string())?),
             (HeaderName::from_static("x-auth-role"), HeaderValue::from_static(self.current_role.name())),
             (HeaderName::from_static("x-auth-roles"), text(&roles.join(","))?),
         ])

@@ -4,13 +4,13 @@ use png::{BitDepth, ColorType, Compression, Encoder, EncodingError, Filter};
 use qrcodegen::{DataTooLong, Mask, QrCode, QrCodeEcc, QrSegment, Version};
 
 /// Dots a module is wide: sharp on any screen, also when it is shown smaller.
-const SCALE: usize = 6;
+const PIXELS_PER_MODULE: usize = 6;
 /// Modules of white around the code, as ISO/IEC 18004 wants.
-const QUIET: usize = 4;
+const QUIET_ZONE_MODULES: usize = 4;
 
 /// Why there is no picture.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NoPicture {
+pub(super) enum PictureError {
     /// The text is longer than any code holds.
     #[error("the text does not fit into a QR code: {0}")]
     TooLong(#[from] DataTooLong),
@@ -20,14 +20,14 @@ pub(super) enum NoPicture {
 }
 
 /// The QR code of a text, as PNG.
-pub(super) fn draw(text: &str) -> Result<Vec<u8>, NoPicture> {
+pub(super) fn draw(text: &str) -> Result<Vec<u8>, PictureError> {
     let code = encode(text)?;
     let modules = usize::try_from(code.size()).unwrap_or_default();
-    let side = (modules + 2 * QUIET) * SCALE;
-    let margin = vec![0xff; side.div_ceil(8)].repeat(QUIET * SCALE);
+    let side = (modules + 2 * QUIET_ZONE_MODULES) * PIXELS_PER_MODULE;
+    let margin = vec![0xff; side.div_ceil(8)].repeat(QUIET_ZONE_MODULES * PIXELS_PER_MODULE);
     let mut rows = margin.clone();
     for y in 0..code.size() {
-        rows.extend_from_slice(&row((0..code.size()).map(|x| code.get_module(x, y)), side).repeat(SCALE));
+        rows.extend_from_slice(&row((0..code.size()).map(|x| code.get_module(x, y)), side).repeat(PIXELS_PER_MODULE));
     }
     rows.extend_from_slice(&margin);
     write(side, &rows)
@@ -43,8 +43,9 @@ fn encode(text: &str) -> Result<QrCode, DataTooLong> {
 /// One row of dots: white, but for dark modules.
 fn row(modules: impl Iterator<Item = bool>, side: usize) -> Vec<u8> {
     let mut row = vec![0xff_u8; side.div_ceil(8)];
-    let dark = modules.enumerate().filter(|(_, dark)| *dark).map(|(at, _)| (at + QUIET) * SCALE);
-    for dot in dark.flat_map(|start| start..start + SCALE) {
+    let dark =
+        modules.enumerate().filter(|(_, dark)| *dark).map(|(at, _)| (at + QUIET_ZONE_MODULES) * PIXELS_PER_MODULE);
+    for dot in dark.flat_map(|start| start..start + PIXELS_PER_MODULE) {
         if let Some(byte) = row.get_mut(dot / 8) {
             *byte &= !(0x80 >> (dot % 8));
         }
@@ -52,7 +53,7 @@ fn row(modules: impl Iterator<Item = bool>, side: usize) -> Vec<u8> {
     row
 }
 
-fn write(side: usize, rows: &[u8]) -> Result<Vec<u8>, NoPicture> {
+fn write(side: usize, rows: &[u8]) -> Result<Vec<u8>, PictureError> {
     let (mut picture, dots) = (Vec::with_capacity(4096), u32::try_from(side).unwrap_or(u32::MAX));
     let mut encoder = Encoder::new(&mut picture, dots, dots);
     encoder.set_color(ColorType::Grayscale);

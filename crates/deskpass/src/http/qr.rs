@@ -6,8 +6,8 @@ use axum::extract::{FromRequestParts, State};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use deskpass_auth::{Decision, Poll};
-use deskpass_core::{Digest, LoginSource, ScanId, Secret, Shown, Ticket, counted_as};
+use deskpass_auth::{ConfirmationPrompt, TicketStatus};
+use deskpass_core::{Digest, LoginSource, PersonPreview, ScanId, Secret, Ticket, rate_limit_address};
 use hyper::Uri;
 use hyper::header::{CONTENT_TYPE, HeaderName, REFERER};
 use hyper::http::request::Parts;
@@ -15,45 +15,45 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use url::{Url, form_urlencoded};
 
-use super::answer::Window;
-use super::cookie::{Cookies, SetCookie, bound};
+use super::answer::RequestContext;
+use super::cookie::{Cookies, SetCookie, bind_browser};
 use super::envelope::Reply;
-use super::extract::{Body, Guest, to_the_end};
-use super::failure::{BadRequest, Failure};
-use super::fields::{Ask, Fields, Problem, Problems};
-use super::login::iso;
-use super::openapi::{Answers, Asks, Moment, Sheet, SourceName};
+use super::extract::{JsonBody, RequestClient, run_to_completion};
+use super::failure::{ApiError, BadRequest};
+use super::fields::{FieldError, FieldErrors, Fields, FromFields};
+use super::login::rfc3339;
+use super::openapi::{DescribeInput, DescribeOutput, OperationSpec, Rfc3339, SourceName};
 use super::query::Query;
-use super::redirect::CALLBACK;
+use super::redirect::CALLBACK_PATH;
 use super::{browser, events, landing, oauth, picture};
 use crate::Desk;
 
 /// The client that a QR code is for: the one that is named, else the one whose page asks, else the employees'.
 #[derive(Debug)]
-pub(super) struct For(LoginSource);
+pub(super) struct QrClient(LoginSource);
 
 /// The client in a query.
-struct Named(Option<LoginSource>);
+struct QrClientQuery(Option<LoginSource>);
 
-impl Ask for Named {
-    fn read(fields: &mut Fields) -> Option<Self> {
-        Some(Self(fields.maybe_word("client", &["h5", "itagent", "itadmin"])?.and_then(LoginSource::from_name)))
+impl FromFields for QrClientQuery {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        Some(Self(fields.maybe_choice("client", &["h5", "itagent", "itadmin"])?.and_then(LoginSource::from_name)))
     }
 }
 
-impl FromRequestParts<Window> for For {
-    type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
-        let Query(Named(named)) = Query::from_request_parts(parts, window).await?;
+impl FromRequestParts<RequestContext> for QrClient {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        let Query(QrClientQuery(named)) = Query::from_request_parts(parts, context).await?;
         let page = parts.headers.get(REFERER).and_then(|page| Url::parse(page.to_str().ok()?).ok());
         let asking = page.and_then(|page| LoginSource::from_name(page.path_segments()?.next()?));
         Ok(Self(named.or(asking).unwrap_or(LoginSource::H5)))
     }
 }
 
-impl Asks for For {
-    fn asks(sheet: &mut Sheet) {
-        sheet.reads_query::<Named>();
+impl DescribeInput for QrClient {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.reads_query::<QrClientQuery>();
     }
 }
 
@@ -64,22 +64,22 @@ pub(super) struct QrCode {
     qrcode_url: String,
     qrcode_png_base64: String,
     expires_in: u64,
-    #[schemars(with = "Moment")]
+    #[schemars(with = "Rfc3339")]
     expires_at: String,
 }
 
 /// Begins a sign-in. The ticket is for whoever asks; the picture shows a scan id, which is of no use without a phone.
 pub(super) async fn qrcode(
     State(desk): State<Desk>,
-    Guest(visitor): Guest,
-    For(source): For,
+    RequestClient(visitor): RequestClient,
+    QrClient(source): QrClient,
     cookies: Cookies,
-) -> Result<(SetCookie, Reply<QrCode>), Failure> {
-    let (bound_to, set_cookie) = bound(&desk, &cookies)?;
-    let issued = desk.auth.issue(source, visitor, bound_to).await?;
+) -> Result<(SetCookie, Reply<QrCode>), ApiError> {
+    let (bound_to, set_cookie) = bind_browser(&desk, &cookies)?;
+    let issued = desk.auth.issue_ticket(source, visitor, bound_to).await?;
     let qrcode_url = scan_link(&desk, &issued.scan_id);
-    let png = picture::draw(&qrcode_url).map_err(|error| Failure::unexpected(&error))?;
-    let (expires_in, expires_at) = (issued.lifetime.as_secs(), iso(issued.expires_at));
+    let png = picture::draw(&qrcode_url).map_err(|error| ApiError::unexpected(&error))?;
+    let (expires_in, expires_at) = (issued.lifetime.as_secs(), rfc3339(issued.expires_at));
     let (ticket, qrcode_png_base64) = (issued.ticket.expose().to_owned(), STANDARD.encode(png));
     Ok((set_cookie, Reply(QrCode { ticket, qrcode_url, qrcode_png_base64, expires_in, expires_at })))
 }
@@ -88,49 +88,49 @@ pub(super) async fn qrcode(
 fn scan_link(desk: &Desk, scan_id: &Secret<ScanId>) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     let query = query.append_pair("sid", scan_id.expose()).finish();
-    let callback = format!("{}{CALLBACK}?{query}", desk.settings.public_url);
-    desk.auth.platform.in_client_link(&callback, oauth::STATE)
+    let callback = format!("{}{CALLBACK_PATH}?{query}", desk.settings.public_url);
+    desk.auth.platform.in_client_link(&callback, oauth::OAUTH_STATE)
 }
 
 /// The ticket in a query. Browsers ask every other second, so it is read without reading anything else.
 #[derive(Debug)]
-pub(super) struct Asking(String);
+pub(super) struct TicketQuery(String);
 
-impl Asking {
-    fn in_query(uri: &Uri) -> Result<Self, Problem> {
+impl TicketQuery {
+    fn in_query(uri: &Uri) -> Result<Self, FieldError> {
         let query = uri.query().unwrap_or_default();
         let mut tickets = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "ticket");
         match (tickets.next(), tickets.next()) {
             (Some((_, ticket)), None) => Ok(Self(ticket.into_owned())),
-            (None, _) => Err(Problem::Required),
-            (Some(_), Some(_)) => Err(Problem::Twice),
+            (None, _) => Err(FieldError::Required),
+            (Some(_), Some(_)) => Err(FieldError::Repeated),
         }
     }
 }
 
 /// The ticket that a request is about, if it is one.
-pub(super) fn ticket(uri: &Uri) -> Option<Digest> {
-    let Asking(ticket) = Asking::in_query(uri).ok()?;
+pub(super) fn ticket_digest(uri: &Uri) -> Option<Digest> {
+    let TicketQuery(ticket) = TicketQuery::in_query(uri).ok()?;
     Secret::<Ticket>::parse(&ticket).ok().map(|ticket| ticket.digest())
 }
 
-impl FromRequestParts<Window> for Asking {
-    type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, _: &Window) -> Result<Self, Failure> {
+impl FromRequestParts<RequestContext> for TicketQuery {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, _: &RequestContext) -> Result<Self, ApiError> {
         let read = Self::in_query(&parts.uri);
-        Ok(read.map_err(|problem| BadRequest::Fields(Problems::from([("ticket".into(), problem)])))?)
+        Ok(read.map_err(|problem| BadRequest::Fields(FieldErrors::from([("ticket".into(), problem)])))?)
     }
 }
 
-impl Ask for Asking {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for TicketQuery {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         Some(Self(fields.text("ticket")?))
     }
 }
 
-impl Asks for Asking {
-    fn asks(sheet: &mut Sheet) {
-        sheet.reads_query::<Self>();
+impl DescribeInput for TicketQuery {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.reads_query::<Self>();
     }
 }
 
@@ -144,65 +144,65 @@ pub(super) struct ScanState {
     token: Option<String>,
 }
 
-impl From<Poll> for ScanState {
-    fn from(poll: Poll) -> Self {
+impl From<TicketStatus> for ScanState {
+    fn from(poll: TicketStatus) -> Self {
         let (status, who, token) = match poll {
-            Poll::Waiting => ("waiting", None, None),
-            Poll::Scanned(who) => ("scanned", Some(who), None),
-            Poll::Confirmed(who, token) => ("confirmed", Some(who), Some(token.expose().to_owned())),
-            Poll::Expired => ("expired", None, None),
+            TicketStatus::Waiting => ("waiting", None, None),
+            TicketStatus::Scanned(who) => ("scanned", Some(who), None),
+            TicketStatus::Confirmed(who, token) => ("confirmed", Some(who), Some(token.expose().to_owned())),
+            TicketStatus::Expired => ("expired", None, None),
         };
-        let (employee_id, name) = who.map(|Shown { employee_id, name }| (employee_id, name)).unzip();
+        let (employee_id, name) = who.map(|PersonPreview { employee_id, name }| (employee_id, name)).unzip();
         Self { status, employee_id, name, token }
     }
 }
 
 /// Says how far a sign-in has come, and hands the token over when it is there.
-pub(super) async fn status(
+pub(super) async fn scan_status(
     State(desk): State<Desk>,
     cookies: Cookies,
-    Asking(ticket): Asking,
-) -> Result<Reply<ScanState>, Failure> {
-    Ok(Reply(desk.auth.poll(&ticket, &cookies.poller()).await?.into()))
+    TicketQuery(ticket): TicketQuery,
+) -> Result<Reply<ScanState>, ApiError> {
+    Ok(Reply(desk.auth.poll_ticket(&ticket, &cookies.poller()).await?.into()))
 }
 
 /// The states as they come.
 #[derive(Debug)]
-pub(super) struct Events(Response);
+pub(super) struct ScanEvents(Response);
 
-impl IntoResponse for Events {
+impl IntoResponse for ScanEvents {
     fn into_response(self) -> Response {
         self.0
     }
 }
 
-impl Answers for Events {
-    fn answers(sheet: &mut Sheet) {
-        sheet.answers_plainly("text/event-stream");
+impl DescribeOutput for ScanEvents {
+    fn describe_output(spec: &mut OperationSpec) {
+        spec.replies_plain("text/event-stream");
     }
 }
 
 /// The same as it happens, so that nobody need ask.
-pub(super) async fn events(
+pub(super) async fn scan_events(
     State(desk): State<Desk>,
-    Guest(visitor): Guest,
+    RequestClient(visitor): RequestClient,
     cookies: Cookies,
-    Asking(ticket): Asking,
-) -> Events {
+    TicketQuery(ticket): TicketQuery,
+) -> ScanEvents {
     // Proxies that gather an answer before they pass it on are asked not to.
     let head = [(CONTENT_TYPE, "text/event-stream"), (HeaderName::from_static("x-accel-buffering"), "no")];
-    Events((head, events::stream(desk, ticket, cookies.poller(), visitor.address.decided)).into_response())
+    ScanEvents((head, events::stream(desk, ticket, cookies.poller(), visitor.address.decided)).into_response())
 }
 
 /// A phone's page asks what to show, or says that it has shown it.
 #[derive(Debug)]
-pub(super) struct Showing {
+pub(super) struct ScanRequestBody {
     confirm: String,
     shown: bool,
 }
 
-impl Ask for Showing {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for ScanRequestBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         let (confirm, shown) = (fields.text("confirm"), fields.maybe_flag("shown"));
         Some(Self { confirm: confirm?, shown: shown?.unwrap_or(false) })
     }
@@ -210,12 +210,12 @@ impl Ask for Showing {
 
 /// A phone's secret.
 #[derive(Debug)]
-pub(super) struct Confirming {
+pub(super) struct ConfirmBody {
     confirm: String,
 }
 
-impl Ask for Confirming {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for ConfirmBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         Some(Self { confirm: fields.text("confirm")? })
     }
 }
@@ -233,7 +233,7 @@ pub(super) struct ScanRequest {
     same_network: Option<bool>,
     /// Whether another page opened the link on the phone, as far as its browser says.
     opened_by_page: bool,
-    #[schemars(with = "Moment")]
+    #[schemars(with = "Rfc3339")]
     requested_at: String,
     expires_in: u64,
     employee_id: String,
@@ -241,20 +241,20 @@ pub(super) struct ScanRequest {
 }
 
 impl ScanRequest {
-    fn new(desk: &Desk, decision: Decision) -> Self {
-        let Decision { asked, who, phone, opened_by_page, remaining } = decision;
+    fn new(desk: &Desk, decision: ConfirmationPrompt) -> Self {
+        let ConfirmationPrompt { asked, who, phone, opened_by_page, remaining } = decision;
         let (browser, os) = browser::describe(asked.visitor.user_agent.as_str());
-        let [here, there] = [asked.visitor, phone].map(|visitor| known(desk, visitor.address.decided));
+        let [here, there] = [asked.visitor, phone].map(|visitor| known_ip(desk, visitor.address.decided));
         Self {
             client: asked.source.name(),
             browser,
             os,
             ip_address: here.map(|address| address.to_string()),
-            same_network: here.zip(there).map(|(here, there)| counted_as(here) == counted_as(there)),
+            same_network: here.zip(there).map(|(here, there)| rate_limit_address(here) == rate_limit_address(there)),
             opened_by_page,
-            requested_at: iso(asked.at),
+            requested_at: rfc3339(asked.at),
             expires_in: remaining.as_secs(),
-            name: who.shown_name().to_owned(),
+            name: who.display_name().to_owned(),
             employee_id: who.employee_id,
         }
     }
@@ -262,36 +262,49 @@ impl ScanRequest {
 
 /// An address, unless it is a proxy's own: then the proxy did not say where its client is. In development mode clients have
 /// the same addresses as proxies.
-fn known(desk: &Desk, address: IpAddr) -> Option<IpAddr> {
-    (desk.settings.development || !desk.trusted.contain(address)).then_some(address)
+fn known_ip(desk: &Desk, address: IpAddr) -> Option<IpAddr> {
+    (desk.settings.development || !desk.trusted.contains(address)).then_some(address)
 }
 
 /// Shows the phone what it is asked to confirm, and notes that it was shown once the page says so.
-pub(super) async fn request(State(desk): State<Desk>, Body(ask): Body<Showing>) -> Result<Reply<ScanRequest>, Failure> {
-    let Showing { confirm, shown } = &ask;
-    let decision = if *shown { desk.auth.decision_shown(confirm).await? } else { desk.auth.decision(confirm).await? };
+pub(super) async fn scan_request(
+    State(desk): State<Desk>,
+    JsonBody(input): JsonBody<ScanRequestBody>,
+) -> Result<Reply<ScanRequest>, ApiError> {
+    let ScanRequestBody { confirm, shown } = &input;
+    let decision = if *shown {
+        desk.auth.mark_prompt_shown(confirm).await?
+    } else {
+        desk.auth.confirmation_prompt(confirm).await?
+    };
     Ok(Reply(ScanRequest::new(&desk, decision)))
 }
 
 /// That it was done.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ScanDecided")]
-pub(super) struct Decided {
+pub(super) struct ScanDecided {
     success: bool,
 }
 
 /// The phone says yes.
-pub(super) async fn confirm(State(desk): State<Desk>, Body(ask): Body<Confirming>) -> Result<Reply<Decided>, Failure> {
+pub(super) async fn confirm(
+    State(desk): State<Desk>,
+    JsonBody(input): JsonBody<ConfirmBody>,
+) -> Result<Reply<ScanDecided>, ApiError> {
     let at = desk.clone();
-    let confirmed = to_the_end(async move { at.auth.confirm(&ask.confirm).await }).await;
-    confirmed.inspect_err(|failure| desk.metrics.refused(landing::word(failure).0))?;
-    Ok(Reply(Decided { success: true }))
+    let confirmed = run_to_completion(async move { at.auth.confirm(&input.confirm).await }).await;
+    confirmed.inspect_err(|failure| desk.metrics.count_refused_sign_in(landing::error_code(failure).0))?;
+    Ok(Reply(ScanDecided { success: true }))
 }
 
 /// The phone says no.
-pub(super) async fn cancel(State(desk): State<Desk>, Body(ask): Body<Confirming>) -> Result<Reply<Decided>, Failure> {
-    desk.auth.cancel(&ask.confirm).await?;
-    Ok(Reply(Decided { success: true }))
+pub(super) async fn cancel(
+    State(desk): State<Desk>,
+    JsonBody(input): JsonBody<ConfirmBody>,
+) -> Result<Reply<ScanDecided>, ApiError> {
+    desk.auth.cancel(&input.confirm).await?;
+    Ok(Reply(ScanDecided { success: true }))
 }
 
 #[cfg(test)]
@@ -305,9 +318,9 @@ mod tests {
             let uri = Uri::builder().path_and_query(format!("/?{query}")).build().unwrap_or_default();
             let pairs = form_urlencoded::parse(query.as_bytes());
             let fields: Fields = pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
-            let described = fields.ask::<Asking>().map(|Asking(ticket)| ticket);
-            let read = Asking::in_query(&uri).map(|Asking(ticket)| ticket);
-            assert_eq!(read.map_err(|problem| Problems::from([("ticket".into(), problem)])), described, "{query}");
+            let described = fields.parse::<TicketQuery>().map(|TicketQuery(ticket)| ticket);
+            let read = TicketQuery::in_query(&uri).map(|TicketQuery(ticket)| ticket);
+            assert_eq!(read.map_err(|problem| FieldErrors::from([("ticket".into(), problem)])), described, "{query}");
         }
     }
 }

@@ -5,9 +5,9 @@ use hyper::http::request::Parts;
 use percent_encoding::percent_decode_str;
 use url::form_urlencoded;
 
-use super::answer::Window;
-use super::failure::{BadRequest, Failure};
-use super::fields::{Ask, Fields};
+use super::answer::RequestContext;
+use super::failure::{ApiError, BadRequest};
+use super::fields::{Fields, FromFields};
 
 /// A query, read and checked.
 #[derive(Debug)]
@@ -17,20 +17,20 @@ pub(super) struct Query<T>(pub(super) T);
 #[derive(Debug)]
 pub(super) struct Path<T>(pub(super) T);
 
-impl<T: Ask> FromRequestParts<Window> for Query<T> {
-    type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, _: &Window) -> Result<Self, Failure> {
+impl<T: FromFields> FromRequestParts<RequestContext> for Query<T> {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, _: &RequestContext) -> Result<Self, ApiError> {
         let pairs = form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
         let fields: Fields = pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
-        Ok(Self(fields.ask().map_err(BadRequest::Fields)?))
+        Ok(Self(fields.parse().map_err(BadRequest::Fields)?))
     }
 }
 
-impl<T: Ask> FromRequestParts<Window> for Path<T> {
-    type Rejection = Failure;
-    async fn from_request_parts(_: &mut Parts, window: &Window) -> Result<Self, Failure> {
+impl<T: FromFields> FromRequestParts<RequestContext> for Path<T> {
+    type Rejection = ApiError;
+    async fn from_request_parts(_: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let decode = |piece: &str| percent_decode_str(piece).decode_utf8_lossy().into_owned();
-        let pieces = window.named.iter().map(|(name, piece)| (name.clone(), decode(piece)));
-        Ok(Self(pieces.collect::<Fields>().ask().map_err(BadRequest::Fields)?))
+        let pieces = context.path_params.iter().map(|(name, piece)| (name.clone(), decode(piece)));
+        Ok(Self(pieces.collect::<Fields>().parse().map_err(BadRequest::Fields)?))
     }
 }

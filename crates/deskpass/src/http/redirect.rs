@@ -6,18 +6,18 @@ use url::Url;
 use crate::Desk;
 
 /// The path of the callback itself, which then decides by the role.
-pub(super) const CALLBACK: &str = "/api/auth/oauth2/callback";
+pub(super) const CALLBACK_PATH: &str = "/api/auth/oauth2/callback";
 
 /// The pages of the three clients.
-const PAGES: [&str; 3] = ["/h5/", "/itagent/", "/itadmin/"];
+const CLIENT_PAGES: [&str; 3] = ["/h5/", "/itagent/", "/itadmin/"];
 
 /// Longer ones are not addresses of pages.
-const LONGEST: usize = 2048;
+const MAX_ADDRESS_BYTES: usize = 2048;
 
 /// Whether people may be sent to an address. In production the rule is narrow enough that no two programs can read an
 /// accepted address differently: it must be spelled as a browser would write it, in plain characters.
 pub(super) fn is_allowed(desk: &Desk, address: &str) -> bool {
-    if address.len() > LONGEST || address.chars().any(|c| c.is_control() || c.is_whitespace()) {
+    if address.len() > MAX_ADDRESS_BYTES || address.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return false;
     }
     let Ok(url) = Url::parse(address) else { return false };
@@ -30,7 +30,7 @@ pub(super) fn is_allowed(desk: &Desk, address: &str) -> bool {
         && (own || desk.settings.redirect_origins.contains(&origin))
         && url.fragment().is_none()
         && match address.strip_prefix(&origin) {
-            Some(CALLBACK) => own,
+            Some(CALLBACK_PATH) => own,
             Some(rest) => is_page(rest),
             None => false,
         }
@@ -40,7 +40,7 @@ pub(super) fn is_allowed(desk: &Desk, address: &str) -> bool {
 fn is_page(rest: &str) -> bool {
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
     let plain = |text: &str, extra: &[u8]| text.bytes().all(|c| c.is_ascii_alphanumeric() || extra.contains(&c));
-    PAGES.iter().any(|page| path.starts_with(page))
+    CLIENT_PAGES.iter().any(|page| path.starts_with(page))
         && plain(path, b"/_.-~")
         && !path.contains("//")
         && !path.contains("..")
@@ -53,7 +53,7 @@ fn is_page(rest: &str) -> bool {
 /// it decides by the role.
 pub(super) fn destination(address: String) -> (Option<String>, Option<LoginSource>) {
     let Ok(url) = Url::parse(&address) else { return (Some(address), None) };
-    if url.path() == CALLBACK {
+    if url.path() == CALLBACK_PATH {
         return (None, None);
     }
     let source = url.path_segments().and_then(|mut segments| LoginSource::from_name(segments.next()?));

@@ -3,29 +3,29 @@
 use std::net::IpAddr;
 
 use axum::extract::State;
-use deskpass_auth::Caller;
+use deskpass_auth::ActiveUser;
 use deskpass_core::Role;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::{No, Rendered, Reply};
-use super::extract::{self, Body, Entrant, Guest, Holder, Reads};
-use super::failure::Failure;
-use super::fields::{Ask, Fields};
+use super::envelope::{NegativeReply, RenderedReply, Reply};
+use super::extract::{self, ClientLanguage, JsonBody, PartialOrFull, RequestClient, TokenHolder};
+use super::failure::ApiError;
+use super::fields::{Fields, FromFields};
 use super::openapi::RoleName;
 use super::who;
 use crate::Desk;
 
 /// A token to look at.
 #[derive(Debug)]
-pub(super) struct Verify {
+pub(super) struct VerifyBody {
     token: String,
     /// Where its holder is, if whoever asks knows.
     from: Option<IpAddr>,
 }
 
-impl Ask for Verify {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for VerifyBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         let (token, from) = (fields.text("token"), fields.maybe_address("ip_address"));
         Some(Self { token: token?, from: from? })
     }
@@ -34,21 +34,21 @@ impl Ask for Verify {
 /// Says whether a token is good, and whose it is. One that is not says nothing else, whatever is wrong with it.
 pub(super) async fn verify(
     State(desk): State<Desk>,
-    Body(ask): Body<Verify>,
-) -> Result<Result<Rendered<who::Verified>, No>, Failure> {
-    let caller = desk.auth.verify(&ask.token, ask.from).await?;
-    Ok(caller.map(|Caller(holder)| who::verified(&holder)).ok_or(No("{\"valid\":false}")))
+    JsonBody(input): JsonBody<VerifyBody>,
+) -> Result<Result<RenderedReply<who::Verified>, NegativeReply>, ApiError> {
+    let caller = desk.auth.authenticate_active(&input.token, input.from).await?;
+    Ok(caller.map(|ActiveUser(holder)| who::verified(&holder)).ok_or(NegativeReply("{\"valid\":false}")))
 }
 
 /// Says who is calling.
-pub(super) async fn me(caller: extract::Caller) -> Rendered<who::Me> {
+pub(super) async fn me(caller: extract::ActiveUser) -> RenderedReply<who::Me> {
     who::me(&caller)
 }
 
 /// A change that was made, in a word to the person.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "SessionChanged")]
-pub(super) struct Done {
+pub(super) struct SessionChanged {
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<RoleName>")]
@@ -59,23 +59,23 @@ pub(super) struct Done {
 /// Ends the caller's session for good, or half a sign-in.
 pub(super) async fn logout(
     State(desk): State<Desk>,
-    Entrant(entrant): Entrant,
-    Guest(visitor): Guest,
-    Reads(language): Reads,
-) -> Result<Reply<Done>, Failure> {
-    desk.auth.leave(&entrant, &visitor).await?;
+    PartialOrFull(bearer): PartialOrFull,
+    RequestClient(visitor): RequestClient,
+    ClientLanguage(language): ClientLanguage,
+) -> Result<Reply<SessionChanged>, ApiError> {
+    desk.auth.sign_out(&bearer, &visitor).await?;
     let message = language.of(["signed out", "已退出登录"]);
-    Ok(Reply(Done { success: true, current_role: None, message }))
+    Ok(Reply(SessionChanged { success: true, current_role: None, message }))
 }
 
 /// A role to act in.
 #[derive(Debug)]
-pub(super) struct SwitchRole {
+pub(super) struct SwitchRoleBody {
     role: String,
 }
 
-impl Ask for SwitchRole {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for SwitchRoleBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         Some(Self { role: fields.text("role")? })
     }
 }
@@ -83,12 +83,12 @@ impl Ask for SwitchRole {
 /// Makes the requested role the active one.
 pub(super) async fn switch_role(
     State(desk): State<Desk>,
-    holder: Holder,
-    Guest(visitor): Guest,
-    Reads(language): Reads,
-    Body(ask): Body<SwitchRole>,
-) -> Result<Reply<Done>, Failure> {
-    let session = desk.auth.switch_role(&holder, &ask.role, &visitor).await?;
+    holder: TokenHolder,
+    RequestClient(visitor): RequestClient,
+    ClientLanguage(language): ClientLanguage,
+    JsonBody(input): JsonBody<SwitchRoleBody>,
+) -> Result<Reply<SessionChanged>, ApiError> {
+    let session = desk.auth.switch_role(&holder, &input.role, &visitor).await?;
     let message = language.of(["role switched", "角色已切换"]);
-    Ok(Reply(Done { success: true, current_role: Some(session.current_role), message }))
+    Ok(Reply(SessionChanged { success: true, current_role: Some(session.current_role), message }))
 }

@@ -8,11 +8,11 @@ use serde::Serialize;
 
 use super::browser;
 use super::envelope::Reply;
-use super::extract::{Guest, Holder, Perhaps, Reads};
-use super::failure::Failure;
-use super::fields::{Ask, Fields};
-use super::login::iso;
-use super::openapi::{MethodName, Moment, RoleName, SourceName};
+use super::extract::{ClientLanguage, OptionalBody, RequestClient, TokenHolder};
+use super::failure::ApiError;
+use super::fields::{Fields, FromFields};
+use super::login::rfc3339;
+use super::openapi::{MethodName, Rfc3339, RoleName, SourceName};
 use super::query::Path;
 use crate::Desk;
 
@@ -31,12 +31,12 @@ pub(super) struct SessionShown {
     login_source: LoginSource,
     #[schemars(with = "RoleName")]
     current_role: Role,
-    #[schemars(with = "Moment")]
+    #[schemars(with = "Rfc3339")]
     created_at: String,
     /// To within some minutes.
-    #[schemars(with = "Option<Moment>")]
+    #[schemars(with = "Option<Rfc3339>")]
     last_seen_at: Option<String>,
-    #[schemars(with = "Moment")]
+    #[schemars(with = "Rfc3339")]
     expires_at: String,
 }
 
@@ -47,15 +47,15 @@ impl SessionShown {
         Self {
             id: listed.id.to_text(),
             current: listed.id == asking,
-            device: listed.user_agent.as_deref().map(browser::device).unwrap_or_default(),
+            device: listed.user_agent.as_deref().map(browser::device_name).unwrap_or_default(),
             user_agent: listed.user_agent,
             ip_address: listed.ip_address,
             login_method: session.method,
             login_source: session.source,
             current_role: session.current_role,
-            created_at: iso(session.created_at),
-            last_seen_at: listed.seen_at.map(iso),
-            expires_at: iso(session.expires_at),
+            created_at: rfc3339(session.created_at),
+            last_seen_at: listed.seen_at.map(rfc3339),
+            expires_at: rfc3339(session.expires_at),
         }
     }
 }
@@ -67,50 +67,51 @@ pub(super) struct OwnSessions {
 }
 
 /// Lists the caller's sessions, the newest first.
-pub(super) async fn list(State(desk): State<Desk>, holder: Holder) -> Result<Reply<OwnSessions>, Failure> {
+pub(super) async fn list(State(desk): State<Desk>, holder: TokenHolder) -> Result<Reply<OwnSessions>, ApiError> {
     let (asking, sessions) = (holder.digest(), desk.auth.own_sessions(&holder).await?);
     Ok(Reply(OwnSessions { items: sessions.into_iter().map(|listed| SessionShown::of(listed, asking)).collect() }))
 }
 
 /// A session, as a path names it.
 #[derive(Debug)]
-pub(super) struct NamedSession(pub(super) Digest);
+pub(super) struct SessionPath(pub(super) Digest);
 
-impl Ask for NamedSession {
-    fn read(fields: &mut Fields) -> Option<Self> {
-        Some(Self(fields.session("id")?))
+impl FromFields for SessionPath {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        Some(Self(fields.session_id("id")?))
     }
 }
 
 /// A session that was ended.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(super) struct Ended {
+#[schemars(rename = "Ended")]
+pub(super) struct SessionEnded {
     success: bool,
 }
 
-impl Ended {
+impl SessionEnded {
     pub(super) const YES: Self = Self { success: true };
 }
 
 /// Ends one of the caller's sessions.
 pub(super) async fn end(
     State(desk): State<Desk>,
-    holder: Holder,
-    Path(NamedSession(id)): Path<NamedSession>,
-    Guest(visitor): Guest,
-) -> Result<Reply<Ended>, Failure> {
-    desk.auth.end_own(&holder, id, &visitor).await?;
-    Ok(Reply(Ended::YES))
+    holder: TokenHolder,
+    Path(SessionPath(id)): Path<SessionPath>,
+    RequestClient(visitor): RequestClient,
+) -> Result<Reply<SessionEnded>, ApiError> {
+    desk.auth.end_own_session(&holder, id, &visitor).await?;
+    Ok(Reply(SessionEnded::YES))
 }
 
 /// Which of their sessions somebody wants to end.
 #[derive(Debug)]
-pub(super) struct LogoutAll {
+pub(super) struct LogoutAllBody {
     except_current: bool,
 }
 
-impl Ask for LogoutAll {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for LogoutAllBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         Some(Self { except_current: fields.maybe_flag("except_current")?.unwrap_or(false) })
     }
 }
@@ -129,12 +130,12 @@ const ELSEWHERE: [&str; 2] = ["signed out everywhere else", "已退出其他所�
 /// Ends all of the caller's sessions, or all but this one.
 pub(super) async fn logout_all(
     State(desk): State<Desk>,
-    holder: Holder,
-    Guest(visitor): Guest,
-    Reads(language): Reads,
-    Perhaps(ask): Perhaps<LogoutAll>,
-) -> Result<Reply<AllEnded>, Failure> {
-    let ended = desk.auth.logout_all(&holder, ask.except_current, &visitor).await?;
-    let words = if ask.except_current { ELSEWHERE } else { EVERYWHERE };
+    holder: TokenHolder,
+    RequestClient(visitor): RequestClient,
+    ClientLanguage(language): ClientLanguage,
+    OptionalBody(input): OptionalBody<LogoutAllBody>,
+) -> Result<Reply<AllEnded>, ApiError> {
+    let ended = desk.auth.logout_all(&holder, input.except_current, &visitor).await?;
+    let words = if input.except_current { ELSEWHERE } else { EVERYWHERE };
     Ok(Reply(AllEnded { success: true, ended, message: language.of(words) }))
 }

@@ -2,17 +2,17 @@
 
 use axum::extract::State;
 use deskpass_core::{Digest, LoginMethod, LoginSource};
-use deskpass_store::{Consequences, Event, SignIn};
+use deskpass_store::{AuditEvent, DisownEffects, ListedSignIn};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::browser;
 use super::envelope::Reply;
-use super::extract::{Guest, Holder};
-use super::failure::Failure;
-use super::fields::{Ask, Fields};
-use super::login::iso;
-use super::openapi::{MethodName, Moment, SourceName};
+use super::extract::{RequestClient, TokenHolder};
+use super::failure::ApiError;
+use super::fields::{Fields, FromFields};
+use super::login::rfc3339;
+use super::openapi::{MethodName, Rfc3339, SourceName};
 use super::query::Path;
 use crate::Desk;
 
@@ -21,7 +21,7 @@ use crate::Desk;
 #[schemars(rename = "SignIn")]
 pub(super) struct SignInShown {
     id: String,
-    #[schemars(with = "Moment")]
+    #[schemars(with = "Rfc3339")]
     at: String,
     signed_in: bool,
     /// Why not, where it was refused.
@@ -39,18 +39,18 @@ pub(super) struct SignInShown {
     session_id: Option<String>,
     /// Whether that is the one in which the list is asked for.
     current: bool,
-    #[schemars(with = "Option<Moment>")]
+    #[schemars(with = "Option<Rfc3339>")]
     disowned_at: Option<String>,
 }
 
 impl SignInShown {
-    fn of(SignIn { row, session, disowned_at }: SignIn, asking: Digest) -> Self {
+    fn of(ListedSignIn { row, session, disowned_at }: ListedSignIn, asking: Digest) -> Self {
         Self {
             id: row.id,
-            at: iso(row.at),
-            signed_in: row.event == Event::SignIn.name(),
+            at: rfc3339(row.at),
+            signed_in: row.event == AuditEvent::SignIn.name(),
             reason: row.reason,
-            device: browser::device(&row.user_agent),
+            device: browser::device_name(&row.user_agent),
             user_agent: row.user_agent,
             ip_address: row.ip_address,
             decided_address: row.decided_address,
@@ -58,7 +58,7 @@ impl SignInShown {
             login_source: LoginSource::from_name(&row.source),
             session_id: session.map(|session| session.to_text()),
             current: session == Some(asking),
-            disowned_at: disowned_at.map(iso),
+            disowned_at: disowned_at.map(rfc3339),
         }
     }
 }
@@ -70,24 +70,25 @@ pub(super) struct OwnSignIns {
 }
 
 /// Lists the caller's sign-ins and refused ones, the newest first.
-pub(super) async fn list(State(desk): State<Desk>, holder: Holder) -> Result<Reply<OwnSignIns>, Failure> {
+pub(super) async fn list(State(desk): State<Desk>, holder: TokenHolder) -> Result<Reply<OwnSignIns>, ApiError> {
     let (asking, sign_ins) = (holder.digest(), desk.auth.sign_ins(&holder).await?);
     Ok(Reply(OwnSignIns { items: sign_ins.into_iter().map(|sign_in| SignInShown::of(sign_in, asking)).collect() }))
 }
 
 /// A sign-in, as a path names it.
 #[derive(Debug)]
-pub(super) struct NamedSignIn(String);
+pub(super) struct SignInPath(String);
 
-impl Ask for NamedSignIn {
-    fn read(fields: &mut Fields) -> Option<Self> {
-        Some(Self(fields.sign_in("id")?))
+impl FromFields for SignInPath {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        Some(Self(fields.sign_in_id("id")?))
     }
 }
 
 /// A sign-in that was disowned.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(super) struct Disowned {
+#[schemars(rename = "Disowned")]
+pub(super) struct DisownReply {
     success: bool,
     ended: usize,
     /// How many administrators are told.
@@ -97,10 +98,10 @@ pub(super) struct Disowned {
 /// Takes the caller's word that a sign-in was somebody else's.
 pub(super) async fn not_me(
     State(desk): State<Desk>,
-    holder: Holder,
-    Path(NamedSignIn(id)): Path<NamedSignIn>,
-    Guest(visitor): Guest,
-) -> Result<Reply<Disowned>, Failure> {
-    let Consequences { ended, told } = desk.auth.disown(&holder, id, &visitor).await?;
-    Ok(Reply(Disowned { success: true, ended, told }))
+    holder: TokenHolder,
+    Path(SignInPath(id)): Path<SignInPath>,
+    RequestClient(visitor): RequestClient,
+) -> Result<Reply<DisownReply>, ApiError> {
+    let DisownEffects { ended, told } = desk.auth.disown_sign_in(&holder, id, &visitor).await?;
+    Ok(Reply(DisownReply { success: true, ended, told }))
 }

@@ -5,25 +5,25 @@ use std::io;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use deskpass_wecom_sim::Answer;
+use deskpass_wecom_sim::SimulatorReply;
 use futures_util::stream;
 
-use super::extract::{Developer, Peer, Whole};
-use super::failure::Failure;
+use super::extract::{Developer, FullRequest, PeerAddress};
+use super::failure::ApiError;
 use crate::Desk;
 
 /// Answers as the platform would.
 pub(super) async fn answer(
     _: Developer,
     State(desk): State<Desk>,
-    Peer(peer): Peer,
-    Whole(request): Whole,
-) -> Result<Response, Failure> {
-    let simulator = desk.simulator.as_ref().ok_or(Failure::DevelopmentOff)?;
-    Ok(match simulator.answer(peer, request).await {
-        Answer::Response(response) => response.map(Body::from),
+    PeerAddress(peer): PeerAddress,
+    FullRequest(request): FullRequest,
+) -> Result<Response, ApiError> {
+    let simulator = desk.simulator.as_ref().ok_or(ApiError::DevelopmentOff)?;
+    Ok(match simulator.handle(peer, request).await {
+        SimulatorReply::Response(response) => response.map(Body::from),
         // A body that fails before its first byte takes the connection with it.
-        Answer::HangUp => {
+        SimulatorReply::HangUp => {
             Response::new(Body::from_stream(stream::iter([Err::<&[u8], _>(io::Error::other("hung up"))])))
         }
     })

@@ -11,65 +11,65 @@ use hyper::StatusCode;
 use hyper::header::{CONNECTION, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_PROTOCOL, UPGRADE};
 
 use self::handshake::Handshake;
-pub(crate) use self::line::Onward;
-use self::line::Opened;
-use self::token::Connecting;
-use super::failure::Failure;
-use super::fields::{Ask, Fields};
-use super::openapi::{Answers, Asks, Sheet};
+use self::line::AcceptedSocket;
+pub(crate) use self::line::PendingUpgrade;
+use self::token::SocketAuth;
+use super::failure::ApiError;
+use super::fields::{Fields, FromFields};
+use super::openapi::{DescribeInput, DescribeOutput, OperationSpec};
 use super::query::Query;
 use crate::Desk;
 
 /// From where to go on.
 pub(super) struct Resume(Option<MessageId>);
 
-impl Ask for Resume {
-    fn read(fields: &mut Fields) -> Option<Self> {
-        Some(Self(fields.maybe_message("last_id")?))
+impl FromFields for Resume {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        Some(Self(fields.maybe_message_id("last_id")?))
     }
 }
 
 /// Opens a socket of the employees' client.
 pub(super) async fn employee(
     State(desk): State<Desk>,
-    connecting: Connecting,
+    auth: SocketAuth,
     handshake: Handshake,
     Query(resume): Query<Resume>,
-) -> Result<Switch, Failure> {
-    open(desk, SocketKind::Employee, connecting, handshake, resume).await
+) -> Result<SwitchingProtocols, ApiError> {
+    open(desk, SocketKind::Employee, auth, handshake, resume).await
 }
 
 /// Opens a socket of the agents' client.
 pub(super) async fn agent(
     State(desk): State<Desk>,
-    connecting: Connecting,
+    auth: SocketAuth,
     handshake: Handshake,
     Query(resume): Query<Resume>,
-) -> Result<Switch, Failure> {
-    open(desk, SocketKind::Agent, connecting, handshake, resume).await
+) -> Result<SwitchingProtocols, ApiError> {
+    open(desk, SocketKind::Agent, auth, handshake, resume).await
 }
 
 async fn open(
     desk: Desk,
     kind: SocketKind,
-    Connecting { caller, from, protocol }: Connecting,
+    SocketAuth { caller, from, protocol }: SocketAuth,
     Handshake { accept }: Handshake,
     Resume(last): Resume,
-) -> Result<Switch, Failure> {
-    let present = desk.connected.enter(from).ok_or(Failure::Limited(line::ROOM))?;
+) -> Result<SwitchingProtocols, ApiError> {
+    let present = desk.socket_limiter.acquire(from).ok_or(ApiError::RateLimited(line::SOCKET_RETRY_AFTER))?;
     let (socket, resumed) = desk.auth.open_socket(&caller, kind, from, last).await?;
-    let opened = Opened::new(desk, socket, &caller, resumed, present);
-    Ok(Switch { accept, protocol, onward: Onward::new(opened) })
+    let accepted = AcceptedSocket::new(desk, socket, &caller, resumed, present);
+    Ok(SwitchingProtocols { accept, protocol, upgrade: PendingUpgrade::new(accepted) })
 }
 
 /// An answer after which the connection is a socket.
-pub(super) struct Switch {
+pub(super) struct SwitchingProtocols {
     accept: HeaderValue,
     protocol: Option<HeaderValue>,
-    onward: Onward,
+    upgrade: PendingUpgrade,
 }
 
-impl IntoResponse for Switch {
+impl IntoResponse for SwitchingProtocols {
     fn into_response(self) -> Response {
         let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
         let headers = response.headers_mut();
@@ -79,17 +79,17 @@ impl IntoResponse for Switch {
         if let Some(protocol) = self.protocol {
             headers.insert(SEC_WEBSOCKET_PROTOCOL, protocol);
         }
-        response.extensions_mut().insert(self.onward);
+        response.extensions_mut().insert(self.upgrade);
         response
     }
 }
 
-impl Answers for Switch {
-    fn answers(sheet: &mut Sheet) {
-        sheet.switches();
+impl DescribeOutput for SwitchingProtocols {
+    fn describe_output(spec: &mut OperationSpec) {
+        spec.switches();
     }
 }
 
-impl Asks for Handshake {
-    fn asks(_: &mut Sheet) {}
+impl DescribeInput for Handshake {
+    fn describe_input(_: &mut OperationSpec) {}
 }

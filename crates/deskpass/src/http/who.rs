@@ -3,17 +3,17 @@
 //! These are the answers clients ask for all day. What is the same for all sessions of a person is rendered once and kept
 //! with the person; what belongs to the session is put around it.
 
-use deskpass_auth::Holder;
+use deskpass_auth::TokenHolder;
 use deskpass_core::{Clock, ClockTrust, LoginMethod, LoginSource, Person, Role, Roles};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::{Beside, Rendered};
+use super::envelope::{FlatReply, RenderedReply};
 use super::openapi::{MethodName, RoleName, SourceName};
 
 /// What every answer shows of a person.
 #[derive(Serialize)]
-struct Brief<'a> {
+struct PersonSummary<'a> {
     employee_id: &'a str,
     name: &'a str,
     roles: Roles,
@@ -21,7 +21,7 @@ struct Brief<'a> {
 
 /// What only `me` shows.
 #[derive(Serialize)]
-struct Rest<'a> {
+struct PersonDetails<'a> {
     corp_id: &'a str,
     avatar: &'a str,
     department: &'a str,
@@ -63,19 +63,21 @@ pub(super) struct Me {
 }
 
 /// The payload of `verify` for a good token.
-pub(super) fn verified(holder: &Holder) -> Rendered<Verified> {
+pub(super) fn verified(holder: &TokenHolder) -> RenderedReply<Verified> {
     let [role, source] = state(holder);
     let mut digits = itoa::Buffer::new();
     let seconds = digits.format(holder.remaining.as_secs());
-    with_shown(holder, |[brief, _]| {
-        Rendered::of(&[r#"{"valid":true,"#, brief, ROLE, role, SOURCE, source, r#"","expires_in":"#, seconds, "}"])
+    with_rendered_person(holder, |[brief, _]| {
+        RenderedReply::of(&[r#"{"valid":true,"#, brief, ROLE, role, SOURCE, source, r#"","expires_in":"#, seconds, "}"])
     })
 }
 
 /// The payload of `me`.
-pub(super) fn me(holder: &Holder) -> Rendered<Me> {
+pub(super) fn me(holder: &TokenHolder) -> RenderedReply<Me> {
     let [role, source] = state(holder);
-    with_shown(holder, |[brief, rest]| Rendered::of(&["{", brief, ",", rest, ROLE, role, SOURCE, source, r#""}"#]))
+    with_rendered_person(holder, |[brief, rest]| {
+        RenderedReply::of(&["{", brief, ",", rest, ROLE, role, SOURCE, source, r#""}"#])
+    })
 }
 
 /// What services are told of a good token: what RFC 7662 names, and what everybody here goes by.
@@ -121,7 +123,7 @@ pub(super) enum Introspected {
 }
 
 /// The answer of `introspect` for a good token.
-pub(super) fn introspected(holder: &Holder, clock: &Clock) -> Beside<Introspected> {
+pub(super) fn introspected(holder: &TokenHolder, clock: &Clock) -> FlatReply<Introspected> {
     let (session, person) = (holder.session(), holder.person());
     // Services compare the end with their own clocks, which do not know that ours goes on from the record.
     let exp = match clock.trust() {
@@ -129,7 +131,7 @@ pub(super) fn introspected(holder: &Holder, clock: &Clock) -> Beside<Introspecte
         ClockTrust::Doubted(_) => clock.wall() + holder.remaining,
     };
     let iat = exp - session.expires_at.since(session.created_at);
-    Beside::of(&members(&GoodToken {
+    FlatReply::of(&members(&GoodToken {
         active: true,
         sub: format!("{}/{}", person.key.corp(), person.key.id()),
         username: &person.employee_id,
@@ -153,14 +155,17 @@ const ROLE: &str = r#","current_role":""#;
 const SOURCE: &str = r#"","login_source":""#;
 
 /// Role and source: words of ours, which need no quoting.
-fn state(holder: &Holder) -> [&'static str; 2] {
+fn state(holder: &TokenHolder) -> [&'static str; 2] {
     [holder.session().current_role.name(), holder.session().source.name()]
 }
 
 /// Hands over what is shown of a person, brief and rest.
-fn with_shown<T>(holder: &Holder, use_them: impl FnOnce([&str; 2]) -> Rendered<T>) -> Rendered<T> {
+fn with_rendered_person<T>(
+    holder: &TokenHolder,
+    use_them: impl FnOnce([&str; 2]) -> RenderedReply<T>,
+) -> RenderedReply<T> {
     let person = holder.person();
-    match person.keep(holder.roles, |person| render(person, holder.roles)) {
+    match person.cached_texts(holder.roles, |person| render(person, holder.roles)) {
         Some(kept) => use_them(kept),
         // Sessions of one person in which different roles count: rare, and not worth keeping twice.
         None => use_them(render(person, holder.roles).each_ref().map(|text| &**text)),
@@ -169,8 +174,8 @@ fn with_shown<T>(holder: &Holder, use_them: impl FnOnce([&str; 2]) -> Rendered<T
 
 fn render(person: &Person, roles: Roles) -> [Box<str>; 2] {
     let Person { key, employee_id, name, avatar, department, .. } = person;
-    let brief = members(&Brief { employee_id, name, roles });
-    [brief, members(&Rest { corp_id: key.corp(), avatar, department })]
+    let brief = members(&PersonSummary { employee_id, name, roles });
+    [brief, members(&PersonDetails { corp_id: key.corp(), avatar, department })]
 }
 
 /// A structure's members without the braces around them.

@@ -9,23 +9,23 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use deskpass_core::counted_as;
+use deskpass_core::rate_limit_address;
 use rustix::io::Errno;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
-use super::progress::{Serving, micros};
+use super::activity::{ConnectionActivity, micros_since};
 use super::registry::{Connection, Registry};
 use crate::Desk;
 
 /// Connections beyond `server.max_connections`, for health checks and operators.
-const RESERVE: usize = 16;
+const RESERVED_CONNECTIONS: usize = 16;
 
 /// The part of all connections that a trusted proxy leaves to others.
-const SHARE_OF_OTHERS: usize = 8;
+const NON_PROXY_SHARE: usize = 8;
 
 /// How many of the reserve one address may have, unless it is a trusted proxy's.
-const RESERVE_FROM_ONE: usize = 4;
+const MAX_RESERVED_PER_ADDRESS: usize = 4;
 
 /// How often it is logged that all connections are in use, in microseconds.
 const LOG_INTERVAL_MICROS: u64 = 60_000_000;
@@ -36,7 +36,7 @@ pub(super) struct Connections {
     desk: Desk,
     /// Times are counted from here.
     epoch: Instant,
-    book: Arc<Mutex<Book>>,
+    table: Arc<Mutex<ConnectionTable>>,
     /// Every connection has a receiver, also one that was asked to leave.
     alive: watch::Sender<()>,
     /// When it was last logged that all connections are in use.
@@ -45,7 +45,7 @@ pub(super) struct Connections {
 
 /// Who is here.
 #[derive(Debug, Default)]
-struct Book {
+struct ConnectionTable {
     next: u64,
     ordinary: Registry,
     reserve: Registry,
@@ -54,14 +54,14 @@ struct Book {
 
 /// A connection's place; it is free again once this is dropped, or once it was asked to leave for another.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ConnectionGuard {
     /// Completes when the connection is asked to leave: with success when it is to leave at once.
     pub(super) leave: oneshot::Receiver<()>,
-    pub(super) serving: Serving,
+    pub(super) activity: ConnectionActivity,
     /// Whether it is from the reserve.
     pub(super) reserve: bool,
     number: u64,
-    book: Arc<Mutex<Book>>,
+    table: Arc<Mutex<ConnectionTable>>,
     _alive: watch::Receiver<()>,
 }
 
@@ -73,78 +73,78 @@ enum Admission {
         evicted: bool,
     },
     Reserve,
-    TurnedAway,
+    Rejected,
 }
 
 impl Connections {
     pub(super) fn new(desk: &Desk) -> Self {
-        let (alive, book, logged) = (watch::Sender::new(()), Arc::default(), AtomicU64::new(0));
-        Self { desk: desk.clone(), epoch: Instant::now(), book, alive, logged }
+        let (alive, table, logged) = (watch::Sender::new(()), Arc::default(), AtomicU64::new(0));
+        Self { desk: desk.clone(), epoch: Instant::now(), table, alive, logged }
     }
 
     /// A place for a connection from `address`, unless it has too many.
-    pub(super) fn admit(&self, address: IpAddr) -> Option<Place> {
-        let serving = Serving::new(self.epoch);
+    pub(super) fn admit(&self, address: IpAddr) -> Option<ConnectionGuard> {
+        let activity = ConnectionActivity::new(self.epoch);
         let (leave, asked) = oneshot::channel();
-        let trusted = self.desk.trusted.contain(address);
-        let connection = Connection { leave, serving: serving.clone(), address: registered_as(address, trusted) };
-        let mut book = lock(&self.book);
-        let admission = self.decide(&mut book, connection.address, trusted);
+        let trusted = self.desk.trusted.contains(address);
+        let connection = Connection { leave, activity: activity.clone(), address: registered_as(address, trusted) };
+        let mut table = lock(&self.table);
+        let admission = self.decide(&mut table, connection.address, trusted);
         let reserve = match admission {
             Admission::Ordinary { .. } => false,
             Admission::Reserve => true,
-            Admission::TurnedAway => {
-                drop(book);
-                self.desk.metrics.turned_away();
+            Admission::Rejected => {
+                drop(table);
+                self.desk.metrics.count_rejected_connection();
                 return None;
             }
         };
-        let number = book.next;
-        book.next += 1;
-        if !book.closed {
-            book.registry(reserve).insert(number, connection);
+        let number = table.next;
+        table.next += 1;
+        if !table.closed {
+            table.registry(reserve).insert(number, connection);
         }
-        drop(book);
-        self.tell(&admission);
-        let (book, alive) = (Arc::clone(&self.book), self.alive.subscribe());
-        Some(Place { leave: asked, serving, reserve, number, book, _alive: alive })
+        drop(table);
+        self.record(&admission);
+        let (table, alive) = (Arc::clone(&self.table), self.alive.subscribe());
+        Some(ConnectionGuard { leave: asked, activity, reserve, number, table, _alive: alive })
     }
 
-    fn decide(&self, book: &mut Book, address: IpAddr, trusted: bool) -> Admission {
-        let (size, now) = (self.desk.settings.server.max_connections, micros(self.epoch));
+    fn decide(&self, table: &mut ConnectionTable, address: IpAddr, trusted: bool) -> Admission {
+        let (size, now) = (self.desk.settings.server.max_connections, micros_since(self.epoch));
         // A trusted proxy speaks for many clients. It may have nearly all places, and beyond that makes room for itself.
-        let most = if trusted { size - size / SHARE_OF_OTHERS } else { self.most_from_one() };
-        let from = book.ordinary.from(address) + book.reserve.from(address);
+        let most = if trusted { size - size / NON_PROXY_SHARE } else { self.max_per_address() };
+        let from = table.ordinary.from(address) + table.reserve.from(address);
         if from >= most && !trusted {
-            return Admission::TurnedAway;
+            return Admission::Rejected;
         }
-        let of = if book.ordinary.from(address) >= most {
+        let of = if table.ordinary.from(address) >= most {
             Some(address)
-        } else if book.ordinary.len() >= size {
+        } else if table.ordinary.len() >= size {
             None
         } else {
             return Admission::Ordinary { evicted: false };
         };
-        if book.ordinary.evict(of, now) {
+        if table.ordinary.evict(of, now) {
             Admission::Ordinary { evicted: true }
-        } else if book.has_reserve(address, trusted, now) {
+        } else if table.can_use_reserve(address, trusted, now) {
             Admission::Reserve
         } else {
-            Admission::TurnedAway
+            Admission::Rejected
         }
     }
 
-    fn most_from_one(&self) -> usize {
+    fn max_per_address(&self) -> usize {
         self.desk.settings.server.max_connections_per_address
     }
 
-    fn tell(&self, admission: &Admission) {
+    fn record(&self, admission: &Admission) {
         match admission {
-            Admission::Ordinary { evicted: false } | Admission::TurnedAway => return,
-            Admission::Ordinary { evicted: true } => self.desk.metrics.evicted(),
-            Admission::Reserve => self.desk.metrics.took_reserve(),
+            Admission::Ordinary { evicted: false } | Admission::Rejected => return,
+            Admission::Ordinary { evicted: true } => self.desk.metrics.count_evicted_connection(),
+            Admission::Reserve => self.desk.metrics.count_reserve_connection(),
         }
-        let (now, logged) = (micros(self.epoch), self.logged.load(Ordering::Relaxed));
+        let (now, logged) = (micros_since(self.epoch), self.logged.load(Ordering::Relaxed));
         if logged == 0 || now.saturating_sub(logged) >= LOG_INTERVAL_MICROS {
             self.logged.store(now, Ordering::Relaxed);
             tracing::warn!(
@@ -155,36 +155,40 @@ impl Connections {
     }
 
     /// Closes the connection that has waited longest, where the system has no room for another one.
-    pub(super) fn make_room(&self, error: &io::Error) {
-        if is_out_of_room(error) && lock(&self.book).ordinary.evict(None, micros(self.epoch)) {
-            self.desk.metrics.evicted();
+    pub(super) fn evict_on_exhaustion(&self, error: &io::Error) {
+        if is_resource_exhaustion(error) && lock(&self.table).ordinary.evict(None, micros_since(self.epoch)) {
+            self.desk.metrics.count_evicted_connection();
         }
     }
 
     /// Asks every connection to leave when it has answered, and waits until all have.
     pub(super) async fn close(&self) {
         let asked = {
-            let mut book = lock(&self.book);
-            book.closed = true;
-            (std::mem::take(&mut book.ordinary), std::mem::take(&mut book.reserve))
+            let mut table = lock(&self.table);
+            table.closed = true;
+            (std::mem::take(&mut table.ordinary), std::mem::take(&mut table.reserve))
         };
         drop(asked);
         self.alive.closed().await;
     }
 }
 
-impl Book {
+impl ConnectionTable {
     fn registry(&mut self, reserve: bool) -> &mut Registry {
         if reserve { &mut self.reserve } else { &mut self.ordinary }
     }
 
     /// Whether there is a place in the reserve for an address; it may be one that another connection leaves for it. Whoever
     /// has many there makes room for themself, so that health checks from elsewhere find a place.
-    fn has_reserve(&mut self, address: IpAddr, trusted: bool, now: u64) -> bool {
-        let most = if trusted { RESERVE - RESERVE / SHARE_OF_OTHERS } else { RESERVE_FROM_ONE };
+    fn can_use_reserve(&mut self, address: IpAddr, trusted: bool, now: u64) -> bool {
+        let most = if trusted {
+            RESERVED_CONNECTIONS - RESERVED_CONNECTIONS / NON_PROXY_SHARE
+        } else {
+            MAX_RESERVED_PER_ADDRESS
+        };
         let of = if self.reserve.from(address) >= most {
             Some(address)
-        } else if self.reserve.len() >= RESERVE {
+        } else if self.reserve.len() >= RESERVED_CONNECTIONS {
             None
         } else {
             return true;
@@ -193,9 +197,9 @@ impl Book {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        let removed = lock(&self.book).registry(self.reserve).remove(self.number);
+        let removed = lock(&self.table).registry(self.reserve).remove(self.number);
         drop(removed);
     }
 }
@@ -203,17 +207,17 @@ impl Drop for Place {
 /// The address that a connection is counted under. A proxy is trusted by its address alone, so that it is not counted together
 /// with the clients around it.
 fn registered_as(address: IpAddr, trusted: bool) -> IpAddr {
-    if trusted { address.to_canonical() } else { counted_as(address) }
+    if trusted { address.to_canonical() } else { rate_limit_address(address) }
 }
 
 /// Whether a connection was not accepted for want of something that others hold, and not for a reason of its own.
-fn is_out_of_room(error: &io::Error) -> bool {
+fn is_resource_exhaustion(error: &io::Error) -> bool {
     let wanting = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
     Errno::from_io_error(error).is_some_and(|errno| wanting.contains(&errno))
 }
 
-fn lock(book: &Mutex<Book>) -> MutexGuard<'_, Book> {
-    book.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(table: &Mutex<ConnectionTable>) -> MutexGuard<'_, ConnectionTable> {
+    table.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -238,33 +242,33 @@ mod tests {
         for (errno, out) in
             [(Errno::MFILE, true), (Errno::NOMEM, true), (Errno::CONNABORTED, false), (Errno::PROTO, false)]
         {
-            assert_eq!(is_out_of_room(&errno.into()), out, "{errno}");
+            assert_eq!(is_resource_exhaustion(&errno.into()), out, "{errno}");
         }
     }
 
     /// Takes a place in the reserve for a connection that answers a request.
-    fn take(book: &mut Book, address: IpAddr, trusted: bool) -> Option<Receiver<()>> {
-        if !book.has_reserve(address, trusted, u64::MAX) {
+    fn take(table: &mut ConnectionTable, address: IpAddr, trusted: bool) -> Option<Receiver<()>> {
+        if !table.can_use_reserve(address, trusted, u64::MAX) {
             return None;
         }
-        let ((leave, left), serving) = (oneshot::channel(), Serving::new(Instant::now()));
-        serving.turn();
-        book.next += 1;
-        book.reserve.insert(book.next, Connection { leave, serving, address });
+        let ((leave, left), activity) = (oneshot::channel(), ConnectionActivity::new(Instant::now()));
+        activity.toggle();
+        table.next += 1;
+        table.reserve.insert(table.next, Connection { leave, activity, address });
         Some(left)
     }
 
     #[test]
-    fn nobody_takes_the_whole_reserve() {
+    fn no_address_takes_the_whole_reserve() {
         let taken = |trusted| {
-            let mut book = Book::default();
-            let held: Vec<_> = (0..20).filter_map(|_| take(&mut book, [192, 0, 2, 1].into(), trusted)).collect();
-            assert!(take(&mut book, [192, 0, 2, 2].into(), false).is_some());
+            let mut table = ConnectionTable::default();
+            let held: Vec<_> = (0..20).filter_map(|_| take(&mut table, [192, 0, 2, 1].into(), trusted)).collect();
+            assert!(take(&mut table, [192, 0, 2, 2].into(), false).is_some());
             held.len()
         };
-        assert_eq!((taken(false), taken(true)), (RESERVE_FROM_ONE, 14));
-        let mut book = Book::default();
-        let held = (0..40).filter_map(|turn: u8| take(&mut book, [192, 0, 2, turn % 10].into(), false)).count();
-        assert_eq!(held, RESERVE);
+        assert_eq!((taken(false), taken(true)), (MAX_RESERVED_PER_ADDRESS, 14));
+        let mut table = ConnectionTable::default();
+        let held = (0..40).filter_map(|turn: u8| take(&mut table, [192, 0, 2, turn % 10].into(), false)).count();
+        assert_eq!(held, RESERVED_CONNECTIONS);
     }
 }

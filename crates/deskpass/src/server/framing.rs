@@ -9,20 +9,20 @@ mod head;
 #[cfg(test)]
 mod tests;
 
-use self::head::Body;
+use self::head::BodyLength;
 use crate::http::MalformedHead;
 
 /// The most a request's head may take, in bytes and in fields.
-pub(super) const HEAD_BYTES: usize = 16 * 1024;
-pub(super) const HEAD_FIELDS: usize = 64;
+pub(super) const MAX_HEAD_BYTES: usize = 16 * 1024;
+pub(super) const MAX_HEAD_FIELDS: usize = 64;
 /// The longest target of a request.
-const TARGET_BYTES: usize = 8 * 1024;
+const MAX_TARGET_BYTES: usize = 8 * 1024;
 /// The longest line with the size of a chunk, extensions included.
-const SIZE_BYTES: usize = 1024;
+const MAX_CHUNK_LINE_BYTES: usize = 1024;
 
 /// What is wrong with the bytes of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum FramingError {
     Head(MalformedHead),
     /// The framing of a chunked body.
     Chunk,
@@ -32,7 +32,7 @@ pub(super) enum Fault {
 /// only when they are whole and good, bodies as they come.
 #[derive(Debug, Default)]
 pub(super) struct Framing {
-    state: State,
+    state: FramingState,
     /// How far the bytes that were not passed on yet have been searched for the end of their line.
     searched: usize,
     /// Where that line begins.
@@ -44,7 +44,7 @@ pub(super) struct Framing {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum FramingState {
     #[default]
     Head,
     /// So many bytes of a body follow.
@@ -65,7 +65,7 @@ enum State {
 impl Framing {
     /// How many of these bytes may be passed on, and what is wrong with those after them. `bytes` are all that came and were
     /// not passed on yet.
-    pub(super) fn pass(&mut self, bytes: &[u8]) -> (usize, Result<(), Fault>) {
+    pub(super) fn pass(&mut self, bytes: &[u8]) -> (usize, Result<(), FramingError>) {
         let mut passed = 0;
         loop {
             let rest = bytes.get(passed..).unwrap_or_default();
@@ -73,7 +73,7 @@ impl Framing {
                 Ok(Some(more)) => passed += more,
                 Ok(None) => return (passed, Ok(())),
                 Err(fault) => {
-                    self.state = State::Refused;
+                    self.state = FramingState::Refused;
                     return (passed, Err(fault));
                 }
             }
@@ -87,46 +87,46 @@ impl Framing {
 
     /// Whether what follows depends on the answer to a request.
     pub(super) fn is_offered(&self) -> bool {
-        self.state == State::Offered
+        self.state == FramingState::Offered
     }
 
     /// The connection goes on with HTTP.
     pub(super) fn decline(&mut self) {
         if self.is_offered() {
-            self.begin(State::Head);
+            self.begin(FramingState::Head);
         }
     }
 
     /// Takes one step; `None` where it needs more bytes.
-    fn step(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
+    fn step(&mut self, bytes: &[u8]) -> Result<Option<usize>, FramingError> {
         if bytes.is_empty() {
             return Ok(None);
         }
         match self.state {
-            State::Head => self.head(bytes).map_err(Fault::Head),
-            State::Body(left) => Ok(Some(self.some(bytes, left, State::Body))),
-            State::Chunk(left) => Ok(Some(self.some(bytes, left, State::Chunk))),
-            State::Size | State::ChunkEnd | State::Trailer => self.chunk_line(bytes),
-            State::Offered | State::Refused => Ok(None),
+            FramingState::Head => self.head(bytes).map_err(FramingError::Head),
+            FramingState::Body(left) => Ok(Some(self.pass_body(bytes, left, FramingState::Body))),
+            FramingState::Chunk(left) => Ok(Some(self.pass_body(bytes, left, FramingState::Chunk))),
+            FramingState::Size | FramingState::ChunkEnd | FramingState::Trailer => self.chunk_line(bytes),
+            FramingState::Offered | FramingState::Refused => Ok(None),
         }
     }
 
     /// Passes on as much of a body as there is.
-    fn some(&mut self, bytes: &[u8], left: u64, state: fn(u64) -> State) -> usize {
+    fn pass_body(&mut self, bytes: &[u8], left: u64, state: fn(u64) -> FramingState) -> usize {
         let available = bytes.len() as u64;
         if available < left {
             self.state = state(left - available);
             return bytes.len();
         }
         match self.state {
-            State::Chunk(_) => self.begin(State::ChunkEnd),
+            FramingState::Chunk(_) => self.begin(FramingState::ChunkEnd),
             _ => self.end(),
         }
         usize::try_from(left).unwrap_or(bytes.len())
     }
 
     fn head(&mut self, bytes: &[u8]) -> Result<Option<usize>, MalformedHead> {
-        let within = bytes.get(..HEAD_BYTES).unwrap_or(bytes);
+        let within = bytes.get(..MAX_HEAD_BYTES).unwrap_or(bytes);
         while let Some(line) = self.next_line(within).map_err(|()| MalformedHead::LineEnd)? {
             // An empty line ends the head, but not before it began.
             if line.content == 0 && line.begin > 0 {
@@ -135,45 +135,45 @@ impl Framing {
                 self.heads += 1;
                 self.upgrade = head.upgrade;
                 match head.body {
-                    Body::Length(0) => self.end(),
-                    Body::Length(length) => self.begin(State::Body(length)),
-                    Body::Chunked => self.begin(State::Size),
+                    BodyLength::Length(0) => self.end(),
+                    BodyLength::Length(length) => self.begin(FramingState::Body(length)),
+                    BodyLength::Chunked => self.begin(FramingState::Size),
                 }
                 return Ok(Some(line.end));
             }
         }
-        if bytes.len() >= HEAD_BYTES { Err(MalformedHead::TooLarge) } else { Ok(None) }
+        if bytes.len() >= MAX_HEAD_BYTES { Err(MalformedHead::TooLarge) } else { Ok(None) }
     }
 
     /// A line of the framing of a chunked body.
-    fn chunk_line(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
-        let limit = if self.state == State::Trailer { self.trailers } else { SIZE_BYTES };
+    fn chunk_line(&mut self, bytes: &[u8]) -> Result<Option<usize>, FramingError> {
+        let limit = if self.state == FramingState::Trailer { self.trailers } else { MAX_CHUNK_LINE_BYTES };
         let within = bytes.get(..limit).unwrap_or(bytes);
-        let Some(line) = self.next_line(within).map_err(|()| Fault::Chunk)? else {
-            return if bytes.len() >= limit { Err(Fault::Chunk) } else { Ok(None) };
+        let Some(line) = self.next_line(within).map_err(|()| FramingError::Chunk)? else {
+            return if bytes.len() >= limit { Err(FramingError::Chunk) } else { Ok(None) };
         };
         let content = within.get(..line.content).unwrap_or_default();
         match self.state {
-            State::Size => match chunk_size(content).ok_or(Fault::Chunk)? {
+            FramingState::Size => match chunk_size(content).ok_or(FramingError::Chunk)? {
                 0 => {
-                    self.trailers = HEAD_BYTES;
-                    self.begin(State::Trailer);
+                    self.trailers = MAX_HEAD_BYTES;
+                    self.begin(FramingState::Trailer);
                 }
-                size => self.begin(State::Chunk(size)),
+                size => self.begin(FramingState::Chunk(size)),
             },
-            State::ChunkEnd if content.is_empty() => self.begin(State::Size),
-            State::Trailer if content.is_empty() => self.end(),
-            State::Trailer if head::field(content).is_some() => {
+            FramingState::ChunkEnd if content.is_empty() => self.begin(FramingState::Size),
+            FramingState::Trailer if content.is_empty() => self.end(),
+            FramingState::Trailer if head::field(content).is_some() => {
                 self.trailers -= line.end;
-                self.begin(State::Trailer);
+                self.begin(FramingState::Trailer);
             }
-            _ => return Err(Fault::Chunk),
+            _ => return Err(FramingError::Chunk),
         }
         Ok(Some(line.end))
     }
 
     /// The next whole line; fails where one ends without a carriage return.
-    fn next_line(&mut self, bytes: &[u8]) -> Result<Option<Line>, ()> {
+    fn next_line(&mut self, bytes: &[u8]) -> Result<Option<LineSpan>, ()> {
         let found = bytes.get(self.searched..).and_then(|rest| rest.iter().position(|byte| *byte == b'\n'));
         let Some(more) = found else {
             self.searched = bytes.len();
@@ -182,22 +182,22 @@ impl Framing {
         let (begin, feed) = (self.line, self.searched + more);
         let content = bytes.get(begin..feed).and_then(|line| line.strip_suffix(b"\r")).ok_or(())?;
         (self.searched, self.line) = (feed + 1, feed + 1);
-        Ok(Some(Line { begin, content: content.len(), end: feed + 1 }))
+        Ok(Some(LineSpan { begin, content: content.len(), end: feed + 1 }))
     }
 
     /// A request is whole.
     fn end(&mut self) {
-        self.begin(if self.upgrade { State::Offered } else { State::Head });
+        self.begin(if self.upgrade { FramingState::Offered } else { FramingState::Head });
     }
 
-    fn begin(&mut self, state: State) {
+    fn begin(&mut self, state: FramingState) {
         (self.state, self.searched, self.line) = (state, 0, 0);
     }
 }
 
 /// Where a line begins, how long it is without its end, and where the next one begins.
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct LineSpan {
     begin: usize,
     content: usize,
     end: usize,

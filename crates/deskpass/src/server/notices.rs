@@ -3,42 +3,48 @@
 use std::time::Duration;
 
 use deskpass_core::Timestamp;
-use deskpass_store::{Notice, Subject};
+use deskpass_store::{Notice, NoticeSubject};
 use tokio::time::{sleep, timeout};
 
 use crate::Desk;
-use crate::http::device;
+use crate::http::device_name;
 
 /// How often to look for what could not be delivered before.
-const NOW_AND_THEN: Duration = Duration::from_secs(30);
+const POLL_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Delivers notices until it is dropped. That one fails concerns nobody but whoever reads the log.
 pub(super) async fn deliver(desk: Desk) {
     loop {
-        match desk.auth.deliver_notices(write).await {
-            Ok(0) => drop(timeout(NOW_AND_THEN, desk.auth.noticed.notified()).await),
+        match desk.auth.deliver_notices(render).await {
+            Ok(0) => drop(timeout(POLL_INTERVAL, desk.auth.notices_due.notified()).await),
             Ok(_) => {}
             Err(error) => {
                 tracing::warn!(%error, "notices cannot be read");
-                sleep(NOW_AND_THEN).await;
+                sleep(POLL_INTERVAL).await;
             }
         }
     }
 }
 
 /// What a notice says. People read either language, and a message comes once.
-fn write(notice: &Notice) -> String {
+fn render(notice: &Notice) -> String {
     let [english, chinese] = match notice.subject {
-        Subject::DeviceBound => {
-            own(notice, ["a one-time-password device was bound to your account", "您的账号绑定了一次性密码设备"])
+        NoticeSubject::DeviceBound => account_notice(
+            notice,
+            ["a one-time-password device was bound to your account", "您的账号绑定了一次性密码设备"],
+        ),
+        NoticeSubject::DeviceUnbound => account_notice(
+            notice,
+            ["the one-time-password device of your account was unbound", "您的账号解绑了一次性密码设备"],
+        ),
+        NoticeSubject::PasswordUsed => {
+            account_notice(notice, ["somebody used your password to sign in", "有人使用您的密码登录"])
         }
-        Subject::DeviceUnbound => {
-            own(notice, ["the one-time-password device of your account was unbound", "您的账号解绑了一次性密码设备"])
+        NoticeSubject::PasswordChanged => {
+            account_notice(notice, ["the password of your account was changed", "您的账号密码已修改"])
         }
-        Subject::PasswordUsed => own(notice, ["somebody used your password to sign in", "有人使用您的密码登录"]),
-        Subject::PasswordChanged => own(notice, ["the password of your account was changed", "您的账号密码已修改"]),
-        Subject::SignInDisowned => disowned(notice),
-        Subject::NewNetwork => new_network(notice),
+        NoticeSubject::SignInDisowned => disowned(notice),
+        NoticeSubject::NewNetwork => new_network(notice),
     };
     // Two of the same second are told apart by it, also by the platform, which leaves out what it was told before.
     let reference = notice.id.get(notice.id.len().saturating_sub(6)..).unwrap_or_default();
@@ -46,8 +52,8 @@ fn write(notice: &Notice) -> String {
 }
 
 /// What agents are told of their own account.
-fn own(notice: &Notice, [english, chinese]: [&str; 2]) -> [String; 2] {
-    let (at, from) = (second(notice.at), &notice.address);
+fn account_notice(notice: &Notice, [english, chinese]: [&str; 2]) -> [String; 2] {
+    let (at, from) = (to_second(notice.at), &notice.address);
     [
         format!("{english} ({at}, {from}). If that was not you, tell your administrator at once."),
         format!("{chinese}（{at}，{from}）。如非本人操作，请立即联系管理员。"),
@@ -57,7 +63,7 @@ fn own(notice: &Notice, [english, chinese]: [&str; 2]) -> [String; 2] {
 /// What administrators are told of a sign-in that was somebody else's.
 fn disowned(notice: &Notice) -> [String; 2] {
     let [english, chinese] = notice.about.as_ref().map_or(["somebody", "有员工"], |about| [&*about.who; 2]);
-    let at = second(notice.about.as_ref().map_or(notice.at, |about| about.at));
+    let at = to_second(notice.about.as_ref().map_or(notice.at, |about| about.at));
     let from = &notice.address;
     [
         format!(
@@ -73,7 +79,7 @@ fn disowned(notice: &Notice) -> [String; 2] {
 
 /// What employees are told of a sign-in with a QR code from a network that is new for them.
 fn new_network(notice: &Notice) -> [String; 2] {
-    let (at, from, device) = (second(notice.at), &notice.address, device(&notice.user_agent));
+    let (at, from, device) = (to_second(notice.at), &notice.address, device_name(&notice.user_agent));
     let [english, chinese] = if device.is_empty() { ["unknown browser", "未知浏览器"] } else { [&*device; 2] };
     [
         format!(
@@ -88,6 +94,6 @@ fn new_network(notice: &Notice) -> [String; 2] {
     ]
 }
 
-fn second(moment: Timestamp) -> jiff::Timestamp {
+fn to_second(moment: Timestamp) -> jiff::Timestamp {
     jiff::Timestamp::from_second(moment.millis() / 1_000).unwrap_or_default()
 }

@@ -5,11 +5,11 @@ use std::net::IpAddr;
 
 use tokio::sync::oneshot;
 
-use super::progress::Serving;
+use super::activity::ConnectionActivity;
 
 /// How many connections are found at once to be closed next: looking at all of them for each newcomer would make a flood
 /// of connections cost more than it does its sender.
-const BATCH: usize = 64;
+const EVICTION_BATCH: usize = 64;
 
 /// How long the registry does not look again, in microseconds, after it found no connection that could be closed.
 const SCAN_PAUSE_MICROS: u64 = 10_000;
@@ -21,7 +21,7 @@ pub(super) struct Connection {
     /// costs a connection next to nothing while it waits, where a shared signal would make all of them meet at one lock with
     /// every request.
     pub(super) leave: oneshot::Sender<()>,
-    pub(super) serving: Serving,
+    pub(super) activity: ConnectionActivity,
     pub(super) address: IpAddr,
 }
 
@@ -104,7 +104,7 @@ impl Candidates {
     /// The first that still waits.
     fn first(&mut self, open: &HashMap<u64, Connection>) -> Option<u64> {
         while let Some((since, number)) = self.found.pop_front() {
-            let still = open.get(&number).and_then(|connection| connection.serving.waiting_since());
+            let still = open.get(&number).and_then(|connection| connection.activity.waiting_since());
             if still == Some(since) {
                 return Some(number);
             }
@@ -117,10 +117,10 @@ impl Candidates {
 fn scan(open: &HashMap<u64, Connection>, of: Option<IpAddr>) -> VecDeque<(u64, u64)> {
     let concerned = open.iter().filter(|(_, connection)| of.is_none_or(|of| of == connection.address));
     let mut waiting: Vec<_> =
-        concerned.filter_map(|(number, connection)| Some((connection.serving.waiting_since()?, *number))).collect();
-    if waiting.len() > BATCH {
-        waiting.select_nth_unstable(BATCH);
-        waiting.truncate(BATCH);
+        concerned.filter_map(|(number, connection)| Some((connection.activity.waiting_since()?, *number))).collect();
+    if waiting.len() > EVICTION_BATCH {
+        waiting.select_nth_unstable(EVICTION_BATCH);
+        waiting.truncate(EVICTION_BATCH);
     }
     waiting.sort_unstable();
     waiting.into()
@@ -139,23 +139,23 @@ mod tests {
     struct Opened {
         registry: Registry,
         asked: Vec<Receiver<()>>,
-        serving: Vec<Serving>,
+        activity: Vec<ConnectionActivity>,
     }
 
     impl Opened {
         /// Opens so many, a microsecond after each other, from two addresses in turn.
         fn new(count: u8) -> Self {
             let (epoch, mut registry) = (Instant::now(), Registry::default());
-            let (mut asked, mut serving) = (Vec::new(), Vec::new());
+            let (mut asked, mut activity) = (Vec::new(), Vec::new());
             for number in 0..count {
-                let ((leave, left), opened) = (oneshot::channel(), Serving::new(epoch));
-                opened.wait_from(1 + u64::from(number));
+                let ((leave, left), opened) = (oneshot::channel(), ConnectionActivity::new(epoch));
+                opened.mark_waiting_since(1 + u64::from(number));
                 let address = IpAddr::from([192, 0, 2, number % 2]);
-                registry.insert(number.into(), Connection { leave, serving: opened.clone(), address });
+                registry.insert(number.into(), Connection { leave, activity: opened.clone(), address });
                 asked.push(left);
-                serving.push(opened);
+                activity.push(opened);
             }
-            Self { registry, asked, serving }
+            Self { registry, asked, activity }
         }
 
         /// Who was asked to leave by this, if anybody.
@@ -170,12 +170,12 @@ mod tests {
     #[test]
     fn the_connection_that_waited_longest_goes_first() {
         let mut opened = Opened::new(5);
-        for (at, serving) in opened.serving.iter().enumerate() {
+        for (at, activity) in opened.activity.iter().enumerate() {
             match at {
                 // Heard of again.
-                0 => serving.wait_from(100),
+                0 => activity.mark_waiting_since(100),
                 // Answers a request.
-                1 => serving.turn(),
+                1 => activity.toggle(),
                 _ => {}
             }
         }
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(scans, [None], "an address that is gone is forgotten: {scans:?}");
 
         let mut opened = Opened::new(4);
-        opened.serving.iter().for_each(Serving::turn);
+        opened.activity.iter().for_each(ConnectionActivity::toggle);
         for of in [Some(one), None, Some(one), None] {
             assert_eq!(opened.evict(of), None);
         }
@@ -213,7 +213,7 @@ mod tests {
     fn a_connection_that_is_heard_of_after_it_was_found_stays() {
         let mut opened = Opened::new(3);
         assert_eq!(opened.evict(None), Some(0));
-        opened.serving.iter().skip(1).take(1).for_each(|second| second.wait_from(100));
+        opened.activity.iter().skip(1).take(1).for_each(|second| second.mark_waiting_since(100));
         assert_eq!((opened.evict(None), opened.evict(None)), (Some(2), Some(1)));
     }
 

@@ -9,20 +9,20 @@ use tokio::time::timeout;
 use crate::Desk;
 
 /// How often it is written down, and how long to wait where it could not be.
-const OFTEN: Duration = Duration::from_secs(5);
-const SELDOM: Duration = Duration::from_mins(1);
+const FLUSH_INTERVAL: Duration = Duration::from_secs(5);
+const RETRY_INTERVAL: Duration = Duration::from_mins(1);
 
 /// How long the end waits for it: figures are not worth more.
-const PATIENCE: Duration = Duration::from_secs(2);
+const FINAL_FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Somebody who writes it down, until the end.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct StatisticsWriter {
     end: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
 
-impl Writer {
+impl StatisticsWriter {
     pub(super) fn start(desk: Desk) -> Self {
         let (end, ended) = oneshot::channel();
         Self { end, task: tokio::spawn(write(desk, ended)) }
@@ -32,7 +32,7 @@ impl Writer {
     pub(super) async fn finish(self) {
         let Self { end, mut task } = self;
         drop(end);
-        if timeout(PATIENCE, &mut task).await.is_err() {
+        if timeout(FINAL_FLUSH_TIMEOUT, &mut task).await.is_err() {
             tracing::warn!("the last figures of sign-ins were not written down in time");
             task.abort();
         }
@@ -41,11 +41,11 @@ impl Writer {
 
 /// Not a chore that is cut short: what is being written down would be lost, or counted twice.
 async fn write(desk: Desk, mut ended: oneshot::Receiver<()>) {
-    let mut pause = OFTEN;
+    let mut pause = FLUSH_INTERVAL;
     loop {
         let over = timeout(pause, &mut ended).await.is_ok();
         let written = desk.auth.store.flush_statistics().await;
-        pause = if written.is_ok() { OFTEN } else { SELDOM };
+        pause = if written.is_ok() { FLUSH_INTERVAL } else { RETRY_INTERVAL };
         if let Err(error) = written {
             tracing::warn!(%error, "cannot write down how far sign-ins came");
         }

@@ -11,7 +11,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn know_browser(&self, digest: Digest, key: EmployeeKey, until: Timestamp) -> Result<(), StoreError> {
+    pub async fn remember_browser(&self, digest: Digest, key: EmployeeKey, until: Timestamp) -> Result<(), StoreError> {
         self.database
             .write(move |tx| {
                 let text = "INSERT INTO known_browser (digest, corp_id, employee_key, expires_at)
@@ -36,7 +36,12 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn knows_browser(&self, digest: Digest, key: EmployeeKey, now: Timestamp) -> Result<bool, StoreError> {
+    pub async fn is_browser_known_to(
+        &self,
+        digest: Digest,
+        key: EmployeeKey,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
         let text = "SELECT 1 FROM known_browser
             WHERE digest = $1 AND corp_id = $2 AND employee_key = $3 AND expires_at > $4";
         self.database
@@ -48,7 +53,7 @@ impl Store {
 }
 
 /// Forgets the browsers of an agent, but the one that holds the value with this digest.
-pub(super) fn forget(tx: &Tx<'_>, key: &EmployeeKey, keep: Option<Digest>) -> Result<(), StoreError> {
+pub(super) fn forget_all(tx: &Tx<'_>, key: &EmployeeKey, keep: Option<Digest>) -> Result<(), StoreError> {
     let text = "DELETE FROM known_browser WHERE corp_id = $1 AND employee_key = $2 AND digest <> $3";
     let keep = keep.map(|keep| keep.to_text()).unwrap_or_default();
     tx.execute(text, &args![key.corp(), key.id(), &*keep]).map(drop)

@@ -17,7 +17,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn keep_key_check(&self, check: String, before: Option<String>) -> Result<(), StoreError> {
+    pub async fn store_key_check(&self, check: String, before: Option<String>) -> Result<(), StoreError> {
         let text = "UPDATE desk SET key_check = $1 WHERE COALESCE(key_check, '') = $2";
         let before = before.unwrap_or_default();
         self.database.write(move |tx| tx.execute(text, &args![&*check, &*before]).map(drop)).await
@@ -27,7 +27,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn keeps_secrets(&self) -> Result<bool, StoreError> {
+    pub async fn has_sealed_secrets(&self) -> Result<bool, StoreError> {
         let text = "SELECT 1 FROM agent WHERE password_hash IS NOT NULL OR otp_secret IS NOT NULL
             OR otp_pending IS NOT NULL OR setup_code IS NOT NULL OR otp_setup_code IS NOT NULL LIMIT 1";
         let found = move |sql: &Sql<'_>| sql.first(text, &[], |row| row.int(0));

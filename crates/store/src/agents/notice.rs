@@ -15,7 +15,7 @@ pub struct Notice {
     /// Whom it is for.
     pub employee: EmployeeKey,
     /// What happened.
-    pub subject: Subject,
+    pub subject: NoticeSubject,
     /// From which address.
     pub address: String,
     /// With which browser, as it calls itself; empty where that is not told.
@@ -23,21 +23,21 @@ pub struct Notice {
     /// When.
     pub at: Timestamp,
     /// Whose sign-in it is about, where it is not about whom it is for.
-    pub about: Option<About>,
+    pub about: Option<SignInReference>,
     /// How often somebody has set out to deliver it.
     pub tries: i64,
 }
 
 /// A sign-in of somebody else.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct About {
+pub struct SignInReference {
     /// How they are called.
     pub who: String,
     /// When it was.
     pub at: Timestamp,
 }
 
-impl About {
+impl SignInReference {
     fn from_text(text: &str) -> Option<Self> {
         let (at, who) = text.split_once(' ')?;
         Some(Self { who: who.to_owned(), at: Timestamp::from_millis(at.parse().ok()?) })
@@ -50,7 +50,7 @@ impl About {
 
 /// What somebody is told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject {
+pub enum NoticeSubject {
     /// A one-time-password device was bound.
     DeviceBound,
     /// Their password was used to sign in.
@@ -65,7 +65,7 @@ pub enum Subject {
     NewNetwork,
 }
 
-impl Subject {
+impl NoticeSubject {
     const ALL: [Self; 6] = [
         Self::DeviceBound,
         Self::PasswordUsed,
@@ -90,12 +90,12 @@ impl Subject {
 }
 
 /// How long a notice is kept that could not be delivered.
-const KEPT: Duration = Duration::from_hours(48);
+const NOTICE_RETENTION: Duration = Duration::from_hours(48);
 
 /// Whoever comes second finds them put off, also where both saw them due. What a later version tells of is left to its nodes:
 /// this one has no words for it.
 fn claim() -> String {
-    let known = Subject::ALL.map(|subject| format!("'{}'", subject.name())).join(", ");
+    let known = NoticeSubject::ALL.map(|subject| format!("'{}'", subject.name())).join(", ");
     format!(
         "UPDATE notice SET due_at = $2, tries = tries + 1 WHERE id IN
          (SELECT id FROM notice WHERE due_at <= $1 AND subject IN ({known}) ORDER BY due_at, id LIMIT $3) AND due_at <= $1
@@ -108,7 +108,7 @@ impl Notice {
         let text = "INSERT INTO notice (id, corp_id, employee_key, subject, ip_address, at, tries, due_at, about,
             user_agent) VALUES ($1, $2, $3, $4, $5, $6, $7, $6, $8, $9)";
         let (corp, id) = (self.employee.corp(), self.employee.id());
-        let about = self.about.as_ref().map(About::to_text).unwrap_or_default();
+        let about = self.about.as_ref().map(SignInReference::to_text).unwrap_or_default();
         let (subject, user_agent) = (self.subject.name(), &*self.user_agent);
         let values = args![&*self.id, corp, id, subject, &*self.address, self.at, self.tries, &*about, user_agent];
         tx.execute(text, &values).map(drop)
@@ -128,7 +128,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn put_off_notice(&self, id: String, until: Timestamp) -> Result<(), StoreError> {
+    pub async fn postpone_notice(&self, id: String, until: Timestamp) -> Result<(), StoreError> {
         let text = "UPDATE notice SET due_at = $2 WHERE id = $1";
         self.database.write(move |tx| tx.execute(text, &args![&*id, until]).map(drop)).await
     }
@@ -137,22 +137,22 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn drop_notice(&self, id: String) -> Result<(), StoreError> {
+    pub async fn delete_notice(&self, id: String) -> Result<(), StoreError> {
         self.database.write(move |tx| tx.execute("DELETE FROM notice WHERE id = $1", &args![&*id]).map(drop)).await
     }
 }
 
 fn notice(row: &Row<'_>) -> Result<Notice, StoreError> {
     let subject = row.text(3)?;
-    let subject = Subject::ALL.into_iter().find(|known| known.name() == subject);
+    let subject = NoticeSubject::ALL.into_iter().find(|known| known.name() == subject);
     Ok(Notice {
         id: row.text(0)?,
         employee: EmployeeKey::from_parts(&row.text(1)?, &row.text(2)?),
         subject: subject.ok_or_else(|| StoreError::damaged("a notice of nothing known"))?,
         address: row.text(4)?,
-        at: row.moment(5)?,
+        at: row.timestamp(5)?,
         tries: row.int(6)?,
-        about: About::from_text(&row.text(7)?),
+        about: SignInReference::from_text(&row.text(7)?),
         user_agent: row.text(8)?,
     })
 }
@@ -160,5 +160,5 @@ fn notice(row: &Row<'_>) -> Result<Notice, StoreError> {
 /// Removes notices that are too old to be of use.
 pub(super) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
     let text = "DELETE FROM notice WHERE id IN (SELECT id FROM notice WHERE at <= $1 LIMIT $2)";
-    tx.execute(text, &args![now - KEPT, batch])
+    tx.execute(text, &args![now - NOTICE_RETENTION, batch])
 }

@@ -4,12 +4,12 @@ use std::fmt;
 
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
-use super::guesses::{self, Forget};
-use super::{Notice, browser, half, record};
-use crate::acting::hold_enabled;
+use super::failed_attempts::{self, AttemptsToClear};
+use super::{Notice, browser, partial_session, record};
+use crate::change_author::lock_enabled_employee;
 use crate::database::{Sql, Tx};
-use crate::sessions::{self, Ended, Which};
-use crate::{By, ChangeError, LogEntry, Store, StoreError};
+use crate::sessions::{self, EndReason, SessionScope};
+use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 /// A password to be set.
 #[derive(Clone)]
@@ -19,7 +19,7 @@ pub struct NewPassword {
     /// Its hash.
     pub hash: String,
     /// What must be so for it to be set.
-    pub instead_of: Before,
+    pub precondition: PasswordPrecondition,
     /// The session that goes on; all others end.
     pub keep: Option<Digest>,
     /// The browser that stays known; all others are forgotten.
@@ -42,30 +42,30 @@ impl fmt::Debug for NewPassword {
 
 /// What a new password takes the place of.
 #[derive(Clone)]
-pub enum Before {
+pub enum PasswordPrecondition {
     /// There is no password.
-    Nothing,
+    NoPassword,
     /// This is the hash of the old one.
     Hash(String),
     /// The agent was handed the code with this digest, and it still counts.
     SetupCode(Digest),
 }
 
-impl fmt::Debug for Before {
+impl fmt::Debug for PasswordPrecondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Nothing => "Nothing",
+            Self::NoPassword => "NoPassword",
             Self::Hash(_) => "Hash",
             Self::SetupCode(_) => "SetupCode",
         })
     }
 }
 
-const SET: &str =
+const SET_PASSWORD: &str =
     "UPDATE agent SET password_hash = $3, password_set_at = $4, setup_code = NULL, setup_code_until = NULL";
 
 /// The agent, if their record counts and they are not shut out.
-const WHO: &str = "corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND NOT EXISTS
+const ENABLED_AGENT: &str = "corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND NOT EXISTS
     (SELECT 1 FROM employee e WHERE e.corp_id = $1 AND e.employee_key = $2 AND e.disabled_at IS NOT NULL)";
 
 impl Store {
@@ -75,20 +75,20 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn set_password(&self, by: By, new: NewPassword) -> Result<Option<usize>, ChangeError> {
-        self.acting(by)
+    pub async fn set_password(&self, by: ChangeAuthor, new: NewPassword) -> Result<Option<usize>, ChangeError> {
+        self.authorized(by)
             .write(move |tx| {
                 // In the order in which whoever signs in holds them. Nobody is disabled meanwhile.
                 let who = args![new.employee.corp(), new.employee.id()];
-                record::hold(tx, "corp_id = $1 AND employee_key = $2", &who)?;
-                if !hold_enabled(tx, &new.employee)? || !replace(tx, &new)? {
+                record::lock_where(tx, "corp_id = $1 AND employee_key = $2", &who)?;
+                if !lock_enabled_employee(tx, &new.employee)? || !replace(tx, &new)? {
                     return Ok(None);
                 }
-                let which = new.keep.map_or(Which::All, Which::AllBut);
-                let ended = sessions::end(tx, &new.employee, which, Ended::Kicked, new.deny_until)?;
-                half::end_all(tx, &new.employee, Ended::Kicked, new.deny_until)?;
-                browser::forget(tx, &new.employee, new.keep_browser)?;
-                guesses::forget(tx, &new.employee, Forget::AtPassword)?;
+                let which = new.keep.map_or(SessionScope::All, SessionScope::AllBut);
+                let ended = sessions::end_all(tx, &new.employee, which, EndReason::Kicked, new.deny_until)?;
+                partial_session::end_all(tx, &new.employee, EndReason::Kicked, new.deny_until)?;
+                browser::forget_all(tx, &new.employee, new.keep_browser)?;
+                failed_attempts::clear(tx, &new.employee, AttemptsToClear::AllPasswords)?;
                 new.notice.write(tx)?;
                 new.entry.write(tx)?;
                 Ok(Some(ended))
@@ -100,8 +100,13 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn awaits_password(&self, key: EmployeeKey, code: Digest, now: Timestamp) -> Result<bool, StoreError> {
-        let text = format!("SELECT 1 FROM agent WHERE {WHO} AND setup_code = $3 AND setup_code_until > $4");
+    pub async fn is_setup_code_valid(
+        &self,
+        key: EmployeeKey,
+        code: Digest,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let text = format!("SELECT 1 FROM agent WHERE {ENABLED_AGENT} AND setup_code = $3 AND setup_code_until > $4");
         let found = move |sql: &Sql<'_>| sql.first(&text, &args![key.corp(), key.id(), code, now], |row| row.int(0));
         Ok(self.database.read(found).await?.is_some())
     }
@@ -114,23 +119,23 @@ impl Store {
     /// When the store fails.
     pub async fn reset_password(
         &self,
-        by: By,
+        by: ChangeAuthor,
         key: EmployeeKey,
         setup_code: Digest,
         until: Timestamp,
         deny_until: Timestamp,
         entry: LogEntry,
     ) -> Result<Option<usize>, ChangeError> {
-        self.acting(by)
+        self.authorized(by)
             .write(move |tx| {
                 let text = "UPDATE agent SET password_hash = NULL, password_set_at = NULL, setup_code = $3,
                     setup_code_until = $4 WHERE corp_id = $1 AND employee_key = $2";
                 if tx.execute(text, &args![key.corp(), key.id(), setup_code, until])? == 0 {
                     return Ok(None);
                 }
-                let ended = sessions::end(tx, &key, Which::ByPassword, Ended::Kicked, deny_until)?;
-                half::end_all(tx, &key, Ended::Kicked, deny_until)?;
-                browser::forget(tx, &key, None)?;
+                let ended = sessions::end_all(tx, &key, SessionScope::ByPassword, EndReason::Kicked, deny_until)?;
+                partial_session::end_all(tx, &key, EndReason::Kicked, deny_until)?;
+                browser::forget_all(tx, &key, None)?;
                 entry.write(tx)?;
                 Ok(Some(ended))
             })
@@ -141,15 +146,17 @@ impl Store {
 /// Puts the hash in the place of what was there, if that is as it should be.
 fn replace(tx: &Tx<'_>, new: &NewPassword) -> Result<bool, StoreError> {
     let (corp, id, hash) = (new.employee.corp(), new.employee.id(), &*new.hash);
-    let changed = match &new.instead_of {
-        Before::Nothing => {
-            tx.execute(&format!("{SET} WHERE {WHO} AND password_hash IS NULL"), &args![corp, id, hash, new.at])?
-        }
-        Before::Hash(old) => {
-            tx.execute(&format!("{SET} WHERE {WHO} AND password_hash = $5"), &args![corp, id, hash, new.at, &**old])?
-        }
-        Before::SetupCode(code) => {
-            let text = format!("{SET} WHERE {WHO} AND setup_code = $5 AND setup_code_until > $4");
+    let changed = match &new.precondition {
+        PasswordPrecondition::NoPassword => tx.execute(
+            &format!("{SET_PASSWORD} WHERE {ENABLED_AGENT} AND password_hash IS NULL"),
+            &args![corp, id, hash, new.at],
+        )?,
+        PasswordPrecondition::Hash(old) => tx.execute(
+            &format!("{SET_PASSWORD} WHERE {ENABLED_AGENT} AND password_hash = $5"),
+            &args![corp, id, hash, new.at, &**old],
+        )?,
+        PasswordPrecondition::SetupCode(code) => {
+            let text = format!("{SET_PASSWORD} WHERE {ENABLED_AGENT} AND setup_code = $5 AND setup_code_until > $4");
             tx.execute(&text, &args![corp, id, hash, new.at, *code])?
         }
     };

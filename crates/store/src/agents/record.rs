@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use deskpass_core::{EmployeeKey, Guesses, Role, Shut, Timestamp};
+use deskpass_core::{EmployeeKey, FailedAttempts, Lockout, Role, Timestamp};
 
-use super::guesses::{self, Forget};
-use super::{Device, PendingDevice, browser, half};
+use super::failed_attempts::{self, AttemptsToClear};
+use super::{Device, PendingDevice, browser, partial_session};
 use crate::database::{Row, Sql, Tx, Value};
-use crate::sessions::{self, Ended, Which};
-use crate::{By, ChangeError, LogEntry, Store, StoreError};
+use crate::sessions::{self, EndReason, SessionScope};
+use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 /// An employee's agent record.
 #[derive(Clone)]
@@ -90,13 +90,13 @@ impl Store {
     /// When the store fails, or there is no such employee.
     pub async fn add_agent(
         &self,
-        by: By,
+        by: ChangeAuthor,
         key: EmployeeKey,
         role: Role,
         at: Timestamp,
         entry: Option<LogEntry>,
     ) -> Result<bool, ChangeError> {
-        self.acting(by)
+        self.authorized(by)
             .write(move |tx| {
                 let text = "INSERT INTO agent (corp_id, employee_key, role_id, created_at) VALUES ($1, $2, $3, $4)
                     ON CONFLICT DO NOTHING";
@@ -127,9 +127,9 @@ impl Store {
                 );
                 let mut page = sql.rows(&text, &args![corp, id, limit], listed)?;
                 let Some(last) = page.last().map(|listed| listed.agent.key.clone()) else { return Ok(page) };
-                let shut = shut(sql, (corp, id), &last, now)?;
+                let lockouts = lockouts(sql, (corp, id), &last, now)?;
                 for listed in &mut page {
-                    (listed.locked, listed.shut_until) = shut.get(&listed.agent.key).copied().unwrap_or_default();
+                    (listed.locked, listed.shut_until) = lockouts.get(&listed.agent.key).copied().unwrap_or_default();
                 }
                 Ok(page)
             })
@@ -145,7 +145,7 @@ impl Store {
             .read(move |sql| {
                 let text = format!("{COLUMNS} WHERE a.corp_id = $1 AND a.employee_key = $2");
                 let Some(mut found) = sql.first(&text, &args![key.corp(), key.id()], listed)? else { return Ok(None) };
-                (found.locked, found.shut_until) = shut_alone(sql, &key, now)?;
+                (found.locked, found.shut_until) = lockout_of(sql, &key, now)?;
                 Ok(Some(found))
             })
             .await
@@ -158,19 +158,19 @@ impl Store {
     /// When the store fails.
     pub async fn set_agent_role(
         &self,
-        by: By,
+        by: ChangeAuthor,
         key: EmployeeKey,
         role: Role,
         deny_until: Timestamp,
         entry: LogEntry,
     ) -> Result<Option<usize>, ChangeError> {
-        self.acting(by)
+        self.authorized(by)
             .write(move |tx| {
                 let text = "UPDATE agent SET role_id = $3 WHERE corp_id = $1 AND employee_key = $2 AND role_id <> $3";
                 if tx.execute(text, &args![key.corp(), key.id(), role])? == 0 {
-                    return Ok(is_there(tx, &key)?.then_some(0));
+                    return Ok(exists(tx, &key)?.then_some(0));
                 }
-                let ended = sessions::end(tx, &key, Which::Lent, Ended::Kicked, deny_until)?;
+                let ended = sessions::end_all(tx, &key, SessionScope::WithDefaultRole, EndReason::Kicked, deny_until)?;
                 entry.write(tx)?;
                 Ok(Some(ended))
             })
@@ -184,21 +184,27 @@ impl Store {
     /// When the store fails.
     pub async fn disable_agent(
         &self,
-        by: By,
+        by: ChangeAuthor,
         key: EmployeeKey,
         deny_until: Timestamp,
         entry: LogEntry,
     ) -> Result<Option<usize>, ChangeError> {
-        self.acting(by)
+        self.authorized(by)
             .write(move |tx| {
                 let text = "UPDATE agent SET disabled_at = $3
                     WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
                 if tx.execute(text, &args![key.corp(), key.id(), entry.at])? == 0 {
-                    return Ok(is_there(tx, &key)?.then_some(0));
+                    return Ok(exists(tx, &key)?.then_some(0));
                 }
-                let ended = sessions::end(tx, &key, Which::ByPasswordOrLent, Ended::Disabled, deny_until)?;
-                half::end_all(tx, &key, Ended::Disabled, deny_until)?;
-                browser::forget(tx, &key, None)?;
+                let ended = sessions::end_all(
+                    tx,
+                    &key,
+                    SessionScope::ByPasswordOrDefaultRole,
+                    EndReason::Disabled,
+                    deny_until,
+                )?;
+                partial_session::end_all(tx, &key, EndReason::Disabled, deny_until)?;
+                browser::forget_all(tx, &key, None)?;
                 entry.write(tx)?;
                 Ok(Some(ended))
             })
@@ -209,13 +215,13 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn enable_agent(&self, by: By, key: EmployeeKey, entry: LogEntry) -> Result<bool, ChangeError> {
-        self.acting(by)
+    pub async fn enable_agent(&self, by: ChangeAuthor, key: EmployeeKey, entry: LogEntry) -> Result<bool, ChangeError> {
+        self.authorized(by)
             .write(move |tx| {
                 let text = "UPDATE agent SET disabled_at = NULL
                     WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NOT NULL";
                 if tx.execute(text, &args![key.corp(), key.id()])? == 0 {
-                    return is_there(tx, &key);
+                    return exists(tx, &key);
                 }
                 entry.write(tx)?;
                 Ok(true)
@@ -227,13 +233,18 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn unlock_agent(&self, by: By, key: EmployeeKey, entry: LogEntry) -> Result<Option<bool>, ChangeError> {
-        self.acting(by)
+    pub async fn unlock_agent(
+        &self,
+        by: ChangeAuthor,
+        key: EmployeeKey,
+        entry: LogEntry,
+    ) -> Result<Option<bool>, ChangeError> {
+        self.authorized(by)
             .write(move |tx| {
-                if !is_there(tx, &key)? {
+                if !exists(tx, &key)? {
                     return Ok(None);
                 }
-                let forgot = guesses::forget(tx, &key, Forget::All)? > 0;
+                let forgot = failed_attempts::clear(tx, &key, AttemptsToClear::All)? > 0;
                 if forgot {
                     entry.write(tx)?;
                 }
@@ -244,20 +255,20 @@ impl Store {
 }
 
 /// Whether somebody has a record, whether or not it counts.
-fn is_there(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool, StoreError> {
+fn exists(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool, StoreError> {
     let text = "SELECT 1 FROM agent WHERE corp_id = $1 AND employee_key = $2";
     Ok(tx.first(text, &args![key.corp(), key.id()], |row| row.int(0))?.is_some())
 }
 
 /// The role that the record lends, if it counts, and keeps that so until the transaction ends.
-pub(crate) fn lends(tx: &Tx<'_>, key: &EmployeeKey) -> Result<Option<Role>, StoreError> {
+pub(crate) fn lock_default_role(tx: &Tx<'_>, key: &EmployeeKey) -> Result<Option<Role>, StoreError> {
     let text = "UPDATE agent SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL
         RETURNING role_id";
     tx.first(text, &args![key.corp(), key.id()], |row| row.role(0))
 }
 
 /// Whether there is a record of which this is true, and keeps it as it is until the transaction ends.
-pub(super) fn hold(tx: &Tx<'_>, which: &str, values: &[Value<'_>]) -> Result<bool, StoreError> {
+pub(super) fn lock_where(tx: &Tx<'_>, which: &str, values: &[Value<'_>]) -> Result<bool, StoreError> {
     Ok(tx.execute(&format!("UPDATE agent SET role_id = role_id WHERE {which}"), values)? == 1)
 }
 
@@ -266,7 +277,7 @@ fn agent(row: &Row<'_>) -> Result<Agent, StoreError> {
         key: EmployeeKey::from_parts(&row.text(0)?, &row.text(1)?),
         role: row.role(2)?,
         disabled: !row.is_null(3)?,
-        created_at: row.moment(4)?,
+        created_at: row.timestamp(4)?,
         password: row.maybe_text(5)?,
         device: Device::read(row, 6)?,
         pending: PendingDevice::read(row, 11, 15)?,
@@ -288,7 +299,7 @@ fn listed(row: &Row<'_>) -> Result<ListedAgent, StoreError> {
 }
 
 /// Of all names after `after` and up to `last`, those that are locked, and until when the others are shut.
-fn shut(
+fn lockouts(
     sql: &Sql<'_>,
     (corp, id): (&str, &str),
     last: &EmployeeKey,
@@ -296,28 +307,28 @@ fn shut(
 ) -> Result<HashMap<EmployeeKey, (bool, Option<Timestamp>)>, StoreError> {
     let text = "SELECT recent, in_a_row, last_at, corp_id, employee_key FROM guess
         WHERE (corp_id, employee_key) > ($1, $2) AND (corp_id, employee_key) <= ($3, $4)";
-    let read = |row: &Row<'_>| Ok((EmployeeKey::from_parts(&row.text(3)?, &row.text(4)?), guesses::read(row)?));
+    let read = |row: &Row<'_>| Ok((EmployeeKey::from_parts(&row.text(3)?, &row.text(4)?), failed_attempts::read(row)?));
     let mut shut = HashMap::<_, (bool, Option<Timestamp>)>::new();
     for (key, guesses) in sql.rows(text, &args![corp, id, last.corp(), last.id()], read)? {
-        note(shut.entry(key).or_default(), &guesses, now);
+        merge_lockout(shut.entry(key).or_default(), &guesses, now);
     }
     Ok(shut)
 }
 
 /// The same for one of them.
-fn shut_alone(sql: &Sql<'_>, key: &EmployeeKey, now: Timestamp) -> Result<(bool, Option<Timestamp>), StoreError> {
+fn lockout_of(sql: &Sql<'_>, key: &EmployeeKey, now: Timestamp) -> Result<(bool, Option<Timestamp>), StoreError> {
     let text = "SELECT recent, in_a_row, last_at FROM guess WHERE corp_id = $1 AND employee_key = $2";
     let mut shut = (false, None);
-    for guesses in sql.rows(text, &args![key.corp(), key.id()], guesses::read)? {
-        note(&mut shut, &guesses, now);
+    for guesses in sql.rows(text, &args![key.corp(), key.id()], failed_attempts::read)? {
+        merge_lockout(&mut shut, &guesses, now);
     }
     Ok(shut)
 }
 
-fn note((locked, until): &mut (bool, Option<Timestamp>), guesses: &Guesses, now: Timestamp) {
-    match guesses.shut(now) {
+fn merge_lockout((locked, until): &mut (bool, Option<Timestamp>), guesses: &FailedAttempts, now: Timestamp) {
+    match guesses.lockout(now) {
         None => {}
-        Some(Shut::For(span)) => *until = (*until).max(Some(now + span)),
-        Some(Shut::UntilUnlocked) => *locked = true,
+        Some(Lockout::For(span)) => *until = (*until).max(Some(now + span)),
+        Some(Lockout::UntilUnlocked) => *locked = true,
     }
 }

@@ -8,9 +8,9 @@ use deskpass_core::Timestamp;
 use super::migrate;
 use super::postgres::{self, Column};
 use super::sqlite::{self, Sqlite};
-use super::{Mode, NOTE_TIME, OpenError, Postgres, Sql, Value};
+use super::{Mode, OpenError, PostgresSettings, RECORD_TIME, Sql, Value};
 use crate::StoreError;
-use crate::cache::{Cache, Proof};
+use crate::cache::{Cache, Freshness};
 
 /// What is carried over, in an order in which nothing refers to what is not there yet. The rest is made anew by whoever
 /// opens the target, or is about the database itself.
@@ -39,11 +39,11 @@ const TABLES: [&str; 21] = [
 ];
 
 /// Rows that travel together.
-const ROWS: i64 = 5_000;
+const BATCH_ROWS: i64 = 5_000;
 
 /// How far the copy is.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress {
+pub struct CopyProgress {
     /// The table it is in.
     pub table: &'static str,
     /// How many of its rows are there.
@@ -54,7 +54,7 @@ pub struct Progress {
 
 /// What was copied: every table with the number of its rows.
 #[derive(Clone, Debug)]
-pub struct Copied {
+pub struct CopyReport {
     /// In the order they were copied in.
     pub tables: Vec<(&'static str, u64)>,
 }
@@ -101,41 +101,42 @@ pub enum CopyError {
 /// When the source is in use or cannot be used, when the target is not empty or cannot be used.
 pub async fn copy(
     from: &Path,
-    to: &Postgres,
+    to: &PostgresSettings,
     mode: Mode,
     now: Timestamp,
-    mut progress: impl FnMut(Progress) + Send + 'static,
-) -> Result<Copied, CopyError> {
+    mut progress: impl FnMut(CopyProgress) + Send + 'static,
+) -> Result<CopyReport, CopyError> {
     let unreadable = |error| OpenError::Database { path: from.join("deskpass.db"), error };
-    expect_newest(&from.join("deskpass.db")).map_err(|error| error.map_source(unreadable))?;
+    check_source_version(&from.join("deskpass.db")).map_err(|error| error.map_source(unreadable))?;
     // Held until the end, so that nothing changes behind our back.
-    let cache = Arc::new(Cache::new(1, Proof::always()));
+    let cache = Arc::new(Cache::new(1, Freshness::permanent()));
     let source = Sqlite::open(from, mode, cache, now, None).map_err(CopyError::Source)?;
     let reader = source.reader().map_err(unreadable).map_err(CopyError::Source)?;
-    let name = postgres::name(to).map_err(CopyError::Target)?;
+    let name = postgres::display_name(to).map_err(CopyError::Target)?;
     let work = move |target: &postgres::Connection| {
         let failed = |error| OpenError::Server { server: name.clone(), error };
-        let ready = migrate::begin_up_to_date(&Sql::Postgres(target), mode, now);
+        let ready = migrate::begin_migrated(&Sql::Postgres(target), mode, now);
         let instead = "choose another database with store.url";
-        ready.map_err(|error| CopyError::Target(error.at(&name, instead, failed)))?;
-        carry_all(&reader, target, &mut progress)
+        ready.map_err(|error| CopyError::Target(error.into_open_error(&name, instead, failed)))?;
+        copy_all(&reader, target, &mut progress)
     };
-    postgres::as_it_is(to, work).await.map_err(CopyError::Target)?
+    postgres::with_connection(to, work).await.map_err(CopyError::Target)?
 }
 
 /// Bringing the tables up to date takes the key of the log, which a copy does without.
-fn expect_newest(path: &Path) -> Result<(), Unfit> {
-    let connection = sqlite::Connection::open_reader(path).map_err(Unfit::Failed)?;
-    let (found, known) = (migrate::found(&Sql::Sqlite(&connection)).map_err(Unfit::Failed)?, migrate::newest_version());
-    if found < known { Err(Unfit::Older { found, known }) } else { Ok(()) }
+fn check_source_version(path: &Path) -> Result<(), SourceError> {
+    let connection = sqlite::Connection::open_reader(path).map_err(SourceError::Failed)?;
+    let (found, known) =
+        (migrate::schema_version(&Sql::Sqlite(&connection)).map_err(SourceError::Failed)?, migrate::newest_version());
+    if found < known { Err(SourceError::Older { found, known }) } else { Ok(()) }
 }
 
-enum Unfit {
+enum SourceError {
     Failed(StoreError),
     Older { found: i64, known: i64 },
 }
 
-impl Unfit {
+impl SourceError {
     fn map_source(self, unreadable: impl FnOnce(StoreError) -> OpenError) -> CopyError {
         match self {
             Self::Failed(error) => CopyError::Source(unreadable(error)),
@@ -144,11 +145,11 @@ impl Unfit {
     }
 }
 
-fn carry_all(
+fn copy_all(
     source: &sqlite::Connection,
     target: &postgres::Connection,
-    progress: &mut impl FnMut(Progress),
-) -> Result<Copied, CopyError> {
+    progress: &mut impl FnMut(CopyProgress),
+) -> Result<CopyReport, CopyError> {
     let broken = |table| move |error| CopyError::Broken { table, error };
     lock(target).map_err(broken("all tables"))?;
     for table in TABLES {
@@ -167,10 +168,10 @@ fn carry_all(
     target.batch("DELETE FROM log_chain; DELETE FROM log_marker").map_err(broken("log_chain"))?;
     let mut tables = Vec::new();
     for table in TABLES {
-        tables.push((table, carry(source, target, table, progress).map_err(broken(table))?));
+        tables.push((table, copy_table(source, target, table, progress).map_err(broken(table))?));
     }
     finish(source, target).map_err(broken("probe"))?;
-    Ok(Copied { tables })
+    Ok(CopyReport { tables })
 }
 
 /// Nobody signs in meanwhile, and whoever looks sees the target empty until all is there.
@@ -181,34 +182,34 @@ fn lock(target: &postgres::Connection) -> Result<(), StoreError> {
 
 /// The newest time on record goes along, for the clock not to start before it, and so does what the key is told by.
 fn finish(source: &sqlite::Connection, target: &postgres::Connection) -> Result<(), StoreError> {
-    let newest = source.first("SELECT at FROM probe", &[], |row| row.moment(0))?;
-    target.execute(NOTE_TIME, &args![newest])?;
+    let newest = source.first("SELECT at FROM probe", &[], |row| row.timestamp(0))?;
+    target.execute(RECORD_TIME, &args![newest])?;
     let check = source.first("SELECT key_check FROM desk", &[], |row| row.maybe_text(0))?.flatten();
     target.execute("UPDATE desk SET key_check = $1", &args![check.as_deref()])?;
     target.batch("COMMIT")
 }
 
-fn carry(
+fn copy_table(
     source: &sqlite::Connection,
     target: &postgres::Connection,
     table: &'static str,
-    progress: &mut impl FnMut(Progress),
+    progress: &mut impl FnMut(CopyProgress),
 ) -> Result<u64, StoreError> {
     let columns = columns(source, table)?;
     let names: Vec<_> = columns.iter().map(|column| &*column.name).collect();
     let text = format!("SELECT {}, rowid FROM {table} WHERE rowid > $1 ORDER BY rowid LIMIT $2", names.join(", "));
     let count = source.first(&format!("SELECT COUNT(*) FROM {table}"), &[], |row| row.int(0))?;
-    let mut carried = Progress { table, rows: 0, of: count.map_or(0, i64::unsigned_abs) };
+    let mut progress_so_far = CopyProgress { table, rows: 0, of: count.map_or(0, i64::unsigned_abs) };
     let mut after = i64::MIN;
     loop {
-        progress(carried);
-        let mut rows = source.values(&text, &args![after, ROWS])?;
-        let Some(Value::Int(last)) = rows.last().and_then(|row| row.last()) else { return Ok(carried.rows) };
+        progress(progress_so_far);
+        let mut rows = source.values(&text, &args![after, BATCH_ROWS])?;
+        let Some(Value::Int(last)) = rows.last().and_then(|row| row.last()) else { return Ok(progress_so_far.rows) };
         after = *last;
         for row in &mut rows {
             row.pop();
         }
-        carried.rows += target.append(table, &columns, &rows)?;
+        progress_so_far.rows += target.append(table, &columns, &rows)?;
     }
 }
 
@@ -225,7 +226,7 @@ mod tests {
     #[test]
     fn no_table_is_forgotten() {
         let directory = tempfile::tempdir().unwrap();
-        let cache = Arc::new(Cache::new(1, Proof::always()));
+        let cache = Arc::new(Cache::new(1, Freshness::permanent()));
         let now = Timestamp::from_millis(0);
         let source = Sqlite::open(directory.path(), Mode::Production, cache, now, None).unwrap();
         let tables = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name";

@@ -24,7 +24,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
 ];
 
 /// The migration that makes the marker of the log. What it says is written in the same transaction, and never again.
-const MARKER: i64 = 10;
+const MARKER_MIGRATION: i64 = 10;
 
 /// The version that the tables have once they are up to date.
 #[must_use]
@@ -47,7 +47,7 @@ impl From<StoreError> for MigrateError {
 
 impl MigrateError {
     /// As told to whoever opens the data at `place`, with what to do when it is not what they wanted.
-    pub(super) fn at(
+    pub(super) fn into_open_error(
         self,
         place: impl fmt::Display,
         instead: &'static str,
@@ -72,8 +72,8 @@ impl MigrateError {
 pub(super) fn run(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainKey>) -> Result<(), MigrateError> {
     let known = newest_version();
     // Nothing to do is the usual case, and takes no more than permission to read.
-    if found(sql)? == known {
-        return check(sql, mode);
+    if schema_version(sql)? == known {
+        return check_mode(sql, mode);
     }
     begin(sql)?;
     let outcome = migrate(sql, mode, now, key).and_then(|()| Ok(sql.batch("COMMIT")?));
@@ -86,9 +86,9 @@ pub(super) fn run(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainK
 
 /// Begins a transaction in which the tables are up to date. The log gets no marker: it is for a target that gets the marker of its
 /// source in the same transaction.
-pub(super) fn begin_up_to_date(sql: &Sql<'_>, mode: Mode, now: Timestamp) -> Result<(), MigrateError> {
+pub(super) fn begin_migrated(sql: &Sql<'_>, mode: Mode, now: Timestamp) -> Result<(), MigrateError> {
     begin(sql)?;
-    if found(sql)? == newest_version() { check(sql, mode) } else { migrate(sql, mode, now, None) }
+    if schema_version(sql)? == newest_version() { check_mode(sql, mode) } else { migrate(sql, mode, now, None) }
 }
 
 /// Begins a transaction that nobody else who migrates is in at the same time.
@@ -113,12 +113,12 @@ fn migrate(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainKey>) ->
         return Err(MigrateError::Newer { found, known });
     }
     if found > 0 {
-        check(sql, mode)?;
+        check_mode(sql, mode)?;
     }
     for (id, text) in MIGRATIONS.iter().filter(|(id, _)| *id > found) {
         sql.batch(text)?;
         sql.execute("INSERT INTO migration (id, applied_at) VALUES ($1, $2)", &args![*id, now])?;
-        if let Some(key) = key.filter(|_| *id == MARKER) {
+        if let Some(key) = key.filter(|_| *id == MARKER_MIGRATION) {
             if found > 0 && mode == Mode::Production && is_other_key(sql, key)? {
                 return Err(MigrateError::Key);
             }
@@ -128,16 +128,16 @@ fn migrate(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainKey>) ->
     if found == 0 {
         sql.execute("INSERT INTO desk (mode) VALUES ($1)", &args![mode.name()])?;
     }
-    check(sql, mode)
+    check_mode(sql, mode)
 }
 
 /// The version of the tables; 0 when there are none.
-pub(super) fn found(sql: &Sql<'_>) -> Result<i64, StoreError> {
-    if is_there(sql)? { version(sql) } else { Ok(0) }
+pub(super) fn schema_version(sql: &Sql<'_>) -> Result<i64, StoreError> {
+    if has_migrations(sql)? { version(sql) } else { Ok(0) }
 }
 
 /// Whether the data was ever brought to any version.
-fn is_there(sql: &Sql<'_>) -> Result<bool, StoreError> {
+fn has_migrations(sql: &Sql<'_>) -> Result<bool, StoreError> {
     let text = match sql {
         Sql::Sqlite(_) => "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'migration'",
         Sql::Postgres(_) => "SELECT 1 WHERE to_regclass('migration') IS NOT NULL",
@@ -150,7 +150,7 @@ fn version(sql: &Sql<'_>) -> Result<i64, StoreError> {
 }
 
 /// Refuses data that was made in the other mode.
-pub(super) fn check(sql: &Sql<'_>, wanted: Mode) -> Result<(), MigrateError> {
+pub(super) fn check_mode(sql: &Sql<'_>, wanted: Mode) -> Result<(), MigrateError> {
     let found = sql.first("SELECT mode FROM desk", &[], |row| row.text(0))?;
     let found = found.ok_or_else(|| StoreError::damaged("the data does not say what it is for"))?;
     if found == wanted.name() { Ok(()) } else { Err(MigrateError::Mode { found, wanted }) }

@@ -2,7 +2,7 @@
 
 mod address;
 mod connection;
-mod examine;
+mod inspect;
 mod journal;
 mod pool;
 
@@ -17,21 +17,21 @@ use tokio::time::Instant;
 
 pub(crate) use connection::Connection;
 pub(super) use connection::{Column, is_null, number};
-pub use examine::{PostgresExam, examine_postgres};
-pub(super) use journal::{sweep, try_out};
+pub use inspect::{PostgresStatus, inspect_postgres};
+pub(super) use journal::{probe_write, sweep};
 
 use super::migrate;
 use super::{Mode, OpenError, Sql, Tx};
-use crate::cache::{Cache, Change};
+use crate::cache::{Cache, CacheChange};
 use crate::{ChainKey, StoreError};
 use address::Address;
-use connection::State;
-use journal::Reader;
-use pool::{Failure, Pool, Use};
+use connection::ConnectionHealth;
+use journal::JournalReader;
+use pool::{AccessMode, Pool, WorkError};
 
 /// A database server that several nodes share.
 #[derive(Clone)]
-pub struct Postgres {
+pub struct PostgresSettings {
     /// `postgres://user:password@host:port/database`, with the options of such addresses.
     pub url: String,
     /// How many connections this node uses at most, besides the one that follows what others change.
@@ -40,39 +40,39 @@ pub struct Postgres {
     pub ca_file: Option<PathBuf>,
 }
 
-impl fmt::Debug for Postgres {
+impl fmt::Debug for PostgresSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Postgres").field("connections", &self.connections).finish_non_exhaustive()
+        f.debug_struct("PostgresSettings").field("connections", &self.connections).finish_non_exhaustive()
     }
 }
 
 #[derive(Debug)]
-pub(crate) struct Pooled {
+pub(crate) struct PostgresDatabase {
     pool: Pool,
     cache: Arc<Cache>,
-    reader: Reader,
+    reader: JournalReader,
     changed: Arc<Notify>,
 }
 
 /// How long the server may take to let somebody in who has time.
-const CONNECT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often migrations are tried, and how long others have the tables to themselves in between.
-const MIGRATIONS: usize = 10;
-const BETWEEN: Duration = Duration::from_millis(500);
+const MIGRATION_ATTEMPTS: usize = 10;
+const MIGRATION_RETRY_DELAY: Duration = Duration::from_millis(500);
 /// How long migrations and copies may take, waiting for other nodes that migrate included.
-const LONG: Duration = Duration::from_hours(10);
+const MAINTENANCE_TIMEOUT: Duration = Duration::from_hours(10);
 
-impl Pooled {
+impl PostgresDatabase {
     pub(super) async fn open(
-        settings: &Postgres,
+        settings: &PostgresSettings,
         mode: Mode,
         cache: Arc<Cache>,
         now: Timestamp,
         key: Option<ChainKey>,
     ) -> Result<Self, OpenError> {
         let address = Address::new(settings)?;
-        migrated(address.clone(), mode, now, key).await?;
-        let reader = Reader::start(address.clone(), Arc::clone(&cache));
+        run_migrations(address.clone(), mode, now, key).await?;
+        let reader = JournalReader::start(address.clone(), Arc::clone(&cache));
         let pool = Pool::new(address, settings.connections);
         Ok(Self { pool, cache, reader, changed: Arc::default() })
     }
@@ -81,7 +81,9 @@ impl Pooled {
         &self,
         query: impl Fn(&Sql<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.pool.run(Use::Read, move |connection| query(&Sql::Postgres(connection)).map_err(Failure::Undone)).await
+        self.pool
+            .run(AccessMode::Read, move |connection| query(&Sql::Postgres(connection)).map_err(WorkError::RolledBack))
+            .await
     }
 
     pub(super) async fn write<T: Send + 'static>(
@@ -89,7 +91,7 @@ impl Pooled {
         work: impl Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (cache, changed) = (Arc::clone(&self.cache), Arc::clone(&self.changed));
-        self.pool.run(Use::Write, move |connection| transact(connection, &work, &cache, &changed)).await
+        self.pool.run(AccessMode::Write, move |connection| transact(connection, &work, &cache, &changed)).await
     }
 
     /// Fires after this node has changed something that others should hear of.
@@ -99,12 +101,12 @@ impl Pooled {
 
     /// Reads at once what others have changed.
     pub(super) fn catch_up(&self) {
-        self.reader.look();
+        self.reader.wake();
     }
 
     /// Waits until everything is read that others had changed before.
-    pub(super) async fn caught_up(&self) {
-        self.reader.caught_up().await;
+    pub(super) async fn wait_until_caught_up(&self) {
+        self.reader.wait_until_caught_up().await;
     }
 }
 
@@ -114,21 +116,21 @@ fn transact<T>(
     work: &impl Fn(&mut Tx<'_>) -> Result<T, StoreError>,
     cache: &Cache,
     changed: &Notify,
-) -> Result<T, Failure> {
-    connection.batch("BEGIN").map_err(Failure::Undone)?;
+) -> Result<T, WorkError> {
+    connection.batch("BEGIN").map_err(WorkError::RolledBack)?;
     let (done, mut touched) = match prepared(connection, work) {
         Ok(prepared) => prepared,
         Err(error) => {
             // A connection on which this fails is of no more use, and the server rolls back.
             let _ = connection.batch("ROLLBACK");
-            return Err(Failure::Undone(error));
+            return Err(WorkError::RolledBack(error));
         }
     };
-    let committed = connection.batch("COMMIT").map_err(Failure::Unknown);
+    let committed = connection.batch("COMMIT").map_err(WorkError::CommitUnknown);
     // Of a new session nobody else knows, and this node must not either: somebody may have ended it by now, and this node
     // have heard of that.
-    touched.retain(|change| !matches!(change, Change::Born(..)));
-    if touched.iter().any(Change::is_heard_of) {
+    touched.retain(|change| !matches!(change, CacheChange::SessionStarted(..)));
+    if touched.iter().any(CacheChange::concerns_other_nodes) {
         changed.notify_one();
     }
     for change in touched {
@@ -142,13 +144,13 @@ fn transact<T>(
 fn prepared<T>(
     connection: &Connection,
     work: &impl Fn(&mut Tx<'_>) -> Result<T, StoreError>,
-) -> Result<(T, Vec<Change>), StoreError> {
+) -> Result<(T, Vec<CacheChange>), StoreError> {
     let mut tx = Tx::new(Sql::Postgres(connection));
     let done = work(&mut tx)?;
     let changes = tx.into_changes();
     journal::write(connection, &changes)?;
     // After a failed statement a commit would undo everything and not say so.
-    if connection.state() == State::Well {
+    if connection.health() == ConnectionHealth::Healthy {
         Ok((done, changes))
     } else {
         Err(StoreError::unavailable(&"a statement of the transaction failed"))
@@ -156,77 +158,77 @@ fn prepared<T>(
 }
 
 /// Brings the tables up to date; returns once they are.
-async fn migrated(address: Address, mode: Mode, now: Timestamp, key: Option<ChainKey>) -> Result<(), OpenError> {
+async fn run_migrations(address: Address, mode: Mode, now: Timestamp, key: Option<ChainKey>) -> Result<(), OpenError> {
     let server = address.to_string();
     let failed = |error| OpenError::Server { server: server.clone(), error };
-    let outcome = on(address, move |connection| {
-        patiently(connection, || migrate::run(&Sql::Postgres(connection), mode, now, key.as_ref()))
+    let outcome = run_on(address, move |connection| {
+        retry_on_conflict(connection, || migrate::run(&Sql::Postgres(connection), mode, now, key.as_ref()))
     });
     let instead = "choose another database with store.url";
-    outcome.await.map_err(failed)?.map_err(|error| error.at(&server, instead, failed))
+    outcome.await.map_err(failed)?.map_err(|error| error.into_open_error(&server, instead, failed))
 }
 
 /// Tries again where somebody else was using what is to be changed.
-fn patiently<T>(connection: &Connection, attempt: impl Fn() -> T) -> T {
+fn retry_on_conflict<T>(connection: &Connection, attempt: impl Fn() -> T) -> T {
     let mut outcome = attempt();
-    for _ in 1..MIGRATIONS {
-        if connection.state() != State::Conflict {
+    for _ in 1..MIGRATION_ATTEMPTS {
+        if connection.health() != ConnectionHealth::Conflict {
             break;
         }
-        std::thread::sleep(BETWEEN);
-        connection.lend(Instant::now() + LONG);
+        std::thread::sleep(MIGRATION_RETRY_DELAY);
+        connection.reset_for(Instant::now() + MAINTENANCE_TIMEOUT);
         outcome = attempt();
     }
     outcome
 }
 
 /// Does something that may take long on a connection of its own, on tables that are up to date.
-pub(super) async fn on_one_connection<T: Send + 'static>(
-    settings: &Postgres,
+pub(super) async fn with_migrated_connection<T: Send + 'static>(
+    settings: &PostgresSettings,
     mode: Mode,
     now: Timestamp,
     work: impl FnOnce(&Connection) -> T + Send + 'static,
 ) -> Result<T, OpenError> {
-    migrated(Address::new(settings)?, mode, now, None).await?;
-    as_it_is(settings, work).await
+    run_migrations(Address::new(settings)?, mode, now, None).await?;
+    with_connection(settings, work).await
 }
 
 /// Does something that may take long on a connection of its own, on tables as they are.
-pub(super) async fn as_it_is<T: Send + 'static>(
-    settings: &Postgres,
+pub(super) async fn with_connection<T: Send + 'static>(
+    settings: &PostgresSettings,
     work: impl FnOnce(&Connection) -> T + Send + 'static,
 ) -> Result<T, OpenError> {
     let address = Address::new(settings)?;
     let server = address.to_string();
-    on(address, work).await.map_err(|error| OpenError::Server { server, error })
+    run_on(address, work).await.map_err(|error| OpenError::Server { server, error })
 }
 
 /// What a server is called, without secrets.
-pub(super) fn name(settings: &Postgres) -> Result<String, OpenError> {
+pub(super) fn display_name(settings: &PostgresSettings) -> Result<String, OpenError> {
     Address::new(settings).map(|address| address.to_string())
 }
 
 /// Does something that may take long on a connection of its own that only reads, on tables as they are.
-pub(super) async fn only_reading<T: Send + 'static>(
-    settings: &Postgres,
+pub(super) async fn with_read_only_connection<T: Send + 'static>(
+    settings: &PostgresSettings,
     work: impl FnOnce(&Connection) -> T + Send + 'static,
 ) -> Result<T, OpenError> {
     let address = Address::new(settings)?;
     let server = address.to_string();
-    let reading = on(address, |connection| {
+    let reading = run_on(address, |connection| {
         let told = connection.batch("SET statement_timeout = 0; SET default_transaction_read_only = on");
         told.map(|()| work(connection))
     });
     reading.await.and_then(|done| done).map_err(|error| OpenError::Server { server, error })
 }
 
-async fn on<T: Send + 'static>(
+async fn run_on<T: Send + 'static>(
     address: Address,
     work: impl FnOnce(&Connection) -> T + Send + 'static,
 ) -> Result<T, StoreError> {
     let job = tokio::task::spawn_blocking(move || {
-        let connection = Connection::open(&address, Instant::now() + CONNECT)?;
-        connection.lend(Instant::now() + LONG);
+        let connection = Connection::open(&address, Instant::now() + CONNECT_TIMEOUT)?;
+        connection.reset_for(Instant::now() + MAINTENANCE_TIMEOUT);
         Ok(work(&connection))
     });
     job.await.map_err(|error| StoreError::unavailable(&error))?

@@ -7,7 +7,7 @@ use deskpass_core::Timestamp;
 use super::postgres;
 use super::sqlite::Sqlite;
 use super::{Location, Mode, OpenError, Sql, Tx};
-use crate::cache::{Cache, Proof};
+use crate::cache::{Cache, Freshness};
 use crate::login_log::begin_chains;
 use crate::{LogEntry, StoreError};
 
@@ -19,14 +19,14 @@ use crate::{LogEntry, StoreError};
 pub async fn restart_log(location: &Location, mode: Mode, now: Timestamp, entry: LogEntry) -> Result<(), OpenError> {
     match location {
         Location::Embedded(directory) => {
-            let cache = Arc::new(Cache::new(1, Proof::always()));
+            let cache = Arc::new(Cache::new(1, Freshness::permanent()));
             // Without the key: the data was made with another one, and the marker is made below.
             let store = Sqlite::open(directory, mode, cache, now, None)?;
             let failed = |error| OpenError::Database { path: directory.join("deskpass.db"), error };
             store.write(move |tx| restart(tx, &entry, now)).await.map_err(failed)
         }
         Location::Postgres(server) => {
-            let name = postgres::name(server)?;
+            let name = postgres::display_name(server)?;
             let work = move |connection: &postgres::Connection| {
                 connection.batch(
                     "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;
@@ -35,7 +35,7 @@ pub async fn restart_log(location: &Location, mode: Mode, now: Timestamp, entry:
                 restart(&Tx::new(Sql::Postgres(connection)), &entry, now)?;
                 connection.batch("COMMIT")
             };
-            let done = postgres::on_one_connection(server, mode, now, work).await?;
+            let done = postgres::with_migrated_connection(server, mode, now, work).await?;
             done.map_err(|error| OpenError::Server { server: name, error })
         }
     }

@@ -112,7 +112,7 @@ impl Row<'_> {
         }
     }
 
-    pub(crate) fn moment(&self, column: usize) -> Result<Timestamp, StoreError> {
+    pub(crate) fn timestamp(&self, column: usize) -> Result<Timestamp, StoreError> {
         self.int(column).map(Timestamp::from_millis)
     }
 

@@ -46,16 +46,16 @@ impl Sqlite {
         if empty && (lock.shows_database(&path).map_err(refused)? || has_traces(directory)) {
             return Err(OpenError::Lost(path));
         }
-        lock.begin().map_err(refused)?;
+        lock.mark_starting().map_err(refused)?;
         create(&path).map_err(refused)?;
-        warn_if_others_may(directory, "700");
-        warn_if_others_may(&path, "600");
+        warn_if_accessible_to_others(directory, "700");
+        warn_if_accessible_to_others(&path, "600");
         let broken = |error: StoreError| OpenError::Database { path: path.clone(), error };
         let connection = Connection::open_writer(&path).map_err(broken)?;
         let instead = "choose another directory with --data";
         let migrated = migrate::run(&Sql::Sqlite(&connection), mode, now, key);
-        migrated.map_err(|error| error.at(directory.display(), instead, broken))?;
-        lock.mark().map_err(refused)?;
+        migrated.map_err(|error| error.into_open_error(directory.display(), instead, broken))?;
+        lock.mark_created().map_err(refused)?;
         let writer = Writer::start(connection, cache).map_err(broken)?;
         Ok(Self { readers: Readers::new(path), writer, _lock: lock })
     }
@@ -105,7 +105,7 @@ fn create(path: &Path) -> std::io::Result<()> {
 }
 
 /// Somebody may have meant it, for a backup or a group of operators, so it is no reason not to start.
-fn warn_if_others_may(path: &Path, wanted: &str) {
+fn warn_if_accessible_to_others(path: &Path, wanted: &str) {
     if fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0) {
         let path = path.display();
         tracing::warn!("{path} is open to other users of this machine; close it with: chmod {wanted} {path}");
@@ -116,13 +116,13 @@ fn warn_if_others_may(path: &Path, wanted: &str) {
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use super::*;
-    use crate::cache::Proof;
+    use crate::cache::Freshness;
 
     fn refusal(directory: &Path) -> String {
         let opened = Sqlite::open(
             directory,
             Mode::Production,
-            Arc::new(Cache::new(10, Proof::always())),
+            Arc::new(Cache::new(10, Freshness::permanent())),
             Timestamp::from_millis(0),
             None,
         );
@@ -145,7 +145,7 @@ mod tests {
             for (name, content) in files {
                 fs::write(directory.path().join(name), content).unwrap();
             }
-            let cache = Arc::new(Cache::new(10, Proof::always()));
+            let cache = Arc::new(Cache::new(10, Freshness::permanent()));
             let opened = Sqlite::open(directory.path(), Mode::Production, cache, Timestamp::from_millis(0), None);
             opened.map(drop).map_err(|error| error.to_string())
         };

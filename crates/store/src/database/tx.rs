@@ -4,12 +4,12 @@ use std::ops::Deref;
 
 use super::{Sql, Value};
 use crate::StoreError;
-use crate::cache::Change;
+use crate::cache::CacheChange;
 
 /// A transaction under way. What it changed is told to the cache once it is committed.
 pub(crate) struct Tx<'a> {
     sql: Sql<'a>,
-    changes: Vec<Change>,
+    changes: Vec<CacheChange>,
 }
 
 impl<'a> Tx<'a> {
@@ -23,12 +23,12 @@ impl<'a> Tx<'a> {
     }
 
     /// Notes what the cache must know once this is committed.
-    pub(crate) fn touch(&mut self, change: Change) {
+    pub(crate) fn record_change(&mut self, change: CacheChange) {
         self.changes.push(change);
     }
 
     /// What the cache must know.
-    pub(super) fn into_changes(self) -> Vec<Change> {
+    pub(super) fn into_changes(self) -> Vec<CacheChange> {
         self.changes
     }
 }

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 use deskpass_core::{Role, Timestamp};
 
-use super::query::{FEW, Query};
-use super::{Listed, listed};
-use crate::cursor::Sorted;
+use super::query::{PeopleQuery, SELECTIVE_LIMIT};
+use super::{ListedPerson, listed};
+use crate::cursor::CursorOrder;
 use crate::database::Sql;
-use crate::{BadCursor, Cursor, Store, StoreError};
+use crate::{Cursor, InvalidCursor, Store, StoreError};
 
 /// What a list of everybody is sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum PeopleOrder {
     /// By identifier.
     Id,
     /// By name.
@@ -27,21 +27,21 @@ pub struct PeopleFilter {
     /// Of this corporation.
     pub corp: String,
     /// Of this department. It is listed by identifier, or as what is sought is found.
-    pub department: Option<InDepartment>,
+    pub department: Option<DepartmentFilter>,
     /// Who of them.
-    pub sought: Sought,
+    pub selection: PeopleSelection,
 }
 
 /// A department whose people are listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum InDepartment {
+pub enum DepartmentFilter {
     /// The one with this id.
     Id(String),
     /// Every one with this name, for those who see all of them.
     Name(String),
 }
 
-impl InDepartment {
+impl DepartmentFilter {
     /// The column that is compared, and with what.
     pub(super) fn column(&self) -> (&'static str, &str) {
         match self {
@@ -53,9 +53,9 @@ impl InDepartment {
 
 /// Who is sought.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sought {
+pub enum PeopleSelection {
     /// Everyone, in this order.
-    Everyone(Order),
+    Everyone(PeopleOrder),
     /// Those with this role, by identifier.
     Role(Role),
     /// Those in whose identifier or name a word begins like this, in the order of those words.
@@ -69,9 +69,9 @@ pub enum Sought {
 
 /// Where a page begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum At {
+pub enum PageStart {
     /// After so many people.
-    Page(i64),
+    Offset(i64),
     /// After a place that another page named.
     After(Cursor),
 }
@@ -80,32 +80,32 @@ pub enum At {
 #[derive(Clone, Debug)]
 pub struct PeoplePage {
     /// The people.
-    pub people: Vec<Listed>,
+    pub people: Vec<ListedPerson>,
     /// Where to go on, when there are more.
     pub next: Option<String>,
 }
 
 /// The most people on a page.
-const MOST: usize = 1_000;
+const MAX_PAGE_SIZE: usize = 1_000;
 
 /// The most corporations that are told of.
-const CORPORATIONS: usize = 1_000;
+const MAX_CORPORATIONS: usize = 1_000;
 
 impl PeopleFilter {
     /// The place in this list that a page of it named.
     ///
     /// # Errors
     /// When no page of a list in this order did.
-    pub fn cursor(&self, text: &str) -> Result<Cursor, BadCursor> {
+    pub fn cursor(&self, text: &str) -> Result<Cursor, InvalidCursor> {
         Cursor::parse(text, self.order())
     }
 
-    pub(super) fn order(&self) -> Sorted {
-        match (&self.sought, &self.department) {
-            (Sought::Term { .. }, _) => Sorted::Term,
-            (Sought::Everyone(Order::Name), None) => Sorted::Name,
-            (Sought::Everyone(Order::LastLogin), None) => Sorted::Login,
-            (Sought::Everyone(_) | Sought::Role(_), _) => Sorted::Id,
+    pub(super) fn order(&self) -> CursorOrder {
+        match (&self.selection, &self.department) {
+            (PeopleSelection::Term { .. }, _) => CursorOrder::Term,
+            (PeopleSelection::Everyone(PeopleOrder::Name), None) => CursorOrder::Name,
+            (PeopleSelection::Everyone(PeopleOrder::LastLogin), None) => CursorOrder::Login,
+            (PeopleSelection::Everyone(_) | PeopleSelection::Role(_), _) => CursorOrder::Id,
         }
     }
 }
@@ -115,8 +115,8 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn people(&self, filter: PeopleFilter, at: At, limit: i64) -> Result<PeoplePage, StoreError> {
-        let limit = usize::try_from(limit).unwrap_or(0).min(MOST);
+    pub async fn people(&self, filter: PeopleFilter, at: PageStart, limit: i64) -> Result<PeoplePage, StoreError> {
+        let limit = usize::try_from(limit).unwrap_or(0).min(MAX_PAGE_SIZE);
         self.database.read(move |sql| page(sql, &filter, &at, limit)).await
     }
 
@@ -128,7 +128,7 @@ impl Store {
         let at_most = at_most.saturating_add(1);
         self.database
             .read(move |sql| {
-                let query = Query::count(&filter, at_most, is_among_few(sql, &filter)?)?;
+                let query = PeopleQuery::count(&filter, at_most, is_selective(sql, &filter)?)?;
                 Ok(sql.first(&query.text, &query.values, |row| row.int(0))?.unwrap_or(0))
             })
             .await
@@ -144,7 +144,7 @@ impl Store {
         self.database
             .read(move |sql| {
                 let mut corporations: Vec<String> = Vec::new();
-                while corporations.len() < CORPORATIONS {
+                while corporations.len() < MAX_CORPORATIONS {
                     let last = corporations.last().map_or("", String::as_str);
                     let Some(next) = sql.first(text, &args![last], |row| row.text(0))? else { break };
                     corporations.push(next);
@@ -155,8 +155,8 @@ impl Store {
     }
 }
 
-fn page(sql: &Sql<'_>, filter: &PeopleFilter, at: &At, limit: usize) -> Result<PeoplePage, StoreError> {
-    let query = Query::page(filter, at, limit, is_among_few(sql, filter)?)?;
+fn page(sql: &Sql<'_>, filter: &PeopleFilter, at: &PageStart, limit: usize) -> Result<PeoplePage, StoreError> {
+    let query = PeopleQuery::page(filter, at, limit, is_selective(sql, filter)?)?;
     let found = sql.rows(&query.text, &query.values, |row| Ok((row.text(0)?, row.text(1)?)))?;
     let more = found.len() > limit;
     let (keys, places): (Vec<_>, Vec<_>) = found.into_iter().take(limit).unzip();
@@ -169,16 +169,16 @@ fn page(sql: &Sql<'_>, filter: &PeopleFilter, at: &At, limit: usize) -> Result<P
 }
 
 /// The people with these keys, by them.
-fn read(sql: &Sql<'_>, corp: &str, keys: &[String]) -> Result<HashMap<String, Listed>, StoreError> {
-    let mut people: HashMap<String, Listed> = HashMap::with_capacity(keys.len());
+fn read(sql: &Sql<'_>, corp: &str, keys: &[String]) -> Result<HashMap<String, ListedPerson>, StoreError> {
+    let mut people: HashMap<String, ListedPerson> = HashMap::with_capacity(keys.len());
     if keys.is_empty() {
         return Ok(people);
     }
-    let query = Query::people(corp, keys);
+    let query = PeopleQuery::people(corp, keys);
     for listed in sql.rows(&query.text, &query.values, listed)? {
         people.insert(listed.person.key.id().to_owned(), listed);
     }
-    let query = Query::roles(corp, keys);
+    let query = PeopleQuery::roles(corp, keys);
     for (key, role) in sql.rows(&query.text, &query.values, |row| Ok((row.text(0)?, row.role(1)?)))? {
         if let Some(listed) = people.get_mut(&key) {
             listed.person.roles = listed.person.roles.with(role);
@@ -188,25 +188,25 @@ fn read(sql: &Sql<'_>, corp: &str, keys: &[String]) -> Result<HashMap<String, Li
 }
 
 /// Whether those who may be found at all are few, so that looking at each is less than going through everybody who is found.
-pub(crate) fn is_among_few(sql: &Sql<'_>, filter: &PeopleFilter) -> Result<bool, StoreError> {
-    let role = match filter.sought {
-        Sought::Term { role, .. } if role.is_some() || filter.department.is_some() => role,
+pub(crate) fn is_selective(sql: &Sql<'_>, filter: &PeopleFilter) -> Result<bool, StoreError> {
+    let role = match filter.selection {
+        PeopleSelection::Term { role, .. } if role.is_some() || filter.department.is_some() => role,
         _ => return Ok(false),
     };
-    let sought = role.map_or(Sought::Everyone(Order::Id), Sought::Role);
-    let those = PeopleFilter { sought, ..filter.clone() };
-    let query = Query::count(&those, FEW + 1, false)?;
+    let selection = role.map_or(PeopleSelection::Everyone(PeopleOrder::Id), PeopleSelection::Role);
+    let those = PeopleFilter { selection, ..filter.clone() };
+    let query = PeopleQuery::count(&those, SELECTIVE_LIMIT + 1, false)?;
     let count = sql.first(&query.text, &query.values, |row| row.int(0))?;
-    Ok(count.is_some_and(|count| count <= FEW))
+    Ok(count.is_some_and(|count| count <= SELECTIVE_LIMIT))
 }
 
 /// The place right after somebody.
-fn place_after(last: &Listed, order: Sorted, place: &str) -> Cursor {
+fn place_after(last: &ListedPerson, order: CursorOrder, place: &str) -> Cursor {
     let first = match order {
-        Sorted::Name => last.person.name.clone(),
-        Sorted::Login => last.last_login_at.map_or(0, Timestamp::millis).to_string(),
-        Sorted::Term => place.to_owned(),
-        Sorted::Id | Sorted::Birth => String::new(),
+        CursorOrder::Name => last.person.name.clone(),
+        CursorOrder::Login => last.last_login_at.map_or(0, Timestamp::millis).to_string(),
+        CursorOrder::Term => place.to_owned(),
+        CursorOrder::Id | CursorOrder::CreatedAt => String::new(),
     };
     Cursor::new(order, first, last.person.key.id())
 }

@@ -4,40 +4,45 @@
 
 use std::borrow::Cow;
 
-use deskpass_core::{Role, beginning_with};
+use deskpass_core::{Role, search_range};
 
-use super::people::{At, InDepartment, PeopleFilter, Sought};
-use crate::cursor::Sorted;
+use super::people::{DepartmentFilter, PageStart, PeopleFilter, PeopleSelection};
+use crate::cursor::CursorOrder;
 use crate::database::Value;
-use crate::{BadCursor, Cursor};
+use crate::{Cursor, InvalidCursor};
 
 /// How many people are read at once: the least of these that does. Written into the statement, since a database that plans
 /// for any number would rather sort everything.
-const STEPS: [usize; 3] = [64, 256, 1_024];
+const BATCH_SIZES: [usize; 3] = [64, 256, 1_024];
 
 /// Whoever is sought among no more people than this is sought among these, and otherwise among all who are found.
-pub(super) const FEW: i64 = 2_000;
+pub(super) const SELECTIVE_LIMIT: i64 = 2_000;
 
 /// A statement with its values.
 #[derive(Debug, Default)]
-pub(crate) struct Query {
+pub(crate) struct PeopleQuery {
     pub(crate) text: String,
     pub(crate) values: Vec<Value<'static>>,
 }
 
-impl Query {
+impl PeopleQuery {
     /// Who is on a page and somewhat beyond: their keys, each with its place among terms.
-    pub(crate) fn page(filter: &PeopleFilter, at: &At, limit: usize, among_few: bool) -> Result<Self, BadCursor> {
-        let step = step(limit.saturating_add(1));
+    pub(crate) fn page(
+        filter: &PeopleFilter,
+        at: &PageStart,
+        limit: usize,
+        selective: bool,
+    ) -> Result<Self, InvalidCursor> {
+        let step = batch_size(limit.saturating_add(1));
         let (from, offset) = match at {
-            At::Page(offset) => (None, (*offset).max(0)),
-            At::After(cursor) => (Some(cursor), 0),
+            PageStart::Offset(offset) => (None, (*offset).max(0)),
+            PageStart::After(cursor) => (Some(cursor), 0),
         };
         let mut query = Self::default();
         query.text = match from {
-            Some(cursor) if filter.order() == Sorted::Login => query.earlier_logins(filter, cursor, step)?,
+            Some(cursor) if filter.order() == CursorOrder::Login => query.earlier_logins(filter, cursor, step)?,
             _ => {
-                let (keys, order) = query.walk(filter, from, among_few)?;
+                let (keys, order) = query.walk(filter, from, selective)?;
                 format!("{keys} ORDER BY {order} LIMIT {step} OFFSET {}", query.value(offset))
             }
         };
@@ -45,9 +50,9 @@ impl Query {
     }
 
     /// How many people a list has, up to `at_most`.
-    pub(crate) fn count(filter: &PeopleFilter, at_most: i64, among_few: bool) -> Result<Self, BadCursor> {
+    pub(crate) fn count(filter: &PeopleFilter, at_most: i64, selective: bool) -> Result<Self, InvalidCursor> {
         let mut query = Self::default();
-        let (keys, _) = query.walk(filter, None, among_few)?;
+        let (keys, _) = query.walk(filter, None, selective)?;
         query.text = format!("SELECT COUNT(*) FROM ({keys} LIMIT {}) AS counted", at_most.max(0));
         Ok(query)
     }
@@ -66,7 +71,7 @@ impl Query {
         let mut query = Self::default();
         let corp = query.text(corp);
         // The last one several times: so there are few statements to plan.
-        let all = keys.iter().chain(keys.last().into_iter().cycle()).take(step(keys.len()));
+        let all = keys.iter().chain(keys.last().into_iter().cycle()).take(batch_size(keys.len()));
         let all: Vec<_> = all.map(|key| query.text(key)).collect();
         query.text = format!("{what} WHERE e.corp_id = {corp} AND e.employee_key IN ({})", all.join(", "));
         query
@@ -77,29 +82,29 @@ impl Query {
         &mut self,
         filter: &PeopleFilter,
         from: Option<&Cursor>,
-        among_few: bool,
-    ) -> Result<(String, &'static str), BadCursor> {
+        selective: bool,
+    ) -> Result<(String, &'static str), InvalidCursor> {
         let corp = self.text(&filter.corp);
-        Ok(match (&filter.sought, &filter.department, filter.order()) {
-            (Sought::Term { q, .. }, ..) if among_few => {
-                (self.found_among_few(&corp, filter, q, from)?, "place, employee_key")
+        Ok(match (&filter.selection, &filter.department, filter.order()) {
+            (PeopleSelection::Term { q, .. }, ..) if selective => {
+                (self.found_selective(&corp, filter, q, from)?, "place, employee_key")
             }
-            (Sought::Term { q, role }, department, _) => {
+            (PeopleSelection::Term { q, role }, department, _) => {
                 (self.found(&corp, q, *role, department.as_ref(), from)?, "t.term, t.employee_key")
             }
-            (_, None, Sorted::Name) => {
-                let (name, key) = from.map_or(Ok(("", "")), |cursor| cursor.texts(Sorted::Name))?;
+            (_, None, CursorOrder::Name) => {
+                let (name, key) = from.map_or(Ok(("", "")), |cursor| cursor.texts(CursorOrder::Name))?;
                 let place = format!("({}, {})", self.text(name), self.text(key));
                 let keys = format!("{EVERYONE} WHERE e.corp_id = {corp} AND (e.name, e.employee_key) > {place}");
                 (keys, "e.name, e.employee_key")
             }
-            (_, None, Sorted::Login) => (
+            (_, None, CursorOrder::Login) => (
                 format!("{EVERYONE} WHERE e.corp_id = {corp}"),
                 "COALESCE(e.last_login_at, 0) DESC, e.employee_key DESC",
             ),
-            (sought, department, _) => {
-                let (_, key) = from.map_or(Ok(("", "")), |cursor| cursor.texts(Sorted::Id))?;
-                let role = if let Sought::Role(role) = sought { Some(*role) } else { None };
+            (selection, department, _) => {
+                let (_, key) = from.map_or(Ok(("", "")), |cursor| cursor.texts(CursorOrder::Id))?;
+                let role = if let PeopleSelection::Role(role) = selection { Some(*role) } else { None };
                 self.by_id(&corp, role, department.as_ref(), key)
             }
         })
@@ -110,7 +115,7 @@ impl Query {
         &mut self,
         corp: &str,
         role: Option<Role>,
-        department: Option<&InDepartment>,
+        department: Option<&DepartmentFilter>,
         key: &str,
     ) -> (String, &'static str) {
         let after = self.text(key);
@@ -139,10 +144,10 @@ impl Query {
         corp: &str,
         q: &str,
         role: Option<Role>,
-        department: Option<&InDepartment>,
+        department: Option<&DepartmentFilter>,
         from: Option<&Cursor>,
-    ) -> Result<String, BadCursor> {
-        let Terms { first, end, place } = self.terms(q, from)?;
+    ) -> Result<String, InvalidCursor> {
+        let TermRange { first, end, place } = self.terms(q, from)?;
         let role = self.holds(role, "t");
         let department = department.map(|department| {
             let (column, value) = department.column();
@@ -163,36 +168,36 @@ impl Query {
     }
 
     /// The same, for a role or a department of few people: each of them is looked at, and those who are found are sorted.
-    fn found_among_few(
+    fn found_selective(
         &mut self,
         corp: &str,
         filter: &PeopleFilter,
         q: &str,
         from: Option<&Cursor>,
-    ) -> Result<String, BadCursor> {
-        let Terms { first, end, place } = self.terms(q, from)?;
-        let role = if let Sought::Term { role, .. } = filter.sought { role } else { None };
+    ) -> Result<String, InvalidCursor> {
+        let TermRange { first, end, place } = self.terms(q, from)?;
+        let role = if let PeopleSelection::Term { role, .. } = filter.selection { role } else { None };
         let (few, _) = self.by_id(corp, role, filter.department.as_ref(), "");
         Ok(format!(
             "SELECT employee_key, place FROM (SELECT few.employee_key, (SELECT MIN(s.term) FROM employee_term s
              WHERE s.corp_id = {corp} AND s.employee_key = few.employee_key AND s.term >= {first} AND s.term < {end})
              AS place FROM ({few} LIMIT {}) AS few) AS found WHERE (place, employee_key) > {place}",
-            2 * FEW
+            2 * SELECTIVE_LIMIT
         ))
     }
 
-    fn terms(&mut self, q: &str, from: Option<&Cursor>) -> Result<Terms, BadCursor> {
-        let (first, end) = beginning_with(q);
-        let (term, key) = from.map_or(Ok(("", "")), |cursor| cursor.texts(Sorted::Term))?;
+    fn terms(&mut self, q: &str, from: Option<&Cursor>) -> Result<TermRange, InvalidCursor> {
+        let (first, end) = search_range(q);
+        let (term, key) = from.map_or(Ok(("", "")), |cursor| cursor.texts(CursorOrder::Term))?;
         let (term, key) = if term < &*first { (&*first, "") } else { (term, key) };
         let place = format!("({}, {})", self.text(term), self.text(key));
-        Ok(Terms { first: self.text(&first), end: self.text(&end), place })
+        Ok(TermRange { first: self.text(&first), end: self.text(&end), place })
     }
 
     /// People who signed in earlier than somebody. Those of the same moment apart: the embedded database would go through all
     /// of them on each page, and most of a corporation may never have signed in.
-    fn earlier_logins(&mut self, filter: &PeopleFilter, from: &Cursor, step: usize) -> Result<String, BadCursor> {
-        let (at, key) = from.number(Sorted::Login)?;
+    fn earlier_logins(&mut self, filter: &PeopleFilter, from: &Cursor, step: usize) -> Result<String, InvalidCursor> {
+        let (at, key) = from.number(CursorOrder::Login)?;
         let (corp, at, key) = (self.text(&filter.corp), self.value(at), self.text(key));
         Ok(format!(
             "SELECT employee_key, place FROM ({EVERYONE} WHERE e.corp_id = {corp} AND COALESCE(e.last_login_at, 0) = {at}
@@ -226,14 +231,14 @@ impl Query {
 }
 
 /// What stands for the terms that are sought, from the first of them up to the end, and for the place to go on after.
-struct Terms {
+struct TermRange {
     first: String,
     end: String,
     place: String,
 }
 
-fn step(least: usize) -> usize {
-    STEPS.into_iter().find(|step| *step >= least).unwrap_or(least)
+fn batch_size(least: usize) -> usize {
+    BATCH_SIZES.into_iter().find(|step| *step >= least).unwrap_or(least)
 }
 
 const PEOPLE: &str = "SELECT e.corp_id, e.employee_key, e.employee_id, e.name, e.department, e.avatar, e.disabled_at,

@@ -2,21 +2,21 @@
 
 use deskpass_core::{EmployeeKey, Role, Roles, Timestamp};
 
-use super::{GRANT, REVOKE, find, is_last_admin};
-use crate::acting::hold_employee;
-use crate::cache::Change;
+use super::{GRANT_ROLE, REVOKE_ROLE, find, is_last_admin};
+use crate::access_rules::lock_administration;
+use crate::cache::CacheChange;
+use crate::change_author::lock_employee;
 use crate::database::Tx;
-use crate::rulebook::take_turns;
-use crate::sessions::{self, Ended, Which};
-use crate::{By, ChangeError, LogEntry, Store, StoreError};
+use crate::sessions::{self, EndReason, SessionScope};
+use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 /// What became of somebody's roles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Changed {
+pub enum SetRolesOutcome {
     /// They are others than these, which they were.
-    Yes(Roles),
+    Changed(Roles),
     /// They were the same.
-    No,
+    Unchanged,
     /// There is no such person.
     Unknown,
     /// They are the last administrator, and stay one.
@@ -31,14 +31,14 @@ impl Store {
     /// When the store fails.
     pub async fn set_roles(
         &self,
-        by: By,
+        by: ChangeAuthor,
         key: EmployeeKey,
         roles: Roles,
         even_last: bool,
         deny_until: Timestamp,
         entry: LogEntry,
-    ) -> Result<Changed, ChangeError> {
-        self.acting(by).write(move |tx| set(tx, &key, roles, (even_last, deny_until), &entry)).await
+    ) -> Result<SetRolesOutcome, ChangeError> {
+        self.authorized(by).write(move |tx| set(tx, &key, roles, (even_last, deny_until), &entry)).await
     }
 }
 
@@ -48,32 +48,32 @@ fn set(
     roles: Roles,
     (even_last, deny_until): (bool, Timestamp),
     entry: &LogEntry,
-) -> Result<Changed, StoreError> {
+) -> Result<SetRolesOutcome, StoreError> {
     let guarded = !even_last && !roles.holds(Role::Admin);
     if guarded {
         // Before anything is read: two administrators who take the role from each other must not both see the other one.
-        take_turns(tx)?;
+        lock_administration(tx)?;
     }
     // Of two who give somebody roles at once, the second sees those that the first gave.
-    hold_employee(tx, key)?;
-    let Some(listed) = find(tx, key)? else { return Ok(Changed::Unknown) };
+    lock_employee(tx, key)?;
+    let Some(listed) = find(tx, key)? else { return Ok(SetRolesOutcome::Unknown) };
     let before = listed.person.roles;
     if before == roles {
-        return Ok(Changed::No);
+        return Ok(SetRolesOutcome::Unchanged);
     }
     let counts = before.holds(Role::Admin) && !listed.person.disabled;
     if guarded && counts && is_last_admin(tx, key)? {
-        return Ok(Changed::LastAdmin);
+        return Ok(SetRolesOutcome::LastAdmin);
     }
     for role in Role::ALL.into_iter().filter(|role| before.holds(*role) != roles.holds(*role)) {
-        let text = if roles.holds(role) { GRANT } else { REVOKE };
+        let text = if roles.holds(role) { GRANT_ROLE } else { REVOKE_ROLE };
         tx.execute(text, &args![key.corp(), key.id(), role])?;
     }
-    tx.touch(Change::Person(key.clone()));
+    tx.record_change(CacheChange::Person(key.clone()));
     // Exactly these roles: what was lent while there were none counts no more.
-    sessions::end(tx, key, Which::Lent, Ended::Kicked, deny_until)?;
-    entry.clone().saying(format!("{} -> {}", told(before), told(roles))).write(tx)?;
-    Ok(Changed::Yes(before))
+    sessions::end_all(tx, key, SessionScope::WithDefaultRole, EndReason::Kicked, deny_until)?;
+    entry.clone().with_detail(format!("{} -> {}", told(before), told(roles))).write(tx)?;
+    Ok(SetRolesOutcome::Changed(before))
 }
 
 fn told(roles: Roles) -> String {

@@ -1,24 +1,24 @@
 //! What people are found by, kept with them.
 
-use deskpass_core::{EmployeeKey, terms};
+use deskpass_core::{EmployeeKey, search_terms};
 
 use crate::database::{Row, Tx, Value};
 use crate::{Store, StoreError};
 
 /// People whose terms are made in one transaction: it shares the writer with sign-ins.
-const AT_ONCE: i64 = 50;
+const PEOPLE_PER_TRANSACTION: i64 = 50;
 
 /// Terms that are written at once.
-const ROWS: usize = 20;
+const BATCH_ROWS: usize = 20;
 
 /// Somebody whose terms are to be made.
-struct Named {
+struct PersonNames {
     key: EmployeeKey,
     employee_id: String,
     name: String,
 }
 
-impl Named {
+impl PersonNames {
     /// Reads corporation, key, identifier and name.
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
         let key = EmployeeKey::from_parts(&row.text(0)?, &row.text(1)?);
@@ -31,12 +31,12 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn make_terms(&self, batch: i64) -> Result<usize, StoreError> {
+    pub async fn index_terms(&self, batch: i64) -> Result<usize, StoreError> {
         let mut made = 0;
         let mut left = batch;
         while left > 0 {
-            let at_once = left.min(AT_ONCE);
-            let some = self.database.write(move |tx| make_some(tx, at_once)).await?;
+            let at_once = left.min(PEOPLE_PER_TRANSACTION);
+            let some = self.database.write(move |tx| index_batch(tx, at_once)).await?;
             made += some;
             let full = i64::try_from(some).is_ok_and(|some| some == at_once);
             left = if full { left - at_once } else { 0 };
@@ -45,33 +45,33 @@ impl Store {
     }
 }
 
-fn make_some(tx: &Tx<'_>, at_once: i64) -> Result<usize, StoreError> {
+fn index_batch(tx: &Tx<'_>, at_once: i64) -> Result<usize, StoreError> {
     // The rows stay locked, so that nobody is given another name meanwhile.
     let text = "UPDATE employee SET terms_of = name WHERE (corp_id, employee_key) IN
         (SELECT corp_id, employee_key FROM employee WHERE terms_of IS NULL ORDER BY corp_id, employee_key LIMIT $1)
         AND terms_of IS NULL RETURNING corp_id, employee_key, employee_id, name";
-    let people = tx.rows(text, &args![at_once], Named::read)?;
+    let people = tx.rows(text, &args![at_once], PersonNames::read)?;
     write(tx, &people)?;
     Ok(people.len())
 }
 
 /// Makes somebody's terms anew if they are of another name, or of none. Their row must be locked.
-pub(super) fn keep_up(tx: &Tx<'_>, key: &EmployeeKey) -> Result<(), StoreError> {
+pub(super) fn refresh(tx: &Tx<'_>, key: &EmployeeKey) -> Result<(), StoreError> {
     let text = "UPDATE employee SET terms_of = name WHERE corp_id = $1 AND employee_key = $2
         AND (terms_of IS NULL OR terms_of <> name) RETURNING corp_id, employee_key, employee_id, name";
-    write(tx, &tx.rows(text, &args![key.corp(), key.id()], Named::read)?)
+    write(tx, &tx.rows(text, &args![key.corp(), key.id()], PersonNames::read)?)
 }
 
 /// Puts the terms of these people in the place of those they had.
-fn write(tx: &Tx<'_>, people: &[Named]) -> Result<(), StoreError> {
-    for Named { key, .. } in people {
+fn write(tx: &Tx<'_>, people: &[PersonNames]) -> Result<(), StoreError> {
+    for PersonNames { key, .. } in people {
         let text = "DELETE FROM employee_term WHERE corp_id = $1 AND employee_key = $2";
         tx.execute(text, &args![key.corp(), key.id()])?;
     }
-    let of = |named: &Named| terms(&named.employee_id, &named.name);
+    let of = |named: &PersonNames| search_terms(&named.employee_id, &named.name);
     let all: Vec<_> =
         people.iter().flat_map(|named| of(named).into_iter().map(move |term| (&named.key, term))).collect();
-    for some in all.chunks(ROWS) {
+    for some in all.chunks(BATCH_ROWS) {
         let rows = (0..some.len()).map(|at| format!("(${}, ${}, ${})", 3 * at + 1, 3 * at + 2, 3 * at + 3));
         let rows = rows.collect::<Vec<_>>().join(", ");
         let values: Vec<Value<'_>> = some.iter().flat_map(|(key, term)| args![key.corp(), &**term, key.id()]).collect();

@@ -15,18 +15,18 @@ use crate::database::Tx;
 use crate::{Seal, StoreError};
 
 /// How many chains there are. Nodes that write at once would wait for each other at a single one.
-pub(super) const CHAINS: i64 = 8;
+pub(super) const CHAIN_COUNT: i64 = 8;
 
 /// The chain of the rows that were written before rows were chained. It is made once and never grows.
-pub(super) const ADOPTED: i64 = CHAINS;
+pub(super) const ADOPTED_CHAIN: i64 = CHAIN_COUNT;
 
 /// The block of SHA-256, to which HMAC fills up a key.
-const BLOCK: usize = 64;
+const HMAC_BLOCK_BYTES: usize = 64;
 
 /// The purpose of the seal by which the key is told.
-pub const KEY_CHECKS: &str = "deskpass key check";
+pub const KEY_CHECK_PURPOSE: &str = "deskpass key check";
 /// What is sealed to tell the key by.
-pub const KEY_CHECK: &str = "the key is the same";
+pub const KEY_CHECK_TEXT: &str = "the key is the same";
 
 /// Makes the hashes of a chain.
 #[derive(Clone)]
@@ -40,10 +40,10 @@ impl ChainKey {
     /// A key of its own for this purpose.
     #[must_use]
     pub fn new(key: &[u8; 32]) -> Self {
-        let checks = Arc::new(Seal::new(key, KEY_CHECKS, Entropy::system()));
+        let checks = Arc::new(Seal::new(key, KEY_CHECK_PURPOSE, Entropy::system()));
         let key = Digest::of(&[b"deskpass login log", key]);
         // HMAC fills a short key up with zeros; done here, there is no length that could be wrong.
-        let mut filled = [0; BLOCK];
+        let mut filled = [0; HMAC_BLOCK_BYTES];
         for (to, from) in filled.iter_mut().zip(key.bytes()) {
             *to = *from;
         }
@@ -52,8 +52,8 @@ impl ChainKey {
 
     /// Whether what was left in the database to tell the key by was left with this one.
     #[must_use]
-    pub fn left(&self, check: &str) -> bool {
-        URL_SAFE_NO_PAD.decode(check).is_ok_and(|closed| self.checks.open(KEY_CHECK, &closed).is_some())
+    pub fn matches_check(&self, check: &str) -> bool {
+        URL_SAFE_NO_PAD.decode(check).is_ok_and(|closed| self.checks.open(KEY_CHECK_TEXT, &closed).is_some())
     }
 
     /// The hash of these parts, none of which can be taken for another.
@@ -76,7 +76,7 @@ impl fmt::Debug for ChainKey {
 
 /// A place in a chain.
 #[derive(Clone, Debug)]
-pub(super) struct Link {
+pub(super) struct ChainPosition {
     pub(super) chain: i64,
     pub(super) seq: i64,
     pub(super) hash: String,
@@ -85,7 +85,7 @@ pub(super) struct Link {
 }
 
 /// What a row says, as it is hashed: every column but its hash, as text.
-pub(super) struct Said<'a> {
+pub(super) struct RowContent<'a> {
     pub(super) id: &'a str,
     pub(super) at: i64,
     pub(super) event: &'a str,
@@ -102,12 +102,12 @@ pub(super) struct Said<'a> {
     pub(super) reason: Option<&'a str>,
     pub(super) detail: &'a str,
     /// None in rows of the version before.
-    pub(super) later: Option<Later<'a>>,
+    pub(super) v2: Option<RowContentV2<'a>>,
 }
 
 /// What rows say besides since the second version of what is hashed.
 #[derive(Clone, Copy)]
-pub(super) struct Later<'a> {
+pub(super) struct RowContentV2<'a> {
     /// The address that limits and allow-lists decided by.
     pub(super) decided: &'a str,
     /// The last row of another chain at that time, and its hash.
@@ -117,9 +117,9 @@ pub(super) struct Later<'a> {
 
 /// What a hash of the second version begins with. One of the first begins with the hash of the row before, which is longer or
 /// empty, so that neither can be taken for the other.
-const SECOND: &str = "2";
+const HASH_VERSION_2: &str = "2";
 
-impl Said<'_> {
+impl RowContent<'_> {
     /// The hash of a row that says this, in this place, after the one with the hash `before`.
     pub(super) fn hash(&self, key: &ChainKey, chain: i64, seq: i64, before: &str) -> String {
         let [chain, seq, at, role] = [chain, seq, self.at, self.role].map(|number| number.to_string());
@@ -146,15 +146,15 @@ impl Said<'_> {
             self.reason.unwrap_or_default(),
             self.detail,
         ];
-        let Some(Later { decided, seen_seq, seen_hash }) = self.later else {
+        let Some(RowContentV2 { decided, seen_seq, seen_hash }) = self.v2 else {
             return key.hash(&[&parts[..], &absent[..]].concat());
         };
-        key.hash(&[&[SECOND], &parts[..], &absent[..], &[decided, &seen_seq.to_string(), seen_hash]].concat())
+        key.hash(&[&[HASH_VERSION_2], &parts[..], &absent[..], &[decided, &seen_seq.to_string(), seen_hash]].concat())
     }
 }
 
 /// Takes the place at the end of the chain that an entry belongs to.
-pub(super) fn extend(tx: &Tx<'_>, entry: &LogEntry) -> Result<Link, StoreError> {
+pub(super) fn append(tx: &Tx<'_>, entry: &LogEntry) -> Result<ChainPosition, StoreError> {
     let chain = chain_of(&entry.id);
     let (seq, before) = if let Some(next) = next(tx, chain)? {
         next
@@ -164,13 +164,14 @@ pub(super) fn extend(tx: &Tx<'_>, entry: &LogEntry) -> Result<Link, StoreError> 
         tx.execute(text, &args![chain])?;
         next(tx, chain)?.ok_or_else(|| StoreError::damaged("a chain of the log has no end"))?
     };
-    let seen = tx.first("SELECT seq, hash FROM log_chain WHERE chain = $1", &args![seen_by(chain, seq)], |row| {
-        Ok((row.int(0)?, row.text(1)?))
-    })?;
+    let seen =
+        tx.first("SELECT seq, hash FROM log_chain WHERE chain = $1", &args![witnessed_chain(chain, seq)], |row| {
+            Ok((row.int(0)?, row.text(1)?))
+        })?;
     let seen = seen.unwrap_or_default();
     let ClientAddress { logged, decided, peer } = entry.visitor.address;
     let [address, decided, peer] = [logged, decided, peer].map(|address| address.to_string());
-    let said = Said {
+    let content = RowContent {
         id: &entry.id,
         at: entry.at.millis(),
         event: entry.event.name(),
@@ -185,11 +186,11 @@ pub(super) fn extend(tx: &Tx<'_>, entry: &LogEntry) -> Result<Link, StoreError> 
         actor: entry.actor.as_ref().map(|actor: &EmployeeKey| (actor.corp(), actor.id())),
         reason: entry.reason,
         detail: &entry.detail,
-        later: Some(Later { decided: &decided, seen_seq: seen.0, seen_hash: &seen.1 }),
+        v2: Some(RowContentV2 { decided: &decided, seen_seq: seen.0, seen_hash: &seen.1 }),
     };
-    let hash = said.hash(&entry.key, chain, seq, &before);
+    let hash = content.hash(&entry.key, chain, seq, &before);
     tx.execute("UPDATE log_chain SET hash = $2 WHERE chain = $1", &args![chain, &*hash])?;
-    Ok(Link { chain, seq, hash, seen })
+    Ok(ChainPosition { chain, seq, hash, seen })
 }
 
 /// The next place in a chain and the hash of the last one; whoever else wants it waits until the transaction ends.
@@ -199,12 +200,12 @@ fn next(tx: &Tx<'_>, chain: i64) -> Result<Option<(i64, String)>, StoreError> {
 }
 
 /// The chain whose end the row at this place tells of: each of the others in turn.
-pub(super) fn seen_by(chain: i64, seq: i64) -> i64 {
-    (chain.rem_euclid(CHAINS) + 1 + seq.rem_euclid(CHAINS - 1)).rem_euclid(CHAINS)
+pub(super) fn witnessed_chain(chain: i64, seq: i64) -> i64 {
+    (chain.rem_euclid(CHAIN_COUNT) + 1 + seq.rem_euclid(CHAIN_COUNT - 1)).rem_euclid(CHAIN_COUNT)
 }
 
 /// The end of an identifier is random: by it, entries spread over the chains.
 pub(super) fn chain_of(id: &str) -> i64 {
     let last = id.chars().next_back().and_then(|last| last.to_digit(16)).unwrap_or(0);
-    i64::from(last) % CHAINS
+    i64::from(last) % CHAIN_COUNT
 }

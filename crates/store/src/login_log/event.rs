@@ -4,16 +4,16 @@ macro_rules! events {
     ($($(#[$doc:meta])* $event:ident = $word:literal,)+) => {
         /// What happened.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Event {
+        pub enum AuditEvent {
             $($(#[$doc])* $event,)+
         }
 
-        impl Event {
+        impl AuditEvent {
             /// Everything that can happen.
             pub const ALL: &'static [Self] = &[$(Self::$event),+];
 
             /// The words in the log.
-            pub const WORDS: &'static [&'static str] = &[$($word),+];
+            pub const NAMES: &'static [&'static str] = &[$($word),+];
 
             /// The word in the log.
             #[must_use]

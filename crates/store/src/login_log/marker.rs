@@ -4,16 +4,16 @@
 
 use deskpass_core::Timestamp;
 
-use super::chain::{ADOPTED, CHAINS, ChainKey};
-use super::links::{self, Fit, Pruned, Walk, Written};
-use crate::database::{Row, Sql, Tx, at_one_moment, beside};
-use crate::{BesideError, Location, Mode, Store, StoreError};
+use super::chain::{ADOPTED_CHAIN, CHAIN_COUNT, ChainKey};
+use super::chain_walk::{self, ChainWalk, PruneMark, RowFit, StoredRow};
+use crate::database::{Row, Sql, Tx, in_snapshot, read_directly};
+use crate::{DirectReadError, Location, Mode, Store, StoreError};
 
 /// Rows that are adopted together.
-const ROWS: i64 = 5_000;
+const ADOPTION_BATCH: i64 = 5_000;
 
 /// How many of the first rows of each chain tell whether the key is the right one.
-const SAMPLE: i64 = 50;
+const KEY_SAMPLE_ROWS: i64 = 50;
 
 /// Since when the log is chained, and what it had by then.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(super) struct Marker {
 
 /// The marker as it was found.
 #[derive(Clone, Debug)]
-pub(super) enum Marked {
+pub(super) enum MarkerState {
     /// As it was made with this key.
     Genuine(Marker),
     /// Changed, or made with another key.
@@ -51,7 +51,7 @@ impl Marker {
 }
 
 /// Reads the marker.
-pub(super) fn read(sql: &Sql<'_>, key: &ChainKey) -> Result<Marked, StoreError> {
+pub(super) fn read(sql: &Sql<'_>, key: &ChainKey) -> Result<MarkerState, StoreError> {
     let read = |row: &Row<'_>| -> Result<Option<Marker>, StoreError> {
         let marker = Marker { since: row.int(1)?, adopted: row.int(2)?, hash: row.text(3)?, mac: row.text(4)? };
         Ok(Some(marker).filter(|_| row.int(0).is_ok_and(|id| id == 1)))
@@ -60,9 +60,9 @@ pub(super) fn read(sql: &Sql<'_>, key: &ChainKey) -> Result<Marked, StoreError> 
     let text = "SELECT id, since, adopted, hash, mac FROM log_marker";
     let mut found = sql.rows(text, &[], |row| Ok(read(row).ok().flatten()))?;
     Ok(match (found.pop(), found.is_empty()) {
-        (None, _) => Marked::Missing,
-        (Some(Some(marker)), true) if marker.is_genuine(key) => Marked::Genuine(marker),
-        _ => Marked::Forged,
+        (None, _) => MarkerState::Missing,
+        (Some(Some(marker)), true) if marker.is_genuine(key) => MarkerState::Genuine(marker),
+        _ => MarkerState::Forged,
     })
 }
 
@@ -73,10 +73,10 @@ pub(crate) fn begin_chains(tx: &Tx<'_>, key: &ChainKey, now: Timestamp) -> Resul
     let (adopted, hash) = adopt(tx, key)?;
     let text = "INSERT INTO log_chain (chain, seq, hash, pruned_seq, pruned_hash, pruned_mac)
         VALUES ($1, $2, $3, 0, '', '') ON CONFLICT DO NOTHING";
-    for chain in 0..CHAINS {
+    for chain in 0..CHAIN_COUNT {
         tx.execute(text, &args![chain, 0_i64, ""])?;
     }
-    tx.execute(text, &args![ADOPTED, adopted, &*hash])?;
+    tx.execute(text, &args![ADOPTED_CHAIN, adopted, &*hash])?;
     let Marker { since, adopted, hash, mac } = Marker::new(key, now.millis(), adopted, &hash);
     let text = "INSERT INTO log_marker (id, since, adopted, hash, mac) VALUES (1, $1, $2, $3, $4)";
     tx.execute(text, &args![since, adopted, &*hash, &*mac]).map(drop)
@@ -90,17 +90,17 @@ fn adopt(tx: &Tx<'_>, key: &ChainKey) -> Result<(i64, String), StoreError> {
     let oldest = tx.first(oldest, &[], |row| row.text(0))?.unwrap_or_default();
     let text = format!(
         "SELECT {} FROM login_log l WHERE chain IS NULL AND seq IS NULL AND hash IS NULL AND id > $1 AND id < $2
-         ORDER BY id LIMIT {ROWS}",
-        links::columns("COALESCE(detail, '')")
+         ORDER BY id LIMIT {ADOPTION_BATCH}",
+        chain_walk::columns("COALESCE(detail, '')")
     );
     let place = "UPDATE login_log SET chain = $2, seq = $3, hash = $4, detail = COALESCE(detail, '') WHERE id = $1";
     let (mut seq, mut hash, mut after) = (0, String::new(), String::new());
     loop {
-        let rows = tx.rows(&text, &args![&*after, &*oldest], Written::read)?;
+        let rows = tx.rows(&text, &args![&*after, &*oldest], StoredRow::read)?;
         for written in &rows {
             seq += 1;
-            hash = written.said().hash(key, ADOPTED, seq, &hash);
-            tx.execute(place, &args![&*written.id, ADOPTED, seq, &*hash])?;
+            hash = written.content().hash(key, ADOPTED_CHAIN, seq, &hash);
+            tx.execute(place, &args![&*written.id, ADOPTED_CHAIN, seq, &*hash])?;
         }
         let Some(last) = rows.into_iter().next_back() else { return Ok((seq, hash)) };
         after = last.id;
@@ -111,21 +111,21 @@ fn adopt(tx: &Tx<'_>, key: &ChainKey) -> Result<(i64, String), StoreError> {
 /// key, or what was could be anything.
 pub(super) fn is_key_of(sql: &Sql<'_>, key: &ChainKey) -> Result<Option<bool>, StoreError> {
     let marked = read(sql, key)?;
-    if matches!(marked, Marked::Genuine(_)) {
+    if matches!(marked, MarkerState::Genuine(_)) {
         return Ok(Some(true));
     }
     let by_rows = is_key_of_rows(sql, key)?;
-    Ok(by_rows.or(matches!(marked, Marked::Forged).then_some(false)))
+    Ok(by_rows.or(matches!(marked, MarkerState::Forged).then_some(false)))
 }
 
 /// The same by the first rows of each chain alone.
 fn is_key_of_rows(sql: &Sql<'_>, key: &ChainKey) -> Result<Option<bool>, StoreError> {
     let (mut rows, mut fitting) = (0, 0);
-    for chain in 0..=ADOPTED {
-        let pruned = links::end(sql, chain)?.map_or_else(Pruned::default, |end| end.pruned);
-        Walk::after(key, chain, &pruned).next(sql, SAMPLE, |found| {
+    for chain in 0..=ADOPTED_CHAIN {
+        let pruned = chain_walk::end(sql, chain)?.map_or_else(PruneMark::default, |end| end.pruned);
+        ChainWalk::after(key, chain, &pruned).next(sql, KEY_SAMPLE_ROWS, |found| {
             rows += 1;
-            fitting += i32::from(found.fit == Fit::Well);
+            fitting += i32::from(found.fit == RowFit::Intact);
         })?;
     }
     Ok((rows > 0).then_some(fitting > 0))
@@ -137,7 +137,7 @@ pub(crate) fn is_other_key(sql: &Sql<'_>, key: &ChainKey) -> Result<bool, StoreE
     let check = sql.first("SELECT key_check FROM desk", &[], |row| Ok(row.maybe_text(0).ok().flatten()))?.flatten();
     Ok(match (is_key_of_rows(sql, key)?, check) {
         (Some(true), _) | (None, None) => false,
-        (Some(false) | None, Some(check)) => !key.left(&check),
+        (Some(false) | None, Some(check)) => !key.matches_check(&check),
         (Some(false), None) => true,
     })
 }
@@ -146,8 +146,8 @@ pub(crate) fn is_other_key(sql: &Sql<'_>, key: &ChainKey) -> Result<bool, StoreE
 ///
 /// # Errors
 /// When the log cannot be read.
-pub async fn is_key_of_log(location: &Location, mode: Mode, key: ChainKey) -> Result<Option<bool>, BesideError> {
-    beside(location, mode, move |sql| at_one_moment(sql, |sql| is_key_of(sql, &key))).await
+pub async fn is_key_of_log(location: &Location, mode: Mode, key: ChainKey) -> Result<Option<bool>, DirectReadError> {
+    read_directly(location, mode, move |sql| in_snapshot(sql, |sql| is_key_of(sql, &key))).await
 }
 
 impl Store {
@@ -156,6 +156,6 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn is_key_of_log(&self, key: ChainKey) -> Result<Option<bool>, StoreError> {
-        self.database.read(move |sql| at_one_moment(sql, |sql| is_key_of(sql, &key))).await
+        self.database.read(move |sql| in_snapshot(sql, |sql| is_key_of(sql, &key))).await
     }
 }

@@ -2,19 +2,19 @@
 
 use deskpass_core::{EmployeeKey, LoginMethod, Role, Timestamp};
 
-use super::vouch::vouch;
-use super::{ChainKey, Event};
-use crate::database::{Row, Sql, Value, at_one_moment, beside};
-use crate::{BesideError, Location, Mode, Store, StoreError};
+use super::row_check::verify_rows;
+use super::{AuditEvent, ChainKey};
+use crate::database::{Row, Sql, Value, in_snapshot, read_directly};
+use crate::{DirectReadError, Location, Mode, Store, StoreError};
 
 /// How many entries of an index are looked at for a page. Whoever looks for something rare goes on from there.
-const LOOK: usize = 20_000;
+const MAX_SCANNED_ENTRIES: usize = 20_000;
 
 /// How many at once: few, when a page needs few.
-const STEPS: [usize; 2] = [64, 512];
+const BATCH_SIZES: [usize; 2] = [64, 512];
 
 /// How many rows are handed over at once to whoever reads all of them.
-const TOGETHER: usize = 1_000;
+const EXPORT_BATCH: usize = 1_000;
 
 /// A row as it is read. Words as they stand in the table: one of a later version must not spoil a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl LogRow {
     /// Whether somebody signed in, or was turned away.
     #[must_use]
     pub fn is_sign_in(&self) -> bool {
-        [Event::SignIn, Event::SignInRefused].iter().any(|event| self.event == event.name())
+        [AuditEvent::SignIn, AuditEvent::SignInRefused].iter().any(|event| self.event == event.name())
     }
 
     /// From where, to be judged by people: the address that limits and allow-lists decided by, where it is known.
@@ -75,7 +75,7 @@ pub struct LogFilter {
     /// About this person, by their canonical identifier.
     pub employee: Option<String>,
     /// What happened.
-    pub event: Option<Event>,
+    pub event: Option<AuditEvent>,
     /// From this address, as it is written in the log.
     pub ip_address: Option<String>,
     /// Refused for this reason.
@@ -101,7 +101,7 @@ pub struct LogPage {
 
 /// The index that a page is read along.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum LogIndex {
     EmployeeEvent,
     Employee,
     Address,
@@ -109,7 +109,7 @@ enum Way {
     Corp,
 }
 
-impl Way {
+impl LogIndex {
     const ALL: [Self; 5] = [Self::EmployeeEvent, Self::Employee, Self::Address, Self::Event, Self::Corp];
 
     /// The one with the fewest entries to look at, and the values to look along.
@@ -161,7 +161,7 @@ impl Store {
     /// When the store fails.
     pub async fn log_page(&self, filter: LogFilter, before: Option<String>, limit: i64) -> Result<LogPage, StoreError> {
         let limit = usize::try_from(limit).unwrap_or(0);
-        let page = move |sql: &Sql<'_>| at_one_moment(sql, |sql| walk(sql, &filter, before.clone(), limit));
+        let page = move |sql: &Sql<'_>| in_snapshot(sql, |sql| read_page(sql, &filter, before.clone(), limit));
         self.database.read(page).await
     }
 
@@ -171,7 +171,7 @@ impl Store {
     /// When the store fails.
     #[doc(hidden)]
     pub async fn log_page_plans(&self) -> Result<Vec<(String, String)>, StoreError> {
-        self.database.read(|sql| at_one_moment(sql, plans)).await
+        self.database.read(|sql| in_snapshot(sql, plans)).await
     }
 }
 
@@ -184,11 +184,11 @@ pub async fn read_log<E: Send + 'static>(
     mode: Mode,
     filter: LogFilter,
     mut take: impl FnMut(Vec<LogRow>) -> Result<(), E> + Send + 'static,
-) -> Result<Result<(), E>, BesideError> {
+) -> Result<Result<(), E>, DirectReadError> {
     let read = move |sql: &Sql<'_>| {
         let mut before = None;
         loop {
-            let page = at_one_moment(sql, |sql| walk(sql, &filter, before, TOGETHER))?;
+            let page = in_snapshot(sql, |sql| read_page(sql, &filter, before, EXPORT_BATCH))?;
             before = page.next;
             let taken = take(page.rows);
             if taken.is_err() || before.is_none() {
@@ -196,16 +196,16 @@ pub async fn read_log<E: Send + 'static>(
             }
         }
     };
-    beside(location, mode, read).await
+    read_directly(location, mode, read).await
 }
 
 /// The row with this identifier.
-pub(crate) fn find(sql: &Sql<'_>, id: &str) -> Result<Option<LogRow>, StoreError> {
+pub(crate) fn find_row(sql: &Sql<'_>, id: &str) -> Result<Option<LogRow>, StoreError> {
     sql.first(&format!("{COLUMNS} FROM login_log WHERE id = $1"), &args![id], read)
 }
 
 /// A page, along one index.
-pub(crate) fn walk(
+pub(crate) fn read_page(
     sql: &Sql<'_>,
     filter: &LogFilter,
     before: Option<String>,
@@ -213,18 +213,21 @@ pub(crate) fn walk(
 ) -> Result<LogPage, StoreError> {
     let mut page = collect(sql, filter, before, limit)?;
     if let Some(key) = &filter.key {
-        vouch(sql, key, &mut page.rows)?;
+        verify_rows(sql, key, &mut page.rows)?;
     }
     Ok(page)
 }
 
 fn collect(sql: &Sql<'_>, filter: &LogFilter, before: Option<String>, limit: usize) -> Result<LogPage, StoreError> {
-    let (way, along) = Way::of(filter);
-    let (from, to) = (filter.from.map_or_else(String::new, edge), filter.to.map_or_else(|| END.to_owned(), edge));
+    let (way, along) = LogIndex::of(filter);
+    let (from, to) = (
+        filter.from.map_or_else(String::new, first_id_at),
+        filter.to.map_or_else(|| AFTER_ALL_IDS.to_owned(), first_id_at),
+    );
     let mut before = before.into_iter().chain([to]).min().unwrap_or_default();
     let (mut page, mut looked) = (LogPage::default(), 0);
-    while looked < LOOK {
-        let [few, many] = STEPS;
+    while looked < MAX_SCANNED_ENTRIES {
+        let [few, many] = BATCH_SIZES;
         let step = if looked == 0 && limit < few { few } else { many };
         let values = values(&filter.corp, &before, &from, &along);
         let entries = sql.rows(&way.text(step, filter.department_id.is_some()), &values, |row| entry(row, filter))?;
@@ -262,7 +265,7 @@ fn read(row: &Row<'_>) -> Result<LogRow, StoreError> {
     let (actor_corp, actor) = (row.maybe_text(11)?, row.maybe_text(12)?);
     Ok(LogRow {
         id: row.text(0)?,
-        at: row.moment(1)?,
+        at: row.timestamp(1)?,
         event: row.text(2)?,
         about: EmployeeKey::from_parts(&row.text(3)?, &row.text(4)?),
         role: Role::from_id(row.int(5)?),
@@ -292,10 +295,10 @@ impl LogFilter {
 }
 
 /// What comes after every identifier.
-const END: &str = "g";
+const AFTER_ALL_IDS: &str = "g";
 
 /// What comes before the identifiers of everything from a moment on.
-pub(crate) fn edge(moment: Timestamp) -> String {
+pub(crate) fn first_id_at(moment: Timestamp) -> String {
     // As many digits as identifiers have, so that texts are in the order of numbers.
     format!("{:012x}", moment.millis().clamp(0, 0xffff_ffff_ffff))
 }
@@ -306,9 +309,9 @@ fn plans(sql: &Sql<'_>) -> Result<Vec<(String, String)>, StoreError> {
         Sql::Postgres(_) => ("EXPLAIN", 0),
     };
     let mut plans = Vec::new();
-    for (way, department) in Way::ALL.into_iter().flat_map(|way| [(way, false), (way, true)]) {
-        let text = format!("{explain} {}", way.text(STEPS[1], department));
-        let values = values("ww", END, "", way.columns());
+    for (way, department) in LogIndex::ALL.into_iter().flat_map(|way| [(way, false), (way, true)]) {
+        let text = format!("{explain} {}", way.text(BATCH_SIZES[1], department));
+        let values = values("ww", AFTER_ALL_IDS, "", way.columns());
         plans.push((format!("log along {way:?}"), sql.rows(&text, &values, |row| row.text(column))?.join("\n")));
     }
     Ok(plans)

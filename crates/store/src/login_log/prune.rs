@@ -2,19 +2,19 @@
 
 use deskpass_core::Timestamp;
 
-use super::chain::{ADOPTED, ChainKey};
-use super::links::{self, Fit, Pruned, Walk};
-use crate::database::{Sql, Tx, at_one_moment};
+use super::chain::{ADOPTED_CHAIN, ChainKey};
+use super::chain_walk::{self, ChainWalk, PruneMark, RowFit};
+use crate::database::{Sql, Tx, in_snapshot};
 use crate::{Store, StoreError};
 
 /// What is to go from a chain.
 #[derive(Clone, Debug)]
-struct Cut {
+struct PruneStep {
     chain: i64,
     /// Up to where it is pruned already.
     from: i64,
     /// Up to where it will be.
-    to: Pruned,
+    to: PruneMark,
 }
 
 impl Store {
@@ -24,13 +24,13 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn prune_log(&self, older_than: Timestamp, key: ChainKey, batch: i64) -> Result<usize, StoreError> {
-        let (cuts, changed) = self.database.read(move |sql| cuts(sql, older_than, &key, batch)).await?;
+        let (prune_steps, changed) = self.database.read(move |sql| prune_steps(sql, older_than, &key, batch)).await?;
         // Told once nothing else is left to do, not with every batch.
-        if cuts.is_empty() && changed > 0 {
+        if prune_steps.is_empty() && changed > 0 {
             tracing::warn!(chains = changed, "rows of the log do not fit and are kept; see `deskpass audit verify`");
         }
         let mut gone = 0;
-        for cut in cuts {
+        for cut in prune_steps {
             gone += self.database.write(move |tx| cut.make(tx)).await?;
         }
         Ok(gone)
@@ -38,28 +38,33 @@ impl Store {
 }
 
 /// What is to go, and how many chains have rows in the way that were changed.
-fn cuts(sql: &Sql<'_>, older_than: Timestamp, key: &ChainKey, rows: i64) -> Result<(Vec<Cut>, usize), StoreError> {
-    let (mut cuts, mut changed) = (Vec::new(), 0);
-    for chain in 0..=ADOPTED {
-        let (cut, good) = at_one_moment(sql, |sql| cut(sql, older_than, key, chain, rows))?;
-        cuts.extend(cut);
+fn prune_steps(
+    sql: &Sql<'_>,
+    older_than: Timestamp,
+    key: &ChainKey,
+    rows: i64,
+) -> Result<(Vec<PruneStep>, usize), StoreError> {
+    let (mut prune_steps, mut changed) = (Vec::new(), 0);
+    for chain in 0..=ADOPTED_CHAIN {
+        let (cut, good) = in_snapshot(sql, |sql| prune_step(sql, older_than, key, chain, rows))?;
+        prune_steps.extend(cut);
         changed += usize::from(!good);
     }
-    Ok((cuts, changed))
+    Ok((prune_steps, changed))
 }
 
 /// What of a chain is old enough, up to the first row that is not, and whether all of it fits.
-fn cut(
+fn prune_step(
     sql: &Sql<'_>,
     older_than: Timestamp,
     key: &ChainKey,
     chain: i64,
     rows: i64,
-) -> Result<(Option<Cut>, bool), StoreError> {
-    let Some(end) = links::end(sql, chain)? else { return Ok((None, true)) };
+) -> Result<(Option<PruneStep>, bool), StoreError> {
+    let Some(end) = chain_walk::end(sql, chain)? else { return Ok((None, true)) };
     // Nothing to do is the usual case.
     let text = "SELECT at FROM login_log WHERE chain = $1 AND seq > $2 ORDER BY chain, seq LIMIT 1";
-    let oldest = sql.first(text, &args![chain, end.pruned.seq], |row| Ok(row.moment(0).ok()))?;
+    let oldest = sql.first(text, &args![chain, end.pruned.seq], |row| Ok(row.timestamp(0).ok()))?;
     if oldest.is_none_or(|oldest| oldest.is_some_and(|oldest| oldest >= older_than)) {
         return Ok((None, true));
     }
@@ -67,18 +72,18 @@ fn cut(
         return Ok((None, false));
     }
     let (mut good, mut last, mut stopped) = (true, None, false);
-    Walk::after(key, chain, &end.pruned).next(sql, rows, |found| {
+    ChainWalk::after(key, chain, &end.pruned).next(sql, rows, |found| {
         stopped |= found.at.is_some_and(|at| at >= older_than);
-        good &= stopped || found.fit == Fit::Well;
+        good &= stopped || found.fit == RowFit::Intact;
         if good && !stopped {
             last = Some((found.seq, found.hash));
         }
     })?;
-    let to = last.map(|(seq, hash)| Pruned::marked(key, chain, seq, &hash));
-    Ok((to.map(|to| Cut { chain, from: end.pruned.seq, to }), good))
+    let to = last.map(|(seq, hash)| PruneMark::marked(key, chain, seq, &hash));
+    Ok((to.map(|to| PruneStep { chain, from: end.pruned.seq, to }), good))
 }
 
-impl Cut {
+impl PruneStep {
     /// Removes the rows with what was said of them and moves on the mark in one, unless another node was quicker.
     fn make(&self, tx: &Tx<'_>) -> Result<usize, StoreError> {
         let Self { chain, from, to } = self;

@@ -5,8 +5,8 @@ use std::fmt;
 use super::chain::ChainKey;
 
 /// What a receipt begins with, and one that was made by the version before.
-const KIND: &str = "deskpass-log-2";
-const FIRST_KIND: &str = "deskpass-log-1";
+const FORMAT: &str = "deskpass-log-2";
+const FORMAT_V1: &str = "deskpass-log-1";
 
 /// Where every chain ended: one line of text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,41 +15,41 @@ pub struct Receipt {
     pub(super) marker: Option<String>,
     /// Chain, number and hash of the last row.
     pub(super) ends: Vec<(i64, i64, String)>,
-    mark: String,
+    mac: String,
 }
 
 /// A text that is no receipt.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
-pub enum BadReceipt {
+pub enum InvalidReceipt {
     /// It has another form.
-    #[error("it does not look like one: it begins with {KIND} and has no blanks in it")]
+    #[error("it does not look like one: it begins with {FORMAT} and has no blanks in it")]
     Form,
     /// It was not made with this key, or not all of it is there.
     #[error("a part of it is missing or was changed, or it was made with another encryption_key")]
-    Mark,
+    Mac,
 }
 
 impl Receipt {
     pub(super) fn new(key: &ChainKey, marker: Option<String>, ends: Vec<(i64, i64, String)>) -> Self {
-        let mark = key.hash(&["receipt", &body(marker.as_deref(), &ends)]);
-        Self { marker, ends, mark }
+        let mac = key.hash(&["receipt", &body(marker.as_deref(), &ends)]);
+        Self { marker, ends, mac }
     }
 
     /// Reads a receipt that was made with this key.
     ///
     /// # Errors
     /// When it was not, or is none.
-    pub fn parse(text: &str, key: &ChainKey) -> Result<Self, BadReceipt> {
-        let (body, mark) = text.trim().rsplit_once(',').ok_or(BadReceipt::Form)?;
+    pub fn parse(text: &str, key: &ChainKey) -> Result<Self, InvalidReceipt> {
+        let (body, mac) = text.trim().rsplit_once(',').ok_or(InvalidReceipt::Form)?;
         let mut parts = body.split(',');
         let marker = match parts.next() {
-            Some(FIRST_KIND) => None,
-            Some(KIND) => Some(parts.next().ok_or(BadReceipt::Form)?.to_owned()),
-            _ => return Err(BadReceipt::Form),
+            Some(FORMAT_V1) => None,
+            Some(FORMAT) => Some(parts.next().ok_or(InvalidReceipt::Form)?.to_owned()),
+            _ => return Err(InvalidReceipt::Form),
         };
         let ends: Option<Vec<_>> = parts.map(end).collect();
-        let receipt = Self::new(key, marker, ends.ok_or(BadReceipt::Form)?);
-        if receipt.mark == mark { Ok(receipt) } else { Err(BadReceipt::Mark) }
+        let receipt = Self::new(key, marker, ends.ok_or(InvalidReceipt::Form)?);
+        if receipt.mac == mac { Ok(receipt) } else { Err(InvalidReceipt::Mac) }
     }
 
     /// Where it says that a chain ended.
@@ -61,13 +61,13 @@ impl Receipt {
 
 impl fmt::Display for Receipt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{},{}", body(self.marker.as_deref(), &self.ends), self.mark)
+        write!(f, "{},{}", body(self.marker.as_deref(), &self.ends), self.mac)
     }
 }
 
 fn body(marker: Option<&str>, ends: &[(i64, i64, String)]) -> String {
     let ends: Vec<_> = ends.iter().map(|(chain, seq, hash)| format!(",{chain}:{seq}:{hash}")).collect();
-    let kind = marker.map_or_else(|| FIRST_KIND.to_owned(), |marker| format!("{KIND},{marker}"));
+    let kind = marker.map_or_else(|| FORMAT_V1.to_owned(), |marker| format!("{FORMAT},{marker}"));
     format!("{kind}{}", ends.concat())
 }
 
@@ -91,15 +91,15 @@ mod tests {
             let text = receipt.to_string();
             assert!(!text.contains(char::is_whitespace));
             assert_eq!(Receipt::parse(&format!(" {text}\n"), &key).unwrap(), receipt);
-            assert_eq!(Receipt::parse(&text, &other), Err(BadReceipt::Mark));
-            assert_eq!(Receipt::parse(text.get(..text.len() - 1).unwrap(), &key), Err(BadReceipt::Mark));
+            assert_eq!(Receipt::parse(&text, &other), Err(InvalidReceipt::Mac));
+            assert_eq!(Receipt::parse(text.get(..text.len() - 1).unwrap(), &key), Err(InvalidReceipt::Mac));
         }
         let text = Receipt::new(&key, Some("m".to_owned()), vec![(0, 17, "abc".to_owned())]).to_string();
         for changed in [text.replace(":17:", ":16:"), text.replace(",m,", ",n,"), text.replace("log-2,m", "log-1")] {
-            assert_eq!(Receipt::parse(&changed, &key), Err(BadReceipt::Mark), "{changed}");
+            assert_eq!(Receipt::parse(&changed, &key), Err(InvalidReceipt::Mac), "{changed}");
         }
         for text in ["", "deskpass-log-1", "nonsense,x", "deskpass-log-1,0:x:y,z", "deskpass-log-1,0,z"] {
-            assert_eq!(Receipt::parse(text, &key), Err(BadReceipt::Form), "{text}");
+            assert_eq!(Receipt::parse(text, &key), Err(InvalidReceipt::Form), "{text}");
         }
     }
 }

@@ -2,15 +2,15 @@
 
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
-use super::{Ended, Which, deny, end_those};
-use crate::agents::half;
-use crate::cache::Change;
+use super::{EndReason, SessionScope, deny, end_matching};
+use crate::agents::partial_session;
+use crate::cache::CacheChange;
 use crate::database::Tx;
-use crate::{By, ChangeError, LogEntry, Store, StoreError};
+use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 /// Which sessions of an employee are to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum SessionSelection {
     /// All of them, and the halves of sign-ins too.
     All,
     /// The same, but not this one.
@@ -27,28 +27,30 @@ impl Store {
     /// When the store fails; then no session may be taken for ended.
     pub async fn end_sessions(
         &self,
-        by: By,
+        by: ChangeAuthor,
         key: EmployeeKey,
-        which: Ending,
-        why: Ended,
+        which: SessionSelection,
+        why: EndReason,
         deny_until: Timestamp,
         entry: LogEntry,
     ) -> Result<usize, ChangeError> {
-        let ended = self.acting(by).write(move |tx| {
+        let ended = self.authorized(by).write(move |tx| {
             let ended = match which {
-                Ending::One(digest) => end_one(tx, &key, digest, (why, deny_until), entry.at)?,
-                Ending::All => end_several(tx, &key, Which::All, (why, deny_until), entry.at)?,
-                Ending::AllBut(digest) => end_several(tx, &key, Which::AllBut(digest), (why, deny_until), entry.at)?,
+                SessionSelection::One(digest) => end_one(tx, &key, digest, (why, deny_until), entry.at)?,
+                SessionSelection::All => end_several(tx, &key, SessionScope::All, (why, deny_until), entry.at)?,
+                SessionSelection::AllBut(digest) => {
+                    end_several(tx, &key, SessionScope::AllBut(digest), (why, deny_until), entry.at)?
+                }
             };
             if ended > 0 {
-                entry.clone().saying(format!("{ended} session(s) ended")).write(tx)?;
+                entry.clone().with_detail(format!("{ended} session(s) ended")).write(tx)?;
             }
             Ok(ended)
         });
         let ended = ended.await?;
-        if let (Ending::One(digest), 0) = (which, ended) {
+        if let (SessionSelection::One(digest), 0) = (which, ended) {
             // Another node may have ended it.
-            self.cache.apply(Change::Session(digest));
+            self.cache.apply(CacheChange::Session(digest));
         }
         Ok(ended)
     }
@@ -59,7 +61,7 @@ pub(crate) fn end_one(
     tx: &mut Tx<'_>,
     key: &EmployeeKey,
     digest: Digest,
-    (why, deny_until): (Ended, Timestamp),
+    (why, deny_until): (EndReason, Timestamp),
     now: Timestamp,
 ) -> Result<usize, StoreError> {
     let text = "DELETE FROM session WHERE digest = $1 AND corp_id = $2 AND employee_key = $3 AND expires_at > $4";
@@ -73,12 +75,12 @@ pub(crate) fn end_one(
 fn end_several(
     tx: &mut Tx<'_>,
     key: &EmployeeKey,
-    which: Which,
-    (why, deny_until): (Ended, Timestamp),
+    which: SessionScope,
+    (why, deny_until): (EndReason, Timestamp),
     now: Timestamp,
 ) -> Result<usize, StoreError> {
-    let ended = end_those(tx, key, which, why, deny_until)?;
+    let ended = end_matching(tx, key, which, why, deny_until)?;
     // Otherwise whoever is about to sign in with a password would be signed in a moment later.
-    half::end_all(tx, key, why, deny_until)?;
+    partial_session::end_all(tx, key, why, deny_until)?;
     Ok(ended.into_iter().filter(|expires_at| *expires_at > now).count())
 }

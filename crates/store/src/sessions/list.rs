@@ -3,9 +3,9 @@
 use deskpass_core::{Digest, EmployeeKey, Role, Session, Timestamp};
 
 use super::session;
-use crate::cursor::Sorted;
+use crate::cursor::CursorOrder;
 use crate::database::{Row, Sql, Value};
-use crate::{BadCursor, Cursor, Store, StoreError};
+use crate::{Cursor, InvalidCursor, Store, StoreError};
 
 /// A session as a list shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct ListedSession {
 impl ListedSession {
     /// The place in a list right after it.
     fn place(&self) -> Cursor {
-        Cursor::new(Sorted::Birth, self.session.created_at.millis().to_string(), self.id.to_text())
+        Cursor::new(CursorOrder::CreatedAt, self.session.created_at.millis().to_string(), self.id.to_text())
     }
 }
 
@@ -55,8 +55,8 @@ impl SessionFilter {
     ///
     /// # Errors
     /// When no page did.
-    pub fn cursor(&self, text: &str) -> Result<Cursor, BadCursor> {
-        Cursor::parse(text, Sorted::Birth)
+    pub fn cursor(&self, text: &str) -> Result<Cursor, InvalidCursor> {
+        Cursor::parse(text, CursorOrder::CreatedAt)
     }
 
     fn wants(&self, listed: &ListedSession) -> bool {
@@ -77,12 +77,12 @@ pub struct SessionPage {
 }
 
 /// The most sessions of one person that a list of their own shows.
-const OWN: i64 = 1_000;
+const MAX_OWN_SESSIONS: i64 = 1_000;
 /// How many sessions are looked at for one page at most.
-const LOOKED_AT: usize = 20_000;
+const MAX_SCANNED_SESSIONS: usize = 20_000;
 /// How many at a time: the first of these that is more than a page, or the second where not all of them are wanted. Written
 /// into the statement, since a database that plans for any number would rather sort everything.
-const STEPS: [usize; 3] = [64, 512, 1_024];
+const BATCH_SIZES: [usize; 3] = [64, 512, 1_024];
 
 const COLUMNS: &str = "SELECT s.corp_id, s.employee_key, s.role_id, s.login_method, s.login_source, s.created_at,
     s.expires_at, s.proven, s.lent_role_id, s.digest, s.ip_address, s.user_agent, s.seen_at, e.employee_id, e.name,
@@ -104,7 +104,7 @@ impl Store {
     pub async fn own_sessions(&self, key: EmployeeKey, now: Timestamp) -> Result<Vec<ListedSession>, StoreError> {
         let (corp, employee) = (key.corp().to_owned(), Some(key.id().to_owned()));
         let own = SessionFilter { corp, department_id: None, employee, role: None, now };
-        Ok(self.sessions(own, None, OWN).await?.sessions)
+        Ok(self.sessions(own, None, MAX_OWN_SESSIONS).await?.sessions)
     }
 
     /// A page of the sessions of a corporation, the newest first, from `after` on.
@@ -119,8 +119,8 @@ impl Store {
     ) -> Result<SessionPage, StoreError> {
         let limit = usize::try_from(limit).unwrap_or(0);
         let (mut sessions, mut looked_at, mut from) = (Vec::new(), 0, after);
-        while looked_at < LOOKED_AT {
-            let walk = Walk::from(&filter, from.as_ref(), limit)?;
+        while looked_at < MAX_SCANNED_SESSIONS {
+            let walk = SessionWalk::from(&filter, from.as_ref(), limit)?;
             let (seen, more) = self.database.read(move |sql| walk.take(sql)).await?;
             looked_at += seen.len();
             for listed in seen {
@@ -151,7 +151,7 @@ impl Store {
 }
 
 /// The sessions of a corporation, or of one person, one after the other.
-pub(crate) struct Walk {
+pub(crate) struct SessionWalk {
     text: String,
     corp: String,
     employee: Option<String>,
@@ -159,14 +159,14 @@ pub(crate) struct Walk {
     step: usize,
 }
 
-impl Walk {
+impl SessionWalk {
     /// Those that come after a place, for a page of `limit`.
-    pub(crate) fn from(filter: &SessionFilter, from: Option<&Cursor>, limit: usize) -> Result<Self, BadCursor> {
-        let (at, digest) = from.map_or(Ok((i64::MAX, "")), |cursor| cursor.number(Sorted::Birth))?;
+    pub(crate) fn from(filter: &SessionFilter, from: Option<&Cursor>, limit: usize) -> Result<Self, InvalidCursor> {
+        let (at, digest) = from.map_or(Ok((i64::MAX, "")), |cursor| cursor.number(CursorOrder::CreatedAt))?;
         let walk = if filter.employee.is_some() { OF_EMPLOYEE } else { OF_CORPORATION };
         let picky = filter.role.is_some() || filter.department_id.is_some();
-        let [_, several, most] = STEPS;
-        let step = STEPS.into_iter().find(|step| *step > limit).unwrap_or(most);
+        let [_, several, most] = BATCH_SIZES;
+        let step = BATCH_SIZES.into_iter().find(|step| *step > limit).unwrap_or(most);
         let step = if picky { step.max(several) } else { step };
         let text = format!("{COLUMNS} {walk} LIMIT {step}");
         let (corp, employee) = (filter.corp.clone(), filter.employee.clone());

@@ -3,13 +3,13 @@
 
 mod address;
 mod bus;
-mod complaints;
-mod examine;
+mod connection;
+mod inspect;
 mod limits;
-mod link;
-mod mail;
+mod messages;
 mod peers;
 mod server;
+mod warning_throttle;
 mod watchers;
 
 use std::collections::VecDeque;
@@ -21,51 +21,51 @@ use redis::{Cmd, cmd};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use self::link::Call;
-use super::shelf::{Changes, Perishable};
-use crate::{Cause, StoreError};
+use self::connection::RedisCall;
+use super::ephemeral_store::{Expiring, RecordWatch};
+use crate::{StoreError, StoreErrorKind};
 
 pub use bus::Bus;
-pub use examine::{RedisExam, examine_redis};
-pub(super) use mail::MailInRedis;
-pub use mail::{Arrived, Ask, Counting, Round};
-pub use server::Redis;
-pub(super) use server::Server;
-pub(super) use watchers::Watched;
+pub use inspect::{RedisStatus, inspect_redis};
+pub(super) use messages::RedisMessageLog;
+pub use messages::{DeliveryCount, DeliveryQuery, IncomingMessages, MessageFeed};
+pub(super) use server::RedisBackend;
+pub use server::RedisSettings;
+pub(super) use watchers::WatchedRecord;
 
 /// How often a change is tried before we give up on a record that everybody changes.
-const TRIES: usize = 64;
+const MAX_ATTEMPTS: usize = 64;
 
 /// Puts a record in the place of the one that was read, unless that has changed, and tells everybody.
-const REPLACE: &str = "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end \
+const REPLACE_SCRIPT: &str = "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end \
     redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) \
     redis.call('PUBLISH', ARGV[4], ARGV[5]) return 1";
 
 /// Takes a record away and tells everybody.
-const TAKE: &str = "local was = redis.call('GET', KEYS[1]) if was then redis.call('DEL', KEYS[1]) \
+const TAKE_SCRIPT: &str = "local was = redis.call('GET', KEYS[1]) if was then redis.call('DEL', KEYS[1]) \
     redis.call('PUBLISH', ARGV[1], ARGV[2]) end return was";
 
 /// A shelf in Redis.
-pub(super) struct InRedis<T> {
-    server: Arc<Server>,
+pub(super) struct RedisStore<T> {
+    server: Arc<RedisBackend>,
     name: &'static str,
-    room: usize,
+    capacity: usize,
     /// Until when the records last that this node put there; for its own figures.
     begun: Mutex<VecDeque<Timestamp>>,
     record: PhantomData<fn() -> T>,
 }
 
 /// What was found.
-enum Found<T> {
-    Nothing,
+enum RecordLookup<T> {
+    Missing,
     /// Something that does not count: its time is over, or it is not ours.
     Stale(Vec<u8>),
-    Good(Vec<u8>, T),
+    Live(Vec<u8>, T),
 }
 
-impl<T> InRedis<T> {
-    pub(super) fn new(server: Arc<Server>, name: &'static str, room: usize) -> Self {
-        Self { server, name, room, begun: Mutex::default(), record: PhantomData }
+impl<T> RedisStore<T> {
+    pub(super) fn new(server: Arc<RedisBackend>, name: &'static str, capacity: usize) -> Self {
+        Self { server, name, capacity, begun: Mutex::default(), record: PhantomData }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -74,7 +74,7 @@ impl<T> InRedis<T> {
 
     fn note(&self, until: Timestamp, now: Timestamp) {
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
-        while begun.front().is_some_and(|oldest| *oldest <= now) || begun.len() >= self.room {
+        while begun.front().is_some_and(|oldest| *oldest <= now) || begun.len() >= self.capacity {
             begun.pop_front();
         }
         begun.push_back(until);
@@ -87,20 +87,20 @@ impl<T> InRedis<T> {
     }
 }
 
-impl<T: Perishable + Serialize + DeserializeOwned> InRedis<T> {
+impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
     pub(super) async fn put(&self, digest: &Digest, value: T, now: Timestamp) -> Result<bool, StoreError> {
         let (key, name) = self.names(digest);
-        let (sealed, call) = (self.sealed(&key, &value)?, self.server.link.call().await?);
-        for _ in 0..TRIES {
+        let (sealed, call) = (self.sealed(&key, &value)?, self.server.connection.call().await?);
+        for _ in 0..MAX_ATTEMPTS {
             let mut set = cmd("SET");
             set.arg(&key).arg(&sealed).arg("NX").arg("PX").arg(lifetime(&value, now));
             let there = call.ask::<bool>(&set).await?
                 || match self.find(&call, &key, now).await? {
-                    Found::Nothing => false,
-                    Found::Stale(old) => {
+                    RecordLookup::Missing => false,
+                    RecordLookup::Stale(old) => {
                         self.replace(&call, (&key, &name), &old, &sealed, lifetime(&value, now)).await?
                     }
-                    Found::Good(..) => return Ok(false),
+                    RecordLookup::Live(..) => return Ok(false),
                 };
             if there {
                 self.note(value.until(), now);
@@ -110,43 +110,43 @@ impl<T: Perishable + Serialize + DeserializeOwned> InRedis<T> {
         Err(busy())
     }
 
-    pub(super) async fn look<R>(
+    pub(super) async fn read_with<R>(
         &self,
         digest: &Digest,
         now: Timestamp,
-        look: impl FnOnce(&T) -> R,
+        read: impl FnOnce(&T) -> R,
     ) -> Result<Option<R>, StoreError> {
         let (key, _) = self.names(digest);
-        let call = self.server.link.call().await?;
+        let call = self.server.connection.call().await?;
         Ok(match self.find(&call, &key, now).await? {
-            Found::Good(_, value) => Some(look(&value)),
-            Found::Nothing | Found::Stale(_) => None,
+            RecordLookup::Live(_, value) => Some(read(&value)),
+            RecordLookup::Missing | RecordLookup::Stale(_) => None,
         })
     }
 
     pub(super) async fn take(&self, digest: &Digest, now: Timestamp) -> Result<Option<T>, StoreError> {
         let (key, name) = self.names(digest);
-        let mut take = script(TAKE, &key);
-        take.arg(&self.server.channel).arg(bus::changed(&name));
-        let call = self.server.link.call().await?;
+        let mut take = script(TAKE_SCRIPT, &key);
+        take.arg(&self.server.channel).arg(bus::changed_message(&name));
+        let call = self.server.connection.call().await?;
         let taken = call.ask::<Option<Vec<u8>>>(&take).await?;
-        self.server.watchers.tell(&name);
-        Ok(match self.judged(&key, taken, now) {
-            Found::Good(_, value) => Some(value),
-            Found::Nothing | Found::Stale(_) => None,
+        self.server.watchers.notify(&name);
+        Ok(match self.classify(&key, taken, now) {
+            RecordLookup::Live(_, value) => Some(value),
+            RecordLookup::Missing | RecordLookup::Stale(_) => None,
         })
     }
 
-    pub(super) async fn change<E>(
+    pub(super) async fn update<E>(
         &self,
         digest: &Digest,
         now: Timestamp,
         step: impl Fn(T) -> Result<T, E>,
     ) -> Result<Option<Result<T, E>>, StoreError> {
         let (key, name) = self.names(digest);
-        let call = self.server.link.call().await?;
-        for _ in 0..TRIES {
-            let Found::Good(old, value) = self.find(&call, &key, now).await? else { return Ok(None) };
+        let call = self.server.connection.call().await?;
+        for _ in 0..MAX_ATTEMPTS {
+            let RecordLookup::Live(old, value) = self.find(&call, &key, now).await? else { return Ok(None) };
             let next = match step(value) {
                 Ok(next) => next,
                 Err(unfit) => return Ok(Some(Err(unfit))),
@@ -159,22 +159,22 @@ impl<T: Perishable + Serialize + DeserializeOwned> InRedis<T> {
         Err(busy())
     }
 
-    pub(super) async fn watch(&self, digest: &Digest, now: Timestamp) -> Result<Option<Changes>, StoreError> {
+    pub(super) async fn watch(&self, digest: &Digest, now: Timestamp) -> Result<Option<RecordWatch>, StoreError> {
         let (_, name) = self.names(digest);
         let watched = self.server.watchers.watch(&name);
-        let there = self.look(digest, now, |_| ()).await?;
-        Ok(there.map(|()| Changes::anywhere(watched)))
+        let there = self.read_with(digest, now, |_| ()).await?;
+        Ok(there.map(|()| RecordWatch::shared(watched)))
     }
 
-    async fn find(&self, call: &Call<'_>, key: &str, now: Timestamp) -> Result<Found<T>, StoreError> {
+    async fn find(&self, call: &RedisCall<'_>, key: &str, now: Timestamp) -> Result<RecordLookup<T>, StoreError> {
         let mut get = cmd("GET");
         get.arg(key);
-        Ok(self.judged(key, call.ask::<Option<Vec<u8>>>(&get).await?, now))
+        Ok(self.classify(key, call.ask::<Option<Vec<u8>>>(&get).await?, now))
     }
 
     /// What is not ours, or cannot be read by this version, counts as nothing: whoever needs it begins again.
-    fn judged(&self, key: &str, bytes: Option<Vec<u8>>, now: Timestamp) -> Found<T> {
-        let Some(bytes) = bytes else { return Found::Nothing };
+    fn classify(&self, key: &str, bytes: Option<Vec<u8>>, now: Timestamp) -> RecordLookup<T> {
+        let Some(bytes) = bytes else { return RecordLookup::Missing };
         let opened = self.server.seal.open(key, &bytes).ok_or(
             "a record of the shared store was not sealed with our key: do all nodes have the same encryption_key?",
         );
@@ -182,35 +182,36 @@ impl<T: Perishable + Serialize + DeserializeOwned> InRedis<T> {
             serde_json::from_slice::<T>(&text).map_err(|_| "a record of the shared store is of a version unknown here")
         });
         match read {
-            Ok(record) if now < record.until() => Found::Good(bytes, record),
-            Ok(_) => Found::Stale(bytes),
+            Ok(record) if now < record.until() => RecordLookup::Live(bytes, record),
+            Ok(_) => RecordLookup::Stale(bytes),
             Err(why) => {
-                if self.server.complaints.is_due(now) {
+                if self.server.warnings.is_due(now) {
                     tracing::warn!(shelf = self.name, "{why}");
                 }
-                Found::Stale(bytes)
+                RecordLookup::Stale(bytes)
             }
         }
     }
 
     fn sealed(&self, key: &str, value: &T) -> Result<Vec<u8>, StoreError> {
-        let text = serde_json::to_vec(value).map_err(|error| StoreError::new(Cause::Damaged, error.to_string()))?;
+        let text =
+            serde_json::to_vec(value).map_err(|error| StoreError::new(StoreErrorKind::Damaged, error.to_string()))?;
         self.server.seal.close(key, &text).map_err(|error| StoreError::shared(error.to_string()))
     }
 
     async fn replace(
         &self,
-        call: &Call<'_>,
+        call: &RedisCall<'_>,
         (key, name): (&str, &str),
         old: &[u8],
         new: &[u8],
         lifetime: u64,
     ) -> Result<bool, StoreError> {
-        let mut replace = script(REPLACE, key);
-        replace.arg(old).arg(new).arg(lifetime).arg(&self.server.channel).arg(bus::changed(name));
+        let mut replace = script(REPLACE_SCRIPT, key);
+        replace.arg(old).arg(new).arg(lifetime).arg(&self.server.channel).arg(bus::changed_message(name));
         let replaced = call.ask::<bool>(&replace).await?;
         if replaced {
-            self.server.watchers.tell(name);
+            self.server.watchers.notify(name);
         }
         Ok(replaced)
     }
@@ -225,7 +226,7 @@ fn script(text: &str, key: &str) -> Cmd {
 }
 
 /// For how many milliseconds Redis keeps a record. Whether it is over is decided by our clock when it is read.
-fn lifetime(value: &impl Perishable, now: Timestamp) -> u64 {
+fn lifetime(value: &impl Expiring, now: Timestamp) -> u64 {
     u64::try_from(value.until().since(now).as_millis()).unwrap_or(u64::MAX).max(1)
 }
 

@@ -2,13 +2,14 @@
 
 use deskpass_core::{Digest, EmployeeKey, LoginMethod, Person, Role, Roles};
 use deskpass_store::{
-    Actor, Before, Beginning, Birth, By, ChangeError, Disowning, Ended, Ending, Event, Found, Grounds, LogEntry,
-    LogFilter, NewEmployee, Revoked, ServiceKey, ShutOut, Store, Subject,
+    Actor, AuditEvent, BeginOutcome, ChangeAuthor, ChangeError, DisableOutcome, DisownRequest, EndReason, LogEntry,
+    LogFilter, NewEmployee, NewSession, NoticeSubject, PasswordPrecondition, Precondition, Revocation, ServiceKey,
+    SessionLookup, SessionSelection, Store,
 };
 use tokio::task::JoinSet;
 
 use crate::desk::{
-    DAY, Desk, agent01, at, binding, birth, digest, entry, half, notice, on_every_store, password, pending, used,
+    DAY, Desk, agent01, at, binding, digest, entry, half, new_session, notice, on_every_store, password, pending, used,
 };
 
 /// When changes are made.
@@ -25,64 +26,65 @@ fn actor(session: Digest) -> Actor {
 
 /// A session of an administrator.
 async fn sign_in(desk: &Desk, name: &str) -> Actor {
-    let plain = birth(name, LoginMethod::Dev, None, Grounds::None);
+    let plain = new_session(name, LoginMethod::Dev, None, Precondition::None);
     let mut session = plain.session.clone();
     (session.employee, session.current_role) = (boss(), Role::Admin);
     let entry = LogEntry { about: boss(), ..plain.entry.clone() };
-    let begun = desk.store().begin_session(Birth { session, entry, ..plain }).await.unwrap();
-    assert_eq!(begun, Beginning::Begun);
+    let begun = desk.store().begin_session(NewSession { session, entry, ..plain }).await.unwrap();
+    assert_eq!(begun, BeginOutcome::Begun);
     actor(digest(name))
 }
 
 async fn with_boss(desk: &Desk) {
     desk.employ("boss").await;
     let roles = Roles::NONE.with(Role::Admin).with(Role::User);
-    desk.store().set_roles(By::NoSession, boss(), roles, true, at(DAY), entry()).await.unwrap();
+    desk.store().set_roles(ChangeAuthor::NoSession, boss(), roles, true, at(DAY), entry()).await.unwrap();
 }
 
 /// Every way in which the rights of a session are revoked, and how it is told.
 const REVOCATIONS: [&str; 7] = ["ended", "disabled", "expired", "unknown", "switched", "taken", "excluded"];
 
-async fn revoke(store: &Store, how: &str, actor: &mut Actor) -> Revoked {
-    let end = Ending::One(actor.session);
+async fn revoke(store: &Store, how: &str, actor: &mut Actor) -> Revocation {
+    let end = SessionSelection::One(actor.session);
     match how {
         "ended" => {
-            let ended = store.end_sessions(By::NoSession, boss(), end, Ended::Kicked, at(DAY), entry()).await;
+            let ended =
+                store.end_sessions(ChangeAuthor::NoSession, boss(), end, EndReason::Kicked, at(DAY), entry()).await;
             assert_eq!(ended.unwrap(), 1);
-            Revoked::Ended(Ended::Kicked)
+            Revocation::Ended(EndReason::Kicked)
         }
         "disabled" => {
-            store.disable(By::NoSession, boss(), true, at(DAY), entry()).await.unwrap();
-            Revoked::Ended(Ended::Disabled)
+            store.disable(ChangeAuthor::NoSession, boss(), true, at(DAY), entry()).await.unwrap();
+            Revocation::Ended(EndReason::Disabled)
         }
         "expired" => {
             actor.now = at(DAY);
-            Revoked::Expired
+            Revocation::Expired
         }
         "unknown" => {
             actor.session = digest("nobody's");
-            Revoked::Unknown
+            Revocation::Unknown
         }
         "switched" => {
             assert!(store.switch_role(actor.clone(), Role::User, entry()).await.unwrap());
-            Revoked::RoleSwitched
+            Revocation::RoleSwitched
         }
         "taken" => {
-            assert!(store.revoke(By::NoSession, boss(), Role::Admin, entry()).await.unwrap());
-            Revoked::RoleTakenAway(Role::Admin)
+            assert!(store.revoke(ChangeAuthor::NoSession, boss(), Role::Admin, entry()).await.unwrap());
+            Revocation::RoleTakenAway(Role::Admin)
         }
         _ => {
             let elsewhere = vec!["198.51.100.0/24".parse().unwrap()];
-            assert!(store.set_ip_rules_of(By::NoSession, Role::Admin, elsewhere, entry()).await.unwrap());
-            Revoked::AddressNotAllowed(Role::Admin)
+            assert!(store.set_ip_rules_of(ChangeAuthor::NoSession, Role::Admin, elsewhere, entry()).await.unwrap());
+            Revocation::AddressNotAllowed(Role::Admin)
         }
     }
 }
 
 async fn restore(store: &Store) {
-    store.enable(By::NoSession, boss(), entry()).await.unwrap();
-    store.grant(By::NoSession, boss(), Role::Admin, entry()).await.unwrap();
-    store.set_ip_rules(By::NoSession, Vec::new(), entry()).await.unwrap();
+    store.enable(ChangeAuthor::NoSession, boss(), entry()).await.unwrap();
+    store.grant(ChangeAuthor::NoSession, boss(), Role::Admin, entry()).await.unwrap();
+    store.set_ip_rules(ChangeAuthor::NoSession, Vec::new(), entry()).await.unwrap();
 }
 
 fn key() -> ServiceKey {
@@ -98,22 +100,22 @@ fn key() -> ServiceKey {
 }
 
 /// A sign-in of `agent01`, disowned.
-async fn disowning(store: &Store) -> Disowning {
-    let filter = LogFilter { corp: "ww".to_owned(), event: Some(Event::SignIn), ..LogFilter::default() };
+async fn disowning(store: &Store) -> DisownRequest {
+    let filter = LogFilter { corp: "ww".to_owned(), event: Some(AuditEvent::SignIn), ..LogFilter::default() };
     let sign_in = store.log_page(filter, None, 1).await.unwrap().rows.remove(0);
     let (who, home) = ("agent01".to_owned(), "ww".to_owned());
-    Disowning { sign_in, who, home, notices: Vec::new(), deny_until: at(DAY), entry: entry() }
+    DisownRequest { sign_in, who, home, notices: Vec::new(), deny_until: at(DAY), entry: entry() }
 }
 
 /// Makes every change there is; returns what came of each.
-async fn everything(store: &Store, by: &By) -> Vec<(&'static str, Result<(), ChangeError>)> {
+async fn everything(store: &Store, by: &ChangeAuthor) -> Vec<(&'static str, Result<(), ChangeError>)> {
     let (by, until, me) = (|| by.clone(), at(DAY), agent01);
     let all = Roles::NONE.with(Role::Admin);
     let known = store.person(&boss()).await.unwrap().unwrap();
     let person = Person { key: EmployeeKey::from_parts("ww", "new"), ..Person::clone(&known) };
     let new = NewEmployee { person, at: at(0), entry: None };
     let network = vec![(Role::User, "192.0.2.0/24".parse().unwrap())];
-    let told = notice("told", Subject::DeviceUnbound);
+    let told = notice("told", NoticeSubject::DeviceUnbound);
     vec![
         ("add_employee", store.add_employee(by(), new).await.map(drop)),
         ("grant", store.grant(by(), me(), Role::Admin, entry()).await.map(drop)),
@@ -121,7 +123,10 @@ async fn everything(store: &Store, by: &By) -> Vec<(&'static str, Result<(), Cha
         ("set_roles", store.set_roles(by(), me(), all, true, until, entry()).await.map(drop)),
         ("disable", store.disable(by(), me(), true, until, entry()).await.map(drop)),
         ("enable", store.enable(by(), me(), entry()).await.map(drop)),
-        ("end_sessions", store.end_sessions(by(), me(), Ending::All, Ended::Kicked, until, entry()).await.map(drop)),
+        (
+            "end_sessions",
+            store.end_sessions(by(), me(), SessionSelection::All, EndReason::Kicked, until, entry()).await.map(drop),
+        ),
         ("add_agent", store.add_agent(by(), boss(), Role::Agent, at(0), None).await.map(drop)),
         ("set_agent_role", store.set_agent_role(by(), me(), Role::User, until, entry()).await.map(drop)),
         ("disable_agent", store.disable_agent(by(), me(), until, entry()).await.map(drop)),
@@ -129,12 +134,15 @@ async fn everything(store: &Store, by: &By) -> Vec<(&'static str, Result<(), Cha
         ("unlock_agent", store.unlock_agent(by(), me(), entry()).await.map(drop)),
         ("begin_device", store.begin_device(by(), me(), pending("sealed", 100)).await.map(drop)),
         ("bind_device", store.bind_device(by(), binding("sealed", &[digest("code")])).await.map(drop)),
-        ("use_step", store.use_step(by(), used("sealed", 11)).await.map(drop)),
+        ("use_totp_step", store.use_totp_step(by(), used("sealed", 11)).await.map(drop)),
         ("use_recovery_code", store.use_recovery_code(by(), me(), digest("code"), at(60)).await.map(drop)),
         ("unbind_device", store.unbind_device(by(), me(), told, entry()).await.map(drop)),
         ("reset_device", store.reset_device(by(), me(), digest("setup"), until, entry()).await.map(drop)),
         ("begin_device_by_code", by_code(store, by()).await),
-        ("set_password", store.set_password(by(), password("hash", Before::Nothing, at(0))).await.map(drop)),
+        (
+            "set_password",
+            store.set_password(by(), password("hash", PasswordPrecondition::NoPassword, at(0))).await.map(drop),
+        ),
         ("reset_password", store.reset_password(by(), me(), digest("c"), until, until, entry()).await.map(drop)),
         ("approve_link", store.approve_link(by(), partner(), me(), entry()).await.map(drop)),
         ("remove_link", store.remove_link(by(), partner(), entry()).await.map(drop)),
@@ -146,7 +154,7 @@ async fn everything(store: &Store, by: &By) -> Vec<(&'static str, Result<(), Cha
     ]
 }
 
-async fn by_code(store: &Store, by: By) -> Result<(), ChangeError> {
+async fn by_code(store: &Store, by: ChangeAuthor) -> Result<(), ChangeError> {
     store.begin_device_by_code(by, agent01(), pending("sealed", 100), digest("setup"), at(0)).await.map(drop)
 }
 
@@ -161,7 +169,7 @@ on_every_store! {
         for (number, how) in REVOCATIONS.into_iter().enumerate() {
             let mut actor = sign_in(desk, how).await;
             let expected = revoke(&desk.node(number), how, &mut actor).await;
-            for (change, outcome) in everything(&desk.node(number + 1), &By::Session(actor.clone())).await {
+            for (change, outcome) in everything(&desk.node(number + 1), &ChangeAuthor::Session(actor.clone())).await {
                 assert!(matches!(outcome, Err(ChangeError::Revoked(why)) if why == expected), "{change}, {how}: {outcome:?}");
             }
             restore(desk.store()).await;
@@ -174,7 +182,7 @@ on_every_store! {
     async fn every_change_is_made_in_a_session_that_stands(desk: &Desk) {
         with_boss(desk).await;
         desk.session("agent's", LoginMethod::Dev, None).await;
-        let by = By::Session(sign_in(desk, "boss's").await);
+        let by = ChangeAuthor::Session(sign_in(desk, "boss's").await);
         for (change, outcome) in everything(desk.store(), &by).await {
             assert!(outcome.is_ok(), "{change}: {outcome:?}");
         }
@@ -193,13 +201,13 @@ on_every_store! {
         }
         let (actor, node) = (sign_in(desk, "boss's").await, desk.node(1));
         let active = || async {
-            let Found::Session(standing) = node.session(&actor.session).await.unwrap() else { panic!("it stands") };
+            let SessionLookup::Session(standing) = node.session(&actor.session).await.unwrap() else { panic!("it stands") };
             standing.session.current_role
         };
-        assert!(desk.store().revoke(By::NoSession, boss(), Role::User, entry()).await.unwrap());
+        assert!(desk.store().revoke(ChangeAuthor::NoSession, boss(), Role::User, entry()).await.unwrap());
         assert!(!node.switch_role(actor.clone(), Role::User, entry()).await.unwrap());
         assert_eq!(active().await, Role::Admin);
-        assert!(desk.store().grant(By::NoSession, boss(), Role::User, entry()).await.unwrap());
+        assert!(desk.store().grant(ChangeAuthor::NoSession, boss(), Role::User, entry()).await.unwrap());
         assert!(node.switch_role(actor.clone(), Role::User, entry()).await.unwrap());
         assert_eq!(active().await, Role::User);
     }
@@ -209,14 +217,14 @@ on_every_store! {
     async fn a_half_that_does_not_stand_binds_nothing_and_uses_nothing_up(desk: &Desk) {
         desk.set_password("hash").await;
         assert!(desk.half("half", "hash").await);
-        let by = |now: i64| By::Half { digest: digest("half"), employee: agent01(), now: at(now) };
+        let by = |now: i64| ChangeAuthor::PartialSession { digest: digest("half"), employee: agent01(), now: at(now) };
         let store = desk.store();
         assert!(store.begin_device(by(NOW), agent01(), pending("sealed", 100)).await.unwrap());
         let late = store.bind_device(by(half("half").expires_at.millis()), binding("sealed", &[])).await;
-        assert!(matches!(late, Err(ChangeError::Revoked(Revoked::Unknown))), "{late:?}");
-        assert!(store.end_half(digest("half"), at(DAY)).await.unwrap());
+        assert!(matches!(late, Err(ChangeError::Revoked(Revocation::Unknown))), "{late:?}");
+        assert!(store.end_partial_session(digest("half"), at(DAY)).await.unwrap());
         let ended = store.bind_device(by(NOW), binding("sealed", &[])).await;
-        assert!(matches!(ended, Err(ChangeError::Revoked(Revoked::Ended(Ended::SignedOut)))), "{ended:?}");
+        assert!(matches!(ended, Err(ChangeError::Revoked(Revocation::Ended(EndReason::SignedOut)))), "{ended:?}");
         assert!(store.agent(agent01()).await.unwrap().unwrap().device.is_none());
     }
 }
@@ -230,13 +238,13 @@ on_every_store! {
         for number in 0..24 {
             let (actor, node) = (sign_in(desk, &format!("{number}")).await, desk.node(number));
             tasks.spawn(async move {
-                let (by, own) = (By::Session(actor.clone()), By::Session(Actor { role: None, ..actor.clone() }));
-                let but_mine = Ending::AllBut(actor.session);
+                let (by, own) = (ChangeAuthor::Session(actor.clone()), ChangeAuthor::Session(Actor { role: None, ..actor.clone() }));
+                let but_mine = SessionSelection::AllBut(actor.session);
                 match number % 4 {
-                    0 => node.end_sessions(own, boss(), but_mine, Ended::SignedOut, at(DAY), entry()).await.map(drop),
+                    0 => node.end_sessions(own, boss(), but_mine, EndReason::SignedOut, at(DAY), entry()).await.map(drop),
                     1 => node.add_agent(by, boss(), Role::Agent, at(0), None).await.map(drop),
                     2 => node.unlock_agent(by, boss(), entry()).await.map(drop),
-                    _ => node.end_sessions(by, boss(), Ending::All, Ended::Kicked, at(DAY), entry()).await.map(drop),
+                    _ => node.end_sessions(by, boss(), SessionSelection::All, EndReason::Kicked, at(DAY), entry()).await.map(drop),
                 }
             });
         }
@@ -251,14 +259,14 @@ on_every_store! {
     async fn nothing_is_changed_after_its_actor_was_disabled(desk: &Desk) {
         with_boss(desk).await;
         for round in 0..15 {
-            let (by, nodes) = (By::Session(sign_in(desk, &format!("{round}")).await), (desk.node(0), desk.node(1)));
+            let (by, nodes) = (ChangeAuthor::Session(sign_in(desk, &format!("{round}")).await), (desk.node(0), desk.node(1)));
             let granting = tokio::spawn(async move { nodes.0.grant(by, agent01(), Role::Admin, entry()).await });
-            let disabled = nodes.1.disable(By::NoSession, boss(), true, at(DAY), entry()).await.unwrap();
-            let held = desk.store().listed(agent01()).await.unwrap().unwrap().person.roles.holds(Role::Admin);
+            let disabled = nodes.1.disable(ChangeAuthor::NoSession, boss(), true, at(DAY), entry()).await.unwrap();
+            let held = desk.store().listed_person(agent01()).await.unwrap().unwrap().person.roles.holds(Role::Admin);
             let granted = granting.await.unwrap();
-            assert!(disabled != ShutOut::Unknown && granted.is_ok() == held, "round {round}: {granted:?}");
+            assert!(disabled != DisableOutcome::Unknown && granted.is_ok() == held, "round {round}: {granted:?}");
             restore(desk.store()).await;
-            desk.store().revoke(By::NoSession, agent01(), Role::Admin, entry()).await.unwrap();
+            desk.store().revoke(ChangeAuthor::NoSession, agent01(), Role::Admin, entry()).await.unwrap();
         }
     }
 }

@@ -3,12 +3,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use deskpass_core::{
-    ClientAddress, Digest, EmployeeKey, LoginMethod, LoginSource, Person, Role, Roles, Session, Step, Timestamp,
-    UserAgent, Visitor, Vouched,
+    ClientAddress, ClientInfo, Digest, EmployeeKey, LoginMethod, LoginSource, Person, PlatformVouching, Role, Roles,
+    Session, Timestamp, TotpStep, UserAgent,
 };
 use deskpass_store::{
-    Before, Binding, Birth, By, ChainKey, Event, Found, Grounds, HalfSession, Location, LogEntry, Mode, NewEmployee,
-    NewPassword, Notice, PendingDevice, Postgres, SignInNetwork, Store, Subject, Trial, UsedStep,
+    AttemptKind, AuditEvent, ChainKey, ChangeAuthor, DeviceBinding, Location, LogEntry, Mode, NewEmployee, NewPassword,
+    NewSession, Notice, NoticeSubject, PartialSessionRecord, PasswordPrecondition, PendingDevice, PostgresSettings,
+    Precondition, SessionLookup, SignInNetwork, Store, UsedTotpStep,
 };
 use tempfile::TempDir;
 
@@ -57,14 +58,14 @@ impl Desk {
 
     pub(crate) async fn scaled_out() -> Self {
         let url = places::schema().await;
-        let location = Location::Postgres(Postgres { url, connections: 8, ca_file: None });
+        let location = Location::Postgres(PostgresSettings { url, connections: 8, ca_file: None });
         let nodes = vec![open(location.clone()).await, open(location.clone()).await];
         Self { nodes, location, _directory: tempfile::tempdir().unwrap() }.with_agent().await
     }
 
     async fn with_agent(self) -> Self {
         self.employ("agent01").await;
-        assert!(self.store().add_agent(By::NoSession, agent01(), Role::Agent, at(0), None).await.unwrap());
+        assert!(self.store().add_agent(ChangeAuthor::NoSession, agent01(), Role::Agent, at(0), None).await.unwrap());
         self
     }
 
@@ -84,7 +85,10 @@ impl Desk {
             disabled: false,
         };
         assert!(
-            self.store().add_employee(By::NoSession, NewEmployee { person, at: at(0), entry: None }).await.unwrap()
+            self.store()
+                .add_employee(ChangeAuthor::NoSession, NewEmployee { person, at: at(0), entry: None })
+                .await
+                .unwrap()
         );
     }
 
@@ -105,31 +109,34 @@ impl Desk {
     /// Gives `agent01` their first password.
     pub(crate) async fn set_password(&self, hash: &str) {
         assert_eq!(
-            self.store().set_password(By::NoSession, password(hash, Before::Nothing, at(0))).await.unwrap(),
+            self.store()
+                .set_password(ChangeAuthor::NoSession, password(hash, PasswordPrecondition::NoPassword, at(0)))
+                .await
+                .unwrap(),
             Some(0)
         );
     }
 
     /// Binds a device of `agent01`, at step 10, with these recovery codes.
     pub(crate) async fn bind(&self, sealed: &str, codes: &[Digest]) {
-        assert!(self.store().begin_device(By::NoSession, agent01(), pending(sealed, 100)).await.unwrap());
-        assert!(self.store().bind_device(By::NoSession, binding(sealed, codes)).await.unwrap());
+        assert!(self.store().begin_device(ChangeAuthor::NoSession, agent01(), pending(sealed, 100)).await.unwrap());
+        assert!(self.store().bind_device(ChangeAuthor::NoSession, binding(sealed, codes)).await.unwrap());
     }
 
     /// Begins a half of `agent01`, whose password has this hash.
     pub(crate) async fn half(&self, name: &str, hash: &str) -> bool {
-        let notice = notice(name, Subject::PasswordUsed);
-        self.store().begin_half(half(name), hash.to_owned(), Trial::Password, notice).await.unwrap()
+        let notice = notice(name, NoticeSubject::PasswordUsed);
+        self.store().begin_partial_session(half(name), hash.to_owned(), AttemptKind::Password, notice).await.unwrap()
     }
 
     /// Begins a session of `agent01` that stands on nothing.
     pub(crate) async fn session(&self, name: &str, method: LoginMethod, lent: Option<Role>) {
-        let birth = birth(name, method, lent, Grounds::None);
-        assert_eq!(self.store().begin_session(birth).await.unwrap(), deskpass_store::Beginning::Begun);
+        let new_session = new_session(name, method, lent, Precondition::None);
+        assert_eq!(self.store().begin_session(new_session).await.unwrap(), deskpass_store::BeginOutcome::Begun);
     }
 
     pub(crate) async fn lives(&self, name: &str) -> bool {
-        matches!(self.store().session(&digest(name)).await.unwrap(), Found::Session(_))
+        matches!(self.store().session(&digest(name)).await.unwrap(), SessionLookup::Session(_))
     }
 }
 
@@ -149,21 +156,21 @@ pub(crate) fn digest(name: &str) -> Digest {
     Digest::of(&[name.as_bytes()])
 }
 
-pub(crate) fn notice(id: &str, subject: Subject) -> Notice {
+pub(crate) fn notice(id: &str, subject: NoticeSubject) -> Notice {
     let (id, employee, address) = (id.to_owned(), agent01(), "192.0.2.1".to_owned());
     Notice { id, employee, subject, address, user_agent: String::new(), at: at(1), about: None, tries: 0 }
 }
 
-pub(crate) fn password(hash: &str, instead_of: Before, now: Timestamp) -> NewPassword {
+pub(crate) fn password(hash: &str, precondition: PasswordPrecondition, now: Timestamp) -> NewPassword {
     NewPassword {
         employee: agent01(),
         hash: hash.to_owned(),
-        instead_of,
+        precondition,
         keep: None,
         keep_browser: None,
         at: now,
         deny_until: at(DAY),
-        notice: notice(&format!("{hash} is set"), Subject::PasswordChanged),
+        notice: notice(&format!("{hash} is set"), NoticeSubject::PasswordChanged),
         entry: entry(),
     }
 }
@@ -173,44 +180,44 @@ pub(crate) fn pending(sealed: &str, until: i64) -> PendingDevice {
     PendingDevice { sealed: sealed.to_owned(), until: at(until), by: None }
 }
 
-pub(crate) fn binding(sealed: &str, codes: &[Digest]) -> Binding {
-    Binding {
+pub(crate) fn binding(sealed: &str, codes: &[Digest]) -> DeviceBinding {
+    DeviceBinding {
         employee: agent01(),
         sealed: sealed.to_owned(),
-        step: Step::from_number(10),
+        step: TotpStep::from_number(10),
         proven: true,
         recovery_codes: codes.to_vec(),
         at: at(50),
-        notice: notice(&format!("{sealed} is bound"), Subject::DeviceBound),
+        notice: notice(&format!("{sealed} is bound"), NoticeSubject::DeviceBound),
         entry: entry(),
     }
 }
 
-pub(crate) fn used(sealed: &str, number: i64) -> UsedStep {
-    let (employee, sealed, step) = (agent01(), sealed.to_owned(), Step::from_number(number));
-    UsedStep { employee, sealed, step, at: at(60), vouched: false }
+pub(crate) fn used(sealed: &str, number: i64) -> UsedTotpStep {
+    let (employee, sealed, step) = (agent01(), sealed.to_owned(), TotpStep::from_number(number));
+    UsedTotpStep { employee, sealed, step, at: at(60), vouched: false }
 }
 
-pub(crate) fn half(name: &str) -> HalfSession {
-    HalfSession { digest: digest(name), employee: agent01(), expires_at: at(600_000) }
+pub(crate) fn half(name: &str) -> PartialSessionRecord {
+    PartialSessionRecord { digest: digest(name), employee: agent01(), expires_at: at(600_000) }
 }
 
-pub(crate) fn birth(name: &str, method: LoginMethod, lent: Option<Role>, grounds: Grounds) -> Birth {
+pub(crate) fn new_session(name: &str, method: LoginMethod, lent: Option<Role>, precondition: Precondition) -> NewSession {
     let session = Session {
         employee: agent01(),
         current_role: Role::User,
         method,
         source: LoginSource::H5,
-        vouched: Vouched::Nobody,
-        lent,
+        vouched: PlatformVouching::None,
+        default_role: lent,
         created_at: at(1_000),
         expires_at: at(8 * HOUR),
     };
     let entry = LogEntry { at: session.created_at, method: Some(method), ..entry() };
-    let lent_by_record = false;
-    let network = SignInNetwork { name: "192.0.2.0/24".to_owned(), notice: None, tells_first: false };
+    let default_role_from_record = false;
+    let network = SignInNetwork { name: "192.0.2.0/24".to_owned(), notice: None, notify_on_first_sign_in: false };
     let (digest, deny_until) = (digest(name), at(DAY));
-    Birth { digest, session, lent_by_record, grounds, at_most: None, deny_until, network, entry }
+    NewSession { digest, session, default_role_from_record, precondition, at_most: None, deny_until, network, entry }
 }
 
 /// A row for the log, like no other.
@@ -221,12 +228,12 @@ pub(crate) fn entry() -> LogEntry {
     LogEntry {
         id: format!("{:032x}", ROWS.fetch_add(1, Ordering::Relaxed)),
         at: at(0),
-        event: Event::SignIn,
+        event: AuditEvent::SignIn,
         about: agent01(),
         role: Some(Role::User),
         method: None,
         source: Some(LoginSource::H5),
-        visitor: Visitor { address, user_agent: UserAgent::default() },
+        visitor: ClientInfo { address, user_agent: UserAgent::default() },
         actor: None,
         reason: None,
         detail: String::new(),

@@ -1,29 +1,29 @@
 //! One-time-password devices and recovery codes.
 
-use deskpass_core::{EmployeeKey, Step};
-use deskpass_store::{By, Subject, Trial};
+use deskpass_core::{EmployeeKey, TotpStep};
+use deskpass_store::{AttemptKind, ChangeAuthor, NoticeSubject};
 
 use crate::desk::{Desk, agent01, at, binding, digest, entry, notice, on_every_store, pending, used};
 
-fn step(number: i64) -> Step {
-    Step::from_number(number)
+fn step(number: i64) -> TotpStep {
+    TotpStep::from_number(number)
 }
 
 on_every_store! {
     async fn only_the_device_that_waits_is_bound_and_only_once(desk: &Desk) {
         let store = desk.store();
-        assert!(!store.bind_device(By::NoSession, binding("sealed", &[])).await.unwrap(), "none waits");
-        assert!(store.begin_device(By::NoSession, agent01(), pending("first", 100)).await.unwrap());
-        assert!(store.begin_device(By::NoSession, agent01(), pending("sealed", 50)).await.unwrap());
-        assert!(!store.bind_device(By::NoSession, binding("first", &[])).await.unwrap(), "another one waits");
-        assert!(!store.bind_device(By::NoSession, binding("sealed", &[])).await.unwrap(), "it has waited too long");
+        assert!(!store.bind_device(ChangeAuthor::NoSession, binding("sealed", &[])).await.unwrap(), "none waits");
+        assert!(store.begin_device(ChangeAuthor::NoSession, agent01(), pending("first", 100)).await.unwrap());
+        assert!(store.begin_device(ChangeAuthor::NoSession, agent01(), pending("sealed", 50)).await.unwrap());
+        assert!(!store.bind_device(ChangeAuthor::NoSession, binding("first", &[])).await.unwrap(), "another one waits");
+        assert!(!store.bind_device(ChangeAuthor::NoSession, binding("sealed", &[])).await.unwrap(), "it has waited too long");
         desk.bind("sealed", &[digest("a"), digest("b")]).await;
         let agent = store.agent(agent01()).await.unwrap().unwrap();
         let device = agent.device.unwrap();
         assert_eq!((&*device.sealed, device.bound_at, device.step), ("sealed", at(50), step(10)));
         assert!(device.proven && agent.pending.is_none() && agent.recovery_codes == 2);
-        assert!(!store.begin_device(By::NoSession, agent01(), pending("other", 100)).await.unwrap(), "one is bound");
-        assert!(!store.bind_device(By::NoSession, binding("sealed", &[])).await.unwrap());
+        assert!(!store.begin_device(ChangeAuthor::NoSession, agent01(), pending("other", 100)).await.unwrap(), "one is bound");
+        assert!(!store.bind_device(ChangeAuthor::NoSession, binding("sealed", &[])).await.unwrap());
     }
 }
 
@@ -34,7 +34,7 @@ on_every_store! {
         for (sealed, number, good) in
             [("sealed", 10, false), ("other", 11, false), ("sealed", 12, true), ("sealed", 12, false), ("sealed", 11, false)]
         {
-            let used = store.use_step(By::NoSession, used(sealed, number)).await.unwrap();
+            let used = store.use_totp_step(ChangeAuthor::NoSession, used(sealed, number)).await.unwrap();
             assert_eq!(used, good, "{sealed} {number}");
         }
         let device = store.agent(agent01()).await.unwrap().unwrap().device.unwrap();
@@ -47,17 +47,17 @@ on_every_store! {
         let store = desk.store();
         desk.bind("sealed", &[digest("a"), digest("b")]).await;
         for (code, good) in [("c", false), ("a", true), ("a", false)] {
-            assert_eq!(store.use_recovery_code(By::NoSession, agent01(), digest(code), at(70)).await.unwrap(), good, "{code}");
+            assert_eq!(store.use_recovery_code(ChangeAuthor::NoSession, agent01(), digest(code), at(70)).await.unwrap(), good, "{code}");
         }
         let agent = store.agent(agent01()).await.unwrap().unwrap();
         assert_eq!((agent.recovery_codes, agent.device.unwrap().verified_at), (1, Some(at(70))));
-        let told = notice("unbound", Subject::DeviceUnbound);
-        assert!(store.unbind_device(By::NoSession, agent01(), told.clone(), entry()).await.unwrap());
-        assert!(!store.unbind_device(By::NoSession, agent01(), told, entry()).await.unwrap(), "nor is anybody told twice");
-        assert!(!store.use_recovery_code(By::NoSession, agent01(), digest("b"), at(70)).await.unwrap());
+        let told = notice("unbound", NoticeSubject::DeviceUnbound);
+        assert!(store.unbind_device(ChangeAuthor::NoSession, agent01(), told.clone(), entry()).await.unwrap());
+        assert!(!store.unbind_device(ChangeAuthor::NoSession, agent01(), told, entry()).await.unwrap(), "nor is anybody told twice");
+        assert!(!store.use_recovery_code(ChangeAuthor::NoSession, agent01(), digest("b"), at(70)).await.unwrap());
         desk.bind("next", &[digest("c")]).await;
-        assert!(!store.use_recovery_code(By::NoSession, agent01(), digest("b"), at(70)).await.unwrap());
-        assert!(!store.use_step(By::NoSession, used("sealed", 99)).await.unwrap());
+        assert!(!store.use_recovery_code(ChangeAuthor::NoSession, agent01(), digest("b"), at(70)).await.unwrap());
+        assert!(!store.use_totp_step(ChangeAuthor::NoSession, used("sealed", 99)).await.unwrap());
     }
 }
 
@@ -65,22 +65,22 @@ on_every_store! {
     async fn an_administrator_takes_away_what_waits_and_forgets_guesses(desk: &Desk) {
         let store = desk.store();
         for _ in 0..5 {
-            store.guess(agent01(), Trial::Otp, at(0)).await.unwrap().unwrap();
+            store.count_attempt(agent01(), AttemptKind::Otp, at(0)).await.unwrap().unwrap();
         }
-        assert!(store.begin_device(By::NoSession, agent01(), pending("sealed", 100)).await.unwrap());
-        assert!(!store.reset_device(By::NoSession, agent01(), digest("code"), at(100), entry()).await.unwrap(), "none was bound");
-        assert!(!store.bind_device(By::NoSession, binding("sealed", &[])).await.unwrap());
-        assert_eq!(store.guess(agent01(), Trial::Otp, at(0)).await.unwrap(), Ok(()));
+        assert!(store.begin_device(ChangeAuthor::NoSession, agent01(), pending("sealed", 100)).await.unwrap());
+        assert!(!store.reset_device(ChangeAuthor::NoSession, agent01(), digest("code"), at(100), entry()).await.unwrap(), "none was bound");
+        assert!(!store.bind_device(ChangeAuthor::NoSession, binding("sealed", &[])).await.unwrap());
+        assert_eq!(store.count_attempt(agent01(), AttemptKind::Otp, at(0)).await.unwrap(), Ok(()));
     }
 }
 
 on_every_store! {
     async fn a_record_that_does_not_count_gets_no_device(desk: &Desk) {
         let store = desk.store();
-        assert!(store.begin_device(By::NoSession, agent01(), pending("sealed", 100)).await.unwrap());
-        store.disable_agent(By::NoSession, agent01(), at(0), entry()).await.unwrap();
-        assert!(!store.begin_device(By::NoSession, agent01(), pending("other", 100)).await.unwrap());
-        assert!(!store.bind_device(By::NoSession, binding("sealed", &[])).await.unwrap());
-        assert!(!store.begin_device(By::NoSession, EmployeeKey::from_parts("ww", "nobody"), pending("x", 9)).await.unwrap());
+        assert!(store.begin_device(ChangeAuthor::NoSession, agent01(), pending("sealed", 100)).await.unwrap());
+        store.disable_agent(ChangeAuthor::NoSession, agent01(), at(0), entry()).await.unwrap();
+        assert!(!store.begin_device(ChangeAuthor::NoSession, agent01(), pending("other", 100)).await.unwrap());
+        assert!(!store.bind_device(ChangeAuthor::NoSession, binding("sealed", &[])).await.unwrap());
+        assert!(!store.begin_device(ChangeAuthor::NoSession, EmployeeKey::from_parts("ww", "nobody"), pending("x", 9)).await.unwrap());
     }
 }

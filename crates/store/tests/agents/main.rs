@@ -11,10 +11,10 @@ mod actors;
 #[expect(dead_code, reason = "other tests look at the database past the store")]
 mod desk;
 mod devices;
-mod guesses;
-mod halves;
+mod failed_attempts;
 mod notices;
 mod once;
+mod partial_sessions;
 mod passwords;
 #[path = "../harness/places.rs"]
 mod places;

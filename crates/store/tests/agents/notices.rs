@@ -1,6 +1,6 @@
 //! What agents are told is delivered by one node.
 
-use deskpass_store::{Notice, Subject};
+use deskpass_store::{Notice, NoticeSubject};
 use tokio::task::JoinSet;
 
 use crate::desk::{Desk, agent01, at, on_every_store};
@@ -21,11 +21,11 @@ on_every_store! {
         let due = store.claim_notices(at(1), at(60), 10).await.unwrap();
         assert_eq!(ids(&due), ["half", "hash is set", "sealed is bound"]);
         let used = due.iter().find(|notice| notice.id == "half").unwrap();
-        assert_eq!((used.subject, &used.employee, &*used.address), (Subject::PasswordUsed, &agent01(), "192.0.2.1"));
+        assert_eq!((used.subject, &used.employee, &*used.address), (NoticeSubject::PasswordUsed, &agent01(), "192.0.2.1"));
         assert_eq!((used.at, used.tries), (at(1), 1));
         assert!(store.claim_notices(at(59), at(99), 10).await.unwrap().is_empty());
-        store.drop_notice("half".to_owned()).await.unwrap();
-        store.put_off_notice("hash is set".to_owned(), at(70)).await.unwrap();
+        store.delete_notice("half".to_owned()).await.unwrap();
+        store.postpone_notice("hash is set".to_owned(), at(70)).await.unwrap();
         let again = store.claim_notices(at(60), at(90), 10).await.unwrap();
         assert_eq!((ids(&again), again[0].tries), (vec!["sealed is bound"], 2));
         assert_eq!(ids(&store.claim_notices(at(70), at(90), 10).await.unwrap()), ["hash is set"]);

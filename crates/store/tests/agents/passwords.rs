@@ -1,12 +1,14 @@
 //! Passwords are set only in the place of what was there, and end what began with the old one.
 
 use deskpass_core::{LoginMethod, Role};
-use deskpass_store::{Before, By, Ended, Found, HalfFound, NewPassword, Trial};
+use deskpass_store::{
+    AttemptKind, ChangeAuthor, EndReason, NewPassword, PartialSessionLookup, PasswordPrecondition, SessionLookup,
+};
 
 use crate::desk::{DAY, Desk, agent01, at, digest, entry, on_every_store, password};
 
-async fn set(desk: &Desk, hash: &str, instead_of: Before) -> Option<usize> {
-    desk.store().set_password(By::NoSession, password(hash, instead_of, at(1_000))).await.unwrap()
+async fn set(desk: &Desk, hash: &str, precondition: PasswordPrecondition) -> Option<usize> {
+    desk.store().set_password(ChangeAuthor::NoSession, password(hash, precondition, at(1_000))).await.unwrap()
 }
 
 async fn kept(desk: &Desk) -> Option<String> {
@@ -15,20 +17,20 @@ async fn kept(desk: &Desk) -> Option<String> {
 
 on_every_store! {
     async fn a_password_takes_the_place_of_what_was_there_and_of_nothing_else(desk: &Desk) {
-        assert_eq!(set(desk, "one", Before::Hash("zero".to_owned())).await, None);
-        assert_eq!(set(desk, "one", Before::SetupCode(digest("code"))).await, None);
+        assert_eq!(set(desk, "one", PasswordPrecondition::Hash("zero".to_owned())).await, None);
+        assert_eq!(set(desk, "one", PasswordPrecondition::SetupCode(digest("code"))).await, None);
         assert_eq!(kept(desk).await, None);
-        assert_eq!(set(desk, "one", Before::Nothing).await, Some(0));
-        assert_eq!(set(desk, "two", Before::Nothing).await, None);
-        assert_eq!(set(desk, "two", Before::Hash("zero".to_owned())).await, None);
+        assert_eq!(set(desk, "one", PasswordPrecondition::NoPassword).await, Some(0));
+        assert_eq!(set(desk, "two", PasswordPrecondition::NoPassword).await, None);
+        assert_eq!(set(desk, "two", PasswordPrecondition::Hash("zero".to_owned())).await, None);
         assert_eq!(kept(desk).await.as_deref(), Some("one"));
-        assert_eq!(set(desk, "two", Before::Hash("one".to_owned())).await, Some(0));
+        assert_eq!(set(desk, "two", PasswordPrecondition::Hash("one".to_owned())).await, Some(0));
         assert_eq!(kept(desk).await.as_deref(), Some("two"));
-        desk.store().disable_agent(By::NoSession, agent01(), at(DAY), entry()).await.unwrap();
-        assert_eq!(set(desk, "three", Before::Hash("two".to_owned())).await, None);
-        desk.store().enable_agent(By::NoSession, agent01(), entry()).await.unwrap();
-        desk.store().disable(By::NoSession, agent01(), true, at(DAY), entry()).await.unwrap();
-        assert_eq!(set(desk, "three", Before::Hash("two".to_owned())).await, None);
+        desk.store().disable_agent(ChangeAuthor::NoSession, agent01(), at(DAY), entry()).await.unwrap();
+        assert_eq!(set(desk, "three", PasswordPrecondition::Hash("two".to_owned())).await, None);
+        desk.store().enable_agent(ChangeAuthor::NoSession, agent01(), entry()).await.unwrap();
+        desk.store().disable(ChangeAuthor::NoSession, agent01(), true, at(DAY), entry()).await.unwrap();
+        assert_eq!(set(desk, "three", PasswordPrecondition::Hash("two".to_owned())).await, None);
         assert_eq!(kept(desk).await.as_deref(), Some("two"));
     }
 }
@@ -41,24 +43,24 @@ on_every_store! {
             desk.session(name, LoginMethod::Oauth2, None).await;
         }
         assert!(desk.half("half", "one").await);
-        let browser = Trial::KnownBrowser(digest("browser"));
-        for trial in [Trial::Password, Trial::Otp, browser] {
+        let browser = AttemptKind::KnownBrowser(digest("browser"));
+        for trial in [AttemptKind::Password, AttemptKind::Otp, browser] {
             for _ in 0..5 {
-                store.guess(agent01(), trial, at(0)).await.unwrap().unwrap();
+                store.count_attempt(agent01(), trial, at(0)).await.unwrap().unwrap();
             }
         }
-        let new = password("two", Before::Hash("one".to_owned()), at(1_000));
+        let new = password("two", PasswordPrecondition::Hash("one".to_owned()), at(1_000));
         let new = NewPassword { keep: Some(digest("mine")), ..new };
-        assert_eq!(store.set_password(By::NoSession, new).await.unwrap(), Some(2));
+        assert_eq!(store.set_password(ChangeAuthor::NoSession, new).await.unwrap(), Some(2));
         assert!(desk.lives("mine").await);
         for name in ["other", "another"] {
             let found = store.session(&digest(name)).await.unwrap();
-            assert!(matches!(found, Found::Denied(Ended::Kicked)), "{name}: {found:?}");
+            assert!(matches!(found, SessionLookup::Denied(EndReason::Kicked)), "{name}: {found:?}");
         }
-        assert!(matches!(store.half(&digest("half")).await.unwrap(), HalfFound::Denied(Ended::Kicked)));
-        assert_eq!(store.guess(agent01(), Trial::Password, at(0)).await.unwrap(), Ok(()));
-        assert_eq!(store.guess(agent01(), browser, at(0)).await.unwrap(), Ok(()));
-        assert!(store.guess(agent01(), Trial::Otp, at(0)).await.unwrap().is_err());
+        assert!(matches!(store.partial_session(&digest("half")).await.unwrap(), PartialSessionLookup::Denied(EndReason::Kicked)));
+        assert_eq!(store.count_attempt(agent01(), AttemptKind::Password, at(0)).await.unwrap(), Ok(()));
+        assert_eq!(store.count_attempt(agent01(), browser, at(0)).await.unwrap(), Ok(()));
+        assert!(store.count_attempt(agent01(), AttemptKind::Otp, at(0)).await.unwrap().is_err());
     }
 }
 
@@ -71,30 +73,30 @@ on_every_store! {
             desk.session(name, method, Some(Role::User)).await;
         }
         assert!(desk.half("half", "one").await);
-        store.know_browser(digest("browser"), agent01(), at(DAY)).await.unwrap();
-        let reset = store.reset_password(By::NoSession, agent01(), digest("code"), at(1_001), at(DAY), entry()).await.unwrap();
+        store.remember_browser(digest("browser"), agent01(), at(DAY)).await.unwrap();
+        let reset = store.reset_password(ChangeAuthor::NoSession, agent01(), digest("code"), at(1_001), at(DAY), entry()).await.unwrap();
         assert_eq!(reset, Some(1));
         assert!(desk.lives("platform").await && !desk.lives("by password").await);
-        assert!(matches!(store.half(&digest("half")).await.unwrap(), HalfFound::Denied(Ended::Kicked)));
-        assert!(!store.knows_browser(digest("browser"), agent01(), at(0)).await.unwrap());
+        assert!(matches!(store.partial_session(&digest("half")).await.unwrap(), PartialSessionLookup::Denied(EndReason::Kicked)));
+        assert!(!store.is_browser_known_to(digest("browser"), agent01(), at(0)).await.unwrap());
         let agent = store.agent(agent01()).await.unwrap().unwrap();
         assert_eq!((agent.password, agent.setup_code_until), (None, Some(at(1_001))));
         assert!(!desk.half("again", "one").await);
         for (code, now, counts) in [("other", 0, false), ("code", 1_000, true), ("code", 1_001, false)] {
-            assert_eq!(store.awaits_password(agent01(), digest(code), at(now)).await.unwrap(), counts, "{code} {now}");
+            assert_eq!(store.is_setup_code_valid(agent01(), digest(code), at(now)).await.unwrap(), counts, "{code} {now}");
         }
-        assert_eq!(set(desk, "two", Before::SetupCode(digest("other"))).await, None);
-        assert_eq!(set(desk, "two", Before::SetupCode(digest("code"))).await, Some(1));
-        assert_eq!(set(desk, "three", Before::SetupCode(digest("code"))).await, None);
-        store.reset_password(By::NoSession, agent01(), digest("code"), at(1_000), at(DAY), entry()).await.unwrap();
-        assert_eq!(set(desk, "three", Before::SetupCode(digest("code"))).await, None, "its time is over");
+        assert_eq!(set(desk, "two", PasswordPrecondition::SetupCode(digest("other"))).await, None);
+        assert_eq!(set(desk, "two", PasswordPrecondition::SetupCode(digest("code"))).await, Some(1));
+        assert_eq!(set(desk, "three", PasswordPrecondition::SetupCode(digest("code"))).await, None);
+        store.reset_password(ChangeAuthor::NoSession, agent01(), digest("code"), at(1_000), at(DAY), entry()).await.unwrap();
+        assert_eq!(set(desk, "three", PasswordPrecondition::SetupCode(digest("code"))).await, None, "its time is over");
         assert_eq!(kept(desk).await, None);
-        store.reset_password(By::NoSession, agent01(), digest("code"), at(DAY), at(DAY), entry()).await.unwrap();
-        store.disable(By::NoSession, agent01(), true, at(DAY), entry()).await.unwrap();
-        assert!(!store.awaits_password(agent01(), digest("code"), at(0)).await.unwrap(), "they are shut out");
-        assert_eq!(set(desk, "three", Before::SetupCode(digest("code"))).await, None);
+        store.reset_password(ChangeAuthor::NoSession, agent01(), digest("code"), at(DAY), at(DAY), entry()).await.unwrap();
+        store.disable(ChangeAuthor::NoSession, agent01(), true, at(DAY), entry()).await.unwrap();
+        assert!(!store.is_setup_code_valid(agent01(), digest("code"), at(0)).await.unwrap(), "they are shut out");
+        assert_eq!(set(desk, "three", PasswordPrecondition::SetupCode(digest("code"))).await, None);
         let nobody = deskpass_core::EmployeeKey::from_parts("ww", "nobody");
-        assert_eq!(store.reset_password(By::NoSession, nobody, digest("code"), at(0), at(0), entry()).await.unwrap(), None);
+        assert_eq!(store.reset_password(ChangeAuthor::NoSession, nobody, digest("code"), at(0), at(0), entry()).await.unwrap(), None);
     }
 }
 
@@ -103,9 +105,9 @@ on_every_store! {
         desk.set_password("canary").await;
         desk.bind("canary", &[]).await;
         let agent = desk.store().agent(agent01()).await.unwrap().unwrap();
-        let new = password("x", Before::Hash("canary".to_owned()), at(0));
+        let new = password("x", PasswordPrecondition::Hash("canary".to_owned()), at(0));
         let (device, binding) = (agent.device.clone(), crate::desk::binding("canary", &[]));
-        let printed = format!("{agent:?} {device:?} {binding:?} {:?} {new:?}", new.instead_of);
+        let printed = format!("{agent:?} {device:?} {binding:?} {:?} {new:?}", new.precondition);
         assert!(!printed.contains("canary"), "{printed}");
     }
 }

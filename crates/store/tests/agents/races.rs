@@ -1,11 +1,14 @@
 //! Of several who come at once, one gets what there is one of; and what is taken away stays away.
 
 use deskpass_core::LoginMethod;
-use deskpass_store::{Before, Beginning, By, Grounds, HalfFound, ShutOut, Store, Subject, Trial};
+use deskpass_store::{
+    AttemptKind, BeginOutcome, ChangeAuthor, DisableOutcome, NoticeSubject, PartialSessionLookup, PasswordPrecondition,
+    Precondition, Store,
+};
 use tokio::task::JoinSet;
 
 use crate::desk::{
-    DAY, Desk, agent01, at, binding, birth, digest, entry, half, notice, on_every_store, password, pending, used,
+    DAY, Desk, agent01, at, binding, digest, entry, half, new_session, notice, on_every_store, password, pending, used,
 };
 
 /// How often a race is run.
@@ -27,11 +30,11 @@ on_every_store! {
     async fn one_gets_the_step_and_one_the_recovery_code(desk: &Desk) {
         desk.bind("sealed", &[digest("code")]).await;
         let step = |_, node: Store| async move {
-            node.use_step(By::NoSession, used("sealed", 11)).await.unwrap()
+            node.use_totp_step(ChangeAuthor::NoSession, used("sealed", 11)).await.unwrap()
         };
         assert_eq!(winners(desk, step).await, 1);
         let code = |_, node: Store| async move {
-            node.use_recovery_code(By::NoSession, agent01(), digest("code"), at(60)).await.unwrap()
+            node.use_recovery_code(ChangeAuthor::NoSession, agent01(), digest("code"), at(60)).await.unwrap()
         };
         assert_eq!(winners(desk, code).await, 1);
     }
@@ -39,17 +42,17 @@ on_every_store! {
 
 on_every_store! {
     async fn one_binds_the_device_and_one_sets_the_password(desk: &Desk) {
-        assert!(desk.store().begin_device(By::NoSession, agent01(), pending("sealed", 100)).await.unwrap());
+        assert!(desk.store().begin_device(ChangeAuthor::NoSession, agent01(), pending("sealed", 100)).await.unwrap());
         let bind = |number, node: Store| async move {
             let mut binding = binding("sealed", &[digest(&format!("code {number}"))]);
             binding.notice.id = format!("binding {number}");
-            node.bind_device(By::NoSession, binding).await.unwrap()
+            node.bind_device(ChangeAuthor::NoSession, binding).await.unwrap()
         };
         assert_eq!(winners(desk, bind).await, 1);
         assert_eq!(desk.store().agent(agent01()).await.unwrap().unwrap().recovery_codes, 1);
         let set = |number, node: Store| async move {
-            let new = password(&format!("hash {number}"), Before::Nothing, at(0));
-            node.set_password(By::NoSession, new).await.unwrap().is_some()
+            let new = password(&format!("hash {number}"), PasswordPrecondition::NoPassword, at(0));
+            node.set_password(ChangeAuthor::NoSession, new).await.unwrap().is_some()
         };
         assert_eq!(winners(desk, set).await, 1);
     }
@@ -60,8 +63,8 @@ on_every_store! {
         desk.set_password("hash").await;
         assert!(desk.half("half", "hash").await);
         let complete = |number, node: Store| async move {
-            let birth = birth(&format!("{number}"), LoginMethod::Password, None, Grounds::Half(digest("half")));
-            node.begin_session(birth).await.unwrap() == Beginning::Begun
+            let new_session = new_session(&format!("{number}"), LoginMethod::Password, None, Precondition::PartialSession(digest("half")));
+            node.begin_session(new_session).await.unwrap() == BeginOutcome::Begun
         };
         assert_eq!(winners(desk, complete).await, 1);
     }
@@ -73,10 +76,10 @@ on_every_store! {
         for round in 0..ROUNDS {
             let (name, nodes) = (format!("half {round}"), (desk.node(0), desk.node(1)));
             assert!(desk.half(&name, "hash").await);
-            let birth = birth(&format!("{round}"), LoginMethod::Password, None, Grounds::Half(digest(&name)));
-            let completing = tokio::spawn(async move { nodes.0.begin_session(birth).await.unwrap() });
-            let ended = nodes.1.end_half(digest(&name), at(DAY)).await.unwrap();
-            let completed = completing.await.unwrap() == Beginning::Begun;
+            let new_session = new_session(&format!("{round}"), LoginMethod::Password, None, Precondition::PartialSession(digest(&name)));
+            let completing = tokio::spawn(async move { nodes.0.begin_session(new_session).await.unwrap() });
+            let ended = nodes.1.end_partial_session(digest(&name), at(DAY)).await.unwrap();
+            let completed = completing.await.unwrap() == BeginOutcome::Begun;
             assert_ne!(ended, completed, "round {round}");
             assert_eq!(desk.lives(&format!("{round}")).await, completed);
         }
@@ -91,18 +94,19 @@ async fn ends_what_begins(desk: &Desk, end: impl AsyncFn(&Store), restore: impl 
         desk.set_password(&hash).await;
         let [waiting, starting, session] = ["waiting", "starting", "session"].map(|name| format!("{name} {round}"));
         assert!(desk.half(&waiting, &hash).await);
-        let birth = birth(&session, LoginMethod::Password, None, Grounds::Half(digest(&waiting)));
-        let (half, notice) = (half(&starting), notice(&starting, Subject::PasswordUsed));
+        let new_session = new_session(&session, LoginMethod::Password, None, Precondition::PartialSession(digest(&waiting)));
+        let (half, notice) = (half(&starting), notice(&starting, NoticeSubject::PasswordUsed));
         let (one, other) = (desk.node(0), desk.node(1));
-        let completing = tokio::spawn(async move { one.begin_session(birth).await.unwrap() });
-        let beginning =
-            tokio::spawn(async move { other.begin_half(half, hash, Trial::Password, notice).await.unwrap() });
+        let completing = tokio::spawn(async move { one.begin_session(new_session).await.unwrap() });
+        let beginning = tokio::spawn(async move {
+            other.begin_partial_session(half, hash, AttemptKind::Password, notice).await.unwrap()
+        });
         end(&desk.node(round)).await;
         let _ = (completing.await.unwrap(), beginning.await.unwrap());
         assert!(!desk.lives(&session).await, "round {round}");
         for name in [waiting, starting] {
-            let found = desk.store().half(&digest(&name)).await.unwrap();
-            assert!(!matches!(found, HalfFound::Half(_)), "round {round}: {name}");
+            let found = desk.store().partial_session(&digest(&name)).await.unwrap();
+            assert!(!matches!(found, PartialSessionLookup::Found(_)), "round {round}: {name}");
         }
         restore(desk.store()).await;
     }
@@ -111,7 +115,7 @@ async fn ends_what_begins(desk: &Desk, end: impl AsyncFn(&Store), restore: impl 
 async fn reset(store: &Store) {
     assert!(
         store
-            .reset_password(By::NoSession, agent01(), digest("code"), at(DAY), at(DAY), entry())
+            .reset_password(ChangeAuthor::NoSession, agent01(), digest("code"), at(DAY), at(DAY), entry())
             .await
             .unwrap()
             .is_some()
@@ -127,10 +131,10 @@ on_every_store! {
 on_every_store! {
     async fn a_disabled_agent_has_nothing_that_begins(desk: &Desk) {
         let disable = async |store: &Store| {
-            assert!(store.disable_agent(By::NoSession, agent01(), at(DAY), entry()).await.unwrap().is_some());
+            assert!(store.disable_agent(ChangeAuthor::NoSession, agent01(), at(DAY), entry()).await.unwrap().is_some());
         };
         let restore = async |store: &Store| {
-            assert!(store.enable_agent(By::NoSession, agent01(), entry()).await.unwrap());
+            assert!(store.enable_agent(ChangeAuthor::NoSession, agent01(), entry()).await.unwrap());
             reset(store).await;
         };
         ends_what_begins(desk, disable, restore).await;
@@ -140,10 +144,10 @@ on_every_store! {
 on_every_store! {
     async fn a_disabled_employee_has_nothing_that_begins(desk: &Desk) {
         let disable = async |store: &Store| {
-            assert!(store.disable(By::NoSession, agent01(), true, at(DAY), entry()).await.unwrap() != ShutOut::Unknown);
+            assert!(store.disable(ChangeAuthor::NoSession, agent01(), true, at(DAY), entry()).await.unwrap() != DisableOutcome::Unknown);
         };
         let restore = async |store: &Store| {
-            assert!(store.enable(By::NoSession, agent01(), entry()).await.unwrap());
+            assert!(store.enable(ChangeAuthor::NoSession, agent01(), entry()).await.unwrap());
             reset(store).await;
         };
         ends_what_begins(desk, disable, restore).await;

@@ -1,9 +1,9 @@
 //! Agent records: listed, changed, disabled.
 
 use deskpass_core::{EmployeeKey, LoginMethod, Role};
-use deskpass_store::{Beginning, Birth, By, Grounds};
+use deskpass_store::{BeginOutcome, ChangeAuthor, NewSession, Precondition};
 
-use crate::desk::{DAY, Desk, agent01, at, birth, digest, entry, on_every_store};
+use crate::desk::{DAY, Desk, agent01, at, digest, entry, new_session, on_every_store};
 
 fn nobody() -> EmployeeKey {
     EmployeeKey::from_parts("ww", "nobody")
@@ -15,17 +15,17 @@ on_every_store! {
         desk.session("assigned", LoginMethod::Oauth2, None).await;
         desk.session("lent", LoginMethod::Oauth2, Some(Role::Agent)).await;
         desk.session("by password", LoginMethod::Password, None).await;
-        store.know_browser(digest("browser"), agent01(), at(DAY)).await.unwrap();
+        store.remember_browser(digest("browser"), agent01(), at(DAY)).await.unwrap();
         assert_eq!(store.agent_role(agent01()).await.unwrap(), Some(Role::Agent));
-        assert_eq!(store.disable_agent(By::NoSession, agent01(), at(DAY), entry()).await.unwrap(), Some(2));
+        assert_eq!(store.disable_agent(ChangeAuthor::NoSession, agent01(), at(DAY), entry()).await.unwrap(), Some(2));
         assert!(desk.lives("assigned").await && !desk.lives("lent").await && !desk.lives("by password").await);
-        assert!(!store.knows_browser(digest("browser"), agent01(), at(0)).await.unwrap());
+        assert!(!store.is_browser_known_to(digest("browser"), agent01(), at(0)).await.unwrap());
         assert_eq!(store.agent_role(agent01()).await.unwrap(), None);
         assert!(store.agent(agent01()).await.unwrap().unwrap().disabled);
-        assert!(store.enable_agent(By::NoSession, agent01(), entry()).await.unwrap());
+        assert!(store.enable_agent(ChangeAuthor::NoSession, agent01(), entry()).await.unwrap());
         assert_eq!(store.agent_role(agent01()).await.unwrap(), Some(Role::Agent));
-        assert_eq!(store.disable_agent(By::NoSession, nobody(), at(DAY), entry()).await.unwrap(), None);
-        assert!(!store.enable_agent(By::NoSession, nobody(), entry()).await.unwrap());
+        assert_eq!(store.disable_agent(ChangeAuthor::NoSession, nobody(), at(DAY), entry()).await.unwrap(), None);
+        assert!(!store.enable_agent(ChangeAuthor::NoSession, nobody(), entry()).await.unwrap());
     }
 }
 
@@ -34,10 +34,10 @@ on_every_store! {
         let store = desk.store();
         desk.session("lent", LoginMethod::Oauth2, Some(Role::Agent)).await;
         desk.session("by password", LoginMethod::Password, None).await;
-        assert_eq!(store.set_agent_role(By::NoSession, agent01(), Role::Supervisor, at(DAY), entry()).await.unwrap(), Some(1));
+        assert_eq!(store.set_agent_role(ChangeAuthor::NoSession, agent01(), Role::Supervisor, at(DAY), entry()).await.unwrap(), Some(1));
         assert!(!desk.lives("lent").await && desk.lives("by password").await);
         assert_eq!(store.agent_role(agent01()).await.unwrap(), Some(Role::Supervisor));
-        assert_eq!(store.set_agent_role(By::NoSession, nobody(), Role::Admin, at(DAY), entry()).await.unwrap(), None);
+        assert_eq!(store.set_agent_role(ChangeAuthor::NoSession, nobody(), Role::Admin, at(DAY), entry()).await.unwrap(), None);
     }
 }
 
@@ -45,14 +45,14 @@ on_every_store! {
     async fn a_session_begins_with_what_its_record_lends_at_that_moment(desk: &Desk) {
         let store = desk.store();
         let begin = async |name, role| {
-            let birth = birth(name, LoginMethod::Oauth2, Some(role), Grounds::None);
-            store.begin_session(Birth { lent_by_record: true, ..birth }).await.unwrap()
+            let new_session = new_session(name, LoginMethod::Oauth2, Some(role), Precondition::None);
+            store.begin_session(NewSession { default_role_from_record: true, ..new_session }).await.unwrap()
         };
-        assert_eq!(begin("as it is", Role::Agent).await, Beginning::Begun);
-        store.set_agent_role(By::NoSession, agent01(), Role::Supervisor, at(DAY), entry()).await.unwrap();
-        assert_eq!(begin("another role", Role::Agent).await, Beginning::Unlent);
-        store.disable_agent(By::NoSession, agent01(), at(DAY), entry()).await.unwrap();
-        assert_eq!(begin("none", Role::Supervisor).await, Beginning::Unlent);
+        assert_eq!(begin("as it is", Role::Agent).await, BeginOutcome::Begun);
+        store.set_agent_role(ChangeAuthor::NoSession, agent01(), Role::Supervisor, at(DAY), entry()).await.unwrap();
+        assert_eq!(begin("another role", Role::Agent).await, BeginOutcome::DefaultRoleRevoked);
+        store.disable_agent(ChangeAuthor::NoSession, agent01(), at(DAY), entry()).await.unwrap();
+        assert_eq!(begin("none", Role::Supervisor).await, BeginOutcome::DefaultRoleRevoked);
         assert!(!desk.lives("another role").await && !desk.lives("none").await);
         desk.session("the usual role", LoginMethod::Oauth2, Some(Role::User)).await;
     }
@@ -70,7 +70,7 @@ on_every_store! {
         assert_eq!((agent.key, agent.role, agent.created_at), (agent01(), Role::Agent, at(0)));
         assert_eq!((agent.password.as_deref(), agent.recovery_codes), (Some("hash"), 3));
         assert!(!agent.disabled && agent.device.is_some());
-        store.disable(By::NoSession, agent01(), true, at(DAY), entry()).await.unwrap();
+        store.disable(ChangeAuthor::NoSession, agent01(), true, at(DAY), entry()).await.unwrap();
         assert!(store.agents(None, 10, at(0)).await.unwrap().remove(0).employee_disabled);
     }
 }
@@ -79,13 +79,13 @@ on_every_store! {
     async fn a_browser_is_known_for_its_agent_and_for_a_while(desk: &Desk) {
         let store = desk.store();
         let browser = digest("browser");
-        store.know_browser(browser, nobody(), at(100)).await.unwrap();
-        assert!(!store.knows_browser(browser, nobody(), at(0)).await.unwrap(), "they are no agent");
-        store.know_browser(browser, agent01(), at(100)).await.unwrap();
-        assert!(store.knows_browser(browser, agent01(), at(99)).await.unwrap());
-        assert!(!store.knows_browser(browser, agent01(), at(100)).await.unwrap());
-        assert!(!store.knows_browser(browser, nobody(), at(0)).await.unwrap());
-        store.know_browser(browser, agent01(), at(200)).await.unwrap();
-        assert!(store.knows_browser(browser, agent01(), at(199)).await.unwrap());
+        store.remember_browser(browser, nobody(), at(100)).await.unwrap();
+        assert!(!store.is_browser_known_to(browser, nobody(), at(0)).await.unwrap(), "they are no agent");
+        store.remember_browser(browser, agent01(), at(100)).await.unwrap();
+        assert!(store.is_browser_known_to(browser, agent01(), at(99)).await.unwrap());
+        assert!(!store.is_browser_known_to(browser, agent01(), at(100)).await.unwrap());
+        assert!(!store.is_browser_known_to(browser, nobody(), at(0)).await.unwrap());
+        store.remember_browser(browser, agent01(), at(200)).await.unwrap();
+        assert!(store.is_browser_known_to(browser, agent01(), at(199)).await.unwrap());
     }
 }

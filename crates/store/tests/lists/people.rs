@@ -1,7 +1,9 @@
 //! Who is found, in which order, and on which page.
 
-use deskpass_core::{EmployeeKey, Identified, Person, Role, Roles, entered_department_id};
-use deskpass_store::{At, By, InDepartment, NewEmployee, Order, PeopleFilter, Sought, Store};
+use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Roles, entered_department_id};
+use deskpass_store::{
+    ChangeAuthor, DepartmentFilter, NewEmployee, PageStart, PeopleFilter, PeopleOrder, PeopleSelection, Store,
+};
 
 use crate::desk::{Desk, agent01, at, on_every_store};
 use crate::scene::{bulk, sign_in};
@@ -20,26 +22,26 @@ pub(crate) fn person(corp: &str, id: &str, name: &str, department: &str, roles: 
 }
 
 pub(crate) async fn add(store: &Store, person: Person) {
-    assert!(store.add_employee(By::NoSession, NewEmployee { person, at: at(0), entry: None }).await.unwrap());
+    assert!(store.add_employee(ChangeAuthor::NoSession, NewEmployee { person, at: at(0), entry: None }).await.unwrap());
 }
 
-pub(crate) fn of(corp: &str, sought: Sought) -> PeopleFilter {
-    PeopleFilter { corp: corp.to_owned(), department: None, sought }
+pub(crate) fn of(corp: &str, selection: PeopleSelection) -> PeopleFilter {
+    PeopleFilter { corp: corp.to_owned(), department: None, selection }
 }
 
-pub(crate) fn term(q: &str) -> Sought {
-    Sought::Term { q: q.to_owned(), role: None }
+pub(crate) fn term(q: &str) -> PeopleSelection {
+    PeopleSelection::Term { q: q.to_owned(), role: None }
 }
 
 /// Everybody on a list, page by page, where each page says how to go on.
 pub(crate) async fn by_cursor(store: &Store, filter: &PeopleFilter, limit: i64) -> Vec<String> {
-    let (mut found, mut from) = (Vec::new(), At::Page(0));
+    let (mut found, mut from) = (Vec::new(), PageStart::Offset(0));
     loop {
         let page = store.people(filter.clone(), from, limit).await.unwrap();
         assert!(page.people.len() <= usize::try_from(limit).unwrap());
         found.extend(page.people.iter().map(|listed| listed.person.key.id().to_owned()));
         match page.next {
-            Some(next) => from = At::After(filter.cursor(&next).unwrap()),
+            Some(next) => from = PageStart::After(filter.cursor(&next).unwrap()),
             None => return found,
         }
     }
@@ -50,7 +52,7 @@ pub(crate) async fn by_number(store: &Store, filter: &PeopleFilter, limit: i64) 
     let mut found = Vec::new();
     loop {
         let offset = i64::try_from(found.len()).unwrap();
-        let page = store.people(filter.clone(), At::Page(offset), limit).await.unwrap();
+        let page = store.people(filter.clone(), PageStart::Offset(offset), limit).await.unwrap();
         found.extend(page.people.iter().map(|listed| listed.person.key.id().to_owned()));
         if page.next.is_none() {
             return found;
@@ -82,17 +84,17 @@ on_every_store! {
         scene(store).await;
         sign_in(store, "one", &EmployeeKey::from_parts("ww", "zoe"), 50, "192.0.2.1").await;
         sign_in(store, "two", &agent01(), 40, "192.0.2.1").await;
-        let everyone = |order| of("ww", Sought::Everyone(order));
-        assert_eq!(found(store, &everyone(Order::Id)).await, ["adam", "agent01", "li.wei", "zoe"]);
-        let by_name = found(store, &everyone(Order::Name)).await;
+        let everyone = |order| of("ww", PeopleSelection::Everyone(order));
+        assert_eq!(found(store, &everyone(PeopleOrder::Id)).await, ["adam", "agent01", "li.wei", "zoe"]);
+        let by_name = found(store, &everyone(PeopleOrder::Name)).await;
         assert_eq!(by_name[..3], ["zoe", "agent01", "adam"], "Anna, Name of, Zacharias");
-        assert_eq!(found(store, &everyone(Order::LastLogin)).await, ["zoe", "agent01", "li.wei", "adam"]);
-        let page = store.people(everyone(Order::Id), At::Page(3), 5).await.unwrap();
+        assert_eq!(found(store, &everyone(PeopleOrder::LastLogin)).await, ["zoe", "agent01", "li.wei", "adam"]);
+        let page = store.people(everyone(PeopleOrder::Id), PageStart::Offset(3), 5).await.unwrap();
         let zoe = &page.people[0];
         assert_eq!((zoe.person.roles.iter().collect::<Vec<_>>(), zoe.last_login_at), (vec![Role::User, Role::Security], Some(at(50))));
         assert_eq!(zoe.last_login_ip.as_deref(), Some("192.0.2.1"));
-        assert_eq!(found(store, &of("wwother", Sought::Everyone(Order::Name))).await, ["adam"]);
-        assert!(found(store, &of("wwnobody", Sought::Everyone(Order::Id))).await.is_empty());
+        assert_eq!(found(store, &of("wwother", PeopleSelection::Everyone(PeopleOrder::Name))).await, ["adam"]);
+        assert!(found(store, &of("wwnobody", PeopleSelection::Everyone(PeopleOrder::Id))).await.is_empty());
     }
 }
 
@@ -100,18 +102,18 @@ on_every_store! {
     async fn people_are_found_by_role_by_department_and_by_what_begins_like_it(desk: &Desk) {
         let store = desk.store();
         scene(store).await;
-        assert_eq!(found(store, &of("ww", Sought::Role(Role::Security))).await, ["zoe"]);
-        assert_eq!(found(store, &of("ww", Sought::Role(Role::User))).await, ["adam", "agent01", "zoe"]);
-        let it = |sought| PeopleFilter { department: Some(InDepartment::Name("IT".to_owned())), ..of("ww", sought) };
-        for order in [Order::Id, Order::Name, Order::LastLogin] {
-            assert_eq!(found(store, &it(Sought::Everyone(order))).await, ["adam", "zoe"]);
+        assert_eq!(found(store, &of("ww", PeopleSelection::Role(Role::Security))).await, ["zoe"]);
+        assert_eq!(found(store, &of("ww", PeopleSelection::Role(Role::User))).await, ["adam", "agent01", "zoe"]);
+        let it = |selection| PeopleFilter { department: Some(DepartmentFilter::Name("IT".to_owned())), ..of("ww", selection) };
+        for order in [PeopleOrder::Id, PeopleOrder::Name, PeopleOrder::LastLogin] {
+            assert_eq!(found(store, &it(PeopleSelection::Everyone(order))).await, ["adam", "zoe"]);
         }
-        assert_eq!(found(store, &it(Sought::Role(Role::Security))).await, ["zoe"]);
+        assert_eq!(found(store, &it(PeopleSelection::Role(Role::Security))).await, ["zoe"]);
         assert_eq!(found(store, &of("ww", term("LI"))).await, ["adam", "li.wei"], "each once");
         assert_eq!(found(store, &it(term("LI"))).await, ["adam"]);
         assert_eq!(found(store, &of("ww", term("伟"))).await, ["li.wei"]);
         assert_eq!(found(store, &of("ww", term("a"))).await, ["adam", "agent01", "zoe"]);
-        let secure = Sought::Term { q: "a".to_owned(), role: Some(Role::Security) };
+        let secure = PeopleSelection::Term { q: "a".to_owned(), role: Some(Role::Security) };
         assert_eq!(found(store, &of("ww", secure.clone())).await, ["zoe"]);
         assert_eq!(found(store, &it(secure)).await, ["zoe"]);
         assert_eq!(found(store, &of("wwother", term("l"))).await, ["adam"]);
@@ -127,13 +129,13 @@ on_every_store! {
         let store = desk.store();
         scene(store).await;
         let all = [
-            of("ww", Sought::Everyone(Order::Id)),
-            of("ww", Sought::Everyone(Order::Name)),
-            of("ww", Sought::Everyone(Order::LastLogin)),
+            of("ww", PeopleSelection::Everyone(PeopleOrder::Id)),
+            of("ww", PeopleSelection::Everyone(PeopleOrder::Name)),
+            of("ww", PeopleSelection::Everyone(PeopleOrder::LastLogin)),
             of("ww", term("")),
         ];
         for (one, filter) in all.iter().enumerate() {
-            let next = store.people(filter.clone(), At::Page(0), 1).await.unwrap().next.unwrap();
+            let next = store.people(filter.clone(), PageStart::Offset(0), 1).await.unwrap().next.unwrap();
             for (other, filter) in all.iter().enumerate() {
                 assert_eq!(filter.cursor(&next).is_ok(), one == other);
             }
@@ -143,9 +145,9 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn whoever_gets_another_name_is_found_by_that(desk: &Desk) {
+    async fn a_renamed_person_is_found_by_the_new_name(desk: &Desk) {
         let store = desk.store();
-        let identified = |name: Option<&str>| Identified {
+        let identified = |name: Option<&str>| IdentifiedPerson {
             key: EmployeeKey::from_parts("ww", "mei"),
             employee_id: "Mei".to_owned(),
             through: None,
@@ -154,31 +156,31 @@ on_every_store! {
             department_id: None,
             avatar: None,
         };
-        store.welcome(identified(Some("韩梅梅")), at(0)).await.unwrap();
+        store.upsert_person(identified(Some("韩梅梅")), at(0)).await.unwrap();
         assert_eq!(found(store, &of("ww", term("梅"))).await, ["mei"]);
-        store.welcome(identified(None), at(1)).await.unwrap();
+        store.upsert_person(identified(None), at(1)).await.unwrap();
         assert_eq!(found(store, &of("ww", term("韩"))).await, ["mei"], "no other name was told");
-        store.welcome(identified(Some("Mei Han")), at(2)).await.unwrap();
+        store.upsert_person(identified(Some("Mei Han")), at(2)).await.unwrap();
         assert!(found(store, &of("ww", term("梅"))).await.is_empty());
         assert_eq!(found(store, &of("ww", term("han"))).await, ["mei"]);
         assert_eq!(found(store, &of("ww", term("me"))).await, ["mei"]);
-        assert_eq!(store.make_terms(100).await.unwrap(), 0, "nobody is without");
+        assert_eq!(store.index_terms(100).await.unwrap(), 0, "nobody is without");
     }
 }
 
 on_every_store! {
-    async fn whoever_was_here_before_there_were_terms_is_found_too(desk: &Desk) {
+    async fn a_person_from_before_terms_is_found_too(desk: &Desk) {
         let store = desk.store();
         bulk(desk, "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at)
             SELECT 'ww', 'old' || n, 'Old' || n, 'Name ' || n, '', '', 0 FROM numbers", 120).await;
         assert!(found(store, &of("ww", term("old"))).await.is_empty());
-        assert_eq!(store.make_terms(70).await.unwrap(), 70);
+        assert_eq!(store.index_terms(70).await.unwrap(), 70);
         let (one, other) = (desk.node(0), desk.node(1));
-        let (one, other) = tokio::join!(one.make_terms(100), other.make_terms(100));
+        let (one, other) = tokio::join!(one.index_terms(100), other.index_terms(100));
         assert_eq!(one.unwrap() + other.unwrap(), 50);
         assert_eq!(store.count_people(of("ww", term("old")), 500).await.unwrap(), 120);
         assert_eq!(found(store, &of("ww", term("old77"))).await, ["old77"]);
-        assert_eq!(store.make_terms(70).await.unwrap(), 0);
+        assert_eq!(store.index_terms(70).await.unwrap(), 0);
     }
 }
 

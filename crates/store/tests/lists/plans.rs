@@ -1,7 +1,9 @@
 //! Each page is read along an index, and nothing is sorted but the page, whatever its number, also in a large corporation.
 
 use deskpass_core::Role;
-use deskpass_store::{At, Cursor, InDepartment, Location, Order, PeopleFilter, SessionFilter, Sought};
+use deskpass_store::{
+    Cursor, DepartmentFilter, Location, PageStart, PeopleFilter, PeopleOrder, PeopleSelection, SessionFilter,
+};
 
 use crate::desk::{Desk, at, on_every_store};
 use crate::people::{of, term};
@@ -66,13 +68,13 @@ fn check(desk: &Desk, what: &str, plan: &str, index: &str) {
 
 /// A place in the middle of a list.
 async fn middle(desk: &Desk, filter: &PeopleFilter) -> Option<Cursor> {
-    let page = desk.store().people(filter.clone(), At::Page(20), 10).await.unwrap();
+    let page = desk.store().people(filter.clone(), PageStart::Offset(20), 10).await.unwrap();
     page.next.map(|next| filter.cursor(&next).unwrap())
 }
 
 async fn check_people(desk: &Desk, filter: PeopleFilter, index: &str) {
-    let mut places = vec![At::Page(0), At::Page(150)];
-    places.extend(middle(desk, &filter).await.map(At::After));
+    let mut places = vec![PageStart::Offset(0), PageStart::Offset(150)];
+    places.extend(middle(desk, &filter).await.map(PageStart::After));
     for place in places {
         let what = format!("{filter:?} from {place:?}");
         let [page, people, roles] = desk.store().people_plans(filter.clone(), place.clone(), 50).await.unwrap();
@@ -92,19 +94,19 @@ on_every_store! {
         populate(desk).await;
         for corp in ["ww", "wwsmall"] {
             let somewhere = [
-                (InDepartment::Name("Department 7".to_owned()), "employee_by_department"),
-                (InDepartment::Id("7".to_owned()), "employee_by_department_id"),
+                (DepartmentFilter::Name("Department 7".to_owned()), "employee_by_department"),
+                (DepartmentFilter::Id("7".to_owned()), "employee_by_department_id"),
             ];
-            let found = |q: &str, role| Sought::Term { q: q.to_owned(), role };
-            check_people(desk, of(corp, Sought::Everyone(Order::Id)), "employee").await;
-            check_people(desk, of(corp, Sought::Everyone(Order::Name)), "employee_by_name").await;
-            check_people(desk, of(corp, Sought::Everyone(Order::LastLogin)), "employee_by_login").await;
-            check_people(desk, of(corp, Sought::Role(Role::User)), "user_role_by_role").await;
-            check_people(desk, of(corp, Sought::Role(Role::Security)), "user_role_by_role").await;
+            let found = |q: &str, role| PeopleSelection::Term { q: q.to_owned(), role };
+            check_people(desk, of(corp, PeopleSelection::Everyone(PeopleOrder::Id)), "employee").await;
+            check_people(desk, of(corp, PeopleSelection::Everyone(PeopleOrder::Name)), "employee_by_name").await;
+            check_people(desk, of(corp, PeopleSelection::Everyone(PeopleOrder::LastLogin)), "employee_by_login").await;
+            check_people(desk, of(corp, PeopleSelection::Role(Role::User)), "user_role_by_role").await;
+            check_people(desk, of(corp, PeopleSelection::Role(Role::Security)), "user_role_by_role").await;
             for (department, index) in &somewhere {
-                let there = |sought| PeopleFilter { department: Some(department.clone()), ..of(corp, sought) };
-                check_people(desk, there(Sought::Everyone(Order::Id)), index).await;
-                check_people(desk, there(Sought::Role(Role::User)), index).await;
+                let there = |selection| PeopleFilter { department: Some(department.clone()), ..of(corp, selection) };
+                check_people(desk, there(PeopleSelection::Everyone(PeopleOrder::Id)), index).await;
+                check_people(desk, there(PeopleSelection::Role(Role::User)), index).await;
                 check_people(desk, there(term("777")), AMONG_FEW).await;
             }
             for q in ["p", "name", "person123", "777", "nobody"] {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use deskpass_core::{Person, Role, Roles};
-use deskpass_store::{InDepartment, Order, PeopleFilter, Sought};
+use deskpass_store::{DepartmentFilter, PeopleFilter, PeopleOrder, PeopleSelection};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
@@ -74,25 +74,29 @@ fn fits(person: &Person, q: &str) -> bool {
 }
 
 fn is_on(filter: &PeopleFilter, person: &Person) -> bool {
-    let sought = match &filter.sought {
-        Sought::Everyone(_) => true,
-        Sought::Role(role) => person.roles.holds(*role),
-        Sought::Term { q, role } => fits(person, q) && role.is_none_or(|role| person.roles.holds(role)),
+    let sought = match &filter.selection {
+        PeopleSelection::Everyone(_) => true,
+        PeopleSelection::Role(role) => person.roles.holds(*role),
+        PeopleSelection::Term { q, role } => fits(person, q) && role.is_none_or(|role| person.roles.holds(role)),
     };
     let there = filter.department.as_ref().is_none_or(|department| match department {
-        InDepartment::Id(id) => *id == person.department_id,
-        InDepartment::Name(name) => *name == person.department,
+        DepartmentFilter::Id(id) => *id == person.department_id,
+        DepartmentFilter::Name(name) => *name == person.department,
     });
     sought && there
 }
 
 fn filters(runner: &mut TestRunner, corp: &str, q: &str) -> Vec<PeopleFilter> {
     let role = any_of(runner, &proptest::sample::select(Role::ALL.to_vec()));
-    let orders = [Order::Id, Order::Name, Order::LastLogin].map(Sought::Everyone);
-    let found = [None, Some(role)].map(|role| Sought::Term { q: q.to_owned(), role });
-    let all: Vec<_> =
-        orders.into_iter().chain(found).chain([Sought::Role(role)]).map(|sought| of(corp, sought)).collect();
-    let some = [InDepartment::Id("name:IT".to_owned()), InDepartment::Name("IT".to_owned())].map(|there| {
+    let orders = [PeopleOrder::Id, PeopleOrder::Name, PeopleOrder::LastLogin].map(PeopleSelection::Everyone);
+    let found = [None, Some(role)].map(|role| PeopleSelection::Term { q: q.to_owned(), role });
+    let all: Vec<_> = orders
+        .into_iter()
+        .chain(found)
+        .chain([PeopleSelection::Role(role)])
+        .map(|selection| of(corp, selection))
+        .collect();
+    let some = [DepartmentFilter::Id("name:IT".to_owned()), DepartmentFilter::Name("IT".to_owned())].map(|there| {
         all.clone().into_iter().map(move |filter| PeopleFilter { department: Some(there.clone()), ..filter })
     });
     all.iter().cloned().chain(some.into_iter().flatten()).collect()

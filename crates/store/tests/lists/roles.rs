@@ -1,7 +1,7 @@
 //! Somebody's roles are exactly those they were given, and somebody remains to give them.
 
 use deskpass_core::{EmployeeKey, Role, Roles};
-use deskpass_store::{By, Changed, Event, LogFilter, ShutOut, Store};
+use deskpass_store::{AuditEvent, ChangeAuthor, DisableOutcome, LogFilter, SetRolesOutcome, Store};
 
 use crate::desk::{DAY, Desk, at, on_every_store};
 use crate::people::{add, person};
@@ -14,8 +14,11 @@ fn key(id: &str) -> EmployeeKey {
     EmployeeKey::from_parts("ww", id)
 }
 
-async fn set(store: &Store, id: &str, roles: Roles) -> Changed {
-    store.set_roles(By::NoSession, key(id), roles, false, at(DAY), entry(Event::RolesChanged, &key(id))).await.unwrap()
+async fn set(store: &Store, id: &str, roles: Roles) -> SetRolesOutcome {
+    store
+        .set_roles(ChangeAuthor::NoSession, key(id), roles, false, at(DAY), entry(AuditEvent::RolesChanged, &key(id)))
+        .await
+        .unwrap()
 }
 
 async fn roles(store: &Store, id: &str) -> Roles {
@@ -33,13 +36,13 @@ on_every_store! {
         let store = desk.store();
         two_admins(store).await;
         let both = USER.with(Role::Security);
-        assert_eq!(set(store, "agent01", both).await, Changed::Yes(USER));
-        assert_eq!(set(store, "agent01", both).await, Changed::No);
+        assert_eq!(set(store, "agent01", both).await, SetRolesOutcome::Changed(USER));
+        assert_eq!(set(store, "agent01", both).await, SetRolesOutcome::Unchanged);
         assert_eq!(roles(store, "agent01").await, both);
-        assert_eq!(set(store, "agent01", Roles::NONE).await, Changed::Yes(both));
+        assert_eq!(set(store, "agent01", Roles::NONE).await, SetRolesOutcome::Changed(both));
         assert_eq!(roles(store, "agent01").await, Roles::NONE);
-        assert_eq!(set(store, "nobody", both).await, Changed::Unknown);
-        let filter = LogFilter { corp: "ww".to_owned(), event: Some(Event::RolesChanged), ..LogFilter::default() };
+        assert_eq!(set(store, "nobody", both).await, SetRolesOutcome::Unknown);
+        let filter = LogFilter { corp: "ww".to_owned(), event: Some(AuditEvent::RolesChanged), ..LogFilter::default() };
         let told = store.log_page(filter, None, 10).await.unwrap().rows;
         let told: Vec<_> = told.iter().map(|row| &*row.detail).collect();
         assert_eq!(told, ["user, security -> none", "user -> user, security"], "one row for each change");
@@ -50,14 +53,14 @@ on_every_store! {
     async fn the_last_administrator_who_can_sign_in_stays_one(desk: &Desk) {
         let store = desk.store();
         two_admins(store).await;
-        let disabled = store.disable(By::NoSession, key("two"), false, at(DAY), entry(Event::EmployeeDisabled, &key("two"))).await.unwrap();
-        assert_eq!(disabled, ShutOut::Done(0));
-        assert_eq!(set(store, "one", USER).await, Changed::LastAdmin, "the others are shut out, or of elsewhere");
-        assert_eq!(set(store, "one", ADMIN.with(Role::User)).await, Changed::Yes(ADMIN));
-        assert_eq!(set(store, "two", USER).await, Changed::Yes(ADMIN), "who is shut out is not missed");
+        let disabled = store.disable(ChangeAuthor::NoSession, key("two"), false, at(DAY), entry(AuditEvent::EmployeeDisabled, &key("two"))).await.unwrap();
+        assert_eq!(disabled, DisableOutcome::Done(0));
+        assert_eq!(set(store, "one", USER).await, SetRolesOutcome::LastAdmin, "the others are shut out, or of elsewhere");
+        assert_eq!(set(store, "one", ADMIN.with(Role::User)).await, SetRolesOutcome::Changed(ADMIN));
+        assert_eq!(set(store, "two", USER).await, SetRolesOutcome::Changed(ADMIN), "who is shut out is not missed");
         assert_eq!(roles(store, "one").await, ADMIN.with(Role::User));
-        let even_last = store.set_roles(By::NoSession, key("one"), USER, true, at(DAY), entry(Event::RolesChanged, &key("one"))).await.unwrap();
-        assert_eq!(even_last, Changed::Yes(ADMIN.with(Role::User)));
+        let even_last = store.set_roles(ChangeAuthor::NoSession, key("one"), USER, true, at(DAY), entry(AuditEvent::RolesChanged, &key("one"))).await.unwrap();
+        assert_eq!(even_last, SetRolesOutcome::Changed(ADMIN.with(Role::User)));
     }
 }
 
@@ -68,27 +71,27 @@ on_every_store! {
             let (here, there) = (desk.node(0), desk.node(1));
             let (one, two) = tokio::join!(set(&here, "one", USER), set(&there, "two", USER));
             assert!(
-                matches!((one, two), (Changed::Yes(_), Changed::LastAdmin) | (Changed::LastAdmin, Changed::Yes(_))),
+                matches!((one, two), (SetRolesOutcome::Changed(_), SetRolesOutcome::LastAdmin) | (SetRolesOutcome::LastAdmin, SetRolesOutcome::Changed(_))),
                 "round {round}: {one:?} {two:?}"
             );
-            let lost = if one == Changed::LastAdmin { "two" } else { "one" };
-            assert_eq!(set(desk.store(), lost, ADMIN).await, Changed::Yes(USER), "round {round}");
+            let lost = if one == SetRolesOutcome::LastAdmin { "two" } else { "one" };
+            assert_eq!(set(desk.store(), lost, ADMIN).await, SetRolesOutcome::Changed(USER), "round {round}");
         }
     }
 }
 
 on_every_store! {
-    async fn of_two_who_give_somebody_roles_one_is_right_in_the_end(desk: &Desk) {
+    async fn of_two_concurrent_role_changes_one_wins(desk: &Desk) {
         two_admins(desk.store()).await;
         let wanted = [Roles::NONE.with(Role::Agent), Roles::NONE.with(Role::Security).with(Role::Supervisor)];
         for round in 0..50 {
             let (here, there) = (desk.node(0), desk.node(1));
             let both = tokio::join!(set(&here, "agent01", wanted[0]), set(&there, "agent01", wanted[1]));
-            assert!(matches!(both, (Changed::Yes(_), Changed::Yes(_))), "round {round}: {both:?}");
-            let page = desk.store().people(crate::people::of("ww", crate::people::term("agent01")), deskpass_store::At::Page(0), 5);
+            assert!(matches!(both, (SetRolesOutcome::Changed(_), SetRolesOutcome::Changed(_))), "round {round}: {both:?}");
+            let page = desk.store().people(crate::people::of("ww", crate::people::term("agent01")), deskpass_store::PageStart::Offset(0), 5);
             let roles = page.await.unwrap().people[0].person.roles;
             assert!(wanted.contains(&roles), "round {round}: {roles:?}");
-            assert_eq!(set(desk.store(), "agent01", USER).await, Changed::Yes(roles));
+            assert_eq!(set(desk.store(), "agent01", USER).await, SetRolesOutcome::Changed(roles));
         }
     }
 }

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use deskpass_core::{ClientAddress, EmployeeKey, LoginMethod, Session};
-use deskpass_store::{Beginning, Event, Grounds, Location, LogEntry, Store};
+use deskpass_store::{AuditEvent, BeginOutcome, Location, LogEntry, Precondition, Store};
 use tokio::time::Instant;
 use tokio_postgres::NoTls;
 
-use crate::desk::{self, Desk, HOUR, at, birth};
+use crate::desk::{self, Desk, HOUR, at, new_session};
 
 /// A row for the log, about somebody.
-pub(crate) fn entry(event: Event, about: &EmployeeKey) -> LogEntry {
+pub(crate) fn entry(event: AuditEvent, about: &EmployeeKey) -> LogEntry {
     LogEntry { event, about: about.clone(), ..desk::entry() }
 }
 
@@ -28,17 +28,17 @@ pub(crate) async fn soon(is_true: impl AsyncFn() -> bool) -> bool {
 
 /// Signs somebody in at this time, from this address.
 pub(crate) async fn sign_in(store: &Store, name: &str, key: &EmployeeKey, created_at: i64, address: &str) {
-    let mut birth = birth(name, LoginMethod::Dev, None, Grounds::None);
-    birth.session = Session {
+    let mut new_session = new_session(name, LoginMethod::Dev, None, Precondition::None);
+    new_session.session = Session {
         employee: key.clone(),
         created_at: at(created_at),
         expires_at: at(created_at + 8 * HOUR),
-        ..birth.session
+        ..new_session.session
     };
-    birth.entry = entry(Event::SignIn, key);
+    new_session.entry = entry(AuditEvent::SignIn, key);
     let here = address.parse().unwrap();
-    birth.entry.visitor.address = ClientAddress { logged: here, decided: here, peer: here };
-    assert_eq!(store.begin_session(birth).await.unwrap(), Beginning::Begun);
+    new_session.entry.visitor.address = ClientAddress { logged: here, decided: here, peer: here };
+    assert_eq!(store.begin_session(new_session).await.unwrap(), BeginOutcome::Begun);
 }
 
 /// Runs a statement that finds this many `numbers` on the database itself, past the store.

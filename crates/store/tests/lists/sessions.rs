@@ -1,7 +1,10 @@
 //! Who is signed in, what ends it, and when it was last used.
 
 use deskpass_core::{Digest, EmployeeKey, Networks, Role};
-use deskpass_store::{Actor, By, Ended, Ending, Event, Found, HalfFound, ListedSession, SessionFilter, Store};
+use deskpass_store::{
+    Actor, AuditEvent, ChangeAuthor, EndReason, ListedSession, PartialSessionLookup, SessionFilter, SessionLookup,
+    SessionSelection, Store,
+};
 
 use crate::desk::{DAY, Desk, HOUR, agent01, at, digest, on_every_store};
 use crate::scene::{entry, sign_in, soon};
@@ -28,15 +31,15 @@ async fn all(store: &Store, filter: &SessionFilter, limit: i64) -> Vec<Digest> {
     }
 }
 
-async fn end(store: &Store, key: &EmployeeKey, which: Ending) -> usize {
-    let entry = entry(Event::SessionsEnded, key);
-    store.end_sessions(By::NoSession, key.clone(), which, Ended::Kicked, at(DAY), entry).await.unwrap()
+async fn end(store: &Store, key: &EmployeeKey, which: SessionSelection) -> usize {
+    let entry = entry(AuditEvent::SessionsEnded, key);
+    store.end_sessions(ChangeAuthor::NoSession, key.clone(), which, EndReason::Kicked, at(DAY), entry).await.unwrap()
 }
 
 /// Gives `agent01` the role, which becomes the active one in this session.
 async fn switch_to_agent(store: &Store, name: &str) {
-    let (granted, switched) = (entry(Event::RolesChanged, &agent01()), entry(Event::SwitchRole, &agent01()));
-    assert!(store.grant(By::NoSession, agent01(), Role::Agent, granted).await.unwrap());
+    let (granted, switched) = (entry(AuditEvent::RolesChanged, &agent01()), entry(AuditEvent::SwitchRole, &agent01()));
+    assert!(store.grant(ChangeAuthor::NoSession, agent01(), Role::Agent, granted).await.unwrap());
     let actor = Actor { session: digest(name), employee: agent01(), role: None, from: None, now: at(10) };
     assert!(store.switch_role(actor, Role::Agent, switched).await.unwrap());
 }
@@ -118,26 +121,26 @@ on_every_store! {
         }
         sign_in(store, "foreign", &foreign, 10, "192.0.2.1").await;
         assert!(desk.lives("one").await);
-        assert_eq!(end(store, &agent01(), Ending::One(digest("foreign"))).await, 0);
-        assert_eq!(end(store, &agent01(), Ending::One(digest("one"))).await, 1);
-        assert_eq!(end(store, &agent01(), Ending::One(digest("one"))).await, 0);
-        assert!(matches!(store.session(&digest("one")).await.unwrap(), Found::Denied(Ended::Kicked)));
-        assert_eq!(end(store, &agent01(), Ending::AllBut(digest("two"))).await, 2);
+        assert_eq!(end(store, &agent01(), SessionSelection::One(digest("foreign"))).await, 0);
+        assert_eq!(end(store, &agent01(), SessionSelection::One(digest("one"))).await, 1);
+        assert_eq!(end(store, &agent01(), SessionSelection::One(digest("one"))).await, 0);
+        assert!(matches!(store.session(&digest("one")).await.unwrap(), SessionLookup::Denied(EndReason::Kicked)));
+        assert_eq!(end(store, &agent01(), SessionSelection::AllBut(digest("two"))).await, 2);
         assert!(desk.lives("two").await && desk.lives("foreign").await);
-        assert_eq!(end(store, &agent01(), Ending::All).await, 1);
-        assert_eq!(end(store, &agent01(), Ending::All).await, 0);
+        assert_eq!(end(store, &agent01(), SessionSelection::All).await, 1);
+        assert_eq!(end(store, &agent01(), SessionSelection::All).await, 0);
         assert!(desk.lives("foreign").await);
         assert!(store.own_sessions(agent01(), at(20)).await.unwrap().is_empty());
     }
 }
 
 on_every_store! {
-    async fn all_of_somebodys_sessions_include_the_halves(desk: &Desk) {
+    async fn ending_all_sessions_ends_partial_sessions(desk: &Desk) {
         desk.set_password("hash").await;
         assert!(desk.half("half", "hash").await);
-        assert_eq!(end(desk.store(), &agent01(), Ending::All).await, 0);
-        let found = desk.store().half(&digest("half")).await.unwrap();
-        assert!(!matches!(found, HalfFound::Half(_)), "{found:?}");
+        assert_eq!(end(desk.store(), &agent01(), SessionSelection::All).await, 0);
+        let found = desk.store().partial_session(&digest("half")).await.unwrap();
+        assert!(!matches!(found, PartialSessionLookup::Found(_)), "{found:?}");
     }
 }
 
@@ -147,21 +150,21 @@ async fn seen(store: &Store, name: &str) -> Option<i64> {
 }
 
 async fn use_at(store: &Store, name: &str, now: i64) {
-    let Found::Session(standing) = store.session(&digest(name)).await.unwrap() else { panic!("{name} lives") };
-    store.see(&standing, &digest(name), at(now));
+    let SessionLookup::Session(standing) = store.session(&digest(name)).await.unwrap() else { panic!("{name} lives") };
+    store.touch_session(&standing, &digest(name), at(now));
 }
 
 on_every_store! {
     async fn a_use_is_written_down_now_and_then(desk: &Desk) {
         let store = desk.store();
-        assert!(soon(async || store.is_in_step()).await);
+        assert!(soon(async || store.is_cache_trusted()).await);
         sign_in(store, "one", &agent01(), 1_000, "192.0.2.1").await;
         use_at(store, "one", 600_999).await;
-        assert_eq!(store.flush_seen(100).await.unwrap(), 0, "used a moment ago");
+        assert_eq!(store.flush_last_uses(100).await.unwrap(), 0, "used a moment ago");
         use_at(store, "one", 601_000).await;
         assert_eq!(seen(store, "one").await, Some(1_000), "nothing is written on the way");
-        assert_eq!(store.flush_seen(100).await.unwrap(), 1);
-        assert_eq!(store.flush_seen(100).await.unwrap(), 0);
+        assert_eq!(store.flush_last_uses(100).await.unwrap(), 1);
+        assert_eq!(store.flush_last_uses(100).await.unwrap(), 0);
         assert_eq!(seen(store, "one").await, Some(601_000));
     }
 }
@@ -174,14 +177,14 @@ on_every_store! {
             sign_in(store, &name, &agent01(), 0, "192.0.2.1").await;
             use_at(store, &name, 700_000).await;
         }
-        assert_eq!(store.flush_seen(70).await.unwrap(), 70);
-        assert_eq!(store.flush_seen(70).await.unwrap(), 50);
+        assert_eq!(store.flush_last_uses(70).await.unwrap(), 70);
+        assert_eq!(store.flush_last_uses(70).await.unwrap(), 50);
         for number in 0..120 {
             assert_eq!(seen(store, &format!("{number}")).await, Some(700_000));
         }
         // A use that another node saw earlier changes nothing.
         use_at(&desk.node(1), "7", 650_000).await;
-        let _ = desk.node(1).flush_seen(70).await.unwrap();
+        let _ = desk.node(1).flush_last_uses(70).await.unwrap();
         assert_eq!(seen(store, "7").await, Some(700_000));
     }
 }
@@ -194,17 +197,17 @@ on_every_store! {
         }
         switch_to_agent(store, "4").await;
         let networks = |texts: &[&str]| texts.iter().map(|text| text.parse::<ipnet::IpNet>().unwrap()).collect::<Networks>();
-        let (count, some) = store.shut_out(Role::User, networks(&["10.0.0.0/8"]), at(20), 100).await.unwrap();
+        let (count, some) = store.preview_lockout(Role::User, networks(&["10.0.0.0/8"]), at(20), 100).await.unwrap();
         assert_eq!(count, 2);
         let mut shut_out = ids(&some);
         shut_out.sort_by_key(|id| *id == digest("3"));
         assert_eq!(shut_out, [digest("2"), digest("3")]);
-        let (count, some) = store.shut_out(Role::User, networks(&["2001:db8::/32"]), at(20), 1).await.unwrap();
+        let (count, some) = store.preview_lockout(Role::User, networks(&["2001:db8::/32"]), at(20), 1).await.unwrap();
         assert_eq!((count, some.len()), (3, 1));
-        let (count, _) = store.shut_out(Role::Agent, networks(&["10.0.0.0/8"]), at(20), 9).await.unwrap();
+        let (count, _) = store.preview_lockout(Role::Agent, networks(&["10.0.0.0/8"]), at(20), 9).await.unwrap();
         assert_eq!(count, 1);
-        let (count, _) = store.shut_out(Role::User, networks(&["10.0.0.0/8"]), at(10 + 8 * HOUR), 9).await.unwrap();
+        let (count, _) = store.preview_lockout(Role::User, networks(&["10.0.0.0/8"]), at(10 + 8 * HOUR), 9).await.unwrap();
         assert_eq!(count, 0, "what has expired is not shut out");
-        assert_eq!(store.shut_out(Role::User, Networks::default(), at(20), 9).await.unwrap().0, 0);
+        assert_eq!(store.preview_lockout(Role::User, Networks::default(), at(20), 9).await.unwrap().0, 0);
     }
 }

@@ -1,7 +1,7 @@
 //! The time on record, and its repair after a wrong clock has written it.
 
 use deskpass_core::Digest;
-use deskpass_store::{ClockRepaired, Event, Location, LogEntry, Mode, read_newest_moment};
+use deskpass_store::{AuditEvent, ClockRepair, Location, LogEntry, Mode, read_latest_recorded_time};
 
 use crate::desk::{Desk, START, at, on_every_store};
 
@@ -11,14 +11,14 @@ const YEARS: i64 = 3 * 365 * 24 * HOUR;
 on_every_store! {
     async fn a_row_far_after_the_record_does_not_count(desk: &Desk) {
         let newest = || async {
-            let newest = desk.store().newest_moment().await.unwrap();
-            assert_eq!(read_newest_moment(&desk.location, Mode::Development).await.unwrap(), newest);
+            let newest = desk.store().latest_recorded_time().await.unwrap();
+            assert_eq!(read_latest_recorded_time(&desk.location, Mode::Development).await.unwrap(), newest);
             newest
         };
         assert_eq!(newest().await, None, "nothing was ever recorded");
         desk.write([5]).await;
         assert_eq!(newest().await, Some(at(5)), "a command wrote it before the service ran");
-        desk.store().note_time(at(1_000)).await.unwrap();
+        desk.store().record_time(at(1_000)).await.unwrap();
         assert_eq!(newest().await, Some(at(1_000)));
         desk.write([2_000]).await;
         assert_eq!(newest().await, Some(at(2_000)));
@@ -31,7 +31,7 @@ on_every_store! {
     async fn a_repair_brings_back_what_is_from_the_future(desk: &Desk) {
         let (then, now, early) = (START + YEARS, at(HOUR).millis(), at(0).millis());
         desk.write([0, YEARS]).await;
-        desk.store().note_time(at(YEARS)).await.unwrap();
+        desk.store().record_time(at(YEARS)).await.unwrap();
         desk.employ("ww", "agent01", "").await;
         let session = |name: &str, created: i64| {
             format!(
@@ -61,10 +61,10 @@ on_every_store! {
         ] {
             desk.sql(&text).await;
         }
-        let entry = LogEntry { event: Event::ClockSet, ..desk.entry(HOUR) };
+        let entry = LogEntry { event: AuditEvent::ClockSet, ..desk.entry(HOUR) };
         let repaired = desk.store().repair_clock(at(HOUR), at(9 * HOUR), entry).await.unwrap();
-        assert_eq!(repaired, ClockRepaired { sessions: 1, others: 11, log_rows: 1 });
-        assert_eq!(desk.store().newest_moment().await.unwrap(), Some(at(HOUR)));
+        assert_eq!(repaired, ClockRepair { sessions: 1, others: 11, log_rows: 1 });
+        assert_eq!(desk.store().latest_recorded_time().await.unwrap(), Some(at(HOUR)));
         for (text, expected) in [
             ("SELECT created_at FROM session", early),
             ("SELECT seen_at FROM session", now),
@@ -83,18 +83,18 @@ on_every_store! {
             assert_eq!(desk.sql(text).await[0][0].as_deref(), Some(&*expected.to_string()), "{text}");
         }
         assert_eq!(desk.faults().await, [], "the log is as it was written");
-        assert!(desk.store().takes_broom(at(2 * HOUR), at(2 * HOUR + 50_000)).await.unwrap());
+        assert!(desk.store().claim_sweep(at(2 * HOUR), at(2 * HOUR + 50_000)).await.unwrap());
         desk.sql(&format!("UPDATE chore SET until = {then}")).await;
-        assert!(desk.store().takes_broom(at(3 * HOUR), at(3 * HOUR + 50_000)).await.unwrap(), "a turn of years is none");
+        assert!(desk.store().claim_sweep(at(3 * HOUR), at(3 * HOUR + 50_000)).await.unwrap(), "a turn of years is none");
     }
 }
 
 on_every_store! {
     async fn a_database_on_this_machine_is_no_other_clock(desk: &Desk) {
-        let common = desk.store().common_time().await.unwrap();
+        let common = desk.store().database_time().await.unwrap();
         match desk.location {
             Location::Embedded(_) => assert_eq!(common, None),
-            Location::Postgres(_) => assert!(common.is_some_and(|common| !common.elsewhere), "it is reached by loopback"),
+            Location::Postgres(_) => assert!(common.is_some_and(|common| !common.on_other_machine), "it is reached by loopback"),
         }
     }
 }

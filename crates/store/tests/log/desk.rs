@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use deskpass_core::{
-    ClientAddress, Digest, EmployeeKey, LoginMethod, LoginSource, Person, Role, Roles, Timestamp, UserAgent, Visitor,
+    ClientAddress, ClientInfo, Digest, EmployeeKey, LoginMethod, LoginSource, Person, Role, Roles, Timestamp, UserAgent,
 };
 use deskpass_store::{
-    By, ChainKey, Event, Fault, Location, LogEntry, LogVerdict, Mode, NewEmployee, Postgres, Receipt, Store,
-    VerifyError, What, verify_log,
+    AuditEvent, ChainKey, ChangeAuthor, Location, LogEntry, LogFault, LogFaultKind, LogVerdict, Mode, NewEmployee,
+    PostgresSettings, Receipt, Store, VerifyError, verify_log,
 };
 use rusqlite::types::ValueRef;
 use tempfile::TempDir;
@@ -75,7 +75,8 @@ impl Desk {
     }
 
     pub(crate) async fn scaled_out() -> Self {
-        let location = Location::Postgres(Postgres { url: places::schema().await, connections: 8, ca_file: None });
+        let location =
+            Location::Postgres(PostgresSettings { url: places::schema().await, connections: 8, ca_file: None });
         let nodes = vec![open(&location).await, open(&location).await];
         Self { nodes, location, ids: AtomicU64::new(0), _directory: tempfile::tempdir().unwrap() }
     }
@@ -124,7 +125,10 @@ impl Desk {
             disabled: false,
         };
         assert!(
-            self.store().add_employee(By::NoSession, NewEmployee { person, at: at(0), entry: None }).await.unwrap()
+            self.store()
+                .add_employee(ChangeAuthor::NoSession, NewEmployee { person, at: at(0), entry: None })
+                .await
+                .unwrap()
         );
     }
 
@@ -137,12 +141,12 @@ impl Desk {
         LogEntry {
             id: format!("{:012x}{random:020x}", START + millis),
             at: at(millis),
-            event: Event::SignIn,
+            event: AuditEvent::SignIn,
             about: EmployeeKey::from_parts("ww", "user01"),
             role: Some(Role::User),
             method: Some(LoginMethod::Qrcode),
             source: Some(LoginSource::H5),
-            visitor: Visitor {
+            visitor: ClientInfo {
                 address: ClientAddress { logged: here, decided: here, peer: [10, 0, 0, 1].into() },
                 user_agent: UserAgent::from_header(b"browser"),
             },
@@ -184,7 +188,7 @@ impl Desk {
     }
 
     /// What is wrong: chain, first and last number.
-    pub(crate) async fn faults(&self) -> Vec<(What, i64, i64, i64)> {
+    pub(crate) async fn faults(&self) -> Vec<(LogFaultKind, i64, i64, i64)> {
         self.verify().await.faults.iter().map(told).collect()
     }
 
@@ -243,7 +247,7 @@ fn shown(value: ValueRef<'_>) -> Option<String> {
     }
 }
 
-pub(crate) fn told(fault: &Fault) -> (What, i64, i64, i64) {
+pub(crate) fn told(fault: &LogFault) -> (LogFaultKind, i64, i64, i64) {
     (fault.what, fault.chain, fault.first, fault.last)
 }
 

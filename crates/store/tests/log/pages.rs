@@ -1,7 +1,7 @@
 //! The log is read newest first, along an index, and everything that fits is found.
 
 use deskpass_core::{EmployeeKey, LoginMethod, Role};
-use deskpass_store::{Event, LogEntry, LogFilter, LogRow};
+use deskpass_store::{AuditEvent, LogEntry, LogFilter, LogRow};
 
 use crate::desk::{Desk, at, key, on_every_store};
 
@@ -31,7 +31,7 @@ async fn moments(desk: &Desk, filter: LogFilter) -> Vec<i64> {
 on_every_store! {
     async fn a_row_is_read_as_it_was_written(desk: &Desk) {
         let entry = LogEntry {
-            event: Event::SignInRefused,
+            event: AuditEvent::SignInRefused,
             role: None,
             method: None,
             source: None,
@@ -87,7 +87,7 @@ on_every_store! {
             let corp = if number % 7 == 0 { "wo" } else { "ww" };
             let mut entry = desk.entry(number * 10);
             entry.about = EmployeeKey::from_parts(corp, id);
-            entry.event = if number % 3 == 0 { Event::Logout } else { Event::SignIn };
+            entry.event = if number % 3 == 0 { AuditEvent::Logout } else { AuditEvent::SignIn };
             entry.method = Some(if number % 5 == 0 { LoginMethod::Password } else { LoginMethod::Qrcode });
             entry.reason = (number % 4 == 0).then_some("disabled");
             entry.visitor.address.logged = [192, 0, 2, u8::try_from(number % 6).unwrap()].into();
@@ -104,9 +104,9 @@ on_every_store! {
             (of("ww"), expected(&|_| true)),
             (LogFilter { employee: Some("user01".into()), ..of("ww") }, expected(&whole)),
             (LogFilter { department_id: Some("name:IT".into()), ..of("ww") }, expected(&whole)),
-            (LogFilter { department_id: Some("name:HR".into()), event: Some(Event::Logout), ..of("ww") }, expected(&|n| n % 2 == 1 && n % 3 == 0)),
-            (LogFilter { event: Some(Event::Logout), ..of("ww") }, expected(&|n| n % 3 == 0)),
-            (LogFilter { employee: Some("user01".into()), event: Some(Event::Logout), ..of("ww") }, expected(&|n| whole(n) && n % 3 == 0)),
+            (LogFilter { department_id: Some("name:HR".into()), event: Some(AuditEvent::Logout), ..of("ww") }, expected(&|n| n % 2 == 1 && n % 3 == 0)),
+            (LogFilter { event: Some(AuditEvent::Logout), ..of("ww") }, expected(&|n| n % 3 == 0)),
+            (LogFilter { employee: Some("user01".into()), event: Some(AuditEvent::Logout), ..of("ww") }, expected(&|n| whole(n) && n % 3 == 0)),
             (LogFilter { ip_address: Some("192.0.2.4".into()), ..of("ww") }, expected(&|n| n % 6 == 4)),
             (LogFilter { reason: Some("disabled".into()), ..of("ww") }, expected(&|n| n % 4 == 0)),
             (LogFilter { method: Some(LoginMethod::Password), ..of("ww") }, expected(&|n| n % 5 == 0)),
@@ -115,7 +115,7 @@ on_every_store! {
                 LogFilter {
                     employee: Some("user01".into()),
                     ip_address: Some("192.0.2.2".into()),
-                    event: Some(Event::SignIn),
+                    event: Some(AuditEvent::SignIn),
                     from: Some(at(200)),
                     ..of("ww")
                 },
@@ -145,7 +145,7 @@ on_every_store! {
         let next = page.next.expect("there is more to look at");
         let page = desk.store().log_page(filter, Some(next), 50).await.unwrap();
         assert!(page.rows.is_empty() && page.next.is_none());
-        assert_eq!(all(desk, LogFilter { method: None, event: Some(Event::Logout), ..of("ww") }, 50).await.len(), 1);
+        assert_eq!(all(desk, LogFilter { method: None, event: Some(AuditEvent::Logout), ..of("ww") }, 50).await.len(), 1);
         assert_eq!(all(desk, of("ww"), 1_000).await.len(), 20_500);
         // Exactly as many as fit: there is nothing after.
         let page = desk.store().log_page(of("ww"), Some(format!("{:012x}", 51)), 50).await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use deskpass_store::What;
+use deskpass_store::LogFaultKind;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -77,7 +77,7 @@ fn check(runtime: &tokio::runtime::Runtime, desk: &Desk, steps: &[Step]) -> Resu
     runtime.block_on(async {
         let tampered = play(desk, steps).await;
         let verdict = desk.verify().await;
-        let places = |what: fn(What) -> bool| {
+        let places = |what: fn(LogFaultKind) -> bool| {
             let faults = verdict.faults.iter().filter(move |fault| what(fault.what));
             faults.flat_map(|fault| (fault.first..=fault.last).map(|seq| (fault.chain, seq))).collect::<BTreeSet<_>>()
         };

@@ -1,6 +1,6 @@
 //! What is old enough goes, and what remains can be verified.
 
-use deskpass_store::What;
+use deskpass_store::LogFaultKind;
 use tokio::task::JoinSet;
 
 use crate::desk::{Desk, at, key, on_every_store};
@@ -110,14 +110,14 @@ on_every_store! {
         let hash = format!("(SELECT hash FROM login_log WHERE chain = {chain} AND seq = {seq})");
         desk.sql(&format!("UPDATE log_chain SET pruned_seq = {seq}, pruned_hash = {hash} WHERE chain = {chain}")).await;
         let with_rows = desk.faults().await;
-        assert_eq!(with_rows[0], (What::ForgedPrune, chain, 1, seq), "{with_rows:?}");
+        assert_eq!(with_rows[0], (LogFaultKind::ForgedPrune, chain, 1, seq), "{with_rows:?}");
         desk.sql(&format!("DELETE FROM login_log WHERE chain = {chain} AND seq <= {seq}")).await;
-        assert_eq!(desk.faults().await, [(What::ForgedPrune, chain, 1, seq)]);
+        assert_eq!(desk.faults().await, [(LogFaultKind::ForgedPrune, chain, 1, seq)]);
         // Nothing more of it goes: whoever looks into it needs what is left.
         let left = count(desk, &format!("chain = {chain}")).await;
         desk.prune(1_000).await;
         assert_eq!(count(desk, &format!("chain = {chain}")).await, left);
-        assert_eq!(desk.faults().await, [(What::ForgedPrune, chain, 1, seq)]);
+        assert_eq!(desk.faults().await, [(LogFaultKind::ForgedPrune, chain, 1, seq)]);
     }
 }
 
@@ -127,7 +127,7 @@ on_every_store! {
         let (chain, seq, _) = desk.middle().await;
         desk.sql(&format!("UPDATE login_log SET at = {} WHERE chain = {chain} AND seq <= {seq}", at(0).millis())).await;
         assert_eq!(desk.prune(500).await, 0);
-        assert_eq!(desk.faults().await, [(What::Changed, chain, 1, seq)]);
+        assert_eq!(desk.faults().await, [(LogFaultKind::Changed, chain, 1, seq)]);
     }
 }
 

@@ -1,10 +1,10 @@
 //! Rows that were cut off the end together with every trace of them are found by a receipt.
 
-use deskpass_store::{Receipt, What};
+use deskpass_store::{LogFaultKind, Receipt};
 
 use crate::desk::{Desk, key, on_every_store, told};
 
-async fn faults(desk: &Desk, receipt: &Receipt) -> Vec<(What, i64, i64, i64)> {
+async fn faults(desk: &Desk, receipt: &Receipt) -> Vec<(LogFaultKind, i64, i64, i64)> {
     let verdict = desk.verify_with(&key(), Some(receipt)).await.unwrap();
     verdict.faults.iter().map(told).collect()
 }
@@ -29,10 +29,10 @@ on_every_store! {
         let end: i64 = receipt.to_string().split(&format!(",{chain}:")).nth(1).unwrap().split(':').next().unwrap().parse().unwrap();
         assert!(seq < end, "the receipt tells of rows after the middle");
         set_back(desk, chain, seq).await;
-        assert!(faults(desk, &receipt).await.contains(&(What::LostFromReceipt, chain, seq + 1, end)));
+        assert!(faults(desk, &receipt).await.contains(&(LogFaultKind::LostFromReceipt, chain, seq + 1, end)));
         // The service goes on from there, with rows that fit.
         desk.write(100..400).await;
-        assert!(faults(desk, &receipt).await.contains(&(What::LostFromReceipt, chain, end, end)));
+        assert!(faults(desk, &receipt).await.contains(&(LogFaultKind::LostFromReceipt, chain, end, end)));
     }
 }
 
@@ -70,6 +70,6 @@ on_every_store! {
         assert_eq!(desk.faults().await, [], "nothing inside it tells");
         assert_eq!(faults(desk, &old).await, []);
         let found = faults(desk, &receipt).await;
-        assert!(!found.is_empty() && found.iter().all(|(what, ..)| *what == What::LostFromReceipt), "{found:?}");
+        assert!(!found.is_empty() && found.iter().all(|(what, ..)| *what == LogFaultKind::LostFromReceipt), "{found:?}");
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use deskpass_core::EmployeeKey;
-use deskpass_store::{ChainKey, LogEntry, VerifyError, What};
+use deskpass_store::{ChainKey, LogEntry, LogFaultKind, VerifyError};
 
 use crate::desk::{Desk, at, key, on_every_store, told};
 
@@ -88,7 +88,7 @@ on_every_store! {
                 let faults: Vec<_> = desk.verify().await.faults.iter().map(told).collect();
                 let found = faults.iter().any(|(_, of, first, last)| *of == chain && (*first..=*last).contains(&seq));
                 assert!(found, "{name} = {other}: {faults:?}");
-                let near = |(_, of, first, last): &(What, i64, i64, i64)| *of != chain || (*first >= seq && *last <= seq);
+                let near = |(_, of, first, last): &(LogFaultKind, i64, i64, i64)| *of != chain || (*first >= seq && *last <= seq);
                 assert!(faults.iter().all(near) || matches!(&**name, "seq"), "{name} = {other}: {faults:?}");
                 let value = literal(before.as_deref(), column.is_text);
                 desk.sql(&format!("UPDATE login_log SET {name} = {value} WHERE {back}")).await;
@@ -127,7 +127,7 @@ on_every_store! {
         }
         for chain in 0..=8 {
             desk.sql(&format!("DELETE FROM log_chain WHERE chain = {chain}")).await;
-            assert!(desk.faults().await.iter().any(|(what, of, ..)| (*what, *of) == (What::EndChanged, chain)));
+            assert!(desk.faults().await.iter().any(|(what, of, ..)| (*what, *of) == (LogFaultKind::EndChanged, chain)));
         }
     }
 }
@@ -145,15 +145,15 @@ on_every_store! {
                     continue;
                 }
                 desk.sql(&format!("UPDATE log_marker SET {name} = {other}")).await;
-                assert_eq!(desk.faults().await, [(What::MarkerChanged, -1, 0, 0)], "{name} = {other}");
+                assert_eq!(desk.faults().await, [(LogFaultKind::MarkerChanged, -1, 0, 0)], "{name} = {other}");
                 desk.sql(&format!("UPDATE log_marker SET {name} = {}", literal(before.as_deref(), column.is_text))).await;
                 assert_eq!(desk.faults().await, [], "{name} is as it was");
             }
         }
         desk.sql("INSERT INTO log_marker (id, since, adopted, hash, mac) SELECT 2, since, adopted, hash, mac FROM log_marker").await;
-        assert_eq!(desk.faults().await, [(What::MarkerChanged, -1, 0, 0)]);
+        assert_eq!(desk.faults().await, [(LogFaultKind::MarkerChanged, -1, 0, 0)]);
         desk.sql("DELETE FROM log_marker").await;
-        assert_eq!(desk.faults().await, [(What::MarkerMissing, -1, 0, 0)]);
+        assert_eq!(desk.faults().await, [(LogFaultKind::MarkerMissing, -1, 0, 0)]);
     }
 }
 
@@ -163,16 +163,16 @@ on_every_store! {
         let receipt = desk.verify().await.receipt;
         desk.sql("UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL").await;
         desk.sql("DELETE FROM log_chain").await;
-        let ends = |what: What| (0..9).map(move |chain| (what, chain, 0, 0));
-        let unchained = std::iter::repeat_n((What::Unchained, -1, 0, 0), 60);
-        let expected: Vec<_> = ends(What::EndChanged).chain(unchained.clone()).collect();
+        let ends = |what: LogFaultKind| (0..9).map(move |chain| (what, chain, 0, 0));
+        let unchained = std::iter::repeat_n((LogFaultKind::Unchained, -1, 0, 0), 60);
+        let expected: Vec<_> = ends(LogFaultKind::EndChanged).chain(unchained.clone()).collect();
         let verdict = desk.verify().await;
         assert_eq!(verdict.faults.iter().map(told).collect::<Vec<_>>(), expected);
         assert_eq!(verdict.unchained, 60);
         // Without the marker, too, and a start does not make another one.
         desk.sql("DELETE FROM log_marker").await;
         desk.reopen().await;
-        let expected: Vec<_> = std::iter::once((What::MarkerMissing, -1, 0, 0)).chain(expected).collect();
+        let expected: Vec<_> = std::iter::once((LogFaultKind::MarkerMissing, -1, 0, 0)).chain(expected).collect();
         assert_eq!(desk.faults().await, expected);
         // As if it had the tables of an earlier version: that takes the right to change tables, and a receipt finds it.
         desk.make_older().await;
@@ -180,8 +180,8 @@ on_every_store! {
         let verdict = desk.verify().await;
         assert_eq!((verdict.faults.len(), verdict.adopted.map(|(rows, _)| rows)), (0, Some(60)), "{verdict:?}");
         let verdict = desk.verify_with(&key(), Some(&receipt)).await.unwrap();
-        assert_eq!(told(&verdict.faults[0]), (What::MarkerReplaced, -1, 0, 0));
-        assert_eq!(verdict.faults.iter().filter(|fault| fault.what == What::LostFromReceipt).count(), 8);
+        assert_eq!(told(&verdict.faults[0]), (LogFaultKind::MarkerReplaced, -1, 0, 0));
+        assert_eq!(verdict.faults.iter().filter(|fault| fault.what == LogFaultKind::LostFromReceipt).count(), 8);
     }
 }
 
@@ -200,12 +200,12 @@ on_every_store! {
         assert_eq!(desk.faults().await, []);
         let id = desk.sql("SELECT id FROM login_log WHERE chain = 8 AND seq = 7").await.remove(0).remove(0).unwrap();
         desk.sql(&format!("UPDATE login_log SET employee_key = 'other' WHERE id = '{id}'")).await;
-        assert_eq!(desk.faults().await, [(What::Changed, 8, 7, 7)]);
+        assert_eq!(desk.faults().await, [(LogFaultKind::Changed, 8, 7, 7)]);
         desk.sql(&format!("UPDATE login_log SET employee_key = 'user01' WHERE id = '{id}'")).await;
         // The end of a chain that never grows cannot be cut off, either.
         desk.sql("DELETE FROM login_log WHERE chain = 8 AND seq > 25").await;
         desk.sql("UPDATE log_chain SET seq = 25, hash = (SELECT hash FROM login_log WHERE chain = 8 AND seq = 25) WHERE chain = 8").await;
-        assert_eq!(desk.faults().await, [(What::EndChanged, 8, 30, 30)]);
+        assert_eq!(desk.faults().await, [(LogFaultKind::EndChanged, 8, 30, 30)]);
     }
 }
 
@@ -217,7 +217,7 @@ on_every_store! {
         desk.make_older().await;
         desk.reopen().await;
         let faults = desk.faults().await;
-        assert!(faults.contains(&(What::Missing, chain, seq, seq)) && faults.contains(&(What::Unchained, -1, 0, 0)), "{faults:?}");
+        assert!(faults.contains(&(LogFaultKind::Missing, chain, seq, seq)) && faults.contains(&(LogFaultKind::Unchained, -1, 0, 0)), "{faults:?}");
     }
 }
 
@@ -229,7 +229,7 @@ on_every_store! {
         let hash = format!("(SELECT hash FROM login_log WHERE chain = {chain} AND seq = {seq})");
         desk.sql(&format!("UPDATE log_chain SET seq = {seq}, hash = {hash} WHERE chain = {chain}")).await;
         let faults = desk.faults().await;
-        let cut = |(what, of, first, _): &(What, i64, i64, i64)| (*what, *of) == (What::LostFromOthers, chain) && *first > seq;
+        let cut = |(what, of, first, _): &(LogFaultKind, i64, i64, i64)| (*what, *of) == (LogFaultKind::LostFromOthers, chain) && *first > seq;
         assert!(!faults.is_empty() && faults.iter().all(cut), "{faults:?}");
         // Rows that the service writes there afterwards do not hide it.
         desk.write(200..500).await;
@@ -242,7 +242,7 @@ on_every_store! {
         let other = (chain + 1) % 8;
         desk.sql(&format!("DELETE FROM login_log WHERE chain = {other}")).await;
         desk.sql(&format!("UPDATE log_chain SET seq = 0, hash = '', pruned_seq = 0, pruned_hash = '', pruned_mac = '' WHERE chain = {other}")).await;
-        assert!(desk.faults().await.iter().any(|(what, of, ..)| (*what, *of) == (What::LostFromOthers, other)));
+        assert!(desk.faults().await.iter().any(|(what, of, ..)| (*what, *of) == (LogFaultKind::LostFromOthers, other)));
     }
 }
 
@@ -253,13 +253,13 @@ on_every_store! {
         let end = desk.sql(&format!("SELECT seq FROM log_chain WHERE chain = {chain}")).await;
         let end: i64 = end[0][0].as_ref().unwrap().parse().unwrap();
         let cases = [
-            ("seq = 1".to_owned(), vec![(What::Missing, chain, 1, 1)]),
-            (format!("seq = {seq}"), vec![(What::Missing, chain, 1, 1), (What::Missing, chain, seq, seq)]),
+            ("seq = 1".to_owned(), vec![(LogFaultKind::Missing, chain, 1, 1)]),
+            (format!("seq = {seq}"), vec![(LogFaultKind::Missing, chain, 1, 1), (LogFaultKind::Missing, chain, seq, seq)]),
             (
                 format!("seq >= {}", end - 1),
-                vec![(What::Missing, chain, 1, 1), (What::Missing, chain, seq, seq), (What::EndCut, chain, end - 1, end)],
+                vec![(LogFaultKind::Missing, chain, 1, 1), (LogFaultKind::Missing, chain, seq, seq), (LogFaultKind::EndCut, chain, end - 1, end)],
             ),
-            ("seq > 0".to_owned(), vec![(What::EndCut, chain, 1, end)]),
+            ("seq > 0".to_owned(), vec![(LogFaultKind::EndCut, chain, 1, end)]),
         ];
         for (which, expected) in cases {
             desk.sql(&format!("DELETE FROM login_log WHERE chain = {chain} AND {which}")).await;
@@ -277,7 +277,7 @@ on_every_store! {
             desk.sql(&swap(to, from)).await;
         }
         let faults = desk.faults().await;
-        let found: BTreeSet<_> = faults.iter().flat_map(|(what, _, first, last)| (*first..=*last).map(move |seq| (*what == What::Changed, seq))).collect();
+        let found: BTreeSet<_> = faults.iter().flat_map(|(what, _, first, last)| (*first..=*last).map(move |seq| (*what == LogFaultKind::Changed, seq))).collect();
         assert!(found.contains(&(true, seq)) && found.contains(&(true, seq + 1)), "{faults:?}");
     }
 }
@@ -289,17 +289,17 @@ on_every_store! {
         let (other, beyond) = ((chain + 1) % 8, 1_000);
         desk.sql(&format!("UPDATE login_log SET chain = {other}, seq = {beyond} WHERE id = '{id}'")).await;
         let faults = desk.faults().await;
-        assert!(faults.contains(&(What::Missing, chain, seq, seq)), "{faults:?}");
-        assert!(faults.contains(&(What::Added, other, beyond, beyond)), "{faults:?}");
+        assert!(faults.contains(&(LogFaultKind::Missing, chain, seq, seq)), "{faults:?}");
+        assert!(faults.contains(&(LogFaultKind::Added, other, beyond, beyond)), "{faults:?}");
         // Into the place of one that is there.
         desk.sql(&format!("DELETE FROM login_log WHERE chain = {other} AND seq = 2")).await;
         desk.sql(&format!("UPDATE login_log SET seq = 2 WHERE id = '{id}'")).await;
         let faults = desk.faults().await;
-        assert!(faults.contains(&(What::Moved, other, 2, 2)), "{faults:?}");
+        assert!(faults.contains(&(LogFaultKind::Moved, other, 2, 2)), "{faults:?}");
         // And into a chain that is none.
         desk.sql(&format!("UPDATE login_log SET chain = 9, seq = 1 WHERE id = '{id}'")).await;
         let faults = desk.faults().await;
-        assert!(faults.iter().any(|(what, of, ..)| (*what, *of) == (What::Moved, 9)), "{faults:?}");
+        assert!(faults.iter().any(|(what, of, ..)| (*what, *of) == (LogFaultKind::Moved, 9)), "{faults:?}");
     }
 }
 
@@ -318,7 +318,7 @@ on_every_store! {
             desk.sql(&copy(&old, "NULL, NULL")).await;
             let verdict = desk.verify().await;
             assert_eq!((verdict.rows, verdict.unchained, verdict.faults.len()), (60, rows, usize::try_from(rows).unwrap()));
-            assert!(verdict.faults.iter().any(|fault| fault.what == What::Unchained && fault.id.as_ref() == Some(&old)));
+            assert!(verdict.faults.iter().any(|fault| fault.what == LogFaultKind::Unchained && fault.id.as_ref() == Some(&old)));
         }
         // However old it is, it stays for whoever looks into it.
         assert_eq!(desk.prune(-1).await, 0);
@@ -326,8 +326,8 @@ on_every_store! {
         desk.sql(&copy(&format!("{id}1"), &format!("{chain}, 0"))).await;
         desk.sql(&copy(&format!("{id}2"), &format!("{chain}, {}", seq + 1_000))).await;
         let faults = desk.faults().await;
-        assert!(faults.contains(&(What::Added, chain, 0, 0)), "{faults:?}");
-        assert!(faults.contains(&(What::Added, chain, seq + 1_000, seq + 1_000)), "{faults:?}");
+        assert!(faults.contains(&(LogFaultKind::Added, chain, 0, 0)), "{faults:?}");
+        assert!(faults.contains(&(LogFaultKind::Added, chain, seq + 1_000, seq + 1_000)), "{faults:?}");
     }
 }
 
@@ -343,7 +343,7 @@ on_every_store! {
         for new in [format!("{:012x}{:019x}{}", 1, 1, &id[31..]), format!("f{}", &id[1..])] {
             desk.sql(&format!("INSERT INTO login_log (id, {others}) SELECT '{new}', {others} FROM login_log WHERE id = '{id}'")).await;
             let faults = desk.faults().await;
-            assert!(faults.contains(&(What::Added, chain, seq, seq)), "{faults:?}");
+            assert!(faults.contains(&(LogFaultKind::Added, chain, seq, seq)), "{faults:?}");
             assert!(faults.iter().all(|(_, of, first, last)| (*of, *first, *last) == (chain, seq, seq)), "{faults:?}");
             desk.sql(&format!("DELETE FROM login_log WHERE id = '{new}'")).await;
             assert_eq!(desk.faults().await, []);
@@ -367,13 +367,13 @@ on_every_store! {
         }
         // Nor does it depend on the marker.
         desk.sql("UPDATE log_marker SET mac = 'x'").await;
-        assert_eq!(desk.faults().await, [(What::MarkerChanged, -1, 0, 0)]);
+        assert_eq!(desk.faults().await, [(LogFaultKind::MarkerChanged, -1, 0, 0)]);
         assert!(matches!(desk.verify_with(&other, None).await, Err(VerifyError::WrongKey)));
         desk.sql("UPDATE desk SET key_check = 'ours'").await;
         let verdict = desk.verify_with(&other, None).await.unwrap();
         assert_eq!((verdict.rows, verdict.fitting), (40, 0));
         let faults: Vec<_> = verdict.faults.iter().map(told).collect();
-        assert!(faults.iter().all(|(what, ..)| matches!(what, What::Changed | What::ForgedPrune | What::MarkerChanged)), "{faults:?}");
+        assert!(faults.iter().all(|(what, ..)| matches!(what, LogFaultKind::Changed | LogFaultKind::ForgedPrune | LogFaultKind::MarkerChanged)), "{faults:?}");
         assert_eq!(faults.len(), 17, "one for the marker, one for each chain and one for what went of it: {faults:?}");
     }
 }

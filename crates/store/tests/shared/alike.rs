@@ -1,7 +1,7 @@
 //! Both places give the same answers.
 
 use deskpass_core::Digest;
-use deskpass_store::{Lease, Shared};
+use deskpass_store::{Lease, SharedState};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -45,14 +45,14 @@ async fn answers(desk: &Desk, run: u64, asks: &[Ask]) -> Vec<String> {
                 let lease = Lease { holder, until: until(lasts) };
                 format!("{:?}", desk.leases.put(name(record), lease, time).await)
             }
-            Ask::Look(record) => format!("{:?}", desk.leases.look(&name(record), time, |lease| *lease).await),
+            Ask::Look(record) => format!("{:?}", desk.leases.read_with(&name(record), time, |lease| *lease).await),
             Ask::Take(record) => format!("{:?}", desk.leases.take(&name(record), time).await),
             Ask::Prolong(record, lasts) => {
                 let prolong = |lease| Ok::<_, ()>(Lease { until: until(lasts), ..lease });
-                format!("{:?}", desk.leases.change(&name(record), time, prolong).await)
+                format!("{:?}", desk.leases.update(&name(record), time, prolong).await)
             }
             Ask::Refuse(record) => {
-                format!("{:?}", desk.leases.change(&name(record), time, Err::<Lease, _>).await)
+                format!("{:?}", desk.leases.update(&name(record), time, Err::<Lease, _>).await)
             }
             Ask::Watch(record) => format!("{:?}", desk.leases.watch(&name(record), time).await.map(|it| it.is_some())),
             Ask::Wind(by) => {
@@ -67,7 +67,7 @@ async fn answers(desk: &Desk, run: u64, asks: &[Ask]) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn both_places_answer_alike() {
     let server = Server::start(&[]);
-    let (here, there) = (Shared::in_process(), node(&server.url()));
+    let (here, there) = (SharedState::in_process(), node(&server.url()));
     let (runtime, mut run) = (tokio::runtime::Handle::current(), 0);
     tokio::task::block_in_place(|| {
         let runner = &mut TestRunner::new(Config { cases: 200, failure_persistence: None, ..Config::default() });
@@ -94,7 +94,7 @@ async fn redis_lets_go_of_what_is_over() {
     let left: i64 = server.cli(&["PTTL", &key]).trim().parse().unwrap();
     assert!((110_000..=120_000).contains(&left), "{left}");
     let prolonged = |lease| Ok::<_, ()>(Lease { until: at(600_000), ..lease });
-    there.leases.change(&Digest::of(&[b"a"]), at(0), prolonged).await.unwrap();
+    there.leases.update(&Digest::of(&[b"a"]), at(0), prolonged).await.unwrap();
     let left: i64 = server.cli(&["PTTL", &key]).trim().parse().unwrap();
     assert!((590_000..=600_000).contains(&left), "{left}");
     assert_eq!(there.leases.len(), 1);

@@ -31,7 +31,7 @@ async fn tells(from: &Desk, to: &Desk, name: Digest) {
         let changes = to.leases.watch(&name, at(0)).await.unwrap().unwrap();
         let next = changes.next();
         match step {
-            "change" => drop(from.leases.change(&name, at(0), Ok::<_, ()>).await.unwrap()),
+            "change" => drop(from.leases.update(&name, at(0), Ok::<_, ()>).await.unwrap()),
             _ => drop(from.leases.take(&name, at(0)).await.unwrap()),
         }
         timeout(LONG, next).await.expect(step);
@@ -39,7 +39,7 @@ async fn tells(from: &Desk, to: &Desk, name: Digest) {
 }
 
 #[tokio::test]
-async fn a_change_on_one_node_wakes_whoever_waits_on_the_other() {
+async fn a_change_on_one_node_wakes_watchers_on_the_other() {
     let server = Server::start(&[]);
     let (a, b) = (node(&server.url()), node(&server.url()));
     listens(&a, &b).await;
@@ -68,7 +68,7 @@ async fn a_nudge_reaches_the_other_node_and_not_its_own() {
 }
 
 #[tokio::test]
-async fn nobody_sleeps_through_a_restart() {
+async fn watchers_wake_after_a_restart() {
     let mut server = Server::start(&[]);
     let (a, b) = (node(&server.url()), node(&server.url()));
     listens(&a, &b).await;
@@ -87,7 +87,7 @@ async fn nobody_sleeps_through_a_restart() {
 }
 
 #[tokio::test]
-async fn nobody_sleeps_through_a_pause() {
+async fn watchers_wake_after_a_pause() {
     let server = Server::start(&[]);
     let (a, b) = (node(&server.url()), node(&server.url()));
     listens(&a, &b).await;

@@ -5,10 +5,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use deskpass_core::Digest;
-use deskpass_store::{Lease, Redis, Shared};
+use deskpass_store::{Lease, RedisSettings, SharedState};
 use tokio::time::timeout;
 
-use crate::mail;
+use crate::messages;
 use crate::server::{Desk, Server, at, eventually, free_port, node, settings, works};
 
 const LONG: Duration = Duration::from_secs(20);
@@ -26,13 +26,13 @@ async fn is_used(a: &Desk, b: &Desk, round: u8) {
         // The first may be before the subscription; whoever is told too often looks again.
         eventually("a change is heard of", LONG, || async {
             let next = b.leases.watch(&name, at(0)).await.unwrap().unwrap().next();
-            a.leases.change(&name, at(0), Ok::<_, ()>).await.unwrap();
+            a.leases.update(&name, at(0), Ok::<_, ()>).await.unwrap();
             timeout(Duration::from_millis(500), next).await.is_ok()
         })
         .await;
         assert_eq!(b.leases.take(&name, at(0)).await.unwrap(), Some(lease()));
     }
-    mail::passes(a, b, &format!("round{round}.")).await;
+    messages::passes(a, b, &format!("round{round}.")).await;
 }
 
 #[tokio::test]
@@ -149,14 +149,15 @@ async fn an_encrypted_connection_takes_the_authority_that_it_is_given() {
         "no",
     ]);
     let url = format!("rediss://127.0.0.1:{}", server.port);
-    let trusting =
-        || -> Desk { Shared::redis(Redis { ca_file: Some(certificate.clone().into()), ..settings(&url) }).unwrap() };
+    let trusting = || -> Desk {
+        SharedState::redis(RedisSettings { ca_file: Some(certificate.clone().into()), ..settings(&url) }).unwrap()
+    };
     let (a, b) = (trusting(), trusting());
     works(&a, LONG).await;
     is_used(&a, &b, 0).await;
     let stranger = node(&url);
     let error = stranger.probe().await.unwrap_err();
     assert!(error.to_string().contains("ertificate"), "{error}");
-    let missing = Shared::<u32>::redis(Redis { ca_file: Some(at_path("none").into()), ..settings(&url) });
+    let missing = SharedState::<u32>::redis(RedisSettings { ca_file: Some(at_path("none").into()), ..settings(&url) });
     assert!(missing.unwrap_err().to_string().contains("none"));
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deskpass_core::{Digest, Rate};
-use deskpass_store::{Counted, Shared};
+use deskpass_store::{LimitSubject, SharedState};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use tokio::time::Instant;
@@ -23,7 +23,7 @@ fn key(name: &str) -> Digest {
 }
 
 async fn admit(node: &Desk, name: &str, rate: Rate, millis: i64) -> Result<(), Duration> {
-    node.limits.admit(Counted::Client, &key(name), rate, at(START + millis)).await
+    node.limits.admit(LimitSubject::Client, &key(name), rate, at(START + millis)).await
 }
 
 /// How many a node lets through at once.
@@ -39,7 +39,7 @@ async fn burst(node: &Desk, name: &str, rate: Rate) -> usize {
 async fn both_places_count_alike() {
     let server = Server::start(&[]);
     // In turn, so that what each of them remembers is never all there is.
-    let (here, there) = (Shared::in_process(), [node(&server.url()), node(&server.url())]);
+    let (here, there) = (SharedState::in_process(), [node(&server.url()), node(&server.url())]);
     let runtime = tokio::runtime::Handle::current();
     let asks = (1..40_u32, prop::collection::vec(prop_oneof![Just(0_i64), 0..9_000_i64], 1..60));
     let runs = std::cell::Cell::new(0);
@@ -112,7 +112,7 @@ async fn a_server_that_hangs_is_waited_for_once() {
 }
 
 #[tokio::test]
-async fn redis_shows_nobodys_name_and_lets_go_of_what_is_paid() {
+async fn redis_shows_no_names_and_forgets_paid_debts() {
     let server = Server::start(&[]);
     let node = node(&server.url());
     admit(&node, "192.0.2.1", a_minute(30), 0).await.unwrap();
@@ -129,7 +129,7 @@ async fn redis_shows_nobodys_name_and_lets_go_of_what_is_paid() {
 }
 
 #[tokio::test]
-async fn what_is_not_a_count_harms_nobody() {
+async fn a_value_that_is_no_count_does_no_harm() {
     let server = Server::start(&[]);
     let (one, other) = (node(&server.url()), node(&server.url()));
     admit(&one, "a", a_minute(2), 0).await.unwrap();

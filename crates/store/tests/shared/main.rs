@@ -6,7 +6,7 @@ mod alike;
 mod bus;
 mod deployments;
 mod limits;
-mod mail;
+mod messages;
 mod outages;
 mod races;
 mod sealed;

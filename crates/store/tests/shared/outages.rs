@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deskpass_core::Digest;
-use deskpass_store::{Cause, Lease};
+use deskpass_store::{Lease, StoreErrorKind};
 use tokio::time::Instant;
 
 use crate::server::{Desk, Server, at, eventually, free_port, in_time, node, works};
@@ -23,7 +23,7 @@ async fn all_fail(node: &Desk) {
         loop {
             let begun = Instant::now();
             let error = in_time(node.probe()).await.unwrap_err();
-            assert_eq!(error.cause(), Cause::SharedUnavailable);
+            assert_eq!(error.kind(), StoreErrorKind::SharedUnavailable);
             if begun.elapsed() < Duration::from_millis(50) {
                 break;
             }
@@ -34,9 +34,9 @@ async fn all_fail(node: &Desk) {
     let begun = Instant::now();
     for _ in 0..100 {
         in_time(node.leases.put(name, lease(), at(0))).await.unwrap_err();
-        in_time(node.leases.look(&name, at(0), |_| ())).await.unwrap_err();
+        in_time(node.leases.read_with(&name, at(0), |_| ())).await.unwrap_err();
         in_time(node.leases.take(&name, at(0))).await.unwrap_err();
-        in_time(node.leases.change(&name, at(0), Ok::<_, ()>)).await.unwrap_err();
+        in_time(node.leases.update(&name, at(0), Ok::<_, ()>)).await.unwrap_err();
         in_time(node.leases.watch(&name, at(0))).await.map(drop).unwrap_err();
     }
     assert!(begun.elapsed() < Duration::from_secs(1), "five hundred calls: {:?}", begun.elapsed());
@@ -54,11 +54,11 @@ async fn a_killed_server_that_comes_back_empty_is_found_again() {
         server.begin();
     }
     works(&node, LONG).await;
-    assert_eq!(node.leases.look(&Digest::of(&[&[0]]), at(0), |_| ()).await.unwrap(), None);
+    assert_eq!(node.leases.read_with(&Digest::of(&[&[0]]), at(0), |_| ()).await.unwrap(), None);
 }
 
 #[tokio::test]
-async fn a_paused_server_makes_nobody_wait() {
+async fn a_paused_server_makes_no_caller_wait() {
     let server = Server::start(&[]);
     let node = node(&server.url());
     for round in 0..3_u8 {
@@ -69,7 +69,7 @@ async fn a_paused_server_makes_nobody_wait() {
         server.signal("CONT");
     }
     works(&node, LONG).await;
-    assert_eq!(node.leases.look(&Digest::of(&[&[0]]), at(0), |lease| *lease).await.unwrap(), Some(lease()));
+    assert_eq!(node.leases.read_with(&Digest::of(&[&[0]]), at(0), |lease| *lease).await.unwrap(), Some(lease()));
 }
 
 #[tokio::test]
@@ -98,7 +98,7 @@ async fn flushing_loses_records_and_nothing_else() {
     assert!(node.leases.put(name, lease(), at(0)).await.unwrap());
     server.cli(&["FLUSHALL"]);
     server.cli(&["SCRIPT", "FLUSH"]);
-    assert_eq!(node.leases.look(&name, at(0), |_| ()).await.unwrap(), None);
+    assert_eq!(node.leases.read_with(&name, at(0), |_| ()).await.unwrap(), None);
     assert!(node.leases.put(name, lease(), at(0)).await.unwrap());
-    assert!(node.leases.change(&name, at(0), Ok::<_, ()>).await.unwrap().is_some());
+    assert!(node.leases.update(&name, at(0), Ok::<_, ()>).await.unwrap().is_some());
 }

@@ -22,7 +22,7 @@ async fn one_node_puts_changes_and_takes() {
         assert!(first.unwrap() ^ second.unwrap(), "round {round}: put");
         let once = |by: &'static [u8]| move |now: Lease| if now == lease(b"a") { Ok(lease(by)) } else { Err("second") };
         let (first, second) =
-            tokio::join!(a.leases.change(&name, at(0), once(b"b")), b.leases.change(&name, at(0), once(b"c")),);
+            tokio::join!(a.leases.update(&name, at(0), once(b"b")), b.leases.update(&name, at(0), once(b"c")),);
         let changed = [first.unwrap().unwrap(), second.unwrap().unwrap()];
         assert_eq!(changed.iter().filter(|changed| changed.is_ok()).count(), 1, "round {round}: change");
         let (first, second) = tokio::join!(a.leases.take(&name, at(0)), b.leases.take(&name, at(0)));
@@ -40,10 +40,10 @@ async fn no_change_is_lost() {
     let more = |lease: Lease| Ok::<_, ()>(Lease { until: at(lease.until.millis() + 1), ..lease });
     let count = async |node: &crate::server::Desk| {
         for _ in 0..ROUNDS {
-            node.leases.change(&name, at(0), more).await.unwrap().unwrap().unwrap();
+            node.leases.update(&name, at(0), more).await.unwrap().unwrap().unwrap();
         }
     };
     tokio::join!(count(a), count(b), count(a), count(b));
-    let seen = a.leases.look(&name, at(0), |lease| lease.until.millis()).await.unwrap();
+    let seen = a.leases.read_with(&name, at(0), |lease| lease.until.millis()).await.unwrap();
     assert_eq!(seen, Some(60_000 + 4 * i64::from(ROUNDS)));
 }

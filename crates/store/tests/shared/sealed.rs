@@ -1,7 +1,7 @@
 //! Whoever reads Redis learns nothing, and whoever writes to it forges nothing.
 
 use deskpass_core::Digest;
-use deskpass_store::{PlatformToken, Redis, Shared};
+use deskpass_store::{PlatformToken, RedisSettings, SharedState};
 
 use crate::server::{Desk, Server, at, node, settings};
 
@@ -27,8 +27,8 @@ async fn what_was_not_sealed_for_this_place_is_nothing() {
     *tampered.last_mut().unwrap() ^= 1;
     for forged in [sealed.as_slice(), &tampered, b"", b"{\"value\":\"x\",\"asked_at\":0,\"expires_at\":9999999}"] {
         redis::cmd("SET").arg(key(b)).arg(forged).query_async::<()>(&mut wire).await.unwrap();
-        assert_eq!(node.tokens.look(&b, at(0), Clone::clone).await.unwrap(), None, "{forged:?}");
-        assert!(node.tokens.change(&b, at(0), Ok::<_, ()>).await.unwrap().is_none());
+        assert_eq!(node.tokens.read_with(&b, at(0), Clone::clone).await.unwrap(), None, "{forged:?}");
+        assert!(node.tokens.update(&b, at(0), Ok::<_, ()>).await.unwrap().is_none());
         assert!(node.tokens.watch(&b, at(0)).await.unwrap().is_none());
         // Nobody can keep us from going on with a good one.
         assert!(node.tokens.put(b, token("good"), at(0)).await.unwrap());
@@ -36,24 +36,25 @@ async fn what_was_not_sealed_for_this_place_is_nothing() {
         redis::cmd("SET").arg(key(b)).arg(forged).query_async::<()>(&mut wire).await.unwrap();
         assert_eq!(node.tokens.take(&b, at(0)).await.unwrap(), None);
     }
-    assert_eq!(node.tokens.look(&a, at(0), Clone::clone).await.unwrap(), Some(token("hunter2")));
+    assert_eq!(node.tokens.read_with(&a, at(0), Clone::clone).await.unwrap(), Some(token("hunter2")));
 }
 
 #[tokio::test]
-async fn another_key_or_prefix_is_another_desk() {
+async fn another_key_or_prefix_is_another_store() {
     let server = Server::start(&[]);
     let name = Digest::of(&[b"a"]);
     assert!(node(&server.url()).tokens.put(name, token("a"), at(0)).await.unwrap());
-    let other_key: Desk = Shared::redis(Redis { key: [2; 32], ..settings(&server.url()) }).unwrap();
-    let other_prefix: Desk = Shared::redis(Redis { prefix: "other".into(), ..settings(&server.url()) }).unwrap();
+    let other_key: Desk = SharedState::redis(RedisSettings { key: [2; 32], ..settings(&server.url()) }).unwrap();
+    let other_prefix: Desk =
+        SharedState::redis(RedisSettings { prefix: "other".into(), ..settings(&server.url()) }).unwrap();
     for other in [other_key, other_prefix] {
-        assert_eq!(other.tokens.look(&name, at(0), Clone::clone).await.unwrap(), None);
+        assert_eq!(other.tokens.read_with(&name, at(0), Clone::clone).await.unwrap(), None);
     }
 }
 
 #[test]
 fn nothing_prints_a_secret() {
-    let settings = Redis { url: "redis://me:hunter2@host".into(), ..settings("") };
+    let settings = RedisSettings { url: "redis://me:hunter2@host".into(), ..settings("") };
     assert!(!format!("{settings:?} {:?}", token("hunter2")).contains("hunter2"));
 }
 
@@ -62,9 +63,9 @@ async fn no_error_tells_the_password() {
     let server = Server::start(&["--requirepass", "right"]);
     let node = node(&format!("redis://:hunter2@127.0.0.1:{}", server.port));
     let error = node.probe().await.unwrap_err();
-    assert_eq!(error.cause(), deskpass_store::Cause::SharedUnavailable);
+    assert_eq!(error.kind(), deskpass_store::StoreErrorKind::SharedUnavailable);
     assert!(error.to_string().contains(&format!("127.0.0.1:{}", server.port)), "{error}");
     assert!(!error.to_string().contains("hunter2") && !format!("{error:?} {node:?}").contains("hunter2"), "{error:?}");
-    let refused = Shared::<u32>::redis(settings("http://me:hunter2@host")).unwrap_err();
+    let refused = SharedState::<u32>::redis(settings("http://me:hunter2@host")).unwrap_err();
     assert!(!format!("{refused} {refused:?}").contains("hunter2"), "{refused:?}");
 }

@@ -6,12 +6,12 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use deskpass_core::Timestamp;
-use deskpass_store::{Redis, Shared, StoreError};
+use deskpass_store::{RedisSettings, SharedState, StoreError};
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
 /// What stands for the progress of a code here.
-pub(crate) type Desk = Shared<u32>;
+pub(crate) type Desk = SharedState<u32>;
 
 /// A server that ends with this value.
 #[derive(Debug)]
@@ -86,13 +86,13 @@ pub(crate) fn free_port() -> u16 {
 }
 
 /// How a node is told to use a server.
-pub(crate) fn settings(url: &str) -> Redis {
-    Redis { url: url.to_owned(), prefix: "test".to_owned(), key: [1; 32], ca_file: None }
+pub(crate) fn settings(url: &str) -> RedisSettings {
+    RedisSettings { url: url.to_owned(), prefix: "test".to_owned(), key: [1; 32], ca_file: None }
 }
 
 /// A node.
 pub(crate) fn node(url: &str) -> Desk {
-    Shared::redis(settings(url)).unwrap()
+    SharedState::redis(settings(url)).unwrap()
 }
 
 pub(crate) fn at(millis: i64) -> Timestamp {

@@ -3,16 +3,16 @@
 use serde_json::json;
 
 use super::{Call, Fields, fields};
-use crate::directory::{DEPARTMENTS, Kind, PEOPLE};
+use crate::directory::{DEPARTMENTS, PEOPLE, PersonKind};
 use crate::errcode::Refused;
 
 pub(super) fn get(call: &Call<'_>) -> Result<Fields, Refused> {
-    let agent_id = call.query.given("agentid").ok_or(41011)?;
+    let agent_id = call.query.non_empty("agentid").ok_or(41011)?;
     let number: u64 = agent_id.parse().map_err(|_| 40056)?;
-    if agent_id != call.world.agent_id {
+    if agent_id != call.config.agent_id {
         return Err(301_002.into());
     }
-    let members = PEOPLE.iter().filter(|who| who.kind == Kind::Member);
+    let members = PEOPLE.iter().filter(|who| who.kind == PersonKind::Member);
     let users: Vec<_> = members.map(|who| json!({ "userid": who.id })).collect();
     let parties: Vec<_> = DEPARTMENTS.iter().map(|department| department.id).collect();
     Ok(fields(json!({
@@ -24,7 +24,7 @@ pub(super) fn get(call: &Call<'_>) -> Result<Fields, Refused> {
         "allow_partys": { "partyid": parties },
         "allow_tags": { "tagid": [] },
         "close": 0,
-        "redirect_domain": call.world.domains.first(),
+        "redirect_domain": call.config.domains.first(),
         "report_location_flag": 0,
         "isreportenter": 0,
         "home_url": "",

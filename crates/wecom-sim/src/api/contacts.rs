@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use super::{Call, Fields, fields};
-use crate::directory::{DEPARTMENTS, Department, Kind, Somebody, member};
+use crate::directory::{DEPARTMENTS, Department, PersonKind, SimulatedPerson, member};
 use crate::errcode::Refused;
 
 pub(super) fn user(call: &Call<'_>) -> Result<Fields, Refused> {
-    let id = call.query.given("userid").ok_or(41009)?;
+    let id = call.query.non_empty("userid").ok_or(41009)?;
     let who = member(id).ok_or(60111)?;
     let status = match who.kind {
-        Kind::Hidden => return Err(60011.into()),
-        Kind::Left => 5,
+        PersonKind::Hidden => return Err(60011.into()),
+        PersonKind::Left => 5,
         _ => 1,
     };
     let mut user = details(who, status);
@@ -23,7 +23,7 @@ pub(super) fn user(call: &Call<'_>) -> Result<Fields, Refused> {
     Ok(user)
 }
 
-fn details(who: &Somebody, status: u8) -> Fields {
+fn details(who: &SimulatedPerson, status: u8) -> Fields {
     let department = who.department_id();
     fields(json!({
         "userid": who.id,
@@ -44,7 +44,7 @@ fn details(who: &Somebody, status: u8) -> Fields {
 pub(super) fn linked_user(call: &Call<'_>) -> Result<Fields, Refused> {
     let ask: Value = serde_json::from_slice(call.body).map_err(|_| 40058)?;
     let id = ask.get("userid").and_then(Value::as_str).filter(|id| !id.is_empty()).ok_or(41009)?;
-    let who = Somebody::named(id).filter(|who| who.kind == Kind::Partner).ok_or(60111)?;
+    let who = SimulatedPerson::by_id(id).filter(|who| who.kind == PersonKind::Partner).ok_or(60111)?;
     let (corp, user) = who.id.split_once('/').unwrap_or_default();
     Ok(fields(json!({ "user_info": {
         "userid": user,
@@ -60,16 +60,16 @@ pub(super) fn linked_user(call: &Call<'_>) -> Result<Fields, Refused> {
 }
 
 pub(super) fn department(call: &Call<'_>) -> Result<Fields, Refused> {
-    let wanted = number(call.query.given("id").ok_or(40058)?)?;
-    let found = Department::numbered(wanted).ok_or(60003)?;
+    let wanted = number(call.query.non_empty("id").ok_or(40058)?)?;
+    let found = Department::by_id(wanted).ok_or(60003)?;
     Ok(fields(json!({ "department": shape(found) })))
 }
 
 /// The department asked for and all below it, or all there are.
 pub(super) fn departments(call: &Call<'_>) -> Result<Fields, Refused> {
-    let top = call.query.given("id").map(number).transpose()?;
+    let top = call.query.non_empty("id").map(number).transpose()?;
     if let Some(top) = top {
-        Department::numbered(top).ok_or(60003)?;
+        Department::by_id(top).ok_or(60003)?;
     }
     let below = |department: &&Department| top.is_none_or(|top| department.is_within(top));
     let list: Vec<_> = DEPARTMENTS.iter().filter(below).map(shape).collect();

@@ -3,31 +3,31 @@
 use serde_json::json;
 
 use super::{Call, Fields, fields};
-use crate::directory::{Kind, Somebody};
+use crate::directory::{PersonKind, SimulatedPerson};
 use crate::errcode::Refused;
-use crate::simulator::State;
+use crate::simulator::SimulatorState;
 
-pub(super) fn new_spelling(call: &Call<'_>, state: &mut State) -> Result<Fields, Refused> {
+pub(super) fn auth_get_user_info(call: &Call<'_>, state: &mut SimulatorState) -> Result<Fields, Refused> {
     let who = redeem(call, state)?;
     Ok(fields(match who.kind {
-        Kind::Outsider => json!({ "openid": openid(who) }),
+        PersonKind::Outsider => json!({ "openid": openid(who) }),
         _ => json!({ "userid": who.id }),
     }))
 }
 
-pub(super) fn old_spelling(call: &Call<'_>, state: &mut State) -> Result<Fields, Refused> {
+pub(super) fn user_get_user_info(call: &Call<'_>, state: &mut SimulatorState) -> Result<Fields, Refused> {
     let who = redeem(call, state)?;
     Ok(fields(match who.kind {
-        Kind::Outsider => json!({ "OpenId": openid(who), "DeviceId": "" }),
+        PersonKind::Outsider => json!({ "OpenId": openid(who), "DeviceId": "" }),
         _ => json!({ "UserId": who.id, "DeviceId": "" }),
     }))
 }
 
-fn redeem(call: &Call<'_>, state: &mut State) -> Result<&'static Somebody, Refused> {
-    let code = call.query.given("code").ok_or(41008)?;
+fn redeem(call: &Call<'_>, state: &mut SimulatorState) -> Result<&'static SimulatedPerson, Refused> {
+    let code = call.query.non_empty("code").ok_or(41008)?;
     state.codes.redeem(code, call.now).ok_or_else(|| 40029.into())
 }
 
-fn openid(who: &Somebody) -> String {
+fn openid(who: &SimulatedPerson) -> String {
     format!("oSimulated_{}", who.id)
 }

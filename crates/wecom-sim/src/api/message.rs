@@ -7,18 +7,18 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{Call, Fields, fields};
-use crate::directory::{Department, Kind, PEOPLE, Somebody, member};
+use crate::directory::{Department, PEOPLE, PersonKind, SimulatedPerson, member};
 use crate::errcode::Refused;
-use crate::simulator::State;
+use crate::simulator::SimulatorState;
 
-const LONGEST_TEXT: usize = 2_048;
-const LONGEST_TITLE: usize = 128;
-const LONGEST_DESCRIPTION: usize = 512;
-const HALF_AN_HOUR: u64 = 1_800;
-const FOUR_HOURS: u64 = 14_400;
+const MAX_TEXT_BYTES: usize = 2_048;
+const MAX_TITLE_CHARS: usize = 128;
+const MAX_DESCRIPTION_CHARS: usize = 512;
+const DEFAULT_DUPLICATE_SECONDS: u64 = 1_800;
+const MAX_DUPLICATE_SECONDS: u64 = 14_400;
 
 #[derive(Deserialize)]
-struct Ask {
+struct SendRequest {
     #[serde(default)]
     touser: String,
     #[serde(default)]
@@ -28,8 +28,8 @@ struct Ask {
     #[serde(default)]
     msgtype: String,
     agentid: Option<Value>,
-    text: Option<Text>,
-    markdown: Option<Text>,
+    text: Option<TextContent>,
+    markdown: Option<TextContent>,
     textcard: Option<TextCard>,
     #[serde(default)]
     enable_duplicate_check: u8,
@@ -37,7 +37,7 @@ struct Ask {
 }
 
 #[derive(Deserialize)]
-struct Text {
+struct TextContent {
     #[serde(default)]
     content: String,
 }
@@ -50,14 +50,14 @@ struct TextCard {
     btntxt: Option<String>,
 }
 
-pub(super) fn send(call: &Call<'_>, state: &mut State) -> Result<Fields, Refused> {
+pub(super) fn send(call: &Call<'_>, state: &mut SimulatorState) -> Result<Fields, Refused> {
     let asked: Value = serde_json::from_slice(call.body).map_err(|_| 40058)?;
-    let ask = Ask::deserialize(&asked).map_err(|_| 40058)?;
+    let ask = SendRequest::deserialize(&asked).map_err(|_| 40058)?;
     check_agent(call, ask.agentid.as_ref())?;
     let recipients = Recipients::of(&ask)?;
     let content = content(&ask)?;
     let message_id = call.entropy.bytes().map(u128::from_be_bytes).map(|id| format!("{id:032x}")).map_err(|_| -1)?;
-    if !swallowed(&ask, &asked, call, state) {
+    if !is_duplicate(&ask, &asked, call, state) {
         let to: Vec<_> = recipients.valid.iter().map(|who| who.id).collect();
         state.inbox.deliver(json!({
             "msgid": message_id,
@@ -78,30 +78,32 @@ pub(super) fn send(call: &Call<'_>, state: &mut State) -> Result<Fields, Refused
 
 fn check_agent(call: &Call<'_>, agent: Option<&Value>) -> Result<(), Refused> {
     let agent = agent.ok_or(41011)?.as_u64().ok_or(40056)?;
-    if agent.to_string() == call.world.agent_id { Ok(()) } else { Err(301_002.into()) }
+    if agent.to_string() == call.config.agent_id { Ok(()) } else { Err(301_002.into()) }
 }
 
-fn swallowed(ask: &Ask, asked: &Value, call: &Call<'_>, state: &mut State) -> bool {
-    let span = Duration::from_secs(ask.duplicate_check_interval.unwrap_or(HALF_AN_HOUR).min(FOUR_HOURS));
+fn is_duplicate(ask: &SendRequest, asked: &Value, call: &Call<'_>, state: &mut SimulatorState) -> bool {
+    let span = Duration::from_secs(
+        ask.duplicate_check_interval.unwrap_or(DEFAULT_DUPLICATE_SECONDS).min(MAX_DUPLICATE_SECONDS),
+    );
     ask.enable_duplicate_check == 1 && state.inbox.repeats(asked, span, call.now)
 }
 
 struct Recipients {
-    valid: Vec<&'static Somebody>,
+    valid: Vec<&'static SimulatedPerson>,
     invalid_users: String,
     invalid_parties: String,
 }
 
 impl Recipients {
     /// Everyone meant; refused when nobody is, or nobody can be reached. There are no tags here, so none is valid.
-    fn of(ask: &Ask) -> Result<Self, Refused> {
+    fn of(ask: &SendRequest) -> Result<Self, Refused> {
         if [&ask.touser, &ask.toparty, &ask.totag].into_iter().all(|list| parts(list).next().is_none()) {
             return Err(82001.into());
         }
-        let meant = |who: &&Somebody| reachable(who) && (is_addressed(who, ask) || is_in_party(who, ask));
+        let meant = |who: &&SimulatedPerson| reachable(who) && (is_addressed(who, ask) || is_in_party(who, ask));
         let valid: Vec<_> = PEOPLE.iter().filter(meant).collect();
         let known = |id: &&str| *id == "@all" || member(id).is_some_and(reachable);
-        let party = |id: &&str| id.parse().ok().and_then(Department::numbered).is_some();
+        let party = |id: &&str| id.parse().ok().and_then(Department::by_id).is_some();
         let invalid_users = join(parts(&ask.touser).filter(|id| !known(id))).to_ascii_lowercase();
         let invalid_parties = join(parts(&ask.toparty).filter(|id| !party(id)));
         if valid.is_empty() {
@@ -120,20 +122,20 @@ fn join<'a>(parts: impl Iterator<Item = &'a str>) -> String {
     parts.collect::<Vec<_>>().join("|")
 }
 
-fn is_addressed(who: &Somebody, ask: &Ask) -> bool {
+fn is_addressed(who: &SimulatedPerson, ask: &SendRequest) -> bool {
     parts(&ask.touser).any(|id| id == "@all" || id.eq_ignore_ascii_case(who.id))
 }
 
-fn is_in_party(who: &Somebody, ask: &Ask) -> bool {
+fn is_in_party(who: &SimulatedPerson, ask: &SendRequest) -> bool {
     parts(&ask.toparty).any(|id| id.parse() == Ok(who.department_id()))
 }
 
-fn reachable(who: &Somebody) -> bool {
-    who.kind == Kind::Member
+fn reachable(who: &SimulatedPerson) -> bool {
+    who.kind == PersonKind::Member
 }
 
 /// What is shown: the platform cuts off what is too long.
-fn content(ask: &Ask) -> Result<Value, Refused> {
+fn content(ask: &SendRequest) -> Result<Value, Refused> {
     match ask.msgtype.as_str() {
         "text" => text(ask.text.as_ref()),
         "markdown" => text(ask.markdown.as_ref()),
@@ -142,9 +144,9 @@ fn content(ask: &Ask) -> Result<Value, Refused> {
     }
 }
 
-fn text(text: Option<&Text>) -> Result<Value, Refused> {
+fn text(text: Option<&TextContent>) -> Result<Value, Refused> {
     let content = text.map(|text| text.content.as_str()).filter(|content| !content.is_empty()).ok_or(44004)?;
-    let end = content.floor_char_boundary(LONGEST_TEXT);
+    let end = content.floor_char_boundary(MAX_TEXT_BYTES);
     Ok(json!({ "content": content.get(..end) }))
 }
 
@@ -156,8 +158,8 @@ fn card(card: &TextCard) -> Result<Value, Refused> {
     }
     let cut = |text: &str, most: usize| text.chars().take(most).collect::<String>();
     Ok(json!({
-        "title": cut(title, LONGEST_TITLE),
-        "description": cut(description, LONGEST_DESCRIPTION),
+        "title": cut(title, MAX_TITLE_CHARS),
+        "description": cut(description, MAX_DESCRIPTION_CHARS),
         "url": url,
         "btntxt": cut(btntxt.as_deref().unwrap_or("详情"), 4),
     }))

@@ -5,11 +5,11 @@ use http::header::HOST;
 use http::{HeaderMap, Response, StatusCode};
 use url::{Url, form_urlencoded};
 
-use super::{Text, frame};
+use super::{Escaped, frame};
 use crate::language::Language;
-use crate::{World, reply};
+use crate::{SimulatorConfig, reply};
 
-pub(crate) fn index(world: &World, headers: &HeaderMap) -> Response<Bytes> {
+pub(crate) fn index(config: &SimulatorConfig, headers: &HeaderMap) -> Response<Bytes> {
     let language = Language::of(headers);
     let title = language.pick("The simulated platform", "模拟平台");
     let about = language.pick(
@@ -17,7 +17,7 @@ pub(crate) fn index(world: &World, headers: &HeaderMap) -> Response<Bytes> {
          It forgets everything when it stops.",
         "它代替企业微信，无需账号、手机和网络即可试用登录。停止后一切都会被遗忘。",
     );
-    let base = Text(&world.base);
+    let base = Escaped(&config.base);
     let links: String = [
         ("inbox", language.pick("messages the app has sent", "应用发出的消息")),
         ("calls", language.pick("which APIs were called, and how", "API 调用记录")),
@@ -29,25 +29,25 @@ pub(crate) fn index(world: &World, headers: &HeaderMap) -> Response<Bytes> {
     let play = language.pick("Play the phone", "扮演手机");
     let spoil = language.pick("Make it misbehave", "制造故障");
     let origin = format!("http://{}", host(headers));
-    let here = format!("{origin}{}", world.base);
+    let here = format!("{origin}{}", config.base);
     let body = format!(
         "<h1>{title}</h1><p>{about}</p><ul>{links}</ul><h2>{play}</h2><pre>{}</pre><h2>{spoil}</h2><pre>{}</pre>",
-        Text(&phone(world, &origin)),
-        Text(&faults(&here))
+        Escaped(&phone(config, &origin)),
+        Escaped(&faults(&here))
     );
     reply::page(StatusCode::OK, frame(language, "wide", title, &body))
 }
 
 /// In development mode the desk answers at the same origin; beside a desk elsewhere, the link shows at least its form.
-fn phone(world: &World, origin: &str) -> String {
-    let base = &world.base;
+fn phone(config: &SimulatorConfig, origin: &str) -> String {
+    let base = &config.base;
     let link = form_urlencoded::Serializer::new(String::new())
-        .append_pair("appid", &world.corp_id)
+        .append_pair("appid", &config.corp_id)
         .append_pair("redirect_uri", &format!("{origin}/api/auth/oauth2/callback"))
         .append_pair("response_type", "code")
         .append_pair("scope", "snsapi_base")
         .append_pair("state", "auth_login")
-        .append_pair("agentid", &world.agent_id)
+        .append_pair("agentid", &config.agent_id)
         .append_pair("sim_user", "user01")
         .finish();
     format!(

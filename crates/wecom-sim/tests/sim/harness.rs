@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deskpass_core::{Clock, Entropy, Timestamp};
-use deskpass_wecom_sim::{Domains, Simulator, World, serve};
+use deskpass_wecom_sim::{Domains, Simulator, SimulatorConfig, serve};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -60,8 +60,8 @@ impl Sim {
     }
 
     pub(crate) async fn with(domains: Domains, base: &str) -> Self {
-        let clock = Clock::wound(Timestamp::from_millis(1_800_000_000_000));
-        let world = World {
+        let clock = Clock::manual(Timestamp::from_millis(1_800_000_000_000));
+        let config = SimulatorConfig {
             corp_id: "wwdeskpass".to_owned(),
             secret: "a-secret".to_owned(),
             agent_id: "1000002".to_owned(),
@@ -70,14 +70,14 @@ impl Sim {
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let simulator = Simulator::new(world, clock.clone(), Entropy::system());
+        let simulator = Simulator::new(config, clock.clone(), Entropy::system());
         let (stop, stopping) = oneshot::channel();
         let served = tokio::spawn(serve(listener, simulator, async { drop(stopping.await) }));
         Self { address, clock, base: base.to_owned(), stop: Some(stop), served }
     }
 
-    pub(crate) fn wind(&self, seconds: u64) {
-        self.clock.wind(Duration::from_secs(seconds));
+    pub(crate) fn advance(&self, seconds: u64) {
+        self.clock.advance(Duration::from_secs(seconds));
     }
 
     /// Sends a request to a path below the base; `None` when the connection is closed without an answer.

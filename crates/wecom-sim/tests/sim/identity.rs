@@ -53,8 +53,8 @@ async fn a_code_works_once() {
 async fn a_code_lasts_five_minutes() {
     let sim = Sim::start().await;
     let (early, late) = (sim.code("user01").await, sim.code("user01").await);
-    sim.wind(299);
+    sim.advance(299);
     assert_eq!(sim.call("auth/getuserinfo", &[("code", &early)]).await.errcode(), 0);
-    sim.wind(1);
+    sim.advance(1);
     assert_eq!(sim.call("auth/getuserinfo", &[("code", &late)]).await.errcode(), 40029);
 }

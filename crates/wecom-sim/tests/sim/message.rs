@@ -99,7 +99,7 @@ async fn the_same_again_is_swallowed_on_request() {
         assert_eq!(sim.post("message/send", &ask).await.errcode(), 0);
     }
     assert_eq!(inbox(&sim).await.len(), 3);
-    sim.wind(1_800);
+    sim.advance(1_800);
     assert_eq!(sim.post("message/send", &ask).await.errcode(), 0);
     ask["text"]["content"] = json!("something else");
     assert_eq!(sim.post("message/send", &ask).await.errcode(), 0);

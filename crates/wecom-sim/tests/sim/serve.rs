@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deskpass_core::{Clock, Entropy, NoEntropy, Timestamp};
-use deskpass_wecom_sim::{Answer, Domains, Simulator, World};
+use deskpass_wecom_sim::{Domains, Simulator, SimulatorConfig, SimulatorReply};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -45,21 +45,21 @@ async fn it_stops_when_told_and_does_not_wait_for_idle_connections() {
 
 #[tokio::test]
 async fn without_random_bytes_it_is_busy() {
-    let world = World {
+    let config = SimulatorConfig {
         corp_id: "wwdeskpass".to_owned(),
         secret: "canary".to_owned(),
         agent_id: "1000002".to_owned(),
         domains: Domains::Loopback,
         base: "/sim/".to_owned(),
     };
-    let clock = Clock::wound(Timestamp::from_millis(0));
-    let simulator = Simulator::new(world, clock, Entropy::from_fn(|_| Err(NoEntropy)));
+    let clock = Clock::manual(Timestamp::from_millis(0));
+    let simulator = Simulator::new(config, clock, Entropy::from_fn(|_| Err(NoEntropy)));
     assert!(!format!("{simulator:?}").contains("canary"));
     let ask = async |path: &str| {
         let request = http::Request::get(format!("/sim{path}")).body(bytes::Bytes::new()).unwrap();
-        match simulator.answer([127, 0, 0, 1].into(), request).await {
-            Answer::Response(response) => response,
-            Answer::HangUp => panic!("hung up"),
+        match simulator.handle([127, 0, 0, 1].into(), request).await {
+            SimulatorReply::Response(response) => response,
+            SimulatorReply::HangUp => panic!("hung up"),
         }
     };
     let token = ask("/cgi-bin/gettoken?corpid=wwdeskpass&corpsecret=canary").await;

@@ -19,10 +19,10 @@ async fn the_same_token_lasts_two_hours() {
     let path = "/cgi-bin/gettoken?corpid=wwdeskpass&corpsecret=a-secret";
     let first = sim.get(path).await.json();
     assert_eq!((&first["errcode"], &first["errmsg"], &first["expires_in"]), (&0.into(), &"ok".into(), &7200.into()));
-    sim.wind(7_199);
+    sim.advance(7_199);
     let again = sim.get(path).await.json();
     assert_eq!((&again["access_token"], &again["expires_in"]), (&first["access_token"], &1.into()));
-    sim.wind(1);
+    sim.advance(1);
     let next = sim.get(path).await.json();
     assert_ne!(next["access_token"], first["access_token"]);
     assert_eq!(next["expires_in"], 7200);
@@ -59,7 +59,7 @@ async fn every_other_call_wants_a_good_token() {
         let in_body = format!("{{\"access_token\":\"{token}\"}}");
         assert_eq!(sim.send(method, &path, &in_body).await.errcode(), 41001, "{api}");
     }
-    sim.wind(7_200);
+    sim.advance(7_200);
     for (method, api) in APIS {
         let path = format!("/cgi-bin/{api}?access_token={token}");
         assert_eq!(sim.send(method, &path, "{}").await.errcode(), 42001, "{api}");
@@ -70,7 +70,7 @@ async fn every_other_call_wants_a_good_token() {
 async fn an_old_token_ends_by_its_own_time() {
     let sim = Sim::start().await;
     let old = sim.token().await;
-    sim.wind(7_200);
+    sim.advance(7_200);
     let new = sim.token().await;
     let list = |token: &str| format!("/cgi-bin/department/list?access_token={token}");
     assert_eq!(sim.get(&list(&old)).await.errcode(), 42001);

@@ -1,22 +1,22 @@
 //! The table of error numbers, as data.
 
-use super::Actor::{self, Administrator, Developer, Nobody, Person};
-use super::Meaning;
+use super::ErrcodeInfo;
+use super::FixableBy::{self, Administrator, Developer, Nobody, Person};
 
 /// Numbers that mean the same.
 pub(super) struct Row {
     pub(super) codes: &'static [i64],
-    pub(super) actor: Actor,
+    pub(super) fixable_by: FixableBy,
     pub(super) text: [&'static str; 2],
 }
 
-const fn row(codes: &'static [i64], actor: Actor, english: &'static str, chinese: &'static str) -> Row {
-    Row { codes, actor, text: [english, chinese] }
+const fn row(codes: &'static [i64], fixable_by: FixableBy, english: &'static str, chinese: &'static str) -> Row {
+    Row { codes, fixable_by, text: [english, chinese] }
 }
 
 /// For any other number.
-pub(super) const UNKNOWN: Meaning = Meaning {
-    actor: Administrator,
+pub(super) const UNKNOWN: ErrcodeInfo = ErrcodeInfo {
+    fixable_by: Administrator,
     text: [
         "The platform refused for a reason not known here. Look the number up at https://open.work.weixin.qq.com/devtool/query.",
         "企业微信拒绝了请求，原因未收录。请到 https://open.work.weixin.qq.com/devtool/query 查询该错误码。",

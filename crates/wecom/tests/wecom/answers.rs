@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deskpass_wecom::{Error, Garbled, Identity, Unreachable};
+use deskpass_wecom::{Error, Identity, InvalidResponse, Unreachable};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -17,7 +17,7 @@ fn bytes(text: &str) -> Reply {
 }
 
 fn incomplete() -> Error {
-    Garbled::Incomplete("userid").into()
+    InvalidResponse::MissingField("userid").into()
 }
 
 /// Bad answers, and what they are taken for.
@@ -25,33 +25,33 @@ fn bad() -> Vec<(&'static str, Reply, Error)> {
     let elsewhere =
         "HTTP/1.1 302 Found\r\nconnection: close\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n";
     let refused = |errcode| Error::Refused { errcode, hint: None, from_ip: None };
-    let not_json: Error = Garbled::NotJson.into();
+    let not_json: Error = InvalidResponse::NotJson.into();
     let deep =
         |open: &str, close: &str, levels| format!(r#"{{"userid":{}1{}}}"#, open.repeat(levels), close.repeat(levels));
     vec![
         ("HTML", body("<html><body>login</body></html>"), not_json.clone()),
-        ("500", status("500 Internal Server Error"), Garbled::Status(500).into()),
-        ("502", status("502 Bad Gateway"), Garbled::Status(502).into()),
-        ("503", status("503 Service Unavailable"), Garbled::Status(503).into()),
-        ("404", status("404 Not Found"), Garbled::Status(404).into()),
-        ("204", bytes("HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n"), Garbled::Status(204).into()),
-        ("301", status("301 Moved Permanently"), Garbled::Redirected.into()),
-        ("302", bytes(elsewhere), Garbled::Redirected.into()),
+        ("500", status("500 Internal Server Error"), InvalidResponse::Status(500).into()),
+        ("502", status("502 Bad Gateway"), InvalidResponse::Status(502).into()),
+        ("503", status("503 Service Unavailable"), InvalidResponse::Status(503).into()),
+        ("404", status("404 Not Found"), InvalidResponse::Status(404).into()),
+        ("204", bytes("HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n"), InvalidResponse::Status(204).into()),
+        ("301", status("301 Moved Permanently"), InvalidResponse::Redirected.into()),
+        ("302", bytes(elsewhere), InvalidResponse::Redirected.into()),
         (
             "403 with a user",
             bytes("HTTP/1.1 403 No\r\nconnection: close\r\ncontent-length: 19\r\n\r\n{\"userid\":\"user01\"}"),
-            Garbled::Status(403).into(),
+            InvalidResponse::Status(403).into(),
         ),
         ("empty", body(""), not_json.clone()),
         ("truncated JSON", body(r#"{"errcode":0,"userid":"user01""#), not_json.clone()),
         (
             "truncated body",
             bytes("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{\"userid\":\"user01\"}"),
-            Unreachable::Broken.into(),
+            Unreachable::ConnectionLost.into(),
         ),
-        ("no HTTP", bytes("SSH-2.0-OpenSSH_9.9\r\n"), Unreachable::Broken.into()),
-        ("reset", Reply::Reset, Unreachable::Broken.into()),
-        ("flood", Reply::Flood, Garbled::TooLarge.into()),
+        ("no HTTP", bytes("SSH-2.0-OpenSSH_9.9\r\n"), Unreachable::ConnectionLost.into()),
+        ("reset", Reply::Reset, Unreachable::ConnectionLost.into()),
+        ("flood", Reply::Flood, InvalidResponse::TooLarge.into()),
         ("bad UTF-8", Reply::Body(b"{\"userid\":\"user\xff01\"}".to_vec()), not_json.clone()),
         ("compressed", Reply::Body(vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0]), not_json.clone()),
         ("array on top", body(r#"["user01"]"#), not_json.clone()),
@@ -59,14 +59,34 @@ fn bad() -> Vec<(&'static str, Reply, Error)> {
         ("two objects", body(r#"{"userid":"user01"}{"userid":"user02"}"#), not_json.clone()),
         ("a key twice", body(r#"{"errcode":0,"userid":"user01","userid":"admin01"}"#), not_json.clone()),
         ("an errcode twice", body(r#"{"errcode":40029,"errcode":0,"userid":"user01"}"#), not_json.clone()),
-        ("very deep", body(&deep("[", "]", 100_000)), Garbled::TooLarge.into()),
+        ("very deep", body(&deep("[", "]", 100_000)), InvalidResponse::TooLarge.into()),
         ("deep arrays", body(&deep("[", "]", 30_000)), not_json.clone()),
         ("deep objects", body(&deep("{\"a\":", "}", 10_000)), not_json),
-        ("errcode float", body(r#"{"errcode":0.0,"userid":"user01"}"#), Garbled::Incomplete("errcode").into()),
-        ("errcode null", body(r#"{"errcode":null,"userid":"user01"}"#), Garbled::Incomplete("errcode").into()),
-        ("errcode false", body(r#"{"errcode":false,"userid":"user01"}"#), Garbled::Incomplete("errcode").into()),
-        ("errcode object", body(r#"{"errcode":{},"userid":"user01"}"#), Garbled::Incomplete("errcode").into()),
-        ("errcode a word", body(r#"{"errcode":"ok","userid":"user01"}"#), Garbled::Incomplete("errcode").into()),
+        (
+            "errcode float",
+            body(r#"{"errcode":0.0,"userid":"user01"}"#),
+            InvalidResponse::MissingField("errcode").into(),
+        ),
+        (
+            "errcode null",
+            body(r#"{"errcode":null,"userid":"user01"}"#),
+            InvalidResponse::MissingField("errcode").into(),
+        ),
+        (
+            "errcode false",
+            body(r#"{"errcode":false,"userid":"user01"}"#),
+            InvalidResponse::MissingField("errcode").into(),
+        ),
+        (
+            "errcode object",
+            body(r#"{"errcode":{},"userid":"user01"}"#),
+            InvalidResponse::MissingField("errcode").into(),
+        ),
+        (
+            "errcode a word",
+            body(r#"{"errcode":"ok","userid":"user01"}"#),
+            InvalidResponse::MissingField("errcode").into(),
+        ),
         ("errcode text", body(r#"{"errcode":"40029","userid":"user01"}"#), refused(40029)),
         ("refused with a user", body(r#"{"errcode":40029,"userid":"user01"}"#), refused(40029)),
         ("nobody", body(r#"{"errcode":0,"errmsg":"ok"}"#), incomplete()),
@@ -74,14 +94,14 @@ fn bad() -> Vec<(&'static str, Reply, Error)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bad_answers_make_nobody_somebody_and_leave_the_token_alone() {
+async fn bad_responses_identify_no_user_and_keep_the_token() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     wecom.check_credentials().await.unwrap();
     for (what, reply, taken_for) in bad() {
         platform.next(USERINFO, [reply]);
-        assert_eq!(wecom.identify("code").await, Err(taken_for), "{what}");
-        assert!(wecom.identify("code").await.is_ok(), "{what}: the next is answered again");
+        assert_eq!(wecom.exchange_code("code").await, Err(taken_for), "{what}");
+        assert!(wecom.exchange_code("code").await.is_ok(), "{what}: the next is answered again");
     }
     assert_eq!(platform.count(GETTOKEN), 1);
     assert!(platform.flooded() < 16 << 20, "{} bytes were taken in", platform.flooded());
@@ -116,12 +136,12 @@ async fn a_user_id_is_a_text_of_the_documented_shape() {
     for id in ids {
         for name in ["userid", "UserId"] {
             platform.next(USERINFO, [Reply::Json(json!({ "errcode": 0, name: id }))]);
-            assert_eq!(wecom.identify("code").await, Err(incomplete()), "{name}: {id}");
+            assert_eq!(wecom.exchange_code("code").await, Err(incomplete()), "{name}: {id}");
         }
     }
     // Of two that differ, neither is to be believed.
     platform.next(USERINFO, [Reply::Json(json!({ "errcode": 0, "userid": "user01", "UserId": "admin01" }))]);
-    assert_eq!(wecom.identify("code").await, Err(incomplete()));
+    assert_eq!(wecom.exchange_code("code").await, Err(incomplete()));
 }
 
 #[tokio::test]
@@ -144,7 +164,7 @@ async fn members_linked_members_and_outsiders_are_told_apart() {
     ];
     for (answer, identity) in cases {
         platform.next(USERINFO, [Reply::Json(answer.clone())]);
-        assert_eq!(wecom.identify("code").await, Ok(identity), "{answer}");
+        assert_eq!(wecom.exchange_code("code").await, Ok(identity), "{answer}");
     }
 }
 
@@ -156,7 +176,7 @@ async fn a_slow_platform_costs_no_more_than_the_patience() {
         let platform = Platform::start().await;
         platform.always(api, reply);
         let began = Instant::now();
-        assert_eq!(platform.hasty_client().identify("code").await, Err(Unreachable::TimedOut.into()));
+        assert_eq!(platform.hasty_client().exchange_code("code").await, Err(Unreachable::TimedOut.into()));
         assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
     }
 }
@@ -165,10 +185,10 @@ async fn a_slow_platform_costs_no_more_than_the_patience() {
 async fn a_platform_that_stays_busy_costs_no_more_than_the_patience() {
     let platform = Platform::start().await;
     let mut settings = platform.settings();
-    settings.patience.whole = Duration::from_millis(250);
+    settings.timeouts.operation = Duration::from_millis(250);
     let wecom = deskpass_wecom::Wecom::new(settings, platform.clock.clone()).unwrap();
     platform.always(USERINFO, errcode(-1));
-    assert!(wecom.identify("code").await.is_err());
+    assert!(wecom.exchange_code("code").await.is_err());
     // The second pause would end after the patience.
     assert!(platform.count(USERINFO) <= 2);
 }
@@ -179,10 +199,10 @@ async fn a_busy_platform_is_asked_three_times() {
         let platform = Platform::start().await;
         let wecom = platform.client();
         platform.next(USERINFO, [errcode(busy), errcode(busy)]);
-        assert!(wecom.identify("code").await.is_ok());
+        assert!(wecom.exchange_code("code").await.is_ok());
         assert_eq!(platform.count(USERINFO), 3);
         platform.always(USERINFO, errcode(busy));
-        assert_eq!(wecom.identify("code").await.unwrap_err().errcode(), Some(busy));
+        assert_eq!(wecom.exchange_code("code").await.unwrap_err().errcode(), Some(busy));
         assert_eq!(platform.count(USERINFO), 6);
     }
 }
@@ -193,18 +213,18 @@ async fn a_refusal_carries_the_hint_and_the_address_seen() {
     platform.always(USERINFO, errcode(60020));
     let from_ip = "10.1.2.3".parse().ok();
     let refused = Error::Refused { errcode: 60020, hint: Some("123".into()), from_ip };
-    assert_eq!(platform.client().identify("code").await, Err(refused));
+    assert_eq!(platform.client().exchange_code("code").await, Err(refused));
     assert_eq!(platform.count(USERINFO), 1);
 }
 
 #[tokio::test]
-async fn nobody_there_is_said_so() {
+async fn an_unreachable_platform_is_reported() {
     let platform = Platform::start().await;
     let mut settings = platform.settings();
     // Bound and closed again: nothing listens there.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     settings.hosts.api = format!("http://{free}").parse().unwrap();
     let wecom = deskpass_wecom::Wecom::new(settings, platform.clock.clone()).unwrap();
-    assert_eq!(wecom.identify("code").await, Err(Unreachable::Connect.into()));
+    assert_eq!(wecom.exchange_code("code").await, Err(Unreachable::Connect.into()));
     assert_eq!(wecom.date().await, Err(Unreachable::Connect.into()));
 }

@@ -12,7 +12,7 @@ use crate::platform::{GETTOKEN, Platform, Reply, USERINFO, errcode, status};
 
 async fn asked(platform: &Platform, wecom: &Wecom, api: &str) -> usize {
     let before = platform.count(api);
-    assert!(wecom.identify("code").await.is_err());
+    assert!(wecom.exchange_code("code").await.is_err());
     platform.count(api) - before
 }
 
@@ -31,12 +31,12 @@ async fn a_wrong_secret_is_tried_ever_more_rarely() {
             assert_eq!(asked(&platform, &wecom, GETTOKEN).await, 1);
             let until = platform.clock.now() + Duration::from_secs(seconds);
             assert_eq!(wecom.circuit(), open(until, code));
-            platform.clock.wind(Duration::from_secs(seconds - 1));
-            let suspended = Err(Error::Suspended { errcode: code, until });
-            assert_eq!(wecom.identify("code").await, suspended);
-            assert_eq!(wecom.check_credentials().await, Err(Error::Suspended { errcode: code, until }));
+            platform.clock.advance(Duration::from_secs(seconds - 1));
+            let suspended = Err(Error::CircuitOpen { errcode: code, until });
+            assert_eq!(wecom.exchange_code("code").await, suspended);
+            assert_eq!(wecom.check_credentials().await, Err(Error::CircuitOpen { errcode: code, until }));
             assert_eq!(asked(&platform, &wecom, GETTOKEN).await, 0);
-            platform.clock.wind(Duration::from_secs(1));
+            platform.clock.advance(Duration::from_secs(1));
             assert_eq!(wecom.circuit(), Circuit::Failing);
         }
         assert_eq!(platform.count(GETTOKEN), 6);
@@ -51,7 +51,7 @@ async fn a_hundred_callers_try_a_wrong_secret_once() {
     let mut callers = tokio::task::JoinSet::new();
     for _ in 0..100 {
         let wecom = wecom.clone();
-        callers.spawn(async move { wecom.identify("code").await });
+        callers.spawn(async move { wecom.exchange_code("code").await });
     }
     assert!(callers.join_all().await.iter().all(Result::is_err));
     assert_eq!(platform.count(GETTOKEN), 1);
@@ -64,12 +64,12 @@ async fn success_closes_it_and_forgets_the_strikes() {
     platform.next(GETTOKEN, [errcode(40001), errcode(40001)]);
     for seconds in [60, 120] {
         assert_eq!(asked(&platform, &wecom, GETTOKEN).await, 1);
-        platform.clock.wind(Duration::from_secs(seconds));
+        platform.clock.advance(Duration::from_secs(seconds));
     }
-    assert!(wecom.identify("code").await.is_ok());
+    assert!(wecom.exchange_code("code").await.is_ok());
     assert_eq!(wecom.circuit(), Circuit::Closed);
     platform.always(GETTOKEN, errcode(40001));
-    platform.clock.wind(Duration::from_hours(2));
+    platform.clock.advance(Duration::from_hours(2));
     assert_eq!(asked(&platform, &wecom, GETTOKEN).await, 1);
     assert_eq!(wecom.circuit(), open(platform.clock.now() + Duration::from_mins(1), 40001));
 }
@@ -82,11 +82,11 @@ async fn limits_are_respected() {
         platform.next(USERINFO, [errcode(code)]);
         assert_eq!(asked(&platform, &wecom, USERINFO).await, 1);
         let until = platform.clock.now() + Duration::from_secs(seconds);
-        assert_eq!(wecom.identify("code").await, Err(Error::Suspended { errcode: code, until }));
+        assert_eq!(wecom.exchange_code("code").await, Err(Error::CircuitOpen { errcode: code, until }));
         assert_eq!(wecom.circuit(), open(until, code));
-        platform.clock.wind(Duration::from_secs(seconds));
+        platform.clock.advance(Duration::from_secs(seconds));
         assert_eq!(wecom.circuit(), Circuit::Closed);
-        assert!(wecom.identify("code").await.is_ok());
+        assert!(wecom.exchange_code("code").await.is_ok());
         assert_eq!(platform.count(USERINFO), 2);
     }
 }
@@ -100,7 +100,7 @@ async fn a_success_asked_for_before_a_limit_was_met_does_not_lift_it() {
     platform.next(USERINFO, [Reply::Gated(Arc::clone(&gate), Box::new(member)), errcode(45009)]);
     let early = tokio::spawn({
         let wecom = wecom.clone();
-        async move { wecom.identify("early").await }
+        async move { wecom.exchange_code("early").await }
     });
     platform.called(USERINFO, 1).await;
     assert_eq!(asked(&platform, &wecom, USERINFO).await, 1);
@@ -110,31 +110,31 @@ async fn a_success_asked_for_before_a_limit_was_met_does_not_lift_it() {
 }
 
 #[tokio::test]
-async fn a_limit_on_reading_records_keeps_nobody_from_signing_in() {
+async fn a_limit_on_reading_records_does_not_block_sign_ins() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     platform.always("user/get", errcode(45009));
-    let person = wecom.identify("code").await.unwrap();
+    let person = wecom.exchange_code("code").await.unwrap();
     assert_eq!(wecom.profile(&person).await.unwrap_err().errcode(), Some(45009));
-    assert!(matches!(wecom.profile(&person).await, Err(Error::Suspended { .. })));
+    assert!(matches!(wecom.profile(&person).await, Err(Error::CircuitOpen { .. })));
     assert_eq!(platform.count("user/get"), 1);
     assert_eq!(wecom.circuit(), Circuit::Closed);
-    assert!(wecom.identify("code").await.is_ok());
+    assert!(wecom.exchange_code("code").await.is_ok());
 }
 
 #[tokio::test]
 async fn a_good_token_keeps_it_closed_while_no_other_is_given() {
     let platform = Platform::start().await;
     let wecom = platform.client();
-    wecom.identify("code").await.unwrap();
+    wecom.exchange_code("code").await.unwrap();
     platform.always(GETTOKEN, errcode(40001));
-    platform.clock.wind(Duration::from_secs(7_000));
-    wecom.identify("code").await.unwrap();
+    platform.clock.advance(Duration::from_secs(7_000));
+    wecom.exchange_code("code").await.unwrap();
     platform.called(GETTOKEN, 2).await;
     // Long enough for the refusal to arrive.
     for _ in 0..20 {
         assert_eq!(wecom.circuit(), Circuit::Closed);
-        assert!(wecom.identify("code").await.is_ok());
+        assert!(wecom.exchange_code("code").await.is_ok());
     }
 }
 
@@ -143,7 +143,7 @@ async fn calls_that_do_not_get_through_show() {
     for failure in [Reply::Reset, status("502 Bad Gateway")] {
         let platform = Platform::start().await;
         let wecom = platform.client();
-        wecom.identify("code").await.unwrap();
+        wecom.exchange_code("code").await.unwrap();
         platform.always(USERINFO, failure);
         for _ in 0..3 {
             assert_eq!(wecom.circuit(), Circuit::Closed);
@@ -166,7 +166,7 @@ async fn old_failures_say_nothing_about_now() {
         assert_eq!(asked(&platform, &wecom, GETTOKEN).await, 1);
     }
     assert_eq!(wecom.circuit(), Circuit::Failing);
-    platform.clock.wind(Duration::from_secs(301));
+    platform.clock.advance(Duration::from_secs(301));
     assert_eq!(wecom.circuit(), Circuit::Untried);
 }
 

@@ -1,7 +1,7 @@
 //! What goes out with a code, and what the numbers that come back mean.
 
 use deskpass_wecom::Error;
-use deskpass_wecom::errcode::{Actor, meaning};
+use deskpass_wecom::errcode::{FixableBy, explain};
 use proptest::prelude::*;
 
 use crate::platform::{GETTOKEN, Platform, USERINFO};
@@ -11,10 +11,10 @@ async fn what_cannot_be_a_code_is_not_sent() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     for code in ["", " ", "a b", "a\n", "a\0", "a\u{7f}", "代码", &"x".repeat(513)] {
-        assert_eq!(wecom.identify(code).await, Err(Error::BadCode), "{code:?}");
+        assert_eq!(wecom.exchange_code(code).await, Err(Error::BadCode), "{code:?}");
     }
     assert_eq!(platform.count(GETTOKEN) + platform.count(USERINFO), 0);
-    assert!(wecom.identify(&"x".repeat(512)).await.is_ok());
+    assert!(wecom.exchange_code(&"x".repeat(512)).await.is_ok());
 }
 
 #[tokio::test]
@@ -24,7 +24,7 @@ async fn a_code_arrives_as_one_parameter() {
     let hostile =
         ["x&userid=admin", "x#", "x%26userid=admin", "x&access_token=mine", "?code=y", "a+b", "../gettoken", "x;y=z"];
     for code in hostile {
-        wecom.identify(code).await.unwrap();
+        wecom.exchange_code(code).await.unwrap();
         let call = platform.calls(USERINFO).pop().unwrap();
         assert_eq!(call.query, [("access_token".into(), "canary-token-1".into()), ("code".into(), code.into())]);
         assert_eq!((call.method.as_str(), call.body.as_str()), ("GET", ""));
@@ -38,7 +38,7 @@ fn any_code_arrives_as_it_was() {
     let platform = runtime.block_on(Platform::start());
     let wecom = platform.client();
     proptest!(ProptestConfig::with_cases(64), |(code in "[!-~]{1,512}")| {
-        runtime.block_on(wecom.identify(&code)).unwrap();
+        runtime.block_on(wecom.exchange_code(&code)).unwrap();
         let query = platform.calls(USERINFO).pop().unwrap().query;
         prop_assert_eq!(query, [("access_token".to_owned(), "canary-token-1".to_owned()), ("code".to_owned(), code)]);
     });
@@ -55,14 +55,18 @@ const LISTED: &[i64] = &[
 
 #[test]
 fn every_listed_number_has_a_meaning_of_its_own() {
-    let unknown = meaning(123_456_789);
+    let unknown = explain(123_456_789);
     assert!(unknown.text.iter().all(|text| text.contains("devtool/query")));
     for &code in LISTED {
-        assert_ne!(meaning(code), unknown, "{code}");
+        assert_ne!(explain(code), unknown, "{code}");
     }
-    let actors =
-        [(40029, Actor::Person), (60020, Actor::Administrator), (40058, Actor::Developer), (45009, Actor::Nobody)];
-    for (code, actor) in actors {
-        assert_eq!(meaning(code).actor, actor, "{code}");
+    let actors = [
+        (40029, FixableBy::Person),
+        (60020, FixableBy::Administrator),
+        (40058, FixableBy::Developer),
+        (45009, FixableBy::Nobody),
+    ];
+    for (code, fixable_by) in actors {
+        assert_eq!(explain(code).fixable_by, fixable_by, "{code}");
     }
 }

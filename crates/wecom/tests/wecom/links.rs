@@ -1,7 +1,7 @@
 //! The links say what they should, once.
 
 use deskpass_core::{Clock, Timestamp};
-use deskpass_wecom::{Hosts, Lang, Patience, Settings, Url, Wecom};
+use deskpass_wecom::{Hosts, Lang, Settings, Timeouts, Url, Wecom};
 use proptest::prelude::*;
 
 fn client(agent_id: Option<&str>) -> Wecom {
@@ -12,9 +12,9 @@ fn client(agent_id: Option<&str>) -> Wecom {
         // Nothing is called here, so a machine that trusts nobody will do.
         hosts: Hosts { api: Url::parse("http://127.0.0.1").unwrap(), ..Hosts::default() },
         proxy: None,
-        patience: Patience::default(),
+        timeouts: Timeouts::default(),
     };
-    Wecom::new(settings, Clock::wound(Timestamp::from_millis(0))).unwrap()
+    Wecom::new(settings, Clock::manual(Timestamp::from_millis(0))).unwrap()
 }
 
 fn parsed(link: &str) -> (Url, Vec<(String, String)>) {

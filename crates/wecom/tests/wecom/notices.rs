@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use deskpass_core::{Clock, Entropy, Timestamp};
 use deskpass_wecom::{Circuit, Error, Settings, Url, Wecom};
-use deskpass_wecom_sim::{Domains, Simulator, World, serve};
+use deskpass_wecom_sim::{Domains, Simulator, SimulatorConfig, serve};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -71,7 +71,7 @@ async fn a_message_to_one_person_cannot_become_one_to_many() {
 }
 
 #[tokio::test]
-async fn a_message_that_reaches_nobody_is_refused() {
+async fn a_message_without_valid_recipient_is_refused() {
     let (platform, wecom) = desk().await;
     for name in ["invaliduser", "unlicenseduser"] {
         for list in ["user01", "user00|user01"] {
@@ -110,15 +110,15 @@ async fn a_token_that_ended_early_is_replaced_once() {
 }
 
 #[tokio::test]
-async fn a_limit_on_messages_keeps_nobody_from_signing_in() {
+async fn a_limit_on_messages_does_not_block_sign_ins() {
     let (platform, wecom) = desk().await;
     platform.next(SEND, [errcode(45009)]);
     assert_eq!(refused(wecom.notify("user01", "text").await), 45009);
-    assert!(matches!(wecom.notify("user01", "text").await, Err(Error::Suspended { errcode: 45009, .. })));
+    assert!(matches!(wecom.notify("user01", "text").await, Err(Error::CircuitOpen { errcode: 45009, .. })));
     assert_eq!(platform.count(SEND), 1);
     assert_eq!(wecom.circuit(), Circuit::Closed);
-    assert!(wecom.identify("code").await.is_ok());
-    platform.clock.wind(Duration::from_mins(1));
+    assert!(wecom.exchange_code("code").await.is_ok());
+    platform.clock.advance(Duration::from_mins(1));
     wecom.notify("user01", "text").await.unwrap();
 }
 
@@ -132,11 +132,11 @@ async fn how_messages_fare_says_nothing_about_signing_in() {
             assert!(wecom.notify("user01", "text").await.is_err());
             assert_eq!(wecom.circuit(), Circuit::Closed);
         }
-        assert!(!wecom.is_out().await);
+        assert!(!wecom.is_down().await);
         // Nor does it hide that nobody can sign in.
         platform.always(USERINFO, Reply::Reset);
         for _ in 0..3 {
-            assert!(wecom.identify("code").await.is_err());
+            assert!(wecom.exchange_code("code").await.is_err());
         }
         assert!(wecom.notify("user01", "text").await.is_err());
         assert_eq!(wecom.circuit(), Circuit::Failing);
@@ -154,8 +154,8 @@ async fn inbox(address: &str) -> Value {
 
 #[tokio::test]
 async fn a_message_is_in_the_inbox_of_the_simulated_platform() {
-    let clock = Clock::wound(Timestamp::from_millis(1_800_000_000_000));
-    let world = World {
+    let clock = Clock::manual(Timestamp::from_millis(1_800_000_000_000));
+    let world = SimulatorConfig {
         corp_id: CORP.into(),
         secret: SECRET.into(),
         agent_id: AGENT.into(),
@@ -170,7 +170,7 @@ async fn a_message_is_in_the_inbox_of_the_simulated_platform() {
     settings.hosts.api = Url::parse(&format!("http://{address}/sim/")).unwrap();
     let wecom = Wecom::new(settings, clock).unwrap();
 
-    assert!(!wecom.is_out().await);
+    assert!(!wecom.is_down().await);
     // What is sent again, because the thanks for it were lost, is told once.
     for text in ["你好", "你好", "再见"] {
         wecom.notify("Agent01", text).await.unwrap();

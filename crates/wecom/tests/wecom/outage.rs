@@ -26,7 +26,7 @@ async fn callers(wecom: &Wecom, many: usize) -> Vec<bool> {
     let mut callers = JoinSet::new();
     for _ in 0..many {
         let wecom = wecom.clone();
-        callers.spawn(async move { wecom.is_out().await });
+        callers.spawn(async move { wecom.is_down().await });
     }
     callers.join_all().await
 }
@@ -36,33 +36,33 @@ async fn where_nothing_is_known_one_look_shows_that_it_is_there() {
     let (platform, wecom) = desk().await;
     assert_eq!(wecom.circuit(), Circuit::Untried);
     for _ in 0..5 {
-        assert!(!wecom.is_out().await);
-        platform.clock.wind(Duration::from_millis(1_999));
+        assert!(!wecom.is_down().await);
+        platform.clock.advance(Duration::from_millis(1_999));
     }
     assert_eq!((platform.count(GETTOKEN), platform.count(USERINFO)), (1, 1));
     let call = platform.calls(USERINFO).pop().unwrap();
     assert_eq!(call.query[1], ("code".into(), "deskpass-is-looking".into()));
     assert_eq!(wecom.circuit(), Circuit::Closed);
-    platform.clock.wind(FRESH);
-    assert!(!wecom.is_out().await);
+    platform.clock.advance(FRESH);
+    assert!(!wecom.is_down().await);
     assert_eq!(platform.count(USERINFO), 2);
 }
 
 #[tokio::test]
-async fn somebodys_sign_in_saves_the_look() {
+async fn a_sign_in_saves_the_probe() {
     for known in [true, false] {
         let platform = Platform::start().await;
         if !known {
             platform.always(USERINFO, errcode(40029));
         }
         let wecom = platform.client();
-        assert_eq!(wecom.identify("code").await.is_ok(), known);
-        assert!(!wecom.is_out().await);
+        assert_eq!(wecom.exchange_code("code").await.is_ok(), known);
+        assert!(!wecom.is_down().await);
         assert_eq!(platform.count(USERINFO), 1);
         // One that did not get through makes the one before say nothing.
         platform.next(USERINFO, [Reply::Reset]);
-        assert!(wecom.identify("code").await.is_err());
-        assert!(!wecom.is_out().await);
+        assert!(wecom.exchange_code("code").await.is_err());
+        assert!(!wecom.is_down().await);
         assert_eq!(platform.count(USERINFO), 3);
     }
 }
@@ -74,8 +74,8 @@ async fn a_platform_that_gives_no_answer_is_out_after_three_attempts() {
             let (platform, wecom) = desk().await;
             platform.always(api, failure.clone());
             for _ in 0..5 {
-                assert!(wecom.is_out().await);
-                platform.clock.wind(Duration::from_millis(1_999));
+                assert!(wecom.is_down().await);
+                platform.clock.advance(Duration::from_millis(1_999));
             }
             assert_eq!(platform.count(api), 3);
             assert_eq!(wecom.circuit(), Circuit::Failing);
@@ -90,7 +90,7 @@ async fn a_platform_that_is_not_there_is_out() {
     let mut settings = platform.settings();
     settings.hosts.api = Url::parse(&format!("http://{gone}/sim/")).unwrap();
     let wecom = Wecom::new(settings, platform.clock.clone()).unwrap();
-    assert!(wecom.is_out().await);
+    assert!(wecom.is_down().await);
     assert_eq!(wecom.circuit(), Circuit::Failing);
 }
 
@@ -113,25 +113,25 @@ async fn a_platform_that_takes_calls_and_never_answers_is_out_within_the_patienc
 async fn a_platform_that_is_back_is_seen_after_ten_seconds() {
     let (platform, wecom) = desk().await;
     platform.always(USERINFO, Reply::Reset);
-    assert!(wecom.is_out().await);
+    assert!(wecom.is_down().await);
     platform.always(USERINFO, errcode(40029));
-    platform.clock.wind(FRESH.checked_sub(Duration::from_millis(1)).unwrap());
-    assert!(wecom.is_out().await);
+    platform.clock.advance(FRESH.checked_sub(Duration::from_millis(1)).unwrap());
+    assert!(wecom.is_down().await);
     assert_eq!(platform.count(USERINFO), 3);
-    platform.clock.wind(Duration::from_millis(1));
-    assert!(!wecom.is_out().await);
+    platform.clock.advance(Duration::from_millis(1));
+    assert!(!wecom.is_down().await);
     assert_eq!(platform.count(USERINFO), 4);
     assert_eq!(wecom.circuit(), Circuit::Closed);
 }
 
 #[tokio::test]
-async fn somebody_who_signs_in_shows_at_once_that_it_is_back() {
+async fn a_sign_in_shows_at_once_that_the_platform_is_back() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     platform.next(USERINFO, vec![Reply::Reset; 3]);
-    assert!(wecom.is_out().await);
-    wecom.identify("code").await.unwrap();
-    assert!(!wecom.is_out().await);
+    assert!(wecom.is_down().await);
+    wecom.exchange_code("code").await.unwrap();
+    assert!(!wecom.is_down().await);
     assert_eq!(platform.count(USERINFO), 4);
 }
 
@@ -140,9 +140,9 @@ async fn it_stays_out_for_as_long_as_it_is() {
     let (platform, wecom) = desk().await;
     platform.always(USERINFO, Reply::Reset);
     for look in 1..=5 {
-        assert!(wecom.is_out().await);
+        assert!(wecom.is_down().await);
         assert_eq!(platform.count(USERINFO), 3 * look);
-        platform.clock.wind(FRESH);
+        platform.clock.advance(FRESH);
     }
 }
 
@@ -151,7 +151,7 @@ async fn one_answer_among_failures_is_enough() {
     for failure in [Reply::Reset, status("503 Service Unavailable"), Reply::Body(b"<html>".into()), errcode(6000)] {
         let (platform, wecom) = desk().await;
         platform.next(USERINFO, vec![failure; 2]);
-        assert!(!wecom.is_out().await);
+        assert!(!wecom.is_down().await);
         assert_eq!(platform.count(USERINFO), 3);
         assert_eq!(wecom.circuit(), Circuit::Closed);
     }
@@ -165,10 +165,10 @@ async fn a_platform_that_answers_rubbish_is_out() {
         for api in [GETTOKEN, USERINFO] {
             let (platform, wecom) = desk().await;
             platform.always(api, rubbish.clone());
-            assert!(wecom.is_out().await);
+            assert!(wecom.is_down().await);
             assert_eq!(platform.count(api), 3);
             assert_eq!(wecom.circuit(), Circuit::Failing);
-            assert!(wecom.is_out().await);
+            assert!(wecom.is_down().await);
             assert_eq!(platform.count(api), 3);
         }
     }
@@ -179,12 +179,12 @@ async fn a_platform_that_is_busy_for_as_long_as_it_is_asked_is_out() {
     for api in [GETTOKEN, USERINFO] {
         let (platform, wecom) = desk().await;
         platform.always(api, errcode(-1));
-        assert!(wecom.is_out().await);
+        assert!(wecom.is_down().await);
         // Each of the three is repeated twice.
         assert_eq!(platform.count(api), 9);
         platform.always(api, if api == GETTOKEN { token("canary-token-1", 7_200) } else { errcode(40029) });
-        platform.clock.wind(FRESH);
-        assert!(!wecom.is_out().await);
+        platform.clock.advance(FRESH);
+        assert!(!wecom.is_down().await);
     }
 }
 
@@ -194,7 +194,7 @@ async fn a_hundred_callers_look_once() {
     assert_eq!(callers(&wecom, 100).await, [false; 100]);
     assert_eq!((platform.count(GETTOKEN), platform.count(USERINFO)), (1, 1));
     platform.always(USERINFO, Reply::Reset);
-    platform.clock.wind(FRESH);
+    platform.clock.advance(FRESH);
     assert_eq!(callers(&wecom, 100).await, [true; 100]);
     assert_eq!(platform.count(USERINFO), 4);
 }
@@ -206,7 +206,7 @@ async fn the_first_caller_may_leave_without_stranding_the_others() {
     platform.next(USERINFO, [reply]);
     let [leader, follower] = std::array::from_fn(|_| {
         let wecom = wecom.clone();
-        tokio::spawn(async move { wecom.is_out().await })
+        tokio::spawn(async move { wecom.is_down().await })
     });
     platform.called(USERINFO, 1).await;
     leader.abort();
@@ -223,13 +223,13 @@ async fn a_limit_is_no_outage_for_anybody_can_meet_it() {
         platform.always(USERINFO, errcode(code));
         // Whether the look meets it or somebody else did.
         if code == 45009 {
-            assert!(wecom.identify("flood").await.is_err());
+            assert!(wecom.exchange_code("flood").await.is_err());
         }
-        assert!(!wecom.is_out().await);
+        assert!(!wecom.is_down().await);
         assert_eq!(platform.count(USERINFO), 1);
         assert!(matches!(wecom.circuit(), Circuit::Open { .. }));
-        platform.clock.wind(FRESH);
-        assert!(!wecom.is_out().await);
+        platform.clock.advance(FRESH);
+        assert!(!wecom.is_down().await);
     }
 }
 
@@ -242,9 +242,9 @@ async fn what_strangers_codes_bring_about_is_no_outage() {
         let (platform, wecom) = desk().await;
         platform.next(USERINFO, vec![provoked; 5]);
         for _ in 0..5 {
-            assert!(wecom.identify("strange").await.is_err());
+            assert!(wecom.exchange_code("strange").await.is_err());
         }
-        assert!(!wecom.is_out().await);
+        assert!(!wecom.is_down().await);
         assert_eq!(platform.count(USERINFO), 6);
         assert_eq!(wecom.circuit(), Circuit::Closed);
     }
@@ -258,60 +258,60 @@ async fn a_crowd_of_calls_does_not_hold_up_the_look() {
     let mut crowd = JoinSet::new();
     for _ in 0..200 {
         let wecom = wecom.clone();
-        crowd.spawn(async move { wecom.identify("slow").await });
+        crowd.spawn(async move { wecom.exchange_code("slow").await });
     }
     platform.called(USERINFO, 128).await;
     // Not even where the look needs another token.
-    platform.clock.wind(Duration::from_hours(2));
-    assert!(!wecom.is_out().await);
+    platform.clock.advance(Duration::from_hours(2));
+    assert!(!wecom.is_down().await);
     assert_eq!((platform.count(GETTOKEN), platform.count(USERINFO)), (2, 129));
     gate.add_permits(128);
     assert!(crowd.join_all().await.iter().all(Result::is_err));
 }
 
 #[tokio::test]
-async fn without_a_token_nobody_gets_in() {
+async fn without_a_token_no_sign_in_succeeds() {
     for code in [40001, 40013, 40091, 45009, 45031] {
         let (platform, wecom) = desk().await;
         platform.always(GETTOKEN, errcode(code));
-        assert!(wecom.is_out().await, "{code}");
+        assert!(wecom.is_down().await, "{code}");
         assert_eq!((platform.count(GETTOKEN), platform.count(USERINFO)), (1, 0));
-        platform.clock.wind(FRESH);
-        assert!(wecom.is_out().await, "{code}");
+        platform.clock.advance(FRESH);
+        assert!(wecom.is_down().await, "{code}");
         // Asking again and again is what the platform bans callers for.
         let again = usize::from(code == 45031);
         assert_eq!(platform.count(GETTOKEN), 1 + again);
         platform.always(GETTOKEN, token("canary-token-1", 7_200));
-        platform.clock.wind(Duration::from_mins(1));
-        assert!(!wecom.is_out().await, "{code}");
+        platform.clock.advance(Duration::from_mins(1));
+        assert!(!wecom.is_down().await, "{code}");
     }
 }
 
 #[tokio::test]
 async fn a_token_at_hand_outlives_the_secret() {
     let (platform, wecom) = desk().await;
-    assert!(!wecom.is_out().await);
+    assert!(!wecom.is_down().await);
     platform.always(GETTOKEN, errcode(40001));
-    platform.clock.wind(Duration::from_secs(7_000));
-    assert!(!wecom.is_out().await);
+    platform.clock.advance(Duration::from_secs(7_000));
+    assert!(!wecom.is_down().await);
     platform.called(GETTOKEN, 2).await;
-    platform.clock.wind(Duration::from_secs(200));
-    assert!(wecom.is_out().await);
+    platform.clock.advance(Duration::from_secs(200));
+    assert!(wecom.is_down().await);
 }
 
 #[tokio::test]
-async fn what_an_administrator_must_mend_lets_nobody_in() {
+async fn an_error_an_administrator_must_fix_is_an_outage() {
     for code in [60020, 301_002, 50003, 60031, 40014] {
         let (platform, wecom) = desk().await;
         platform.always(USERINFO, errcode(code));
-        assert!(wecom.is_out().await, "{code}");
+        assert!(wecom.is_down().await, "{code}");
         assert_eq!(wecom.circuit(), Circuit::Refused { errcode: code });
         let asked = platform.count(USERINFO);
-        assert!(asked <= 2 && wecom.is_out().await, "{code}");
+        assert!(asked <= 2 && wecom.is_down().await, "{code}");
         assert_eq!(platform.count(USERINFO), asked);
         platform.always(USERINFO, errcode(40029));
-        platform.clock.wind(FRESH);
-        assert!(!wecom.is_out().await, "{code}");
+        platform.clock.advance(FRESH);
+        assert!(!wecom.is_down().await, "{code}");
     }
 }
 
@@ -319,7 +319,7 @@ async fn what_an_administrator_must_mend_lets_nobody_in() {
 async fn a_token_that_ended_early_is_replaced_on_the_way() {
     let (platform, wecom) = desk().await;
     platform.next(USERINFO, [errcode(42001)]);
-    assert!(!wecom.is_out().await);
+    assert!(!wecom.is_down().await);
     assert_eq!((platform.count(GETTOKEN), platform.count(USERINFO)), (2, 2));
 }
 
@@ -328,9 +328,9 @@ async fn a_service_without_patience_says_so_at_once() {
     let (platform, _) = desk().await;
     platform.always(GETTOKEN, Reply::Silence);
     let mut settings: Settings = platform.settings();
-    settings.patience.whole = Duration::ZERO;
+    settings.timeouts.operation = Duration::ZERO;
     let wecom = Wecom::new(settings, platform.clock.clone()).unwrap();
     let began = Instant::now();
-    assert!(wecom.is_out().await);
+    assert!(wecom.is_down().await);
     assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use deskpass_core::{Clock, Timestamp};
-use deskpass_wecom::{Hosts, Patience, Settings, Url, Wecom};
+use deskpass_wecom::{Hosts, Settings, Timeouts, Url, Wecom};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -49,7 +49,7 @@ pub(crate) struct Call {
 }
 
 #[derive(Default)]
-struct Book {
+struct PlatformState {
     next: HashMap<&'static str, VecDeque<Reply>>,
     always: HashMap<&'static str, Reply>,
     calls: Vec<Call>,
@@ -61,7 +61,7 @@ struct Book {
 pub(crate) struct Platform {
     pub(crate) address: SocketAddr,
     pub(crate) clock: Clock,
-    book: Arc<Mutex<Book>>,
+    state: Arc<Mutex<PlatformState>>,
     came: Arc<tokio::sync::Notify>,
 }
 
@@ -83,9 +83,9 @@ impl Platform {
     /// Starts one that gives out a token and knows every code as `user01`'s.
     pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let clock = Clock::wound(Timestamp::from_millis(1_700_000_000_000));
+        let clock = Clock::manual(Timestamp::from_millis(1_700_000_000_000));
         let address = listener.local_addr().unwrap();
-        let this = Self { address, clock, book: Arc::default(), came: Arc::default() };
+        let this = Self { address, clock, state: Arc::default(), came: Arc::default() };
         this.always(GETTOKEN, token("canary-token-1", 7_200));
         this.always(USERINFO, Reply::Json(json!({ "errcode": 0, "errmsg": "ok", "userid": "user01" })));
         let serving = this.clone();
@@ -100,16 +100,16 @@ impl Platform {
 
     /// Answers an API so, unless told otherwise for its next calls.
     pub(crate) fn always(&self, api: &'static str, reply: Reply) {
-        self.book.lock().unwrap().always.insert(api, reply);
+        self.state.lock().unwrap().always.insert(api, reply);
     }
 
     /// Answers the next calls of an API so.
     pub(crate) fn next(&self, api: &'static str, replies: impl IntoIterator<Item = Reply>) {
-        self.book.lock().unwrap().next.entry(api).or_default().extend(replies);
+        self.state.lock().unwrap().next.entry(api).or_default().extend(replies);
     }
 
     pub(crate) fn calls(&self, api: &str) -> Vec<Call> {
-        self.book.lock().unwrap().calls.iter().filter(|call| call.api == api).cloned().collect()
+        self.state.lock().unwrap().calls.iter().filter(|call| call.api == api).cloned().collect()
     }
 
     pub(crate) fn count(&self, api: &str) -> usize {
@@ -129,7 +129,7 @@ impl Platform {
 
     /// How much of floods went out.
     pub(crate) fn flooded(&self) -> usize {
-        self.book.lock().unwrap().flooded
+        self.state.lock().unwrap().flooded
     }
 
     pub(crate) fn settings(&self) -> Settings {
@@ -141,7 +141,11 @@ impl Platform {
             hosts: Hosts { api: url("/sim/"), authorize: url("/sim/authorize"), web_login: url("/sim/login") },
             proxy: None,
             // Generous, for the sake of busy machines: tests that wait for its end bring their own.
-            patience: Patience { whole: Duration::from_secs(30), call: Duration::from_secs(20), ..Patience::default() },
+            timeouts: Timeouts {
+                operation: Duration::from_secs(30),
+                call: Duration::from_secs(20),
+                ..Timeouts::default()
+            },
         }
     }
 
@@ -151,9 +155,9 @@ impl Platform {
 
     /// A client that soon gives up.
     pub(crate) fn hasty_client(&self) -> Wecom {
-        let (call, whole) = (Duration::from_millis(300), Duration::from_millis(500));
-        let patience = Patience { connect: Duration::from_millis(300), call, whole };
-        Wecom::new(Settings { patience, ..self.settings() }, self.clock.clone()).unwrap()
+        let (call, operation) = (Duration::from_millis(300), Duration::from_millis(500));
+        let timeouts = Timeouts { connect: Duration::from_millis(300), call, operation };
+        Wecom::new(Settings { timeouts, ..self.settings() }, self.clock.clone()).unwrap()
     }
 
     async fn serve(self, stream: TcpStream) {
@@ -168,10 +172,10 @@ impl Platform {
     }
 
     fn note(&self, call: Call) -> Reply {
-        let mut book = self.book.lock().unwrap();
-        let next = book.next.get_mut(call.api.as_str()).and_then(VecDeque::pop_front);
-        let reply = next.or_else(|| book.always.get(call.api.as_str()).cloned());
-        book.calls.push(call);
+        let mut state = self.state.lock().unwrap();
+        let next = state.next.get_mut(call.api.as_str()).and_then(VecDeque::pop_front);
+        let reply = next.or_else(|| state.always.get(call.api.as_str()).cloned());
+        state.calls.push(call);
         reply.unwrap_or_else(|| status("404 Not Found"))
     }
 
@@ -200,7 +204,7 @@ impl Platform {
         chunk.extend(b"\r\n");
         for _ in 0..800 {
             stream.write_all(&chunk).await?;
-            self.book.lock().unwrap().flooded += chunk.len();
+            self.state.lock().unwrap().flooded += chunk.len();
         }
         Ok(())
     }

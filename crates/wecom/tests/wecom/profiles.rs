@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deskpass_wecom::{Application, Department, Error, Garbled, Identity, Profile, Standing, Wecom};
+use deskpass_wecom::{Application, Department, Error, Identity, InvalidResponse, MemberStatus, Profile, Wecom};
 use serde_json::{Value, json};
 
 use crate::platform::{Platform, Reply, errcode};
@@ -42,7 +42,7 @@ async fn a_members_record_is_completed_by_the_departments_name() {
     let avatar = Some("https://a.example.com/ann.png".into());
     assert_eq!(
         ann,
-        Profile { name: Some("Ann".into()), department: known("7", "IT"), avatar, standing: Standing::Active }
+        Profile { name: Some("Ann".into()), department: known("7", "IT"), avatar, status: MemberStatus::Active }
     );
     assert_eq!(platform.calls(USER)[0].query[1], ("userid".into(), "user01".into()));
     assert_eq!(platform.calls(DEPARTMENT)[0].query[1], ("id".into(), "7".into()));
@@ -57,19 +57,19 @@ async fn names_of_departments_are_kept_for_an_hour() {
     platform.always(DEPARTMENT, department("IT"));
     profile(&wecom, &platform, &json!({})).await;
     platform.always(DEPARTMENT, department("Sales"));
-    platform.clock.wind(Duration::from_secs(3_599));
+    platform.clock.advance(Duration::from_secs(3_599));
     assert_eq!(profile(&wecom, &platform, &json!({})).await.department, known("7", "IT"));
-    platform.clock.wind(Duration::from_secs(1));
+    platform.clock.advance(Duration::from_secs(1));
     assert_eq!(profile(&wecom, &platform, &json!({})).await.department, known("7", "Sales"));
     assert_eq!(platform.count(DEPARTMENT), 2);
 }
 
 #[tokio::test]
-async fn a_department_nobody_may_see_is_asked_for_once_and_one_that_failed_again() {
+async fn an_invisible_department_is_requested_once_and_a_failed_one_again() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     for (reply, calls, name) in [(errcode(60011), 1, Some(String::new())), (Reply::Reset, 2, None)] {
-        platform.clock.wind(Duration::from_hours(1));
+        platform.clock.advance(Duration::from_hours(1));
         let before = platform.count(DEPARTMENT);
         platform.always(DEPARTMENT, reply);
         for _ in 0..2 {
@@ -95,9 +95,9 @@ async fn a_record_without_a_department_says_that_there_is_none_to_see() {
     let linked = Identity::Linked { corp_id: "wwPartner".into(), userid: "bo".into() };
     for (list, department) in [
         (json!([]), Department::None),
-        (json!(null), Department::Untold),
-        (json!([7]), Department::Untold),
-        (json!(["name:x"]), Department::Untold),
+        (json!(null), Department::Unspecified),
+        (json!([7]), Department::Unspecified),
+        (json!(["name:x"]), Department::Unspecified),
     ] {
         let user_info = json!({ "userid": "bo", "name": "Bo", "department": list });
         platform.next("linkedcorp/user/get", [Reply::Json(json!({ "errcode": 0, "user_info": user_info }))]);
@@ -142,17 +142,17 @@ async fn the_platforms_status_is_told() {
     let wecom = platform.client();
     platform.always(DEPARTMENT, department("IT"));
     let cases = [
-        (json!(1), Standing::Active),
-        (json!("1"), Standing::Active),
-        (json!(2), Standing::Disabled),
-        (json!(4), Standing::NotActivated),
-        (json!(5), Standing::Left),
-        (json!(3), Standing::Unknown),
-        (json!(null), Standing::Unknown),
-        (json!(true), Standing::Unknown),
+        (json!(1), MemberStatus::Active),
+        (json!("1"), MemberStatus::Active),
+        (json!(2), MemberStatus::Disabled),
+        (json!(4), MemberStatus::NotActivated),
+        (json!(5), MemberStatus::Left),
+        (json!(3), MemberStatus::Unknown),
+        (json!(null), MemberStatus::Unknown),
+        (json!(true), MemberStatus::Unknown),
     ];
     for (status, standing) in cases {
-        assert_eq!(profile(&wecom, &platform, &json!({ "status": status })).await.standing, standing, "{status}");
+        assert_eq!(profile(&wecom, &platform, &json!({ "status": status })).await.status, standing, "{status}");
     }
 }
 
@@ -170,7 +170,7 @@ async fn who_is_not_found_has_left_a_connected_corporation() {
     let platform = Platform::start().await;
     let bo = Identity::Linked { corp_id: "wwPartner".into(), userid: "bo".into() };
     platform.always("linkedcorp/user/get", errcode(60111));
-    assert_eq!(platform.client().profile(&bo).await.unwrap().standing, Standing::Left);
+    assert_eq!(platform.client().profile(&bo).await.unwrap().status, MemberStatus::Left);
     platform.always(USER, errcode(60111));
     assert_eq!(platform.client().profile(&member()).await.unwrap_err().errcode(), Some(60111));
 }
@@ -183,19 +183,19 @@ async fn a_connected_corporations_member_is_asked_for_elsewhere() {
     let user_info = json!({ "userid": "bo", "name": "Bo", "department": ["LINK/1"], "corpid": "wwPartner" });
     platform.next("linkedcorp/user/get", [Reply::Json(json!({ "errcode": 0, "user_info": user_info }))]);
     let department = Department::Known { id: "LINK/1".into(), name: None };
-    let expected = Profile { name: Some("Bo".into()), department, avatar: None, standing: Standing::Unknown };
+    let expected = Profile { name: Some("Bo".into()), department, avatar: None, status: MemberStatus::Unknown };
     assert_eq!(wecom.profile(&bo).await, Ok(expected));
     let call = &platform.calls("linkedcorp/user/get")[0];
     assert_eq!((call.method.as_str(), call.body.as_str()), ("POST", r#"{"userid":"wwPartner/bo"}"#));
     assert_eq!(call.query, [("access_token".into(), "canary-token-1".into())]);
     platform.next("linkedcorp/user/get", [Reply::Json(json!({ "errcode": 0, "user_info": [] }))]);
-    assert_eq!(wecom.profile(&bo).await, Err(Garbled::Incomplete("user_info").into()));
+    assert_eq!(wecom.profile(&bo).await, Err(InvalidResponse::MissingField("user_info").into()));
 }
 
 #[tokio::test]
 async fn an_outsider_has_no_record_to_ask_for() {
     let platform = Platform::start().await;
-    assert_eq!(platform.client().profile(&Identity::Outsider).await, Ok(Profile::empty(Department::Untold)));
+    assert_eq!(platform.client().profile(&Identity::Outsider).await, Ok(Profile::empty(Department::Unspecified)));
     assert_eq!(platform.count("gettoken"), 0);
 }
 

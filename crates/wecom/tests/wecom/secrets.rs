@@ -70,7 +70,7 @@ async fn misadventures(platform: &Platform) -> Vec<String> {
         for failure in failures(api) {
             let wecom = platform.hasty_client();
             platform.next(api, [failure]);
-            let person = wecom.identify(CODE).await;
+            let person = wecom.exchange_code(CODE).await;
             let fallback = Identity::Member { userid: "user01".into() };
             let profile = wecom.profile(person.as_ref().unwrap_or(&fallback)).await;
             let notice = wecom.notify("user01", CODE).await;
@@ -89,7 +89,7 @@ async fn misadventures(platform: &Platform) -> Vec<String> {
         settings.hosts.api = Url::parse(api).unwrap();
         settings.proxy = proxy.and_then(|proxy| Url::parse(proxy).ok());
         let wecom = Wecom::new(settings, platform.clock.clone()).unwrap();
-        let error = wecom.identify(CODE).await.unwrap_err();
+        let error = wecom.exchange_code(CODE).await.unwrap_err();
         shown.push(format!("{error} {error:?} {wecom:?}"));
     }
     shown

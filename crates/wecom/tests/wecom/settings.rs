@@ -65,15 +65,15 @@ async fn a_proxy_is_used_where_one_is_set() {
     settings.hosts.api = Url::parse("http://platform.invalid/sim").unwrap();
     settings.proxy = Url::parse(&format!("http://{}", platform.address)).ok();
     let wecom = Wecom::new(settings, platform.clock.clone()).unwrap();
-    assert!(wecom.identify("code").await.is_ok());
+    assert!(wecom.exchange_code("code").await.is_ok());
 }
 
 #[tokio::test]
 async fn clones_share_what_they_know() {
     let platform = Platform::start().await;
     let wecom = platform.client();
-    wecom.identify("code").await.unwrap();
-    wecom.clone().identify("code").await.unwrap();
+    wecom.exchange_code("code").await.unwrap();
+    wecom.clone().exchange_code("code").await.unwrap();
     assert_eq!(platform.count("gettoken"), 1);
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use deskpass_wecom::{Error, Garbled, Unreachable};
+use deskpass_wecom::{Error, InvalidResponse, Unreachable};
 use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -27,7 +27,7 @@ async fn a_thousand_callers_fetch_one_token() {
     let mut callers = JoinSet::new();
     for n in 0..1_000 {
         let wecom = wecom.clone();
-        callers.spawn(async move { wecom.identify(&format!("code-{n}")).await });
+        callers.spawn(async move { wecom.exchange_code(&format!("code-{n}")).await });
     }
     for outcome in callers.join_all().await {
         assert!(outcome.is_ok(), "{outcome:?}");
@@ -45,21 +45,21 @@ async fn those_who_wait_share_a_failure() {
     platform.next(GETTOKEN, [reply]);
     let leader = tokio::spawn({
         let wecom = wecom.clone();
-        async move { wecom.identify("code").await }
+        async move { wecom.exchange_code("code").await }
     });
     platform.called(GETTOKEN, 1).await;
-    let mut waiting: Vec<_> = (0..50).map(|_| Box::pin(wecom.identify("code"))).collect();
+    let mut waiting: Vec<_> = (0..50).map(|_| Box::pin(wecom.exchange_code("code"))).collect();
     for caller in &mut waiting {
         assert!(futures_pending(caller).await);
     }
     gate.add_permits(1);
-    let failed = Err(Garbled::Status(502).into());
+    let failed = Err(InvalidResponse::Status(502).into());
     assert_eq!(leader.await.unwrap(), failed);
     for caller in waiting {
         assert_eq!(caller.await, failed);
     }
     assert_eq!(platform.count(GETTOKEN), 1);
-    assert!(wecom.identify("code").await.is_ok());
+    assert!(wecom.exchange_code("code").await.is_ok());
 }
 
 /// Polls once.
@@ -75,7 +75,7 @@ async fn the_first_caller_may_leave_without_stranding_the_others() {
     platform.always(GETTOKEN, reply);
     let [leader, follower] = std::array::from_fn(|_| {
         let wecom = wecom.clone();
-        tokio::spawn(async move { wecom.identify("code").await })
+        tokio::spawn(async move { wecom.exchange_code("code").await })
     });
     platform.called(GETTOKEN, 1).await;
     leader.abort();
@@ -86,26 +86,26 @@ async fn the_first_caller_may_leave_without_stranding_the_others() {
 }
 
 #[tokio::test]
-async fn a_token_is_renewed_before_it_ends_and_nobody_waits_for_it() {
+async fn a_token_is_renewed_before_it_expires_and_no_call_waits() {
     let platform = Platform::start().await;
     let wecom = platform.client();
-    wecom.identify("code").await.unwrap();
-    platform.clock.wind(Duration::from_secs(7_200 - 301));
-    wecom.identify("code").await.unwrap();
+    wecom.exchange_code("code").await.unwrap();
+    platform.clock.advance(Duration::from_secs(7_200 - 301));
+    wecom.exchange_code("code").await.unwrap();
     assert_eq!(platform.count(GETTOKEN), 1);
 
     let (gate, reply) = gated(token("canary-token-2", 7_200));
     platform.next(GETTOKEN, [reply]);
-    platform.clock.wind(Duration::from_secs(2));
-    wecom.identify("code").await.unwrap();
+    platform.clock.advance(Duration::from_secs(2));
+    wecom.exchange_code("code").await.unwrap();
     platform.called(GETTOKEN, 2).await;
-    wecom.identify("code").await.unwrap();
+    wecom.exchange_code("code").await.unwrap();
     assert_eq!(used(&platform), ["canary-token-1"; 4]);
 
     gate.add_permits(1);
     // Past its end the old one is of no use, so this waits for the new one.
-    platform.clock.wind(Duration::from_mins(5));
-    wecom.identify("code").await.unwrap();
+    platform.clock.advance(Duration::from_mins(5));
+    wecom.exchange_code("code").await.unwrap();
     assert_eq!(used(&platform).last().unwrap(), "canary-token-2");
     assert_eq!(platform.count(GETTOKEN), 2);
 }
@@ -115,32 +115,32 @@ async fn a_short_lived_token_is_renewed_at_two_thirds() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     platform.always(GETTOKEN, token("canary-token-1", 60));
-    wecom.identify("code").await.unwrap();
-    platform.clock.wind(Duration::from_secs(39));
-    wecom.identify("code").await.unwrap();
+    wecom.exchange_code("code").await.unwrap();
+    platform.clock.advance(Duration::from_secs(39));
+    wecom.exchange_code("code").await.unwrap();
     assert_eq!(platform.count(GETTOKEN), 1);
-    platform.clock.wind(Duration::from_secs(2));
-    wecom.identify("code").await.unwrap();
+    platform.clock.advance(Duration::from_secs(2));
+    wecom.exchange_code("code").await.unwrap();
     platform.called(GETTOKEN, 2).await;
 }
 
 #[tokio::test]
-async fn a_failed_renewal_harms_nobody_while_the_token_lasts() {
+async fn a_failed_renewal_is_harmless_while_the_token_lasts() {
     for failure in [status("503 Service Unavailable"), errcode(40001), errcode(45009)] {
         let platform = Platform::start().await;
         let wecom = platform.client();
-        wecom.identify("code").await.unwrap();
+        wecom.exchange_code("code").await.unwrap();
         platform.always(GETTOKEN, failure);
-        platform.clock.wind(Duration::from_secs(7_000));
+        platform.clock.advance(Duration::from_secs(7_000));
         for _ in 0..20 {
-            wecom.identify("code").await.unwrap();
+            wecom.exchange_code("code").await.unwrap();
             tokio::task::yield_now().await;
         }
         platform.called(GETTOKEN, 2).await;
-        wecom.identify("code").await.unwrap();
+        wecom.exchange_code("code").await.unwrap();
         assert_eq!(platform.count(GETTOKEN), 2, "not at every call");
-        platform.clock.wind(Duration::from_secs(200));
-        assert!(wecom.identify("code").await.is_err());
+        platform.clock.advance(Duration::from_secs(200));
+        assert!(wecom.exchange_code("code").await.is_err());
     }
 }
 
@@ -149,10 +149,10 @@ async fn a_token_the_platform_dropped_is_replaced_once_and_the_same_code_sent_ag
     for refusal in [40014, 42001, 40001] {
         let platform = Platform::start().await;
         let wecom = platform.client();
-        wecom.identify("first").await.unwrap();
+        wecom.exchange_code("first").await.unwrap();
         platform.always(GETTOKEN, token("canary-token-2", 7_200));
         platform.next(USERINFO, [errcode(refusal)]);
-        wecom.identify("second").await.unwrap();
+        wecom.exchange_code("second").await.unwrap();
         assert_eq!(used(&platform), ["canary-token-1", "canary-token-1", "canary-token-2"], "{refusal}");
         let codes: Vec<_> = platform.calls(USERINFO).into_iter().map(|call| call.query[1].1.clone()).collect();
         assert_eq!(codes, ["first", "second", "second"]);
@@ -165,7 +165,7 @@ async fn a_platform_that_takes_no_token_is_not_asked_for_ever() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     platform.always(USERINFO, errcode(40014));
-    assert_eq!(wecom.identify("code").await.unwrap_err().errcode(), Some(40014));
+    assert_eq!(wecom.exchange_code("code").await.unwrap_err().errcode(), Some(40014));
     assert_eq!((platform.count(GETTOKEN), platform.count(USERINFO)), (2, 2));
 }
 
@@ -179,7 +179,7 @@ async fn many_who_hold_a_dropped_token_fetch_one_new_one() {
     let mut callers = JoinSet::new();
     for _ in 0..100 {
         let wecom = wecom.clone();
-        callers.spawn(async move { wecom.identify("code").await });
+        callers.spawn(async move { wecom.exchange_code("code").await });
     }
     platform.called(USERINFO, 100).await;
     gate.add_permits(100);
@@ -205,13 +205,13 @@ async fn what_is_no_token_is_not_kept() {
     ];
     for (answer, missing) in bad {
         platform.next(GETTOKEN, [Reply::Json(answer.clone())]);
-        let error: Error = Garbled::Incomplete(missing).into();
+        let error: Error = InvalidResponse::MissingField(missing).into();
         assert_eq!(wecom.check_credentials().await, Err(error), "{answer}");
     }
     assert_eq!(platform.count(USERINFO), 0);
     platform.next(GETTOKEN, [Reply::Reset]);
-    assert_eq!(wecom.check_credentials().await, Err(Unreachable::Broken.into()));
+    assert_eq!(wecom.check_credentials().await, Err(Unreachable::ConnectionLost.into()));
     platform.next(GETTOKEN, [Reply::Json(json!({ "access_token": "a", "expires_in": i64::MAX }))]);
     assert_eq!(wecom.check_credentials().await, Ok(()));
-    assert!(wecom.identify("code").await.is_ok());
+    assert!(wecom.exchange_code("code").await.is_ok());
 }

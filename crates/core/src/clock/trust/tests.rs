@@ -9,28 +9,39 @@ struct Minute {
     passes: i64,
     /// Where the time of day is set to, if it is.
     set: Option<i64>,
-    /// What a witness shows, relative to the real time, if there is one. Some witnesses lie.
-    witness: Option<i64>,
+    /// What a reference shows, relative to the real time, if there is one. Some witnesses lie.
+    reference: Option<i64>,
 }
 
 const REAL: i64 = 1_800_000_000_000;
-const TEN_YEARS: i64 = 3_650 * FROM_RECORD;
+const TEN_YEARS: i64 = 3_650 * MAX_RECORD_GAP_MILLIS;
 
 fn wrong() -> impl Strategy<Value = i64> {
-    prop_oneof![-TEN_YEARS..TEN_YEARS, -2 * FROM_RECORD..2 * FROM_RECORD, -SMALL..SMALL, Just(0)]
+    prop_oneof![
+        -TEN_YEARS..TEN_YEARS,
+        -2 * MAX_RECORD_GAP_MILLIS..2 * MAX_RECORD_GAP_MILLIS,
+        -SMALL_GAP_MILLIS..SMALL_GAP_MILLIS,
+        Just(0)
+    ]
 }
 
-fn minutes(witness: impl Strategy<Value = Option<i64>>) -> impl Strategy<Value = Vec<Minute>> {
-    let minute = (0..2 * FOLLOWED, proptest::option::weighted(0.3, wrong()), witness);
-    proptest::collection::vec(minute.prop_map(|(passes, set, witness)| Minute { passes, set, witness }), 1..40)
+fn minutes(reference: impl Strategy<Value = Option<i64>>) -> impl Strategy<Value = Vec<Minute>> {
+    let minute = (0..2 * MAX_FOLLOWED_STEP_MILLIS, proptest::option::weighted(0.3, wrong()), reference);
+    proptest::collection::vec(minute.prop_map(|(passes, set, reference)| Minute { passes, set, reference }), 1..40)
 }
 
 /// Runs a service through these minutes, and hands every time it goes by to `look`, with the real one.
-fn run(record: i64, wrong: i64, minutes: &[Minute], look: impl FnMut(i64, i64, State)) {
-    run_by(WitnessSource::Platform, record, wrong, minutes, look);
+fn run(record: i64, wrong: i64, minutes: &[Minute], look: impl FnMut(i64, i64, TrustState)) {
+    run_by(ReferenceSource::Platform, record, wrong, minutes, look);
 }
 
-fn run_by(source: WitnessSource, record: i64, wrong: i64, minutes: &[Minute], mut look: impl FnMut(i64, i64, State)) {
+fn run_by(
+    source: ReferenceSource,
+    record: i64,
+    wrong: i64,
+    minutes: &[Minute],
+    mut look: impl FnMut(i64, i64, TrustState),
+) {
     let (mut real, mut wrong) = (REAL, wrong);
     let (now, mut state) = start(Timestamp(real + wrong), Some(Timestamp(record)));
     let mut now = now.0;
@@ -38,8 +49,8 @@ fn run_by(source: WitnessSource, record: i64, wrong: i64, minutes: &[Minute], mu
     for minute in minutes {
         (real, now) = (real + minute.passes, now + minute.passes);
         wrong = minute.set.unwrap_or(wrong);
-        let witness = minute.witness.map(|lie| Witness { time: Timestamp(real + lie), source });
-        let verdict = review(state, Timestamp(real + wrong), Timestamp(now), witness);
+        let reference = minute.reference.map(|lie| ReferenceTime { time: Timestamp(real + lie), source });
+        let verdict = review(state, Timestamp(real + wrong), Timestamp(now), reference);
         state = verdict.state;
         now += super::super::millis(verdict.forward);
         look(now, real, state);
@@ -57,14 +68,14 @@ proptest! {
         });
     }
 
-    /// Nothing is deleted too early: without a witness that confirms it, no time of day brings the clock further than a day
+    /// Nothing is deleted too early: without a reference that confirms it, no time of day brings the clock further than a day
     /// past the record and what has passed since, and a second for each review.
     #[test]
     fn a_wrong_time_of_day_alone_changes_little(off in 0..TEN_YEARS, by in wrong(), minutes in minutes(Just(None))) {
         let (record, mut reviews) = (REAL - off, -1);
         run(record, by, &minutes, |now, real, _| {
             reviews += 1;
-            assert!(now <= record + (real - REAL) + FROM_RECORD + reviews * SLEW);
+            assert!(now <= record + (real - REAL) + MAX_RECORD_GAP_MILLIS + reviews * MAX_SLEW_MILLIS);
         });
     }
 
@@ -72,33 +83,33 @@ proptest! {
     #[test]
     fn a_database_with_the_machines_clock_confirms_no_far_jump(
         off in 0..TEN_YEARS,
-        by in 2 * FROM_RECORD..TEN_YEARS,
-        passes in proptest::collection::vec(0..2 * FOLLOWED, 1..40),
+        by in 2 * MAX_RECORD_GAP_MILLIS..TEN_YEARS,
+        passes in proptest::collection::vec(0..2 * MAX_FOLLOWED_STEP_MILLIS, 1..40),
     ) {
         let minutes: Vec<_> =
-            passes.into_iter().map(|passes| Minute { passes, set: Some(by), witness: Some(by) }).collect();
+            passes.into_iter().map(|passes| Minute { passes, set: Some(by), reference: Some(by) }).collect();
         for (record, wrong) in [(REAL - off, by), (REAL, 0)] {
-            run_by(WitnessSource::Database, record, wrong, &minutes, |now, real, state| {
-                assert!(now <= record + (real - REAL) + FROM_RECORD);
+            run_by(ReferenceSource::Database, record, wrong, &minutes, |now, real, state| {
+                assert!(now <= record + (real - REAL) + MAX_RECORD_GAP_MILLIS);
                 assert!(state.trust != ClockTrust::Trusted || real == REAL);
             });
         }
     }
 
-    /// With an honest witness the clock is never further ahead of the real time than a day, however wrong the machine's is.
+    /// With an honest reference the clock is never further ahead of the real time than a day, however wrong the machine's is.
     #[test]
     fn an_honest_witness_keeps_it_right(off in 0..TEN_YEARS, by in wrong(), minutes in minutes(Just(Some(0)))) {
-        run(REAL - off, by, &minutes, |now, real, _| assert!(now <= real + FROM_RECORD + 60_000));
+        run(REAL - off, by, &minutes, |now, real, _| assert!(now <= real + MAX_RECORD_GAP_MILLIS + 60_000));
     }
 
     /// A machine whose time is right and confirmed is trusted at once, however long it was off.
     #[test]
-    fn a_right_and_confirmed_time_is_adopted(off in 0..TEN_YEARS, by in -SMALL..SMALL) {
-        let minute = Minute { passes: 1_000, set: Some(by), witness: Some(0) };
+    fn a_right_and_confirmed_time_is_adopted(off in 0..TEN_YEARS, by in -SMALL_GAP_MILLIS..SMALL_GAP_MILLIS) {
+        let minute = Minute { passes: 1_000, set: Some(by), reference: Some(0) };
         let mut last = None;
         run(REAL - off, by, &[minute], |now, real, state| last = Some((now - real, state)));
-        let (ahead, state) = last.unwrap_or((i64::MAX, State::default()));
-        assert!(state == State::default() && (-2 * SMALL..=SMALL).contains(&ahead), "{ahead} {state:?}");
+        let (ahead, state) = last.unwrap_or((i64::MAX, TrustState::default()));
+        assert!(state == TrustState::default() && (-2 * SMALL_GAP_MILLIS..=SMALL_GAP_MILLIS).contains(&ahead), "{ahead} {state:?}");
     }
 }
 
@@ -106,15 +117,15 @@ proptest! {
 #[test]
 fn a_machine_that_goes_with_the_steady_time_is_not_overruled_by_a_database() {
     let now = Timestamp(REAL);
-    let by = |source, minutes| Witness { source, time: now + Duration::from_mins(minutes) };
-    let mut state = State::default();
+    let by = |source, minutes| ReferenceTime { source, time: now + Duration::from_mins(minutes) };
+    let mut state = TrustState::default();
     for _ in 0..3 {
-        state = review(state, now, now, Some(by(WitnessSource::Database, 4))).state;
-        let doubt = Doubt { reason: DoubtReason::Contradicted(WitnessSource::Database), ahead: -240_000 };
-        assert_eq!((state.trust, state.others), (ClockTrust::Doubted(doubt), Some(0)), "told, and not followed");
+        state = review(state, now, now, Some(by(ReferenceSource::Database, 4))).state;
+        let doubt = ClockDoubt { reason: ClockDoubtReason::Contradicted(ReferenceSource::Database), ahead: -240_000 };
+        assert_eq!((state.trust, state.wall_offset), (ClockTrust::Doubted(doubt), Some(0)), "told, and not followed");
     }
-    let state = review(state, now, now, Some(by(WitnessSource::Platform, 6))).state;
-    assert_eq!(state.others, Some(360_000), "phones go by the platform's time");
-    let state = review(state, now, now, Some(by(WitnessSource::Database, 6))).state;
-    assert_eq!(state.others, Some(360_000), "two say so");
+    let state = review(state, now, now, Some(by(ReferenceSource::Platform, 6))).state;
+    assert_eq!(state.wall_offset, Some(360_000), "phones go by the platform's time");
+    let state = review(state, now, now, Some(by(ReferenceSource::Database, 6))).state;
+    assert_eq!(state.wall_offset, Some(360_000), "two say so");
 }

@@ -7,10 +7,10 @@ use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Timestamp};
 use deskpass_store::{ChainKey, LogFilter, LogRow, is_key_of_log, read_log};
 
 use super::unreadable;
-use crate::cli::{Common, Failed, find_database, runtime};
+use crate::cli::{CliError, CommonArgs, require_database, runtime};
 use crate::config::Settings;
-use crate::desk::nodes::{location, mode};
-use crate::log_export::Format;
+use crate::desk::storage::{location, mode};
+use crate::log_export::ExportFormat;
 
 /// Write the log of one corporation to standard output.
 #[derive(Args, Debug)]
@@ -31,19 +31,20 @@ pub(in crate::cli) struct Export {
     #[arg(long, value_name = "ID")]
     corp: Option<String>,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 const OTHER_KEY: &str = "note: encryption_key is not the one that the log was written with, so every row says that it is not \
     verified; name the settings of the service with --config";
 
 impl Export {
-    pub(super) fn run(self) -> Result<(), Failed> {
+    pub(super) fn run(self) -> Result<(), CliError> {
         let settings = self.common.settings()?;
         if settings.store.url.is_none() {
-            find_database(&settings.data)?;
+            require_database(&settings.data)?;
         }
-        let (filter, format) = (self.filter(&settings)?, Format::from_name(&self.format).unwrap_or(Format::Csv));
+        let (filter, format) =
+            (self.filter(&settings)?, ExportFormat::from_name(&self.format).unwrap_or(ExportFormat::Csv));
         let runtime = runtime()?;
         let (place, mode) = (location(&settings), mode(&settings));
         let known = is_key_of_log(&place, mode, ChainKey::new(&settings.sealing_key()));
@@ -65,7 +66,7 @@ impl Export {
         }
     }
 
-    fn filter(&self, settings: &Settings) -> Result<LogFilter, Failed> {
+    fn filter(&self, settings: &Settings) -> Result<LogFilter, CliError> {
         let home = CorpId::parse(&settings.platform.corp_id).map_err(|error| format!("platform.corp_id {error}"))?;
         let corp = self.corp.as_deref().map(CorpId::parse).transpose().map_err(|error| format!("--corp {error}"))?;
         let corp = corp.unwrap_or_else(|| home.clone());

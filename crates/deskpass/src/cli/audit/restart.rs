@@ -1,12 +1,12 @@
 //! `deskpass audit restart`: goes on with another key when the one from before is lost.
 
 use clap::Args;
-use deskpass_core::{Clock, CorpId, EmployeeKey, Entropy, Timestamp, Visitor};
-use deskpass_store::{ChainKey, Event, LogEntry, OpenError, is_key_of_log, restart_log};
+use deskpass_core::{ClientInfo, Clock, CorpId, EmployeeKey, Entropy, Timestamp};
+use deskpass_store::{AuditEvent, ChainKey, LogEntry, OpenError, is_key_of_log, restart_log};
 
-use crate::cli::{Common, Failed, find_database, runtime};
+use crate::cli::{CliError, CommonArgs, require_database, runtime};
 use crate::config::Settings;
-use crate::desk::nodes::{location, mode};
+use crate::desk::storage::{location, mode};
 
 /// Begin the chains of the log anew with the key of the settings.
 #[derive(Args, Debug)]
@@ -15,14 +15,14 @@ pub(in crate::cli) struct Restart {
     #[arg(long, required = true)]
     key_is_lost: bool,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 impl Restart {
-    pub(super) fn run(self) -> Result<(), Failed> {
+    pub(super) fn run(self) -> Result<(), CliError> {
         let settings = self.common.settings()?;
         if settings.store.url.is_none() {
-            find_database(&settings.data)?;
+            require_database(&settings.data)?;
         }
         let now = Clock::steady(Timestamp::from_millis(0)).now();
         let (runtime, place, mode) = (runtime()?, location(&settings), mode(&settings));
@@ -44,25 +44,25 @@ impl Restart {
             "the log of {} goes on with the encryption_key of the settings. Rows from before can be verified from now on only; receipts \
              from before can no longer be used. Agents whose passwords and devices were kept with the key from before begin anew: \
              deskpass agent reset-password, deskpass agent reset-otp",
-            settings.place()
+            settings.data_location()
         );
         Ok(())
     }
 }
 
 /// The row that tells of it.
-fn entry(settings: &Settings, now: Timestamp) -> Result<LogEntry, Failed> {
+fn entry(settings: &Settings, now: Timestamp) -> Result<LogEntry, CliError> {
     let home = CorpId::parse(&settings.platform.corp_id).map_err(|error| format!("platform.corp_id {error}"))?;
     let random = u128::from_be_bytes(Entropy::system().bytes()?) >> 48;
     Ok(LogEntry {
         id: format!("{:012x}{random:020x}", now.millis()),
         at: now,
-        event: Event::LogRestarted,
+        event: AuditEvent::LogRestarted,
         about: EmployeeKey::from_parts(home.as_str(), ""),
         role: None,
         method: None,
         source: None,
-        visitor: Visitor::operator(),
+        visitor: ClientInfo::operator(),
         actor: None,
         reason: None,
         detail: "the chains were begun anew with another encryption_key".to_owned(),

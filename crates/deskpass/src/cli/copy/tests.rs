@@ -17,11 +17,11 @@ fn a_source_is_named_by_its_directory() {
 
 #[test]
 fn progress_is_told_twice_a_second_at_most() {
-    let clock = Clock::wound(Timestamp::from_millis(0));
-    let mut meter = Meter::new(Vec::new(), clock.clone());
+    let clock = Clock::manual(Timestamp::from_millis(0));
+    let mut meter = ProgressMeter::new(Vec::new(), clock.clone());
     for rows in 0..100 {
-        meter.tell(Progress { table: "session", rows, of: 100 });
-        clock.wind(Duration::from_millis(100));
+        meter.report(CopyProgress { table: "session", rows, of: 100 });
+        clock.advance(Duration::from_millis(100));
     }
     let told = String::from_utf8_lossy(&meter.out).into_owned();
     assert!(told.starts_with("session: 0 of 100\nsession: 5 of 100\n"), "{told}");
@@ -30,7 +30,7 @@ fn progress_is_told_twice_a_second_at_most() {
 
 #[test]
 fn the_summary_counts_rows_tables_and_seconds() {
-    let copied = Copied { tables: vec![("employee", 3), ("session", 40)] };
+    let copied = CopyReport { tables: vec![("employee", 3), ("session", 40)] };
     let told = summary(&copied, Duration::from_millis(1_250));
     let words: Vec<_> = told.split_whitespace().collect();
     let expected = "copied 43 row(s) of 2 table(s) in 1.2 s employee 3 session 40";

@@ -6,17 +6,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use deskpass_core::Timestamp;
-use deskpass_store::{BesideError, ChainKey, Location, OpenError, Remedy, Store, read_newest_moment};
+use deskpass_store::{ChainKey, DirectReadError, Location, OpenError, Remedy, Store, read_latest_recorded_time};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use super::report::{Finding, Said, said};
+use super::report::{Bilingual, Finding, bilingual};
 use crate::config::Settings;
-use crate::desk::nodes::mode;
+use crate::desk::storage::mode;
 
 /// For each of opening and writing; a disk that takes longer is no good to anybody who waits for a page.
-const PATIENCE: Duration = Duration::from_secs(10);
+const STORE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Whether the store opens and takes writes.
 pub(super) async fn check(settings: &Settings, now: Timestamp) -> Finding {
@@ -26,7 +26,8 @@ pub(super) async fn check(settings: &Settings, now: Timestamp) -> Finding {
     let mode = mode(settings);
     let (location, entries) = (Location::Embedded(settings.data.clone()), settings.session.cache_entries);
     // Opening would bring it up to date, which cannot be undone.
-    if let Ok(Err(BesideError::Older { found, known })) = timeout(PATIENCE, read_newest_moment(&location, mode)).await
+    if let Ok(Err(DirectReadError::Older { found, known })) =
+        timeout(STORE_TIMEOUT, read_latest_recorded_time(&location, mode)).await
         && found > 0
     {
         return older(&settings.data, found, known);
@@ -35,13 +36,14 @@ pub(super) async fn check(settings: &Settings, now: Timestamp) -> Finding {
     // On a thread of its own, since opening waits for the disk.
     let opening =
         spawn_blocking(move || Handle::current().block_on(Store::open_with(location, mode, entries, now, Some(key))));
-    match timeout(PATIENCE, opening).await {
+    match timeout(STORE_TIMEOUT, opening).await {
         Ok(Ok(Ok(store))) => writes(&store, &settings.data).await,
         Ok(Ok(Err(OpenError::InUse(_)))) => {
-            let told = said("in use by a running deskpass, and left to it", "正由运行中的 deskpass 使用，不再检查");
+            let told =
+                bilingual("in use by a running deskpass, and left to it", "正由运行中的 deskpass 使用，不再检查");
             Finding::good((), told)
         }
-        Ok(Ok(Err(error))) => Finding::bad(why(&error), mend(&error)),
+        Ok(Ok(Err(error))) => Finding::bad(why(&error), fix(&error)),
         Ok(Err(_)) | Err(_) => slow(&settings.data),
     }
 }
@@ -50,7 +52,7 @@ fn older(data: &Path, found: i64, known: i64) -> Finding {
     let data = data.display();
     Finding::good(
         (),
-        said(
+        bilingual(
             format!("{data} has version {found} of {known}; `deskpass migrate` or the next start brings it up to date"),
             format!("{data} 版本为 {found}，最新为 {known}；运行 `deskpass migrate` 或下次启动时升级"),
         ),
@@ -60,23 +62,23 @@ fn older(data: &Path, found: i64, known: i64) -> Finding {
 async fn writes(store: &Store, data: &Path) -> Finding {
     let shown = data.display();
     // A probe with this machine's time would put that on record, and it may be what is wrong.
-    match timeout(PATIENCE, store.probe(Timestamp::from_millis(0))).await {
+    match timeout(STORE_TIMEOUT, store.probe(Timestamp::from_millis(0))).await {
         Ok(Ok(())) => {
-            Finding::good((), said(format!("{shown} opens and takes writes"), format!("{shown} 可以打开并写入")))
+            Finding::good((), bilingual(format!("{shown} opens and takes writes"), format!("{shown} 可以打开并写入")))
         }
         Ok(Err(error)) => Finding::bad(
-            said(format!("{shown} takes no writes: {error}"), format!("{shown} 无法写入：{error}")),
-            said("look for room and permissions on the disk", "请检查磁盘空间和权限"),
+            bilingual(format!("{shown} takes no writes: {error}"), format!("{shown} 无法写入：{error}")),
+            bilingual("look for room and permissions on the disk", "请检查磁盘空间和权限"),
         ),
         Err(_) => slow(data),
     }
 }
 
 fn slow(data: &Path) -> Finding {
-    let (data, seconds) = (data.display(), PATIENCE.as_secs());
+    let (data, seconds) = (data.display(), STORE_TIMEOUT.as_secs());
     Finding::bad(
-        said(format!("{data} did not answer for {seconds} s"), format!("{data} 在 {seconds} 秒内没有响应")),
-        said("check the disk; a network file system is no place for it", "请检查磁盘；数据不宜放在网络文件系统上"),
+        bilingual(format!("{data} did not answer for {seconds} s"), format!("{data} 在 {seconds} 秒内没有响应")),
+        bilingual("check the disk; a network file system is no place for it", "请检查磁盘；数据不宜放在网络文件系统上"),
     )
 }
 
@@ -91,23 +93,23 @@ fn is_unused(data: &Path) -> bool {
 
 fn unused(data: &Path) -> Finding {
     let shown = data.display();
-    match try_out(data) {
+    match probe_directory(data) {
         Ok(()) => Finding::good(
             (),
-            said(
+            bilingual(
                 format!("nothing in {shown} yet; the first start makes it"),
                 format!("{shown} 中尚无数据，首次启动时创建"),
             ),
         ),
         Err(error) => Finding::bad(
-            said(format!("{shown} cannot be made: {error}"), format!("无法创建 {shown}：{error}")),
-            directory_mend(),
+            bilingual(format!("{shown} cannot be made: {error}"), format!("无法创建 {shown}：{error}")),
+            directory_fix(),
         ),
     }
 }
 
 /// Makes and removes a directory where the data would be made.
-fn try_out(data: &Path) -> io::Result<()> {
+fn probe_directory(data: &Path) -> io::Result<()> {
     let place = data.ancestors().find(|place| place.exists()).unwrap_or(Path::new("."));
     let trial = place.join(".deskpass-doctor");
     match fs::create_dir(&trial) {
@@ -116,14 +118,14 @@ fn try_out(data: &Path) -> io::Result<()> {
     }
 }
 
-fn directory_mend() -> Said {
-    said(
+fn directory_fix() -> Bilingual {
+    bilingual(
         "give the directory to the user the service runs as, or choose another with --data",
         "请将该目录的权限交给运行服务的用户，或用 --data 指定其他目录",
     )
 }
 
-fn why(error: &OpenError) -> Said {
+fn why(error: &OpenError) -> Bilingual {
     let (english, chinese) = match error {
         OpenError::InUse(path) => (format!("{} is in use", path.display()), format!("{} 正在使用", path.display())),
         OpenError::Directory { path, source } => {
@@ -158,32 +160,34 @@ fn why(error: &OpenError) -> Said {
             format!("数据版本为 {found}，本程序最高支持 {known}"),
         ),
     };
-    said(english, chinese)
+    bilingual(english, chinese)
 }
 
-fn mend(error: &OpenError) -> Said {
+fn fix(error: &OpenError) -> Bilingual {
     match error {
-        OpenError::InUse(_) | OpenError::Directory { .. } => directory_mend(),
+        OpenError::InUse(_) | OpenError::Directory { .. } => directory_fix(),
         OpenError::Database { error, .. } => match error.remedy() {
             Some(Remedy::Restore) | None => {
-                said("if the file is damaged, restore it from a backup", "如果文件已损坏，请从备份恢复")
+                bilingual("if the file is damaged, restore it from a backup", "如果文件已损坏，请从备份恢复")
             }
-            Some(Remedy::MakeRoom) => said("look for room on the disk and for permissions", "请检查磁盘空间和文件权限"),
+            Some(Remedy::CheckDisk) => {
+                bilingual("look for room on the disk and for permissions", "请检查磁盘空间和文件权限")
+            }
         },
-        OpenError::Lost(_) => said(
+        OpenError::Lost(_) => bilingual(
             "restore it from a backup, or choose another directory with --data",
             "请从备份恢复，或用 --data 指定其他目录",
         ),
-        OpenError::Mode { .. } => said(
+        OpenError::Mode { .. } => bilingual(
             "choose another directory with --data or another database with store.url, or the other mode: with or without --dev",
             "请用 --data 指定其他目录或用 store.url 指定其他数据库，或切换模式（加上或去掉 --dev）",
         ),
-        OpenError::Server { .. } | OpenError::Url(_) => said(
+        OpenError::Server { .. } | OpenError::Url(_) => bilingual(
             "check store.url, and that the server runs and lets this user in",
             "请检查 store.url，并确认数据库服务器正在运行且允许该用户登录",
         ),
-        OpenError::Authority(_) => said("check tls.ca_file", "请检查 tls.ca_file"),
-        OpenError::Key(_) => said("put that key back into the settings", "请在配置中恢复原来的密钥"),
-        OpenError::Newer { .. } => said("use the newer deskpass that wrote it", "请使用写入该数据的新版 deskpass"),
+        OpenError::Authority(_) => bilingual("check tls.ca_file", "请检查 tls.ca_file"),
+        OpenError::Key(_) => bilingual("put that key back into the settings", "请在配置中恢复原来的密钥"),
+        OpenError::Newer { .. } => bilingual("use the newer deskpass that wrote it", "请使用写入该数据的新版 deskpass"),
     }
 }

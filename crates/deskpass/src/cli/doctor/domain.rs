@@ -1,13 +1,13 @@
 //! The name this desk is known by: what the platform has to be told of it, and whether it was.
 
-use super::report::{Finding, said};
+use super::report::{Finding, bilingual};
 use crate::config::Settings;
 use crate::desk::{StartError, VerifyFileProblem, platform};
 
 /// That it protects tokens is a rule of the settings; what remains is to say what to enter at the platform.
 pub(super) fn public_url(settings: &Settings) -> Finding {
     let (url, domain) = (&settings.public_url, callback_domain(settings));
-    let told = said(
+    let told = bilingual(
         format!("{url}; the callback domain to enter at the platform is {domain}"),
         format!("{url}；需在企业微信中填写的回调域名为 {domain}"),
     );
@@ -18,17 +18,17 @@ pub(super) fn public_url(settings: &Settings) -> Finding {
 pub(super) fn trusted(settings: &Settings, on_record: &str) -> Finding {
     let domain = callback_domain(settings);
     if on_record.eq_ignore_ascii_case(domain) {
-        return Finding::good((), said(domain, domain));
+        return Finding::good((), bilingual(domain, domain));
     }
     let why = if on_record.is_empty() {
-        said("none is set at the platform", "企业微信中尚未设置")
+        bilingual("none is set at the platform", "企业微信中尚未设置")
     } else {
-        said(
+        bilingual(
             format!("the platform has {on_record}, this desk is {domain}"),
             format!("企业微信中为 {on_record}，本服务为 {domain}"),
         )
     };
-    let mend = said(
+    let fix = bilingual(
         format!(
             "enter {domain} in the console: 应用管理 → the application → 网页授权及JS-SDK → 可信域名, \
              and there also 企业微信授权登录 → 授权回调域"
@@ -37,14 +37,14 @@ pub(super) fn trusted(settings: &Settings, on_record: &str) -> Finding {
             "请在管理后台填写 {domain}：应用管理 → 该应用 → 网页授权及JS-SDK → 可信域名，以及 企业微信授权登录 → 授权回调域"
         ),
     );
-    Finding::bad(why, mend)
+    Finding::bad(why, fix)
 }
 
 /// Whether the platform's verification file can be served.
 pub(super) fn verify_file(settings: &Settings) -> Finding {
     match platform::verify_file(settings) {
         Ok(None) => {
-            let told = said(
+            let told = bilingual(
                 "none configured; platform.verify_file takes one when the platform asks for it",
                 "未配置；企业微信要求验证域名时，请设置 platform.verify_file",
             );
@@ -52,11 +52,11 @@ pub(super) fn verify_file(settings: &Settings) -> Finding {
         }
         Ok(Some((name, _))) => {
             let address = format!("{}/{name}", settings.public_url);
-            Finding::good((), said(format!("served at {address}"), format!("访问地址 {address}")))
+            Finding::good((), bilingual(format!("served at {address}"), format!("访问地址 {address}")))
         }
         Err(error) => Finding::bad(
-            said(error.to_string(), in_chinese(&error)),
-            said(
+            bilingual(error.to_string(), in_chinese(&error)),
+            bilingual(
                 "download it again from the console, keep its name, and let the user the service runs as read it",
                 "请从管理后台重新下载，保留文件名，并确保运行服务的用户可以读取",
             ),

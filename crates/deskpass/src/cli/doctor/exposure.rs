@@ -1,23 +1,23 @@
 //! Who else can read the secrets, and whether a proxy is missing from the settings.
 
-use super::report::{Finding, Said, said};
+use super::report::{Bilingual, Finding, bilingual};
+use crate::commands::AdminCommand;
 use crate::config::Settings;
-use crate::errand::Errand;
-use crate::secret_files::{Exposed, exposed};
+use crate::secret_files::{ExposedFile, exposed_files};
 
 /// Whether files with secrets can be read by other users.
 pub(super) fn secret_files(settings: &Settings) -> Finding {
-    let found = exposed(&settings.secret_files);
+    let found = exposed_files(&settings.secret_files);
     if found.is_empty() {
-        return Finding::good((), said("readable by nobody else", "其他用户无法读取"));
+        return Finding::good((), bilingual("readable by nobody else", "其他用户无法读取"));
     }
     let names: Vec<_> = found.iter().map(|file| file.path.display().to_string()).collect();
     let names = names.join(", ");
-    let commands: Vec<_> = found.iter().map(Exposed::mend).collect();
+    let commands: Vec<_> = found.iter().map(ExposedFile::fix).collect();
     let commands = commands.join("\n");
-    Finding::Caution {
-        why: said(format!("other users can read {names}"), format!("其他用户可以读取 {names}")),
-        mend: Said::alike(commands),
+    Finding::Warning {
+        why: bilingual(format!("other users can read {names}"), format!("其他用户可以读取 {names}")),
+        fix: Bilingual::alike(commands),
     }
 }
 
@@ -27,13 +27,13 @@ pub(super) fn proxies(settings: &Settings) -> Option<Finding> {
     if settings.store.url.is_some() {
         return None;
     }
-    let told = Errand::UntrustedProxies.hand_over(&settings.data, settings.development).ok()?.ok()?;
+    let told = AdminCommand::UntrustedProxies.send_to_service(&settings.data, settings.development).ok()?.ok()?;
     if told.is_empty() {
-        return Some(Finding::good((), said("no request of an untrusted one", "没有来自未受信任代理的请求")));
+        return Some(Finding::good((), bilingual("no request of an untrusted one", "没有来自未受信任代理的请求")));
     }
-    Some(Finding::Caution {
-        why: said("an untrusted one forwards requests", "有未受信任的代理转发请求"),
-        mend: said(
+    Some(Finding::Warning {
+        why: bilingual("an untrusted one forwards requests", "有未受信任的代理转发请求"),
+        fix: bilingual(
             format!(
                 "{told}\nlist each that is a proxy of yours in trusted_proxies; any other is a client that sends \
                  X-Forwarded-For by itself"

@@ -5,9 +5,9 @@ use std::time::Duration;
 use deskpass_store::{ChainKey, is_key_of_log};
 use tokio::time::timeout;
 
-use super::report::{Finding, said};
+use super::report::{Finding, bilingual};
 use crate::config::Settings;
-use crate::desk::nodes::{location, mode};
+use crate::desk::storage::{location, mode};
 
 /// A database that takes longer is told of elsewhere.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
@@ -17,12 +17,16 @@ pub(super) async fn check(settings: &Settings) -> Option<Finding> {
     let key = ChainKey::new(&settings.sealing_key());
     let known = timeout(READ_TIMEOUT, is_key_of_log(&location(settings), mode(settings), key)).await;
     if known.ok()?.ok()?? {
-        let told = said("encryption_key is the one that the data was written with", "encryption_key 与写入数据时一致");
+        let told =
+            bilingual("encryption_key is the one that the data was written with", "encryption_key 与写入数据时一致");
         return Some(Finding::good((), told));
     }
     Some(Finding::bad(
-        said("encryption_key is not the one that the data was written with", "encryption_key 与写入数据时使用的不一致"),
-        said(
+        bilingual(
+            "encryption_key is not the one that the data was written with",
+            "encryption_key 与写入数据时使用的不一致",
+        ),
+        bilingual(
             "put that key back into the settings; if it is lost: deskpass audit restart --key-is-lost",
             "请在配置中恢复原来的密钥；如已丢失：deskpass audit restart --key-is-lost",
         ),

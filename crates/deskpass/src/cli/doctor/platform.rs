@@ -5,45 +5,45 @@ use deskpass_wecom::{Application, Wecom};
 use jiff::SignedDuration;
 use jiff::fmt::rfc2822;
 
-use super::report::{Finding, said};
-use super::trouble;
+use super::platform_error;
+use super::report::{Finding, bilingual};
 use crate::config::Settings;
 use crate::desk::platform;
 
 /// One-time passwords live for half a minute, and one step on either side is taken.
-const FARTHEST_APART: SignedDuration = SignedDuration::from_secs(60);
+const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(60);
 
 /// The platform, and the time by its clock as it writes it.
-pub(super) struct Reached {
+pub(super) struct ReachablePlatform {
     pub(super) client: Wecom,
     pub(super) date: Option<String>,
 }
 
 /// Whether anything answers at the platform's address.
-pub(super) async fn reach(settings: &Settings, clock: Clock) -> Finding<Reached> {
+pub(super) async fn reach(settings: &Settings, clock: Clock) -> Finding<ReachablePlatform> {
     let address = &settings.platform.api_url;
     let client = match platform::client(settings, clock) {
         Ok(client) => client,
         Err(error) => {
             return Finding::bad(
-                said(error.to_string(), format!("配置不可用：{error}")),
-                said("mend it in the platform's settings", "请修改 platform 相关配置"),
+                bilingual(error.to_string(), format!("配置不可用：{error}")),
+                bilingual("mend it in the platform's settings", "请修改 platform 相关配置"),
             );
         }
     };
     match client.date().await {
         Ok(date) => {
-            let told = said(format!("reachable at {address}"), format!("可以访问 {address}"));
-            Finding::good(Reached { client, date }, told)
+            let told = bilingual(format!("reachable at {address}"), format!("可以访问 {address}"));
+            Finding::good(ReachablePlatform { client, date }, told)
         }
         Err(_) if settings.development => Finding::bad(
-            said(format!("nothing answers at {address}"), format!("{address} 没有响应")),
-            said(
+            bilingual(format!("nothing answers at {address}"), format!("{address} 没有响应")),
+            bilingual(
                 "in development mode the service itself plays the platform: start `deskpass serve --dev` first",
                 "开发模式下由服务自身模拟平台：请先运行 `deskpass serve --dev`",
             ),
         ),
-        Err(error) => trouble::of(&error, &settings.platform),
+        Err(error) => platform_error::finding(&error, &settings.platform),
     }
 }
 
@@ -51,19 +51,22 @@ pub(super) async fn reach(settings: &Settings, clock: Clock) -> Finding<Reached>
 pub(super) fn compare(date: Option<&str>, now: Timestamp) -> Finding {
     let told = date.and_then(|date| rfc2822::parse(date).ok()).map(|date| date.timestamp());
     let Some(platform) = told else {
-        return Finding::Skipped(said("the platform told no time", "平台没有告知时间"));
+        return Finding::Skipped(bilingual("the platform told no time", "平台没有告知时间"));
     };
     let ours = jiff::Timestamp::from_millisecond(now.millis()).unwrap_or_default();
     let ahead = SignedDuration::from_secs(ours.duration_since(platform).as_secs());
     let apart = ahead.abs();
-    if apart <= FARTHEST_APART {
-        let told = said(format!("{apart:#} apart from the platform's"), format!("与平台相差 {apart:#}"));
+    if apart <= MAX_CLOCK_SKEW {
+        let told = bilingual(format!("{apart:#} apart from the platform's"), format!("与平台相差 {apart:#}"));
         return Finding::good((), told);
     }
     let (english, chinese) = if ahead.is_positive() { ("ahead of", "快") } else { ("behind", "慢") };
     Finding::bad(
-        said(format!("this machine is {apart:#} {english} the platform"), format!("本机时间比平台{chinese} {apart:#}")),
-        said(
+        bilingual(
+            format!("this machine is {apart:#} {english} the platform"),
+            format!("本机时间比平台{chinese} {apart:#}"),
+        ),
+        bilingual(
             "set it by NTP (timedatectl set-ntp true): one-time passwords and expiry go by it",
             "请启用 NTP 校时（timedatectl set-ntp true）：一次性密码和有效期都依赖时钟",
         ),
@@ -73,23 +76,23 @@ pub(super) fn compare(date: Option<&str>, now: Timestamp) -> Finding {
 /// Whether the platform takes the corporation and the secret.
 pub(super) async fn credentials(settings: &Settings, client: &Wecom) -> Finding {
     match client.check_credentials().await {
-        Ok(()) => Finding::good((), said("accepted", "已通过")),
-        Err(error) => trouble::of(&error, &settings.platform),
+        Ok(()) => Finding::good((), bilingual("accepted", "已通过")),
+        Err(error) => platform_error::finding(&error, &settings.platform),
     }
 }
 
 /// Whether the platform lets us ask about anything: a token it gives to any address, answers only to some.
 pub(super) async fn application(settings: &Settings, client: &Wecom) -> Finding<Application> {
     if settings.platform.agent_id.is_none() {
-        return Finding::Skipped(said(
+        return Finding::Skipped(bilingual(
             "platform.agent_id is not set; without it nobody signs in on a computer without a phone, and neither the \
              trusted IP nor the trusted domain can be checked",
             "未设置 platform.agent_id；缺少它则无法在电脑上直接登录，也无法检查可信 IP 和可信域名",
         ));
     }
     match client.application().await {
-        Ok(application) => Finding::good(application, said("allowed from here", "允许从本机调用")),
-        Err(error) => trouble::of(&error, &settings.platform),
+        Ok(application) => Finding::good(application, bilingual("allowed from here", "允许从本机调用")),
+        Err(error) => platform_error::finding(&error, &settings.platform),
     }
 }
 
@@ -97,11 +100,11 @@ pub(super) async fn application(settings: &Settings, client: &Wecom) -> Finding<
 pub(super) fn enabled(application: &Application) -> Finding {
     let name = &application.name;
     if !application.closed {
-        return Finding::good((), said(format!("{name} is enabled"), format!("{name} 已启用")));
+        return Finding::good((), bilingual(format!("{name} is enabled"), format!("{name} 已启用")));
     }
     Finding::bad(
-        said(format!("{name} is disabled"), format!("{name} 已停用")),
-        said("enable it in the console: 应用管理 → the application", "请在管理后台启用：应用管理 → 该应用"),
+        bilingual(format!("{name} is disabled"), format!("{name} 已停用")),
+        bilingual("enable it in the console: 应用管理 → the application", "请在管理后台启用：应用管理 → 该应用"),
     )
 }
 

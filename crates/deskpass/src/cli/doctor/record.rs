@@ -1,16 +1,16 @@
 //! The newest time on record: whether this machine's time goes with it.
 
 use deskpass_core::Timestamp;
-use deskpass_store::read_newest_moment;
+use deskpass_store::read_latest_recorded_time;
 use jiff::SignedDuration;
 
-use super::report::{Finding, said};
+use super::report::{Finding, bilingual};
 use crate::config::Settings;
-use crate::desk::clock::believed_in_development;
-use crate::desk::nodes::{location, mode};
+use crate::desk::clock::development_start_time;
+use crate::desk::storage::{location, mode};
 
 /// Further apart than this, the service asks an independent clock before it believes the machine's.
-const FARTHEST_APART: SignedDuration = SignedDuration::from_hours(24);
+const MAX_RECORD_GAP: SignedDuration = SignedDuration::from_hours(24);
 
 /// Whether this machine's time goes with the newest record. `platform` says whether the platform's clock agrees with the
 /// machine's, where it is known.
@@ -18,26 +18,26 @@ pub(super) async fn check(settings: &Settings, now: Timestamp, platform: Option<
     if settings.store.url.is_none() && !settings.data.join("deskpass.db").exists() {
         return none_yet();
     }
-    match read_newest_moment(&location(settings), mode(settings)).await {
+    match read_latest_recorded_time(&location(settings), mode(settings)).await {
         Ok(Some(record)) if settings.development => {
-            compare(record, now, (believed_in_development(now, record) == now).then_some(true))
+            compare(record, now, (development_start_time(now, record) == now).then_some(true))
         }
         Ok(Some(record)) => compare(record, now, platform),
         Ok(None) => none_yet(),
         // Why is told where the data is checked.
-        Err(_) => Finding::Skipped(said("it cannot be read", "无法读取")),
+        Err(_) => Finding::Skipped(bilingual("it cannot be read", "无法读取")),
     }
 }
 
 fn none_yet() -> Finding {
-    Finding::good((), said("none yet", "尚无记录"))
+    Finding::good((), bilingual("none yet", "尚无记录"))
 }
 
 fn compare(record: Timestamp, now: Timestamp, platform: Option<bool>) -> Finding {
     let ahead = SignedDuration::from_millis(now.millis().saturating_sub(record.millis()));
     let apart = SignedDuration::from_secs(ahead.as_secs().abs());
-    if apart <= FARTHEST_APART || (platform == Some(true) && ahead.is_positive()) {
-        let told = said(
+    if apart <= MAX_RECORD_GAP || (platform == Some(true) && ahead.is_positive()) {
+        let told = bilingual(
             format!("the newest is {apart:#} apart from this machine's time"),
             format!("最新记录与本机时间相差 {apart:#}"),
         );
@@ -45,13 +45,13 @@ fn compare(record: Timestamp, now: Timestamp, platform: Option<bool>) -> Finding
     }
     if platform == Some(false) {
         return Finding::bad(
-            said(
+            bilingual(
                 format!(
                     "this machine is {apart:#} apart from the newest record, and the platform's clock contradicts it"
                 ),
                 format!("本机时间与最新记录相差 {apart:#}，且与平台时间不符"),
             ),
-            said(
+            bilingual(
                 "set this machine's clock (timedatectl set-ntp true); nothing is removed for its age meanwhile",
                 "请校准本机时钟（timedatectl set-ntp true），在此期间不会清理任何过期数据",
             ),
@@ -59,11 +59,11 @@ fn compare(record: Timestamp, now: Timestamp, platform: Option<bool>) -> Finding
     }
     if ahead.is_positive() {
         return Finding::bad(
-            said(
+            bilingual(
                 format!("this machine is {apart:#} ahead of the newest record, and no independent clock confirms it"),
                 format!("本机时间比最新记录快 {apart:#}，且没有独立时钟确认"),
             ),
-            said(
+            bilingual(
                 "check the machine's clock (timedatectl); nothing is removed for its age meanwhile. If it is right, make the platform \
                  reachable, or run `deskpass clock repair`",
                 "请检查本机时钟（timedatectl），在此期间不会清理任何过期数据。如时间正确，请恢复与平台的连接，或运行 `deskpass clock repair`",
@@ -71,8 +71,11 @@ fn compare(record: Timestamp, now: Timestamp, platform: Option<bool>) -> Finding
         );
     }
     Finding::bad(
-        said(format!("this machine is {apart:#} behind the newest record"), format!("本机时间比最新记录慢 {apart:#}")),
-        said(
+        bilingual(
+            format!("this machine is {apart:#} behind the newest record"),
+            format!("本机时间比最新记录慢 {apart:#}"),
+        ),
+        bilingual(
             "check the machine's clock (timedatectl); if it is right, stop the service and run `deskpass clock repair`",
             "请检查本机时钟（timedatectl）；如时间正确，请停止服务并运行 `deskpass clock repair`",
         ),

@@ -6,7 +6,7 @@ use crate::config::Language;
 
 /// What is checked.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum What {
+pub(super) enum Check {
     Settings,
     Data,
     Postgres,
@@ -29,7 +29,7 @@ pub(super) enum What {
     VerifyFile,
 }
 
-impl What {
+impl Check {
     /// Everything that cannot be checked without settings.
     pub(super) const AFTER_SETTINGS: &[Self] = &[
         Self::Data,
@@ -77,17 +77,17 @@ impl What {
 
 /// The same in both languages.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct Bilingual {
     english: String,
     chinese: String,
 }
 
 /// The same in both languages.
-pub(super) fn said(english: impl Into<String>, chinese: impl Into<String>) -> Said {
-    Said { english: english.into(), chinese: chinese.into() }
+pub(super) fn bilingual(english: impl Into<String>, chinese: impl Into<String>) -> Bilingual {
+    Bilingual { english: english.into(), chinese: chinese.into() }
 }
 
-impl Said {
+impl Bilingual {
     /// What reads alike in both, or is not translated.
     pub(super) fn alike(text: String) -> Self {
         Self { english: text.clone(), chinese: text }
@@ -105,22 +105,22 @@ impl Said {
 #[derive(Debug)]
 pub(super) enum Finding<T = ()> {
     /// All is well; something for the checks that follow.
-    Good { found: T, told: Said },
+    Good { found: T, told: Bilingual },
     /// Something is wrong, and can be mended.
-    Bad { why: Said, mend: Said },
+    Bad { why: Bilingual, fix: Bilingual },
     /// It works, and something should be changed all the same.
-    Caution { why: Said, mend: Said },
+    Warning { why: Bilingual, fix: Bilingual },
     /// It could not be checked, which is nobody's fault.
-    Skipped(Said),
+    Skipped(Bilingual),
 }
 
 impl<T> Finding<T> {
-    pub(super) fn good(found: T, told: Said) -> Self {
+    pub(super) fn good(found: T, told: Bilingual) -> Self {
         Self::Good { found, told }
     }
 
-    pub(super) fn bad(why: Said, mend: Said) -> Self {
-        Self::Bad { why, mend }
+    pub(super) fn bad(why: Bilingual, fix: Bilingual) -> Self {
+        Self::Bad { why, fix }
     }
 }
 
@@ -137,21 +137,21 @@ impl Report {
     }
 
     /// Tells what came out of a check, and hands on what was found.
-    pub(super) fn note<T>(&mut self, what: What, finding: Finding<T>) -> Option<T> {
+    pub(super) fn record<T>(&mut self, what: Check, finding: Finding<T>) -> Option<T> {
         match finding {
             Finding::Good { found, told } => {
                 self.line('✓', what, told.pick(self.language));
                 Some(found)
             }
-            Finding::Bad { why, mend } => {
+            Finding::Bad { why, fix } => {
                 self.wrong += 1;
                 self.line('✗', what, why.pick(self.language));
-                self.below(&mend);
+                self.below(&fix);
                 None
             }
-            Finding::Caution { why, mend } => {
+            Finding::Warning { why, fix } => {
                 self.line('!', what, why.pick(self.language));
-                self.below(&mend);
+                self.below(&fix);
                 None
             }
             Finding::Skipped(because) => {
@@ -163,8 +163,8 @@ impl Report {
     }
 
     /// Tells of checks that cannot be made because an earlier one failed.
-    pub(super) fn skip(&self, skipped: &[What]) {
-        let told = said("skipped", "已跳过");
+    pub(super) fn skip(&self, skipped: &[Check]) {
+        let told = bilingual("skipped", "已跳过");
         for what in skipped {
             self.line('-', *what, told.pick(self.language));
         }
@@ -180,19 +180,19 @@ impl Report {
         }
     }
 
-    fn line(&self, mark: char, what: What, told: &str) {
-        let colon = said(": ", "：");
-        tell(&format!("{mark} {}{}{told}", what.name(self.language), colon.pick(self.language)));
+    fn line(&self, mark: char, what: Check, told: &str) {
+        let colon = bilingual(": ", "：");
+        print_line(&format!("{mark} {}{}{told}", what.name(self.language), colon.pick(self.language)));
     }
 
-    fn below(&self, text: &Said) {
+    fn below(&self, text: &Bilingual) {
         for line in text.pick(self.language).lines() {
-            tell(&format!("  {line}"));
+            print_line(&format!("  {line}"));
         }
     }
 }
 
 /// Standard output keeps nothing back after the end of a line. Whoever stopped reading it still gets the exit code.
-fn tell(line: &str) {
+fn print_line(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }

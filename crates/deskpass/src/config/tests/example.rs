@@ -1,10 +1,10 @@
 //! The example file says what the table says, and what it says is valid.
 
-use deskpass_core::Matrix;
+use deskpass_core::PermissionMatrix;
 
 use super::super::table::KEYS;
 use super::super::{example, matrix_file};
-use super::{ENCRYPTION_KEY, Given};
+use super::{ENCRYPTION_KEY, TestSources};
 
 const CHECKED_IN: &str = include_str!("../../../../../deskpass.example.toml");
 
@@ -24,19 +24,19 @@ fn the_checked_in_file_is_what_the_table_renders() {
 
 #[test]
 fn the_file_as_it_stands_sets_nothing() {
-    let given = Given::development().toml(&example());
+    let given = TestSources::development().toml(&example());
     assert_eq!(given.problems(), "");
-    assert_eq!(given.resolve().show(), Given::development().resolve().show());
+    assert_eq!(given.resolve().show(), TestSources::development().resolve().show());
 }
 
 /// The files that the example names and that are read with the settings.
-fn with_its_files(given: Given) -> Given {
-    given.file("/etc/deskpass/matrix.toml", &matrix_file(&Matrix::built_in()))
+fn with_its_files(given: TestSources) -> TestSources {
+    given.file("/etc/deskpass/matrix.toml", &matrix_file(&PermissionMatrix::built_in()))
 }
 
 #[test]
 fn every_key_can_be_uncommented() {
-    let given = with_its_files(Given::default().toml(&uncommented(&example())));
+    let given = with_its_files(TestSources::default().toml(&uncommented(&example())));
     for key in KEYS {
         let shown = given.shown(key.name);
         assert!(shown.contains("# deskpass.toml:"), "{shown}");
@@ -59,11 +59,11 @@ fn every_key_can_be_uncommented() {
 
 #[test]
 fn uncommented_and_with_secrets_it_is_productions_default() {
-    let secrets = |given: Given| {
+    let secrets = |given: TestSources| {
         given.variable("DESKPASS_ENCRYPTION_KEY", ENCRYPTION_KEY).variable("DESKPASS_PLATFORM__SECRET", "secret")
     };
-    let written = with_its_files(secrets(Given::default().toml(&uncommented(&example()))));
-    let usual = secrets(Given::default())
+    let written = with_its_files(secrets(TestSources::default().toml(&uncommented(&example()))));
+    let usual = secrets(TestSources::default())
         .variable("DESKPASS_PUBLIC_URL", "https://desk.example.com")
         .variable("DESKPASS_PLATFORM__CORP_ID", "ww0123456789abcdef")
         // May be left out, so the example is no default.

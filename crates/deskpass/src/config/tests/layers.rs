@@ -5,13 +5,13 @@ use std::io;
 use std::path::Path;
 
 use super::super::{Sources, load};
-use super::Given;
+use super::TestSources;
 
 const FILE: &str = "# comment\nlisten = \"127.0.0.1:1\"\n\n[session]\nlifetime = \"1h\"\n";
 
 #[test]
 fn each_source_beats_the_weaker_ones_and_is_named() {
-    let given = Given::development();
+    let given = TestSources::development();
     assert_eq!(given.shown("listen"), r#"listen = "127.0.0.1:8080" # default"#);
 
     let given = given.toml(FILE);
@@ -29,7 +29,7 @@ fn each_source_beats_the_weaker_ones_and_is_named() {
 
 #[test]
 fn keys_in_sections_are_found_in_the_file_and_the_environment() {
-    let given = Given::development().toml(FILE);
+    let given = TestSources::development().toml(FILE);
     let expected = r#"session.lifetime = "1h" # deskpass.toml:5"#;
     assert_eq!(given.shown("session.lifetime"), expected);
 
@@ -41,7 +41,7 @@ fn keys_in_sections_are_found_in_the_file_and_the_environment() {
 #[test]
 fn dotted_and_inline_keys_are_the_same_keys() {
     let text = "log = { level = \"debug\" }\nsession.lifetime = \"2h\"";
-    let given = Given::development().toml(text);
+    let given = TestSources::development().toml(text);
     assert_eq!(given.shown("log.level"), r#"log.level = "debug" # deskpass.toml:1"#);
     let expected = r#"session.lifetime = "2h" # deskpass.toml:2"#;
     assert_eq!(given.shown("session.lifetime"), expected);
@@ -49,14 +49,14 @@ fn dotted_and_inline_keys_are_the_same_keys() {
 
 #[test]
 fn defaults_follow_the_profile() {
-    let development = Given::development();
+    let development = TestSources::development();
     let expected = "session.max_per_employee = 0 # default (development)";
     assert_eq!(development.shown("session.max_per_employee"), expected);
     let expected = r#"public_url = "http://127.0.0.1:8080" # default (development)"#;
     assert_eq!(development.shown("public_url"), expected);
     assert_eq!(development.shown("encryption_key"), "encryption_key = (not set) # default");
 
-    let production = Given::production();
+    let production = TestSources::production();
     let expected = "session.max_per_employee = 20 # default (production)";
     assert_eq!(production.shown("session.max_per_employee"), expected);
     let expected = r#"session.lifetime = "8h" # default"#;
@@ -65,25 +65,26 @@ fn defaults_follow_the_profile() {
 
 #[test]
 fn the_profile_itself_may_come_from_any_source() {
-    let by_file = Given::default().toml("development.enabled = true");
+    let by_file = TestSources::default().toml("development.enabled = true");
     assert!(by_file.settings().development);
-    let by_variable = Given::default().variable("DESKPASS_DEVELOPMENT__ENABLED", "true");
+    let by_variable = TestSources::default().variable("DESKPASS_DEVELOPMENT__ENABLED", "true");
     assert!(by_variable.settings().development);
     let overruled =
-        Given::production().toml("development.enabled = true").variable("DESKPASS_DEVELOPMENT__ENABLED", "false");
+        TestSources::production().toml("development.enabled = true").variable("DESKPASS_DEVELOPMENT__ENABLED", "false");
     assert!(!overruled.settings().development);
 }
 
 #[test]
 fn a_named_file_is_read_instead_of_the_usual_one() {
-    let given = Given::development().toml(FILE).file("/etc/desk.toml", "data = \"/srv\"").config("/etc/desk.toml");
+    let given =
+        TestSources::development().toml(FILE).file("/etc/desk.toml", "data = \"/srv\"").config("/etc/desk.toml");
     assert_eq!(given.shown("data"), r#"data = "/srv" # /etc/desk.toml:1"#);
     assert_eq!(given.shown("listen"), r#"listen = "127.0.0.1:8080" # default"#);
 }
 
 #[test]
 fn a_named_file_must_exist_and_nothing_else_is_said_to_be_missing() {
-    let problems = Given::default().config("/etc/desk.toml").problems();
+    let problems = TestSources::default().config("/etc/desk.toml").problems();
     let expected = "/etc/desk.toml: the settings file cannot be read: entity not found; \
                     see that it is there and readable, or name another with --config";
     assert_eq!(problems, expected);
@@ -91,17 +92,17 @@ fn a_named_file_must_exist_and_nothing_else_is_said_to_be_missing() {
 
 #[test]
 fn a_list_is_separated_by_commas_in_the_environment() {
-    let given = Given::development().variable("DESKPASS_TRUSTED_PROXIES", "10.0.0.0/8, ::1");
+    let given = TestSources::development().variable("DESKPASS_TRUSTED_PROXIES", "10.0.0.0/8, ::1");
     let expected = r#"trusted_proxies = ["10.0.0.0/8", "::1/128"] # environment DESKPASS_TRUSTED_PROXIES"#;
     assert_eq!(given.shown("trusted_proxies"), expected);
 
-    let given = Given::development().variable("DESKPASS_TRUSTED_PROXIES", "");
+    let given = TestSources::development().variable("DESKPASS_TRUSTED_PROXIES", "");
     assert!(given.settings().trusted_proxies.is_empty());
 }
 
 #[test]
 fn the_table_is_aligned_and_shows_what_is_missing_or_bad() {
-    let table = Given::default().toml("log.level = \"loud\"").resolve().show();
+    let table = TestSources::default().toml("log.level = \"loud\"").resolve().show();
     let expected = "\
 log.level                          = (not valid)                     # deskpass.toml:1
 log.format                         = \"json\"                          # default (production)

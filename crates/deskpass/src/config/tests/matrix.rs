@@ -1,22 +1,22 @@
 //! The file that replaces the access matrix.
 
-use deskpass_core::{Matrix, Operation, Resource, Role, Scope};
+use deskpass_core::{Operation, PermissionMatrix, PermissionScope, Resource, Role};
 use proptest::prelude::*;
 
 use super::super::matrix_file;
-use super::Given;
+use super::TestSources;
 
 /// The built-in matrix as a file, with these lines replaced.
 fn file(changes: &[(&str, &str)]) -> String {
-    let written = matrix_file(&Matrix::built_in());
+    let written = matrix_file(&PermissionMatrix::built_in());
     changes.iter().fold(written, |file, (from, to)| {
         assert!(file.contains(from), "{from}");
         file.replacen(from, to, 1)
     })
 }
 
-fn given(text: &str) -> Given {
-    Given::development().variable("DESKPASS_ACCESS__MATRIX_FILE", "matrix.toml").file("matrix.toml", text)
+fn given(text: &str) -> TestSources {
+    TestSources::development().variable("DESKPASS_ACCESS__MATRIX_FILE", "matrix.toml").file("matrix.toml", text)
 }
 
 /// The agent's row of conversations, as it is printed.
@@ -30,16 +30,16 @@ fn says(change: &str, expected: &[&str]) {
 
 #[test]
 fn without_a_file_the_built_in_matrix_holds() {
-    assert_eq!(Given::production().settings().access.matrix, Matrix::built_in());
+    assert_eq!(TestSources::production().settings().access.matrix, PermissionMatrix::built_in());
 }
 
 #[test]
 fn a_file_replaces_it_and_nothing_else_of_it() {
     let wider = AGENT.replace("department", "all");
     let matrix = given(&file(&[(AGENT, &wider)])).settings().access.matrix;
-    let expected = Matrix::from_cells(|role, resource, operation| match (role, resource, operation) {
-        (Role::Agent, Resource::Conversation, Operation::Read) => Some(Scope::All),
-        _ => Matrix::built_in().granted(role, resource, operation),
+    let expected = PermissionMatrix::from_cells(|role, resource, operation| match (role, resource, operation) {
+        (Role::Agent, Resource::Conversation, Operation::Read) => Some(PermissionScope::All),
+        _ => PermissionMatrix::built_in().granted(role, resource, operation),
     });
     assert_eq!(matrix, expected);
 }
@@ -49,7 +49,7 @@ fn cells_may_stand_in_tables_of_their_own() {
     let split = format!("knowledge.read = \"all\"\nknowledge.create = \"own\"\nknowledge.update = \"own\"\n{AGENT}");
     let whole = r#"knowledge = { read = "all", create = "own", update = "own", delete = "none" }"#;
     let text = file(&[(AGENT, &split), (whole, r#"knowledge.delete = "none""#)]);
-    assert_eq!(given(&text).settings().access.matrix, Matrix::built_in());
+    assert_eq!(given(&text).settings().access.matrix, PermissionMatrix::built_in());
 }
 
 #[test]
@@ -120,25 +120,25 @@ fn what_is_not_toml_is_told_with_its_line() {
 
 #[test]
 fn a_file_that_is_not_there_is_told() {
-    let problems = Given::development().variable("DESKPASS_ACCESS__MATRIX_FILE", "gone.toml").problems();
+    let problems = TestSources::development().variable("DESKPASS_ACCESS__MATRIX_FILE", "gone.toml").problems();
     let expected = "access.matrix_file (environment DESKPASS_ACCESS__MATRIX_FILE): gone.toml cannot be read: ";
     assert!(problems.starts_with(expected), "{problems}");
 }
 
 #[test]
 fn the_matrix_is_known_without_what_production_lacks_but_not_from_a_bad_file() {
-    let bare = Given::default();
+    let bare = TestSources::default();
     assert!(bare.check().is_err());
-    assert_eq!(bare.resolve().matrix().ok(), Some(&Matrix::built_in()));
+    assert_eq!(bare.resolve().matrix().ok(), Some(&PermissionMatrix::built_in()));
     assert!(given("").resolve().matrix().is_err());
-    assert!(Given::default().toml("[access").resolve().matrix().is_err());
+    assert!(TestSources::default().toml("[access").resolve().matrix().is_err());
 }
 
 proptest! {
     #[test]
     fn what_is_printed_reads_back(scopes in proptest::collection::vec(0..4_usize, 80)) {
         let mut scopes = scopes.into_iter();
-        let matrix = Matrix::from_cells(|_, _, _| Scope::ALL.get(scopes.next()?).copied());
+        let matrix = PermissionMatrix::from_cells(|_, _, _| PermissionScope::ALL.get(scopes.next()?).copied());
         prop_assert_eq!(given(&matrix_file(&matrix)).settings().access.matrix, matrix);
     }
 

@@ -1,16 +1,16 @@
 //! Combinations that the service refuses to start with.
 
-use super::Given;
+use super::TestSources;
 
 #[track_caller]
-fn refused(given: &Given, expected: &str) {
+fn refused(given: &TestSources, expected: &str) {
     assert_eq!(given.problems(), expected);
 }
 
 #[test]
 fn production_names_everything_that_it_lacks() {
     refused(
-        &Given::default(),
+        &TestSources::default(),
         "public_url: it is not set, and production needs it; set it in the settings file or as \
          DESKPASS_PUBLIC_URL; expected an origin without path such as \"https://desk.example.com\"\n\
          encryption_key: it is not set, and production needs it; set it in the settings file or as \
@@ -26,12 +26,12 @@ fn production_names_everything_that_it_lacks() {
 
 #[test]
 fn production_with_all_that_it_requires_starts() {
-    assert!(!Given::production().settings().development);
+    assert!(!TestSources::production().settings().development);
 }
 
 #[test]
-fn half_a_pair_is_refused_and_says_what_is_missing() {
-    for given in [Given::development(), Given::production()] {
+fn postgres_without_redis_or_the_reverse_is_refused() {
+    for given in [TestSources::development(), TestSources::production()] {
         let given = given.toml("store.url = \"postgres://desk:hunter2@db/desk\"");
         refused(
             &given,
@@ -41,7 +41,7 @@ fn half_a_pair_is_refused_and_says_what_is_missing() {
         refused(&given.variable("DESKPASS_SHARED__URL", "redis://redis"), "");
     }
     refused(
-        &Given::production().variable("DESKPASS_SHARED__URL", "redis://redis"),
+        &TestSources::production().variable("DESKPASS_SHARED__URL", "redis://redis"),
         "shared.url (environment DESKPASS_SHARED__URL): Redis without PostgreSQL is half a pair: in Redis is only what may \
          be lost, and the embedded database belongs to one node; set store.url too, or leave out both",
     );
@@ -49,7 +49,7 @@ fn half_a_pair_is_refused_and_says_what_is_missing() {
 
 #[test]
 fn a_pair_with_a_bad_half_is_one_problem() {
-    let given = Given::development().toml("store.url = \"postgres://\"\nshared.url = \"redis://redis\"");
+    let given = TestSources::development().toml("store.url = \"postgres://\"\nshared.url = \"redis://redis\"");
     let problems = given.problems();
     assert!(problems.starts_with("store.url (deskpass.toml:1): it names no host; expected an address"), "{problems}");
     assert_eq!(problems.lines().count(), 1, "{problems}");
@@ -60,7 +60,7 @@ fn development_refuses_a_real_secret() {
     let expected = "platform.secret (environment DESKPASS_PLATFORM__SECRET): development mode lets \
                     anyone sign in, so it must not hold a real secret; remove the secret, or leave \
                     development mode (no --dev, development.enabled = false)";
-    let given = Given::development().variable("DESKPASS_PLATFORM__SECRET", "real");
+    let given = TestSources::development().variable("DESKPASS_PLATFORM__SECRET", "real");
     refused(&given, expected);
 }
 
@@ -69,25 +69,25 @@ fn development_refuses_strangers() {
     let expected = "listen (--listen): development mode lets anyone who reaches 0.0.0.0:8080 sign in \
                     as anyone; listen on 127.0.0.1, or accept that with --dev-allow-remote \
                     (development.allow_remote = true)";
-    let given = Given::development().flag("listen", "0.0.0.0:8080", "--listen");
+    let given = TestSources::development().flag("listen", "0.0.0.0:8080", "--listen");
     refused(&given, expected);
     let allowed = given.flag("development.allow_remote", "true", "--dev-allow-remote");
     refused(&allowed, "");
     for local in ["127.0.0.1:0", "127.9.9.9:1", "[::1]:8080", "[::ffff:127.0.0.1]:8080"] {
-        refused(&Given::development().flag("listen", local, "--listen"), "");
+        refused(&TestSources::development().flag("listen", local, "--listen"), "");
     }
-    let by_name = Given::development().flag("listen", "[::]:8080", "--listen");
+    let by_name = TestSources::development().flag("listen", "[::]:8080", "--listen");
     assert!(by_name.problems().starts_with("listen (--listen)"));
 }
 
 #[test]
 fn production_may_listen_anywhere() {
-    refused(&Given::production().flag("listen", "0.0.0.0:80", "--listen"), "");
+    refused(&TestSources::production().flag("listen", "0.0.0.0:80", "--listen"), "");
 }
 
 #[test]
 fn remote_development_without_development_is_refused() {
-    let given = Given::production().flag("development.allow_remote", "true", "--dev-allow-remote");
+    let given = TestSources::production().flag("development.allow_remote", "true", "--dev-allow-remote");
     refused(
         &given,
         "development.allow_remote (--dev-allow-remote): it means nothing outside development mode; \
@@ -97,7 +97,7 @@ fn remote_development_without_development_is_refused() {
 
 #[test]
 fn production_refuses_an_unencrypted_public_url() {
-    let with_url = |url| Given::production().flag("public_url", url, "--public-url");
+    let with_url = |url| TestSources::production().flag("public_url", url, "--public-url");
     refused(
         &with_url("http://desk.example.com"),
         "public_url (--public-url): http://desk.example.com would carry tokens and cookies \
@@ -106,25 +106,25 @@ fn production_refuses_an_unencrypted_public_url() {
     for local in ["http://localhost:8080", "http://127.0.0.1", "http://[::1]:8080"] {
         refused(&with_url(local), "");
     }
-    let development = Given::development().toml("public_url = \"http://desk.example.com\"");
+    let development = TestSources::development().toml("public_url = \"http://desk.example.com\"");
     refused(&development, "");
 }
 
 #[test]
 fn open_bind_outside_development_needs_networks() {
-    let given = Given::production().toml("bind.mode = \"open\"\ntrusted_proxies = []");
+    let given = TestSources::production().toml("bind.mode = \"open\"\ntrusted_proxies = []");
     refused(
         &given,
         "bind.mode (deskpass.toml:1): open lets anyone sign in as any employee; \
          list who may in bind.networks, or use bind.mode = \"proof\"",
     );
     refused(&given.variable("DESKPASS_BIND__NETWORKS", "10.1.0.0/16"), "");
-    refused(&Given::development().toml("bind.mode = \"open\""), "");
+    refused(&TestSources::development().toml("bind.mode = \"open\""), "");
 }
 
 #[test]
 fn open_bind_outside_development_needs_to_know_its_proxies() {
-    let given = Given::production().toml("bind.mode = \"open\"\nbind.networks = [\"10.1.0.0/16\"]");
+    let given = TestSources::production().toml("bind.mode = \"open\"\nbind.networks = [\"10.1.0.0/16\"]");
     refused(
         &given,
         "bind.mode (deskpass.toml:1): open goes by addresses, and behind a proxy that is not listed every client has \
@@ -136,7 +136,7 @@ fn open_bind_outside_development_needs_to_know_its_proxies() {
 #[test]
 fn trusted_proxies_must_not_be_everyone() {
     refused(
-        &Given::production().variable("DESKPASS_TRUSTED_PROXIES", "10.0.0.0/8,::/0"),
+        &TestSources::production().variable("DESKPASS_TRUSTED_PROXIES", "10.0.0.0/8,::/0"),
         "trusted_proxies (environment DESKPASS_TRUSTED_PROXIES): ::/0 is everyone, who could then claim any address; \
          list only your proxies",
     );
@@ -146,7 +146,7 @@ fn trusted_proxies_must_not_be_everyone() {
 fn bind_networks_must_not_be_everyone() {
     for everyone in ["0.0.0.0/0", "::/0"] {
         let list = format!("10.0.0.0/8,{everyone}");
-        let given = Given::production().variable("DESKPASS_BIND__NETWORKS", &list);
+        let given = TestSources::production().variable("DESKPASS_BIND__NETWORKS", &list);
         refused(
             &given,
             &format!(
@@ -155,13 +155,13 @@ fn bind_networks_must_not_be_everyone() {
             ),
         );
     }
-    let mapped = Given::development().toml("bind.networks = [\"::ffff:0.0.0.0/96\"]");
+    let mapped = TestSources::development().toml("bind.networks = [\"::ffff:0.0.0.0/96\"]");
     assert!(mapped.problems().contains("0.0.0.0/0 is everyone"));
 }
 
 #[test]
 fn all_problems_are_told_at_once() {
-    let problems = Given::default()
+    let problems = TestSources::default()
         .toml("lisen = 1\nlog.level = \"loud\"\nbind.mode = \"open\"")
         .variable("DESKPASS_NONE", "1")
         .problems();
@@ -183,7 +183,7 @@ fn all_problems_are_told_at_once() {
 
 #[test]
 fn an_unreadable_profile_is_one_problem_not_five() {
-    let given = Given::default().variable("DESKPASS_DEVELOPMENT__ENABLED", "yes");
+    let given = TestSources::default().variable("DESKPASS_DEVELOPMENT__ENABLED", "yes");
     refused(
         &given,
         "development.enabled (environment DESKPASS_DEVELOPMENT__ENABLED): \

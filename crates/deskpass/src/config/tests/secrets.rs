@@ -1,22 +1,22 @@
 //! Secrets: where they may come from, and that they never come out.
 
 use super::super::SecretUrl;
-use super::{ENCRYPTION_KEY, Given};
+use super::{ENCRYPTION_KEY, TestSources};
 
 const SECRET: &str = "hunter2-密";
 
-fn production_without_secret() -> Given {
-    Given::production().without_variable("DESKPASS_PLATFORM__SECRET")
+fn production_without_secret() -> TestSources {
+    TestSources::production().without_variable("DESKPASS_PLATFORM__SECRET")
 }
 
 #[track_caller]
-fn secret_of(given: &Given) -> String {
+fn secret_of(given: &TestSources) -> String {
     let secret = given.settings().platform.secret;
     secret.map_or_else(String::new, |secret| secret.expose().to_owned())
 }
 
 /// Everything that could be printed about these settings.
-fn all_output(given: &Given) -> String {
+fn all_output(given: &TestSources) -> String {
     let resolved = given.resolve();
     let checked = resolved.check();
     let told = checked.as_ref().map_or_else(ToString::to_string, |_| String::new());
@@ -77,7 +77,7 @@ fn a_secrets_file_must_exist() {
 #[test]
 fn a_secret_given_both_ways_is_refused() {
     let given =
-        Given::production().variable("DESKPASS_PLATFORM__SECRET_FILE", "/run/secret").file("/run/secret", SECRET);
+        TestSources::production().variable("DESKPASS_PLATFORM__SECRET_FILE", "/run/secret").file("/run/secret", SECRET);
     let expected = "platform.secret (environment DESKPASS_PLATFORM__SECRET): \
                     DESKPASS_PLATFORM__SECRET_FILE is set too; unset one of the two";
     assert_eq!(given.problems(), expected);
@@ -97,7 +97,7 @@ fn valid_secrets_are_masked_everywhere() {
 
 #[test]
 fn passwords_in_addresses_are_masked_everywhere_and_may_come_from_a_file() {
-    let given = Given::production()
+    let given = TestSources::production()
         .variable("DESKPASS_STORE__URL_FILE", "/run/store")
         .file("/run/store", &format!("postgres://desk:{SECRET}@db.example.com/desk\n"))
         .variable("DESKPASS_SHARED__URL", &format!("rediss://:{SECRET}@redis.example.com"));
@@ -135,34 +135,35 @@ fn bad_secrets_are_not_repeated() {
         "shared.url = [\"redis://:hunter2@redis\"]",
     ];
     for text in broken {
-        let given = Given::default().toml(text);
+        let given = TestSources::default().toml(text);
         assert!(!given.problems().is_empty(), "{text}");
         let output = all_output(&given);
         assert!(!output.contains("hunter2"), "{output}");
     }
-    let given = Given::default().variable("DESKPASS_ENCRYPTION_KEY", "hunter2");
+    let given = TestSources::default().variable("DESKPASS_ENCRYPTION_KEY", "hunter2");
     assert!(!all_output(&given).contains("hunter2"));
 }
 
 #[test]
 fn the_encryption_key_arrives_whole() {
-    let key = Given::production().settings().encryption_key;
+    let key = TestSources::production().settings().encryption_key;
     assert_eq!(key.map(|key| *key.as_bytes()), Some([0xff; 32]));
 }
 
 #[test]
 fn the_files_that_hold_secrets_are_known() {
-    let files = |given: &Given| {
+    let files = |given: &TestSources| {
         let files = given.settings().secret_files;
         files.iter().map(|path| path.display().to_string()).collect::<Vec<_>>()
     };
     let in_file = |text: &str| production_without_secret().toml(text);
-    assert_eq!(files(&Given::production()), [""; 0], "the environment is no file");
+    assert_eq!(files(&TestSources::production()), [""; 0], "the environment is no file");
     assert_eq!(files(&in_file("listen = \"127.0.0.1:9\"\nplatform.secret = \"hunter2\"")), ["deskpass.toml"]);
     let own = in_file("listen = \"127.0.0.1:9\"").variable("DESKPASS_PLATFORM__SECRET_FILE", "/run/secret");
     assert_eq!(files(&own.file("/run/secret", "hunter2")), ["/run/secret"]);
-    let pair =
-        |store: &str| Given::production().toml(&format!("store.url = \"{store}\"\nshared.url = \"redis://redis\""));
+    let pair = |store: &str| {
+        TestSources::production().toml(&format!("store.url = \"{store}\"\nshared.url = \"redis://redis\""))
+    };
     assert_eq!(files(&pair("postgres://desk@db/desk")), [""; 0], "there is no password in it");
     assert_eq!(files(&pair("postgres://desk:hunter2@db/desk")), ["deskpass.toml"]);
 }

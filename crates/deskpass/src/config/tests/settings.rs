@@ -6,11 +6,11 @@ use deskpass_core::Rate;
 
 use super::super::table::KEYS;
 use super::super::{BindMode, Language, LogFormat, LogLevel, PasswordFallback, SecretUrl};
-use super::{ENCRYPTION_KEY, Given};
+use super::{ENCRYPTION_KEY, TestSources};
 
 #[test]
 fn development_runs_without_any_setting() {
-    let settings = Given::development().settings();
+    let settings = TestSources::development().settings();
     assert!(settings.development);
     assert_eq!(settings.public_url, "http://127.0.0.1:8080");
     assert_eq!(settings.default_language, Language::En);
@@ -32,7 +32,7 @@ fn development_runs_without_any_setting() {
 
 #[test]
 fn production_has_its_own_defaults() {
-    let settings = Given::production().settings();
+    let settings = TestSources::production().settings();
     assert_eq!(settings.session.max_per_employee.map(usize::from), Some(20));
     assert_eq!(settings.bind.mode, BindMode::Proof);
     assert_eq!(settings.agents.password_fallback, PasswordFallback::Outage);
@@ -48,17 +48,18 @@ fn production_has_its_own_defaults() {
 #[test]
 fn weak_settings_are_told_in_production() {
     let networks = [("bind.mode", "open"), ("bind.networks", "192.0.2.0/24"), ("trusted_proxies", "192.0.2.9")];
-    let open = |given: Given| networks.into_iter().fold(given, |given, (key, value)| given.flag(key, value, "--flag"));
-    let always = |given: Given| given.flag("agents.password_fallback", "always", "--flag");
-    let keys = |given: Given| -> Vec<_> {
-        let cautions = given.settings().cautions();
-        cautions.into_iter().filter_map(|caution| caution.split(' ').next()).collect()
+    let open =
+        |given: TestSources| networks.into_iter().fold(given, |given, (key, value)| given.flag(key, value, "--flag"));
+    let always = |given: TestSources| given.flag("agents.password_fallback", "always", "--flag");
+    let keys = |given: TestSources| -> Vec<_> {
+        let warnings = given.settings().warnings();
+        warnings.into_iter().filter_map(|caution| caution.split(' ').next()).collect()
     };
-    assert_eq!(keys(Given::production()), [""; 0]);
-    assert_eq!(keys(open(Given::production())), ["bind.mode"]);
-    assert_eq!(keys(always(Given::production())), ["agents.password_fallback"]);
-    assert_eq!(keys(always(open(Given::production()))), ["bind.mode", "agents.password_fallback"]);
-    let trusting = |networks: &str| keys(Given::production().flag("trusted_proxies", networks, "--flag"));
+    assert_eq!(keys(TestSources::production()), [""; 0]);
+    assert_eq!(keys(open(TestSources::production())), ["bind.mode"]);
+    assert_eq!(keys(always(TestSources::production())), ["agents.password_fallback"]);
+    assert_eq!(keys(always(open(TestSources::production()))), ["bind.mode", "agents.password_fallback"]);
+    let trusting = |networks: &str| keys(TestSources::production().flag("trusted_proxies", networks, "--flag"));
     for narrow in ["10.0.0.5", "10.0.0.4/30", "127.0.0.0/8", "2001:db8::4/126", "10.0.0.5,10.0.0.6,::1"] {
         assert_eq!(trusting(narrow), [""; 0], "{narrow}");
     }
@@ -66,30 +67,30 @@ fn weak_settings_are_told_in_production() {
     {
         assert_eq!(trusting(wide), ["trusted_proxies"], "{wide}");
     }
-    let listening = |given: Given| keys(given.flag("listen", "0.0.0.0:8080", "--listen"));
-    assert_eq!(listening(Given::production()), ["trusted_proxies"], "the proxy is probably on another machine");
-    assert_eq!(listening(Given::production().flag("trusted_proxies", "10.0.0.5", "--flag")), [""; 0]);
-    assert_eq!(listening(Given::production().flag("trusted_proxies", "", "--flag")), [""; 0], "there is none");
-    assert_eq!(keys(Given::development()), [""; 0]);
+    let listening = |given: TestSources| keys(given.flag("listen", "0.0.0.0:8080", "--listen"));
+    assert_eq!(listening(TestSources::production()), ["trusted_proxies"], "the proxy is probably on another machine");
+    assert_eq!(listening(TestSources::production().flag("trusted_proxies", "10.0.0.5", "--flag")), [""; 0]);
+    assert_eq!(listening(TestSources::production().flag("trusted_proxies", "", "--flag")), [""; 0], "there is none");
+    assert_eq!(keys(TestSources::development()), [""; 0]);
 }
 
 #[test]
 fn bind_mode_is_resolved_for_the_profile() {
     for (word, mode) in [("proof", BindMode::Proof), ("off", BindMode::Off)] {
-        let given = Given::development().variable("DESKPASS_BIND__MODE", word);
+        let given = TestSources::development().variable("DESKPASS_BIND__MODE", word);
         assert_eq!(given.settings().bind.mode, mode);
     }
 }
 
 #[test]
 fn the_log_is_kept_for_a_day_at_least() {
-    assert_eq!(Given::production().settings().audit.retention, Duration::from_hours(400 * 24));
+    assert_eq!(TestSources::production().settings().audit.retention, Duration::from_hours(400 * 24));
     for (text, kept) in [("1d", 1), ("3650d", 3650), ("48h", 2)] {
-        let given = Given::production().variable("DESKPASS_AUDIT__RETENTION", text);
+        let given = TestSources::production().variable("DESKPASS_AUDIT__RETENTION", text);
         assert_eq!(given.settings().audit.retention, Duration::from_hours(kept * 24));
     }
     for text in ["0d", "0s", "23h", "3651d"] {
-        let problems = Given::production().variable("DESKPASS_AUDIT__RETENTION", text).problems();
+        let problems = TestSources::production().variable("DESKPASS_AUDIT__RETENTION", text).problems();
         assert!(
             problems.ends_with("is out of range; expected a duration from 1d to 3650d such as \"90d\""),
             "{problems}"
@@ -152,10 +153,10 @@ const OTHERS: &[(&str, &str)] = &[
 
 #[test]
 fn every_key_reaches_the_settings() {
-    let usual = format!("{:?}", Given::production().settings());
+    let usual = format!("{:?}", TestSources::production().settings());
     let mut seen = vec![usual];
     for (key, value) in OTHERS {
-        let changed = Given::production().flag(key, value, "--flag").settings();
+        let changed = TestSources::production().flag(key, value, "--flag").settings();
         let changed = format!("{changed:?}");
         assert!(!seen.contains(&changed), "{key} changes nothing of its own");
         seen.push(changed);
@@ -182,21 +183,21 @@ fn every_key_is_tried_above_or_elsewhere() {
 #[test]
 fn the_pair_arrives_whole_in_both_modes() {
     let urls = ["postgres://desk:hunter2@db/desk", "redis://:hunter2@redis:6379"];
-    for given in [Given::development(), Given::production()] {
+    for given in [TestSources::development(), TestSources::production()] {
         let [store, shared] = urls;
         let settings = given.variable("DESKPASS_STORE__URL", store).variable("DESKPASS_SHARED__URL", shared).settings();
         assert_eq!(settings.store.url.as_ref().map(SecretUrl::expose), Some(store));
         assert_eq!(settings.shared.url.as_ref().map(SecretUrl::expose), Some(shared));
         assert_eq!((settings.store.connections, settings.shared.prefix.as_str()), (10, "deskpass"));
-        assert_eq!(settings.place(), "postgres://desk:***@db/desk");
+        assert_eq!(settings.data_location(), "postgres://desk:***@db/desk");
     }
-    assert_eq!(Given::development().settings().place(), "./data");
+    assert_eq!(TestSources::development().settings().data_location(), "./data");
 }
 
 #[test]
 fn what_is_left_in_redis_is_sealed_with_the_encryption_key() {
-    assert_eq!(Given::production().settings().sealing_key(), [0xff; 32]);
-    let development = Given::development();
+    assert_eq!(TestSources::production().settings().sealing_key(), [0xff; 32]);
+    let development = TestSources::development();
     assert_eq!(development.settings().sealing_key(), *b"deskpass in development: no key!");
     let given = development.variable("DESKPASS_ENCRYPTION_KEY", ENCRYPTION_KEY);
     assert_eq!(given.settings().sealing_key(), [0xff; 32]);

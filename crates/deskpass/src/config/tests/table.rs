@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::key::Profile::{Development, Production};
-use super::super::raw::Raw;
+use super::super::raw::RawSetting;
 use super::super::table::KEYS;
 
 #[test]
@@ -24,7 +24,7 @@ fn every_default_is_a_value_of_its_kind() {
         for text in [Development, Production].map(|profile| key.default(profile)) {
             let Some(text) = text else { continue };
             let text = text.replace("{listen}", "127.0.0.1:8080").replace("{public_url}", "http://127.0.0.1:8080");
-            let parsed = key.kind.parse(&Raw::Untyped(text));
+            let parsed = key.kind.parse(&RawSetting::Untyped(text));
             assert!(parsed.is_ok(), "{}: {:?}", key.name, parsed.err());
         }
     }

@@ -1,15 +1,15 @@
 //! Names that are no settings.
 
-use super::Given;
+use super::TestSources;
 
 #[track_caller]
 fn file_says(text: &str, expected: &str) {
-    assert_eq!(Given::development().toml(text).problems(), expected);
+    assert_eq!(TestSources::development().toml(text).problems(), expected);
 }
 
 #[track_caller]
 fn variable_says(name: &str, expected: &str) {
-    let given = Given::development().variable(name, "1");
+    let given = TestSources::development().variable(name, "1");
     assert_eq!(given.problems(), format!("environment {name}: {expected}"));
 }
 
@@ -68,7 +68,7 @@ fn a_variable_in_the_wrong_case_is_answered_with_the_right_one() {
     for (given, meant) in
         [("DESKPASS_listen", "DESKPASS_LISTEN"), ("DESKPASS_platform__secret_FILE", "DESKPASS_PLATFORM__SECRET_FILE")]
     {
-        let problems = Given::development().variable(given, "1").problems();
+        let problems = TestSources::development().variable(given, "1").problems();
         assert!(problems.contains(&format!("the nearest known one is {meant};")), "{problems}");
     }
 }
@@ -80,14 +80,14 @@ fn only_secrets_are_read_from_a_file() {
 
 #[test]
 fn a_flag_of_no_key_is_refused_too() {
-    let given = Given::development().flag("lisen", "127.0.0.1:1", "--lisen");
+    let given = TestSources::development().flag("lisen", "127.0.0.1:1", "--lisen");
     let expected = "lisen (--lisen): there is no such key; the nearest known key is listen";
     assert_eq!(given.problems(), expected);
 }
 
 #[test]
 fn variables_of_others_and_of_kubernetes_are_left_alone() {
-    let given = Given::development()
+    let given = TestSources::development()
         .variable("PATH", "/bin")
         .variable("DESKPASSPORT", "1")
         .variable("DESKPASS_SERVICE_HOST", "10.0.0.1")
@@ -96,11 +96,11 @@ fn variables_of_others_and_of_kubernetes_are_left_alone() {
         .variable("DESKPASS_PORT_80_TCP_ADDR", "10.0.0.1")
         .variable("DESKPASS_REDIS_PORT_6379_TCP", "tcp://10.0.0.2:6379");
     assert_eq!(given.problems(), "");
-    assert!(!Given::development().variable("DESKPASS_PORT", "80").problems().is_empty());
+    assert!(!TestSources::development().variable("DESKPASS_PORT", "80").problems().is_empty());
 }
 
 #[test]
 fn odd_names_stay_on_one_line() {
-    let given = Given::development().toml("\"a\\nb\" = 1\n\"密.\u{1f511}\" = 2");
+    let given = TestSources::development().toml("\"a\\nb\" = 1\n\"密.\u{1f511}\" = 2");
     assert_eq!(given.problems().lines().count(), 2, "{}", given.problems());
 }

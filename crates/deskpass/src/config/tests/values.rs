@@ -1,18 +1,18 @@
 //! Values that their kinds refuse, and what is said about them.
 
-use super::Given;
+use super::TestSources;
 
 #[track_caller]
 fn in_file(line: &str, what: &str, expected: &str) {
     let name = line.split(" = ").next().unwrap_or_default();
-    let problems = Given::development().toml(line).problems();
+    let problems = TestSources::development().toml(line).problems();
     let told = format!("{name} (deskpass.toml:1): {what}; expected {expected}");
     assert_eq!(problems, told);
 }
 
 #[track_caller]
 fn in_environment(name: &str, value: &str, what: &str) {
-    let problems = Given::development().variable(name, value).problems();
+    let problems = TestSources::development().variable(name, value).problems();
     assert!(problems.contains(&format!("(environment {name}): {what}; expected ")), "{problems}");
 }
 
@@ -81,10 +81,10 @@ fn values_out_of_range_are_refused() {
 #[test]
 fn an_agent_id_may_be_written_with_or_without_quotes() {
     for written in ["1000002", "\"1000002\""] {
-        let given = Given::development().toml(&format!("platform.agent_id = {written}"));
+        let given = TestSources::development().toml(&format!("platform.agent_id = {written}"));
         assert_eq!(given.settings().platform.agent_id.as_deref(), Some("1000002"), "{written}");
     }
-    let given = Given::development().variable("DESKPASS_PLATFORM__AGENT_ID", "18446744073709551615");
+    let given = TestSources::development().variable("DESKPASS_PLATFORM__AGENT_ID", "18446744073709551615");
     assert_eq!(given.settings().platform.agent_id.as_deref(), Some("18446744073709551615"));
 }
 
@@ -101,16 +101,16 @@ fn the_environment_is_read_by_kind() {
 #[test]
 fn a_long_or_odd_value_stays_on_one_short_line() {
     let value = format!("a\nb{}", "密".repeat(500));
-    let problems = Given::development().variable("DESKPASS_DATA", "x\0").problems();
+    let problems = TestSources::development().variable("DESKPASS_DATA", "x\0").problems();
     assert_eq!(problems.lines().count(), 1, "{problems}");
-    let problems = Given::development().variable("DESKPASS_LOG__LEVEL", &value).problems();
+    let problems = TestSources::development().variable("DESKPASS_LOG__LEVEL", &value).problems();
     assert_eq!(problems.lines().count(), 1, "{problems}");
     assert!(problems.chars().count() < 250, "{problems}");
 }
 
 #[test]
 fn syntax_errors_name_their_lines_and_nothing_follows_from_them() {
-    let problems = Given::default().toml("listen = \n\ndata = \"x\n").problems();
+    let problems = TestSources::default().toml("listen = \n\ndata = \"x\n").problems();
     let lines: Vec<_> = problems.lines().collect();
     assert!(!lines.is_empty());
     for line in &lines {
@@ -121,6 +121,6 @@ fn syntax_errors_name_their_lines_and_nothing_follows_from_them() {
 
 #[test]
 fn a_bad_value_that_is_overruled_does_not_matter() {
-    let given = Given::development().toml("log.level = \"loud\"").variable("DESKPASS_LOG__LEVEL", "warn");
+    let given = TestSources::development().toml("log.level = \"loud\"").variable("DESKPASS_LOG__LEVEL", "warn");
     assert_eq!(given.problems(), "");
 }

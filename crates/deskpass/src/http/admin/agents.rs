@@ -8,13 +8,13 @@ use serde::Serialize;
 
 use super::Done;
 use crate::Desk;
-use crate::http::authority::{AtHome, HighRisk, HomeAdmin, NamedAgent};
+use crate::http::authority::{ExistingAgent, HighRisk, HomeAdmin, HomeOnly};
 use crate::http::envelope::Reply;
-use crate::http::extract::Body;
-use crate::http::failure::Failure;
-use crate::http::fields::{Ask, Fields};
-use crate::http::login::iso;
-use crate::http::openapi::{Moment, RoleName};
+use crate::http::extract::JsonBody;
+use crate::http::failure::ApiError;
+use crate::http::fields::{Fields, FromFields};
+use crate::http::login::rfc3339;
+use crate::http::openapi::{Rfc3339, RoleName};
 use crate::http::query::Query;
 
 /// An agent.
@@ -29,14 +29,14 @@ pub(in crate::http) struct AgentShown {
     disabled: bool,
     employee_disabled: bool,
     locked: bool,
-    #[schemars(with = "Option<Moment>")]
+    #[schemars(with = "Option<Rfc3339>")]
     shut_until: Option<String>,
     has_password: bool,
     has_device: bool,
     device_proven: bool,
-    #[schemars(with = "Option<Moment>")]
+    #[schemars(with = "Option<Rfc3339>")]
     device_verified_at: Option<String>,
-    #[schemars(with = "Moment")]
+    #[schemars(with = "Rfc3339")]
     created_at: String,
 }
 
@@ -52,12 +52,12 @@ impl From<ListedAgent> for AgentShown {
             disabled: agent.disabled,
             employee_disabled,
             locked,
-            shut_until: shut_until.map(iso),
+            shut_until: shut_until.map(rfc3339),
             has_password: agent.password.is_some(),
             has_device: device.is_some(),
             device_proven: device.is_some_and(|device| device.proven),
-            device_verified_at: device.and_then(|device| device.verified_at).map(iso),
-            created_at: iso(agent.created_at),
+            device_verified_at: device.and_then(|device| device.verified_at).map(rfc3339),
+            created_at: rfc3339(agent.created_at),
         }
     }
 }
@@ -71,14 +71,14 @@ pub(in crate::http) struct Agents {
 
 /// Which agents somebody wants to see.
 #[derive(Debug)]
-pub(in crate::http) struct AgentsAsked {
+pub(in crate::http) struct AgentsQuery {
     page_size: u64,
     after: Option<EmployeeId>,
 }
 
-impl Ask for AgentsAsked {
-    fn read(fields: &mut Fields) -> Option<Self> {
-        let (size, after) = (fields.maybe_count("page_size", 1..=200), fields.maybe_id("after", EmployeeId::parse));
+impl FromFields for AgentsQuery {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        let (size, after) = (fields.maybe_integer("page_size", 1..=200), fields.maybe_id("after", EmployeeId::parse));
         Some(Self { page_size: size?.unwrap_or(50), after: after? })
     }
 }
@@ -87,9 +87,9 @@ impl Ask for AgentsAsked {
 pub(in crate::http) async fn list(
     State(desk): State<Desk>,
     HomeAdmin(admin): HomeAdmin,
-    Query(ask): Query<AgentsAsked>,
-) -> Result<Reply<Agents>, Failure> {
-    let (agents, next) = admin.at(&desk).agents(ask.after.as_ref(), ask.page_size).await?;
+    Query(input): Query<AgentsQuery>,
+) -> Result<Reply<Agents>, ApiError> {
+    let (agents, next) = admin.administrator(&desk).agents(input.after.as_ref(), input.page_size).await?;
     Ok(Reply(Agents { items: agents.into_iter().map(AgentShown::from).collect(), next }))
 }
 
@@ -100,9 +100,9 @@ pub(in crate::http) struct NewAgent {
     role: &'static str,
 }
 
-impl Ask for NewAgent {
-    fn read(fields: &mut Fields) -> Option<Self> {
-        let (id, role) = (fields.id("employee_id", EmployeeId::parse), fields.maybe_word("role", &Role::NAMES));
+impl FromFields for NewAgent {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        let (id, role) = (fields.id("employee_id", EmployeeId::parse), fields.maybe_choice("role", &Role::NAMES));
         Some(Self { id: id?, role: role?.unwrap_or("agent") })
     }
 }
@@ -110,18 +110,18 @@ impl Ask for NewAgent {
 /// Makes somebody an agent.
 pub(in crate::http) async fn add(
     State(desk): State<Desk>,
-    HighRisk(admin, AtHome(Body(ask))): HighRisk<AtHome<Body<NewAgent>>>,
-) -> Result<Reply<Done>, Failure> {
-    admin.at(&desk).add_agent(desk.auth.key(None, &ask.id), ask.role).await?;
+    HighRisk(admin, HomeOnly(JsonBody(input))): HighRisk<HomeOnly<JsonBody<NewAgent>>>,
+) -> Result<Reply<Done>, ApiError> {
+    admin.administrator(&desk).add_agent(desk.auth.resolve_key(None, &input.id), input.role).await?;
     Ok(Reply(Done::YES))
 }
 
 /// Forgets an agent's failed guesses.
 pub(in crate::http) async fn unlock(
     State(desk): State<Desk>,
-    HighRisk(admin, AtHome(NamedAgent(agent))): HighRisk<AtHome<NamedAgent>>,
-) -> Result<Reply<Done>, Failure> {
-    admin.at(&desk).unlock_agent(agent).await?;
+    HighRisk(admin, HomeOnly(ExistingAgent(agent))): HighRisk<HomeOnly<ExistingAgent>>,
+) -> Result<Reply<Done>, ApiError> {
+    admin.administrator(&desk).unlock_agent(agent).await?;
     Ok(Reply(Done::YES))
 }
 
@@ -130,24 +130,24 @@ pub(in crate::http) async fn unlock(
 pub(in crate::http) struct OtpReset {
     success: bool,
     setup_code: String,
-    #[schemars(with = "Moment")]
+    #[schemars(with = "Rfc3339")]
     expires_at: String,
 }
 
 /// Unbinds an agent's device, and hands out a code with which they bind another.
 pub(in crate::http) async fn reset_otp(
     State(desk): State<Desk>,
-    HighRisk(admin, AtHome(NamedAgent(agent))): HighRisk<AtHome<NamedAgent>>,
-) -> Result<Reply<OtpReset>, Failure> {
-    let reset = admin.at(&desk).reset_device(agent).await?;
-    Ok(Reply(OtpReset { success: true, setup_code: reset.code.text(), expires_at: iso(reset.until) }))
+    HighRisk(admin, HomeOnly(ExistingAgent(agent))): HighRisk<HomeOnly<ExistingAgent>>,
+) -> Result<Reply<OtpReset>, ApiError> {
+    let reset = admin.administrator(&desk).reset_device(agent).await?;
+    Ok(Reply(OtpReset { success: true, setup_code: reset.code.text(), expires_at: rfc3339(reset.until) }))
 }
 
 /// A code with which an agent sets a password.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::http) struct Reset {
     setup_code: String,
-    #[schemars(with = "Moment")]
+    #[schemars(with = "Rfc3339")]
     expires_at: String,
     ended_sessions: usize,
 }
@@ -155,9 +155,9 @@ pub(in crate::http) struct Reset {
 /// Takes an agent's password away, and hands out a code with which they set another.
 pub(in crate::http) async fn reset_password(
     State(desk): State<Desk>,
-    HighRisk(admin, AtHome(NamedAgent(agent))): HighRisk<AtHome<NamedAgent>>,
-) -> Result<Reply<Reset>, Failure> {
-    let reset = admin.at(&desk).reset_password(agent).await?;
-    let (setup_code, expires_at) = (reset.code.text(), iso(reset.until));
+    HighRisk(admin, HomeOnly(ExistingAgent(agent))): HighRisk<HomeOnly<ExistingAgent>>,
+) -> Result<Reply<Reset>, ApiError> {
+    let reset = admin.administrator(&desk).reset_password(agent).await?;
+    let (setup_code, expires_at) = (reset.code.text(), rfc3339(reset.until));
     Ok(Reply(Reset { setup_code, expires_at, ended_sessions: reset.ended }))
 }

@@ -2,21 +2,21 @@
 
 use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey};
-use deskpass_store::Link;
+use deskpass_store::IdentityLink;
 use hyper::http::request::Parts;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Done, Whom};
+use super::{Done, EmployeeRef};
 use crate::Desk;
-use crate::http::answer::Window;
-use crate::http::authority::{AtHome, Authority, HighRisk, HomeAdmin, Nothing, On};
+use crate::http::answer::RequestContext;
+use crate::http::authority::{HighRisk, HomeAdmin, HomeOnly, NoBody, PathAnd, VerifiedCaller};
 use crate::http::envelope::Reply;
-use crate::http::extract::Body;
-use crate::http::failure::Failure;
-use crate::http::fields::{Ask, Fields};
-use crate::http::login::iso;
-use crate::http::openapi::{Asks, Moment, Sheet};
+use crate::http::extract::JsonBody;
+use crate::http::failure::ApiError;
+use crate::http::fields::{Fields, FromFields};
+use crate::http::login::rfc3339;
+use crate::http::openapi::{DescribeInput, OperationSpec, Rfc3339};
 use crate::http::query::Path;
 
 /// Somebody, as the platform names them.
@@ -38,19 +38,19 @@ pub(in crate::http) struct Target {
 pub(in crate::http) struct LinkShown {
     identity: Identity,
     target: Target,
-    #[schemars(with = "Moment")]
+    #[schemars(with = "Rfc3339")]
     approved_at: String,
-    #[schemars(with = "Option<Moment>")]
+    #[schemars(with = "Option<Rfc3339>")]
     bound_at: Option<String>,
 }
 
-impl From<Link> for LinkShown {
-    fn from(Link { identity, target, approved_at, bound_at }: Link) -> Self {
+impl From<IdentityLink> for LinkShown {
+    fn from(IdentityLink { identity, target, approved_at, bound_at }: IdentityLink) -> Self {
         let (corp_id, user_id) = (identity.corp().to_owned(), identity.id().to_owned());
         let identity = Identity { corp_id, user_id };
         let (corp_id, employee_id) = (target.corp().to_owned(), target.id().to_owned());
         let target = Target { corp_id, employee_id };
-        Self { identity, target, approved_at: iso(approved_at), bound_at: bound_at.map(iso) }
+        Self { identity, target, approved_at: rfc3339(approved_at), bound_at: bound_at.map(rfc3339) }
     }
 }
 
@@ -64,20 +64,20 @@ pub(in crate::http) struct Links {
 pub(in crate::http) async fn list(
     State(desk): State<Desk>,
     HomeAdmin(admin): HomeAdmin,
-) -> Result<Reply<Links>, Failure> {
-    let links = admin.at(&desk).links().await?;
+) -> Result<Reply<Links>, ApiError> {
+    let links = admin.administrator(&desk).links().await?;
     Ok(Reply(Links { items: links.into_iter().map(LinkShown::from).collect() }))
 }
 
 /// Somebody of a connected corporation, as the platform names them.
 #[derive(Debug)]
-pub(in crate::http) struct Outsider {
+pub(in crate::http) struct PartnerUser {
     corp: CorpId,
     user: EmployeeId,
 }
 
-impl Ask for Outsider {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for PartnerUser {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         let (corp, user) = (fields.id("corp_id", CorpId::parse), fields.id("user_id", EmployeeId::parse));
         Some(Self { corp: corp?, user: user? })
     }
@@ -85,50 +85,50 @@ impl Ask for Outsider {
 
 /// Who is to act as whom.
 #[derive(Debug)]
-pub(in crate::http) struct Approval {
-    outsider: Outsider,
-    target: Whom,
+pub(in crate::http) struct LinkBody {
+    partner: PartnerUser,
+    target: EmployeeRef,
 }
 
-impl Ask for Approval {
-    fn read(fields: &mut Fields) -> Option<Self> {
-        let (outsider, id) = (Outsider::read(fields), fields.id("employee_id", EmployeeId::parse));
+impl FromFields for LinkBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        let (partner, id) = (PartnerUser::from_fields(fields), fields.id("employee_id", EmployeeId::parse));
         let corp = fields.maybe_id("target_corp_id", CorpId::parse);
-        Some(Self { outsider: outsider?, target: Whom { corp: corp?, id: id? } })
+        Some(Self { partner: partner?, target: EmployeeRef { corp: corp?, id: id? } })
     }
 }
 
 /// Somebody of a connected corporation, and an employee who is there.
 #[derive(Debug)]
-pub(in crate::http) struct Pair {
+pub(in crate::http) struct NewLink {
     identity: EmployeeKey,
     target: EmployeeKey,
 }
 
-impl Asks for Pair {
-    fn asks(sheet: &mut Sheet) {
-        sheet.reads_body::<Approval>();
+impl DescribeInput for NewLink {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.reads_body::<LinkBody>();
     }
 }
 
-impl FromRequest<Window> for Pair {
-    type Rejection = Failure;
-    async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
+impl FromRequest<RequestContext> for NewLink {
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
-        let authority = Authority::from_request_parts(&mut parts, window).await?;
-        let asked = Body::from_request(Request::from_parts(parts, body), window).await;
-        let Body(Approval { outsider, target }) = asked?;
-        let (auth, target) = (&window.desk.auth, target.key(&window.desk));
-        if outsider.corp == auth.policy.home {
-            return Err(super::wrong("corp_id", AT_HOME));
+        let authority = VerifiedCaller::from_request_parts(&mut parts, context).await?;
+        let asked = JsonBody::from_request(Request::from_parts(parts, body), context).await;
+        let JsonBody(LinkBody { partner, target }) = asked?;
+        let (auth, target) = (&context.desk.auth, target.key(&context.desk));
+        if partner.corp == auth.policy.home_corp {
+            return Err(super::field_error("corp_id", HOME_CORP_MESSAGE));
         }
-        authority.at(&window.desk).expect_employee(&target).await?;
-        Ok(Self { identity: auth.key(Some(&outsider.corp), &outsider.user), target })
+        authority.administrator(&context.desk).require_employee(&target).await?;
+        Ok(Self { identity: auth.resolve_key(Some(&partner.corp), &partner.user), target })
     }
 }
 
 /// Why somebody of the home corporation needs no link.
-const AT_HOME: [&str; 2] = [
+const HOME_CORP_MESSAGE: [&str; 2] = [
     "is the main corporation, whose people sign in by themselves; name a connected one",
     "是主企业，其员工可直接登录；请填写互联企业",
 ];
@@ -136,29 +136,29 @@ const AT_HOME: [&str; 2] = [
 /// Lets somebody of a connected corporation act as an employee.
 pub(in crate::http) async fn approve(
     State(desk): State<Desk>,
-    HighRisk(admin, AtHome(Pair { identity, target })): HighRisk<AtHome<Pair>>,
-) -> Result<Reply<Done>, Failure> {
-    admin.at(&desk).approve_link(identity, target).await?;
+    HighRisk(admin, HomeOnly(NewLink { identity, target })): HighRisk<HomeOnly<NewLink>>,
+) -> Result<Reply<Done>, ApiError> {
+    admin.administrator(&desk).approve_link(identity, target).await?;
     Ok(Reply(Done::YES))
 }
 
 /// A link that is there, as the path names it.
 #[derive(Debug)]
-pub(in crate::http) struct KnownLink(EmployeeKey);
+pub(in crate::http) struct ExistingLink(EmployeeKey);
 
-impl Asks for KnownLink {
-    fn asks(sheet: &mut Sheet) {
-        sheet.reads_path::<Outsider>();
+impl DescribeInput for ExistingLink {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.reads_path::<PartnerUser>();
     }
 }
 
-impl FromRequestParts<Window> for KnownLink {
-    type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
-        let authority = Authority::from_request_parts(parts, window).await?;
-        let Path(Outsider { corp, user }) = Path::from_request_parts(parts, window).await?;
-        let identity = window.desk.auth.key(Some(&corp), &user);
-        authority.at(&window.desk).expect_link(&identity).await?;
+impl FromRequestParts<RequestContext> for ExistingLink {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        let authority = VerifiedCaller::from_request_parts(parts, context).await?;
+        let Path(PartnerUser { corp, user }) = Path::from_request_parts(parts, context).await?;
+        let identity = context.desk.auth.resolve_key(Some(&corp), &user);
+        authority.administrator(&context.desk).require_link(&identity).await?;
         Ok(Self(identity))
     }
 }
@@ -166,8 +166,10 @@ impl FromRequestParts<Window> for KnownLink {
 /// Takes that back. One that somebody else took back meanwhile is gone all the same.
 pub(in crate::http) async fn remove(
     State(desk): State<Desk>,
-    HighRisk(admin, AtHome(On(KnownLink(identity), Nothing))): HighRisk<AtHome<On<KnownLink, Nothing>>>,
-) -> Result<Reply<Done>, Failure> {
-    admin.at(&desk).remove_link(identity).await?;
+    HighRisk(admin, HomeOnly(PathAnd(ExistingLink(identity), NoBody))): HighRisk<
+        HomeOnly<PathAnd<ExistingLink, NoBody>>,
+    >,
+) -> Result<Reply<Done>, ApiError> {
+    admin.administrator(&desk).remove_link(identity).await?;
     Ok(Reply(Done::YES))
 }

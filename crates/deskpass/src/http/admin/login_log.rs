@@ -5,26 +5,26 @@ mod export;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use deskpass_auth::LogWanted;
+use deskpass_auth::LogQuery;
 use deskpass_core::{CorpId, EmployeeId, LoginMethod};
-use deskpass_store::{Event, LogRow};
+use deskpass_store::{AuditEvent, LogRow};
 use hyper::header::VARY;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use super::{Onward, bad_cursor};
+use super::{CursorPaging, bad_cursor};
 use crate::Desk;
 use crate::http::authority::Reader;
 use crate::http::envelope::Reply;
-use crate::http::failure::Failure;
-use crate::http::fields::{Ask, Fields, Form};
-use crate::http::openapi::{Answers, Sheet};
+use crate::http::failure::ApiError;
+use crate::http::fields::{Fields, FromFields, TextFormat};
+use crate::http::openapi::{DescribeOutput, OperationSpec};
 use crate::http::query::Query;
-use crate::log_export::Line;
-pub(in crate::http) use accept::Accepts;
-use export::Export;
+use crate::log_export::LogLine;
+pub(in crate::http) use accept::AcceptedFormat;
+use export::LogExport;
 
-static REASON: Form = Form {
+static REASON: TextFormat = TextFormat {
     name: "reason",
     pattern: Some("^[a-z_]{1,40}$"),
     example: "disabled",
@@ -33,31 +33,32 @@ static REASON: Form = Form {
 
 /// Which rows somebody wants to see.
 #[derive(Debug)]
-pub(in crate::http) struct LogAsked {
+pub(in crate::http) struct LogPageQuery {
     corp: Option<CorpId>,
-    wanted: LogWanted,
-    onward: Onward,
+    wanted: LogQuery,
+    paging: CursorPaging,
 }
 
-impl Ask for LogAsked {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for LogPageQuery {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         let corp = fields.maybe_id("corp_id", CorpId::parse);
         let employee = fields.maybe_id("employee_id", EmployeeId::parse);
-        let event = fields.maybe_word("event", Event::WORDS);
-        let reason = fields.maybe_form("reason", &REASON, reason);
-        let method = fields.maybe_word("method", LoginMethod::NAMES);
+        let event = fields.maybe_choice("event", AuditEvent::NAMES);
+        let reason = fields.maybe_formatted("reason", &REASON, reason);
+        let method = fields.maybe_choice("method", LoginMethod::NAMES);
         let ip_address = fields.maybe_address("ip_address");
-        let (from, to, onward) = (fields.maybe_moment("from"), fields.maybe_moment("to"), Onward::read(fields));
-        let wanted = LogWanted {
+        let (from, to, paging) =
+            (fields.maybe_timestamp("from"), fields.maybe_timestamp("to"), CursorPaging::from_fields(fields));
+        let wanted = LogQuery {
             employee: employee?,
-            event: event?.and_then(Event::from_name),
+            event: event?.and_then(AuditEvent::from_name),
             reason: reason?,
             method: method?.and_then(LoginMethod::from_name),
             ip_address: ip_address?,
             from: from?,
             to: to?,
         };
-        Some(Self { corp: corp?, wanted, onward: onward? })
+        Some(Self { corp: corp?, wanted, paging: paging? })
     }
 }
 
@@ -67,7 +68,7 @@ fn reason(text: &str) -> Option<String> {
 }
 
 /// A row's identifier, which is all that a place in the log takes.
-fn is_place(text: &str) -> bool {
+fn is_row_id(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|c| c.is_ascii_digit() || (b'a'..=b'f').contains(&c))
 }
 
@@ -75,32 +76,32 @@ fn is_place(text: &str) -> bool {
 #[derive(Debug, JsonSchema, Serialize)]
 pub(in crate::http) struct Log {
     #[serde(serialize_with = "as_lines")]
-    #[schemars(with = "Vec<Line<'_>>")]
+    #[schemars(with = "Vec<LogLine<'_>>")]
     items: Vec<LogRow>,
     next: Option<String>,
 }
 
 fn as_lines<S: Serializer>(rows: &[LogRow], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(rows.iter().map(Line::of))
+    serializer.collect_seq(rows.iter().map(LogLine::of))
 }
 
 /// The log, in the form that was asked for.
 #[derive(Debug)]
-pub(in crate::http) enum LogAnswer {
+pub(in crate::http) enum LogResponse {
     Page(Reply<Log>),
-    File(Box<Export>),
+    File(Box<LogExport>),
 }
 
-impl Answers for LogAnswer {
-    fn answers(sheet: &mut Sheet) {
-        Reply::<Log>::answers(sheet);
-        sheet.answers_plainly("text/csv");
-        sheet.answers_plainly("application/x-ndjson");
-        sheet.answers_plainly("application/jsonl");
+impl DescribeOutput for LogResponse {
+    fn describe_output(spec: &mut OperationSpec) {
+        Reply::<Log>::describe_output(spec);
+        spec.replies_plain("text/csv");
+        spec.replies_plain("application/x-ndjson");
+        spec.replies_plain("application/jsonl");
     }
 }
 
-impl IntoResponse for LogAnswer {
+impl IntoResponse for LogResponse {
     fn into_response(self) -> Response {
         let answer = match self {
             Self::Page(page) => page.into_response(),
@@ -114,17 +115,17 @@ impl IntoResponse for LogAnswer {
 pub(in crate::http) async fn list(
     State(desk): State<Desk>,
     reader: Reader,
-    accepts: Accepts,
-    Query(LogAsked { corp, wanted, onward: Onward { after, limit } }): Query<LogAsked>,
-) -> Result<LogAnswer, Failure> {
-    let reach = reader.reach(&desk, corp.as_ref()).await?;
-    if !after.as_deref().is_none_or(is_place) {
+    accepts: AcceptedFormat,
+    Query(LogPageQuery { corp, wanted, paging: CursorPaging { after, limit } }): Query<LogPageQuery>,
+) -> Result<LogResponse, ApiError> {
+    let scope = reader.access_scope(&desk, corp.as_ref()).await?;
+    if !after.as_deref().is_none_or(is_row_id) {
         return Err(bad_cursor());
     }
-    if let Accepts::File(format, media_type) = accepts {
-        let export = Export::begin(desk, reader, reach, wanted, after, (format, media_type)).await?;
-        return Ok(LogAnswer::File(Box::new(export)));
+    if let AcceptedFormat::File(format, media_type) = accepts {
+        let export = LogExport::begin(desk, reader, scope, wanted, after, (format, media_type)).await?;
+        return Ok(LogResponse::File(Box::new(export)));
     }
-    let page = desk.auth.log(&reach, &wanted, after, limit).await?;
-    Ok(LogAnswer::Page(Reply(Log { items: page.rows, next: page.next })))
+    let page = desk.auth.log(&scope, &wanted, after, limit).await?;
+    Ok(LogResponse::Page(Reply(Log { items: page.rows, next: page.next })))
 }

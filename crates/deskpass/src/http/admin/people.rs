@@ -1,63 +1,63 @@
 //! Who works here, and what they may act as.
 
 use axum::extract::{FromRequest, FromRequestParts as _, Request, State};
-use deskpass_auth::{PeopleAsked, PeopleFound};
+use deskpass_auth::{PeopleQuery, PeopleResult};
 use deskpass_core::{CorpId, EmployeeKey, Role, Roles};
-use deskpass_store::{Listed, Order};
+use deskpass_store::{ListedPerson, PeopleOrder};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Done, Known, Paging, Whom, bad_cursor, within};
+use super::{Done, EmployeeRef, ExistingEmployee, Paging, bad_cursor, list_scope};
 use crate::Desk;
-use crate::http::answer::Window;
-use crate::http::authority::{Authority, HighRisk, On, Reader};
+use crate::http::answer::RequestContext;
+use crate::http::authority::{HighRisk, PathAnd, Reader, VerifiedCaller};
 use crate::http::envelope::Reply;
-use crate::http::extract::Body;
-use crate::http::failure::Failure;
-use crate::http::fields::{Ask, Fields, Problem};
-use crate::http::login::iso;
-use crate::http::openapi::{Asks, Moment, RoleName, Sheet};
+use crate::http::extract::JsonBody;
+use crate::http::failure::ApiError;
+use crate::http::fields::{FieldError, Fields, FromFields};
+use crate::http::login::rfc3339;
+use crate::http::openapi::{DescribeInput, OperationSpec, Rfc3339, RoleName};
 use crate::http::query::Query;
 
 /// The words for the orders a list can have.
-const ORDERS: &[&str] = &["employee_id", "name", "last_login"];
+const SORT_ORDERS: &[&str] = &["employee_id", "name", "last_login"];
 /// Why not every list can.
-const SORTED_ALREADY: [&str; 2] =
+const SORT_CONFLICT: [&str; 2] =
     ["cannot be combined with q or role, whose lists have an order of their own", "不能与 q 或 role 同时使用"];
 /// What is said of a text with the one character that no text has, in any database of ours.
 const NO_NUL: [&str; 2] = ["must not contain U+0000", "不能包含 U+0000"];
 /// The longest text to search for, in bytes.
-const SOUGHT: usize = 128;
+const MAX_SEARCH_BYTES: usize = 128;
 
 /// Which people somebody wants to see.
 #[derive(Debug)]
-pub(in crate::http) struct People {
+pub(in crate::http) struct PeoplePageQuery {
     corp: Option<CorpId>,
-    asked: PeopleAsked,
+    asked: PeopleQuery,
     paging: Paging,
 }
 
-impl Ask for People {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for PeoplePageQuery {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         let (corp, department) = (fields.maybe_id("corp_id", CorpId::parse), fields.maybe_text("department"));
-        let (q, role) = (fields.maybe_text("q"), fields.maybe_word("role", &Role::NAMES));
-        let (sort, paging) = (fields.maybe_word("sort", ORDERS), Paging::read(fields));
+        let (q, role) = (fields.maybe_text("q"), fields.maybe_choice("role", &Role::NAMES));
+        let (sort, paging) = (fields.maybe_choice("sort", SORT_ORDERS), Paging::from_fields(fields));
         let (q, role, sort) = (q?.filter(|q| !q.is_empty()), role?.and_then(Role::from_name), sort?);
-        if q.as_ref().is_some_and(|q| q.len() > SOUGHT) {
-            fields.refuse("q", Problem::TooLong(SOUGHT));
+        if q.as_ref().is_some_and(|q| q.len() > MAX_SEARCH_BYTES) {
+            fields.reject("q", FieldError::TooLong(MAX_SEARCH_BYTES));
         }
         if department.iter().flatten().any(|department| department.contains('\0')) {
-            fields.refuse("department", Problem::Form(NO_NUL));
+            fields.reject("department", FieldError::Format(NO_NUL));
         }
         if sort.is_some() && (q.is_some() || role.is_some()) {
-            fields.refuse("sort", Problem::Form(SORTED_ALREADY));
+            fields.reject("sort", FieldError::Format(SORT_CONFLICT));
         }
         let order = match sort {
-            Some("name") => Order::Name,
-            Some("last_login") => Order::LastLogin,
-            _ => Order::Id,
+            Some("name") => PeopleOrder::Name,
+            Some("last_login") => PeopleOrder::LastLogin,
+            _ => PeopleOrder::Id,
         };
-        let asked = PeopleAsked { department: department?, q, role, order };
+        let asked = PeopleQuery { department: department?, q, role, order };
         Some(Self { corp: corp?, asked, paging: paging? })
     }
 }
@@ -86,8 +86,8 @@ pub(in crate::http) struct Assigned {
     roles: Roles,
 }
 
-impl From<Listed> for Assigned {
-    fn from(Listed { person, .. }: Listed) -> Self {
+impl From<ListedPerson> for Assigned {
+    fn from(ListedPerson { person, .. }: ListedPerson) -> Self {
         Self {
             corp_id: person.key.corp().to_owned(),
             employee_id: person.employee_id,
@@ -105,17 +105,17 @@ pub(in crate::http) struct Employee {
     assigned: Assigned,
     avatar: String,
     disabled: bool,
-    #[schemars(with = "Option<Moment>")]
+    #[schemars(with = "Option<Rfc3339>")]
     last_login_at: Option<String>,
     last_login_ip: Option<String>,
 }
 
-impl From<Listed> for Employee {
-    fn from(listed: Listed) -> Self {
+impl From<ListedPerson> for Employee {
+    fn from(listed: ListedPerson) -> Self {
         Self {
             avatar: listed.person.avatar.clone(),
             disabled: listed.person.disabled,
-            last_login_at: listed.last_login_at.map(iso),
+            last_login_at: listed.last_login_at.map(rfc3339),
             last_login_ip: listed.last_login_ip.clone(),
             assigned: listed.into(),
         }
@@ -126,8 +126,8 @@ impl From<Listed> for Employee {
 pub(in crate::http) async fn user_roles(
     State(desk): State<Desk>,
     reader: Reader,
-    Query(people): Query<People>,
-) -> Result<Reply<Listing<Assigned>>, Failure> {
+    Query(people): Query<PeoplePageQuery>,
+) -> Result<Reply<Listing<Assigned>>, ApiError> {
     list(&desk, &reader, people).await
 }
 
@@ -135,16 +135,20 @@ pub(in crate::http) async fn user_roles(
 pub(in crate::http) async fn employees(
     State(desk): State<Desk>,
     reader: Reader,
-    Query(people): Query<People>,
-) -> Result<Reply<Listing<Employee>>, Failure> {
+    Query(people): Query<PeoplePageQuery>,
+) -> Result<Reply<Listing<Employee>>, ApiError> {
     list(&desk, &reader, people).await
 }
 
-async fn list<T: From<Listed>>(desk: &Desk, reader: &Reader, people: People) -> Result<Reply<Listing<T>>, Failure> {
-    let People { corp, asked, paging } = people;
-    let reach = within(reader, desk, corp.as_ref(), asked.department.as_deref()).await?;
-    let found = desk.auth.people(reach, asked, paging.after.as_deref(), paging.offset(), paging.limit()).await?;
-    let PeopleFound { people, next, total, exact } = found.map_err(|_| bad_cursor())?;
+async fn list<T: From<ListedPerson>>(
+    desk: &Desk,
+    reader: &Reader,
+    people: PeoplePageQuery,
+) -> Result<Reply<Listing<T>>, ApiError> {
+    let PeoplePageQuery { corp, asked, paging } = people;
+    let scope = list_scope(reader, desk, corp.as_ref(), asked.department.as_deref()).await?;
+    let found = desk.auth.people(scope, asked, paging.after.as_deref(), paging.offset(), paging.limit()).await?;
+    let PeopleResult { people, next, total, exact } = found.map_err(|_| bad_cursor())?;
     let items = people.into_iter().map(T::from).collect();
     let Paging { page, page_size, .. } = paging;
     Ok(Reply(Listing { items, total, total_exact: exact, page, page_size, next }))
@@ -190,26 +194,26 @@ pub(in crate::http) struct Corporation {
 pub(in crate::http) async fn corporations(
     State(desk): State<Desk>,
     reader: Reader,
-) -> Result<Reply<Corporations>, Failure> {
+) -> Result<Reply<Corporations>, ApiError> {
     let seen = desk.auth.corporations().await?;
-    let may_see = |corp: &String| CorpId::parse(corp).is_ok_and(|corp| reader.reaches(&desk, &corp));
-    let shown = |corp_id: String| Corporation { home: corp_id == desk.auth.policy.home.as_str(), corp_id };
+    let may_see = |corp: &String| CorpId::parse(corp).is_ok_and(|corp| reader.may_read(&desk, &corp));
+    let shown = |corp_id: String| Corporation { home: corp_id == desk.auth.policy.home_corp.as_str(), corp_id };
     Ok(Reply(Corporations { items: seen.into_iter().filter(may_see).map(shown).collect() }))
 }
 
 /// Somebody and the roles they are to have.
 #[derive(Debug)]
-pub(in crate::http) struct Assignment {
-    whom: Whom,
+pub(in crate::http) struct RoleAssignmentBody {
+    whom: EmployeeRef,
     roles: Roles,
 }
 
-impl Ask for Assignment {
-    fn read(fields: &mut Fields) -> Option<Self> {
-        let (whom, names) = (Whom::read(fields), fields.texts("roles", Role::ALL.len()));
+impl FromFields for RoleAssignmentBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        let (whom, names) = (EmployeeRef::from_fields(fields), fields.texts("roles", Role::ALL.len()));
         let roles: Option<Roles> = names?.iter().map(|name| Role::from_name(name)).collect();
         if roles.is_none() {
-            fields.refuse("roles", Problem::NotOneOf(&Role::NAMES));
+            fields.reject("roles", FieldError::NotOneOf(&Role::NAMES));
         }
         Some(Self { whom: whom?, roles: roles? })
     }
@@ -217,23 +221,23 @@ impl Ask for Assignment {
 
 /// Roles for somebody who is there.
 #[derive(Debug)]
-pub(in crate::http) struct ToKnown(EmployeeKey, Roles);
+pub(in crate::http) struct RoleAssignment(EmployeeKey, Roles);
 
-impl Asks for ToKnown {
-    fn asks(sheet: &mut Sheet) {
-        sheet.reads_body::<Assignment>();
+impl DescribeInput for RoleAssignment {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.reads_body::<RoleAssignmentBody>();
     }
 }
 
-impl FromRequest<Window> for ToKnown {
-    type Rejection = Failure;
-    async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
+impl FromRequest<RequestContext> for RoleAssignment {
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
-        let authority = Authority::from_request_parts(&mut parts, window).await?;
-        let asked = Body::from_request(Request::from_parts(parts, body), window).await;
-        let Body(Assignment { whom, roles }) = asked?;
-        let key = whom.key_beside(&authority, &window.desk);
-        authority.at(&window.desk).expect_employee(&key).await?;
+        let authority = VerifiedCaller::from_request_parts(&mut parts, context).await?;
+        let asked = JsonBody::from_request(Request::from_parts(parts, body), context).await;
+        let JsonBody(RoleAssignmentBody { whom, roles }) = asked?;
+        let key = whom.key_in_own_corp(&authority, &context.desk);
+        authority.administrator(&context.desk).require_employee(&key).await?;
         Ok(Self(key, roles))
     }
 }
@@ -241,32 +245,34 @@ impl FromRequest<Window> for ToKnown {
 /// Gives somebody exactly these roles.
 pub(in crate::http) async fn assign(
     State(desk): State<Desk>,
-    HighRisk(admin, ToKnown(employee, roles)): HighRisk<ToKnown>,
-) -> Result<Reply<Assigned>, Failure> {
-    Ok(Reply(admin.at(&desk).set_roles(employee, roles).await?.into()))
+    HighRisk(admin, RoleAssignment(employee, roles)): HighRisk<RoleAssignment>,
+) -> Result<Reply<Assigned>, ApiError> {
+    Ok(Reply(admin.administrator(&desk).set_roles(employee, roles).await?.into()))
 }
 
 /// Whether somebody is to be shut out.
 #[derive(Debug)]
-pub(in crate::http) struct Patch {
+pub(in crate::http) struct EmployeePatch {
     disabled: bool,
 }
 
-impl Ask for Patch {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for EmployeePatch {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         Some(Self { disabled: fields.flag("disabled")? })
     }
 }
 
 /// Shuts somebody out, or lets them in again.
-pub(in crate::http) async fn patch(
+pub(in crate::http) async fn update(
     State(desk): State<Desk>,
-    HighRisk(admin, On(Known(employee), Body(ask))): HighRisk<On<Known, Body<Patch>>>,
-) -> Result<Reply<Done>, Failure> {
-    if ask.disabled {
-        admin.at(&desk).disable(employee).await?;
+    HighRisk(admin, PathAnd(ExistingEmployee(employee), JsonBody(input))): HighRisk<
+        PathAnd<ExistingEmployee, JsonBody<EmployeePatch>>,
+    >,
+) -> Result<Reply<Done>, ApiError> {
+    if input.disabled {
+        admin.administrator(&desk).disable(employee).await?;
     } else {
-        admin.at(&desk).enable(employee).await?;
+        admin.administrator(&desk).enable(employee).await?;
     }
     Ok(Reply(Done::YES))
 }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use axum::extract::{FromRequest, FromRequestParts as _, Request, State};
-use deskpass_auth::ShutOutOf;
+use deskpass_auth::RoleLockout;
 use deskpass_core::{AllowLists, Role};
 use deskpass_store::ListedSession;
 use schemars::JsonSchema;
@@ -11,19 +11,19 @@ use serde::Serialize;
 
 use super::Done;
 use crate::Desk;
-use crate::http::answer::Window;
-use crate::http::authority::{AtHome, Authority, HighRisk, HomeAdmin};
+use crate::http::answer::RequestContext;
+use crate::http::authority::{HighRisk, HomeAdmin, HomeOnly, VerifiedCaller};
 use crate::http::envelope::Reply;
-use crate::http::extract::Body;
-use crate::http::failure::Failure;
-use crate::http::fields::{Ask, Fields};
-use crate::http::login::iso;
-use crate::http::openapi::{Asks, Moment, RoleName, Sheet};
+use crate::http::extract::JsonBody;
+use crate::http::failure::ApiError;
+use crate::http::fields::{Fields, FromFields};
+use crate::http::login::rfc3339;
+use crate::http::openapi::{DescribeInput, OperationSpec, Rfc3339, RoleName};
 
 /// The networks of each role; none means that it may be active from anywhere.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "AllowLists")]
-pub(in crate::http) struct Lists {
+pub(in crate::http) struct AllowListsShown {
     admin: Vec<String>,
     agent: Vec<String>,
     user: Vec<String>,
@@ -31,7 +31,7 @@ pub(in crate::http) struct Lists {
     security: Vec<String>,
 }
 
-impl Lists {
+impl AllowListsShown {
     fn of(lists: &AllowLists) -> Self {
         let list = |role| lists.list(role).iter().map(ToString::to_string).collect();
         Self {
@@ -48,16 +48,16 @@ impl Lists {
 pub(in crate::http) async fn show(
     State(desk): State<Desk>,
     HomeAdmin(admin): HomeAdmin,
-) -> Result<Reply<Lists>, Failure> {
-    Ok(Reply(Lists::of(&admin.at(&desk).ip_rules().await?)))
+) -> Result<Reply<AllowListsShown>, ApiError> {
+    Ok(Reply(AllowListsShown::of(&admin.administrator(&desk).ip_rules().await?)))
 }
 
 /// Lists for all roles. Each must be there: one that was forgotten or misspelt must not lose the list it has.
 #[derive(Debug)]
-pub(in crate::http) struct Proposed(AllowLists);
+pub(in crate::http) struct ProposedAllowLists(AllowLists);
 
-impl Ask for Proposed {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for ProposedAllowLists {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         let lists = Role::ALL.map(|role| (role, fields.networks(role.name())));
         let mut entries = Vec::new();
         for (role, list) in lists {
@@ -69,21 +69,22 @@ impl Ask for Proposed {
 
 /// Lists that leave whoever sets them in, which is looked at before their one-time password is taken.
 #[derive(Debug)]
-pub(in crate::http) struct Survived(AllowLists);
+pub(in crate::http) struct ValidatedAllowLists(AllowLists);
 
-impl Asks for Survived {
-    fn asks(sheet: &mut Sheet) {
-        sheet.reads_body::<Proposed>();
+impl DescribeInput for ValidatedAllowLists {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.reads_body::<ProposedAllowLists>();
     }
 }
 
-impl FromRequest<Window> for Survived {
-    type Rejection = Failure;
-    async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
+impl FromRequest<RequestContext> for ValidatedAllowLists {
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
-        let Authority { caller, visitor } = Authority::from_request_parts(&mut parts, window).await?;
-        let Body(Proposed(lists)) = Body::from_request(Request::from_parts(parts, body), window).await?;
-        window.desk.auth.expect_to_stay(&caller.0, &lists, &visitor).await?;
+        let VerifiedCaller { caller, visitor } = VerifiedCaller::from_request_parts(&mut parts, context).await?;
+        let JsonBody(ProposedAllowLists(lists)) =
+            JsonBody::from_request(Request::from_parts(parts, body), context).await?;
+        context.desk.auth.require_not_locked_out(&caller.0, &lists, &visitor).await?;
         Ok(Self(lists))
     }
 }
@@ -91,22 +92,23 @@ impl FromRequest<Window> for Survived {
 /// Puts lists in the place of all there are.
 pub(in crate::http) async fn replace(
     State(desk): State<Desk>,
-    HighRisk(admin, AtHome(Survived(lists))): HighRisk<AtHome<Survived>>,
-) -> Result<Reply<Done>, Failure> {
-    admin.at(&desk).set_ip_rules(&lists).await?;
+    HighRisk(admin, HomeOnly(ValidatedAllowLists(lists))): HighRisk<HomeOnly<ValidatedAllowLists>>,
+) -> Result<Reply<Done>, ApiError> {
+    admin.administrator(&desk).set_ip_rules(&lists).await?;
     Ok(Reply(Done::YES))
 }
 
 /// Whom lists would shut out.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(in crate::http) struct DryRun {
-    you: You,
-    roles: Vec<OfRole>,
+    you: CallerImpact,
+    roles: Vec<RoleImpact>,
 }
 
 /// Whoever asks.
 #[derive(Debug, JsonSchema, Serialize)]
-struct You {
+#[schemars(rename = "You")]
+struct CallerImpact {
     #[schemars(with = "String")]
     ip_address: IpAddr,
     #[schemars(with = "RoleName")]
@@ -116,34 +118,36 @@ struct You {
 
 /// Whom a role's list would shut out.
 #[derive(Debug, JsonSchema, Serialize)]
-struct OfRole {
+#[schemars(rename = "OfRole")]
+struct RoleImpact {
     #[schemars(with = "RoleName")]
     role: Role,
     /// How many sessions.
     sessions: u64,
     /// Some of them.
-    shut_out: Vec<ShutOut>,
+    shut_out: Vec<BlockedSession>,
 }
 
 /// A session that would be shut out.
 #[derive(Debug, JsonSchema, Serialize)]
-struct ShutOut {
+#[schemars(rename = "ShutOut")]
+struct BlockedSession {
     corp_id: String,
     employee_id: String,
     name: String,
     ip_address: Option<String>,
-    #[schemars(with = "Option<Moment>")]
+    #[schemars(with = "Option<Rfc3339>")]
     last_seen_at: Option<String>,
 }
 
-impl From<ListedSession> for ShutOut {
+impl From<ListedSession> for BlockedSession {
     fn from(listed: ListedSession) -> Self {
         Self {
             corp_id: listed.session.employee.corp().to_owned(),
             employee_id: listed.employee_id,
             name: listed.name,
             ip_address: listed.ip_address,
-            last_seen_at: listed.seen_at.map(iso),
+            last_seen_at: listed.seen_at.map(rfc3339),
         }
     }
 }
@@ -152,13 +156,13 @@ impl From<ListedSession> for ShutOut {
 pub(in crate::http) async fn dry_run(
     State(desk): State<Desk>,
     HomeAdmin(admin): HomeAdmin,
-    Body(Proposed(lists)): Body<Proposed>,
-) -> Result<Reply<DryRun>, Failure> {
-    let tried = admin.at(&desk).try_ip_rules(&lists).await?;
-    let of_role = |ShutOutOf { role, number, some }| {
-        let shut_out = some.into_iter().map(ShutOut::from).collect();
-        OfRole { role, sessions: number, shut_out }
+    JsonBody(ProposedAllowLists(lists)): JsonBody<ProposedAllowLists>,
+) -> Result<Reply<DryRun>, ApiError> {
+    let tried = admin.administrator(&desk).preview_ip_rules(&lists).await?;
+    let of_role = |RoleLockout { role, number, some }| {
+        let shut_out = some.into_iter().map(BlockedSession::from).collect();
+        RoleImpact { role, sessions: number, shut_out }
     };
-    let you = You { ip_address: admin.visitor.address.decided, role: Role::Admin, shut_out: tried.you };
+    let you = CallerImpact { ip_address: admin.visitor.address.decided, role: Role::Admin, shut_out: tried.you };
     Ok(Reply(DryRun { you, roles: tried.roles.into_iter().map(of_role).collect() }))
 }

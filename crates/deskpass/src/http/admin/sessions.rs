@@ -1,39 +1,39 @@
 //! Who is signed in, from where, for administrators to see and to end.
 
 use axum::extract::{FromRequestParts, State};
-use deskpass_auth::SessionsWanted;
+use deskpass_auth::SessionQuery;
 use deskpass_core::{CorpId, Digest, EmployeeId, Role};
 use deskpass_store::ListedSession;
 use hyper::http::request::Parts;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Known, Onward, bad_cursor};
+use super::{CursorPaging, ExistingEmployee, bad_cursor};
 use crate::Desk;
-use crate::http::answer::Window;
-use crate::http::authority::{Authority, HighRisk, Nothing, On, Reader};
+use crate::http::answer::RequestContext;
+use crate::http::authority::{HighRisk, NoBody, PathAnd, Reader, VerifiedCaller};
 use crate::http::envelope::Reply;
-use crate::http::failure::Failure;
-use crate::http::fields::{Ask, Fields};
-use crate::http::openapi::{Asks, Sheet};
+use crate::http::failure::ApiError;
+use crate::http::fields::{Fields, FromFields};
+use crate::http::openapi::{DescribeInput, OperationSpec};
 use crate::http::query::{Path, Query};
-use crate::http::sessions::{Ended, NamedSession, SessionShown};
+use crate::http::sessions::{SessionEnded, SessionPath, SessionShown};
 
 /// Which sessions somebody wants to see.
 #[derive(Debug)]
-pub(in crate::http) struct SessionsAsked {
+pub(in crate::http) struct SessionsQuery {
     corp: Option<CorpId>,
-    wanted: SessionsWanted,
-    onward: Onward,
+    wanted: SessionQuery,
+    paging: CursorPaging,
 }
 
-impl Ask for SessionsAsked {
-    fn read(fields: &mut Fields) -> Option<Self> {
+impl FromFields for SessionsQuery {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
         let corp = fields.maybe_id("corp_id", CorpId::parse);
         let employee = fields.maybe_id("employee_id", EmployeeId::parse);
-        let (role, onward) = (fields.maybe_word("role", &Role::NAMES), Onward::read(fields));
-        let wanted = SessionsWanted { employee: employee?, role: role?.and_then(Role::from_name) };
-        Some(Self { corp: corp?, wanted, onward: onward? })
+        let (role, paging) = (fields.maybe_choice("role", &Role::NAMES), CursorPaging::from_fields(fields));
+        let wanted = SessionQuery { employee: employee?, role: role?.and_then(Role::from_name) };
+        Some(Self { corp: corp?, wanted, paging: paging? })
     }
 }
 
@@ -69,11 +69,11 @@ pub(in crate::http) struct Sessions {
 pub(in crate::http) async fn list(
     State(desk): State<Desk>,
     reader: Reader,
-    Query(asked): Query<SessionsAsked>,
-) -> Result<Reply<Sessions>, Failure> {
-    let reach = reader.reach(&desk, asked.corp.as_ref()).await?;
-    let Onward { after, limit } = asked.onward;
-    let found = desk.auth.sessions(&reach, &asked.wanted, after.as_deref(), limit).await?;
+    Query(asked): Query<SessionsQuery>,
+) -> Result<Reply<Sessions>, ApiError> {
+    let scope = reader.access_scope(&desk, asked.corp.as_ref()).await?;
+    let CursorPaging { after, limit } = asked.paging;
+    let found = desk.auth.sessions(&scope, &asked.wanted, after.as_deref(), limit).await?;
     let (page, asking) = (found.map_err(|_| bad_cursor())?, reader.caller.digest());
     let items = page.sessions.into_iter().map(|listed| SessionOf::of(listed, asking)).collect();
     Ok(Reply(Sessions { items, next: page.next }))
@@ -81,20 +81,20 @@ pub(in crate::http) async fn list(
 
 /// A session that is there, as the path names it.
 #[derive(Debug)]
-pub(in crate::http) struct KnownSession(Digest);
+pub(in crate::http) struct ExistingSession(Digest);
 
-impl Asks for KnownSession {
-    fn asks(sheet: &mut Sheet) {
-        sheet.reads_path::<NamedSession>();
+impl DescribeInput for ExistingSession {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.reads_path::<SessionPath>();
     }
 }
 
-impl FromRequestParts<Window> for KnownSession {
-    type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
-        let authority = Authority::from_request_parts(parts, window).await?;
-        let Path(NamedSession(id)) = Path::from_request_parts(parts, window).await?;
-        authority.at(&window.desk).expect_session(id).await?;
+impl FromRequestParts<RequestContext> for ExistingSession {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        let authority = VerifiedCaller::from_request_parts(parts, context).await?;
+        let Path(SessionPath(id)) = Path::from_request_parts(parts, context).await?;
+        authority.administrator(&context.desk).require_session(id).await?;
         Ok(Self(id))
     }
 }
@@ -102,10 +102,10 @@ impl FromRequestParts<Window> for KnownSession {
 /// Ends a session, whoever's it is.
 pub(in crate::http) async fn end(
     State(desk): State<Desk>,
-    HighRisk(admin, On(KnownSession(id), Nothing)): HighRisk<On<KnownSession, Nothing>>,
-) -> Result<Reply<Ended>, Failure> {
-    admin.at(&desk).end_session(id).await?;
-    Ok(Reply(Ended::YES))
+    HighRisk(admin, PathAnd(ExistingSession(id), NoBody)): HighRisk<PathAnd<ExistingSession, NoBody>>,
+) -> Result<Reply<SessionEnded>, ApiError> {
+    admin.administrator(&desk).end_session(id).await?;
+    Ok(Reply(SessionEnded::YES))
 }
 
 /// Sessions that were ended.
@@ -118,8 +118,8 @@ pub(in crate::http) struct SeveralEnded {
 /// Ends all sessions of somebody.
 pub(in crate::http) async fn end_all(
     State(desk): State<Desk>,
-    HighRisk(admin, On(Known(employee), Nothing)): HighRisk<On<Known, Nothing>>,
-) -> Result<Reply<SeveralEnded>, Failure> {
-    let ended = admin.at(&desk).end_sessions_of(employee).await?;
+    HighRisk(admin, PathAnd(ExistingEmployee(employee), NoBody)): HighRisk<PathAnd<ExistingEmployee, NoBody>>,
+) -> Result<Reply<SeveralEnded>, ApiError> {
+    let ended = admin.administrator(&desk).end_sessions_of(employee).await?;
     Ok(Reply(SeveralEnded { success: true, ended }))
 }

@@ -4,47 +4,50 @@ use std::time::Duration;
 
 use axum::extract::State;
 use deskpass_core::Timestamp;
-use deskpass_store::{Hour, Step};
+use deskpass_store::{HourlyCounts, SignInStep};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::wrong;
+use super::field_error;
 use crate::Desk;
 use crate::http::authority::Reader;
 use crate::http::envelope::Reply;
-use crate::http::failure::Failure;
-use crate::http::fields::{Ask, Fields};
-use crate::http::login::iso;
-use crate::http::openapi::Moment;
+use crate::http::failure::ApiError;
+use crate::http::fields::{Fields, FromFields};
+use crate::http::login::rfc3339;
+use crate::http::openapi::Rfc3339;
 use crate::http::query::Query;
 
 /// How much is told to whoever does not say.
-const USUAL: Duration = Duration::from_hours(7 * 24);
+const DEFAULT_RANGE: Duration = Duration::from_hours(7 * 24);
 
 /// The most that is told at once.
-const MOST: Duration = Duration::from_hours(93 * 24);
+const MAX_RANGE: Duration = Duration::from_hours(93 * 24);
 
 /// Which time somebody wants to know about.
 #[derive(Debug)]
-pub(in crate::http) struct TimeAsked {
+pub(in crate::http) struct TimeRangeQuery {
     from: Option<Timestamp>,
     to: Option<Timestamp>,
 }
 
-impl Ask for TimeAsked {
-    fn read(fields: &mut Fields) -> Option<Self> {
-        let (from, to) = (fields.maybe_moment("from"), fields.maybe_moment("to"));
+impl FromFields for TimeRangeQuery {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        let (from, to) = (fields.maybe_timestamp("from"), fields.maybe_timestamp("to"));
         Some(Self { from: from?, to: to? })
     }
 }
 
-impl TimeAsked {
+impl TimeRangeQuery {
     /// From when to when, where now is the end for whoever does not say.
-    fn span(&self, now: Timestamp) -> Result<(Timestamp, Timestamp), Failure> {
+    fn span(&self, now: Timestamp) -> Result<(Timestamp, Timestamp), ApiError> {
         let to = self.to.unwrap_or(now);
-        let from = self.from.unwrap_or(to - USUAL);
-        if from >= to || to.since(from) > MOST {
-            return Err(wrong("from", ["must be before to, by 93 days at most", "必须早于 to，且相差不超过 93 天"]));
+        let from = self.from.unwrap_or(to - DEFAULT_RANGE);
+        if from >= to || to.since(from) > MAX_RANGE {
+            return Err(field_error(
+                "from",
+                ["must be before to, by 93 days at most", "必须早于 to，且相差不超过 93 天"],
+            ));
         }
         Ok((from, to))
     }
@@ -54,7 +57,7 @@ impl TimeAsked {
 #[derive(Debug, JsonSchema, Serialize)]
 pub(in crate::http) struct HourShown {
     /// When the hour began.
-    #[schemars(with = "Moment")]
+    #[schemars(with = "Rfc3339")]
     at: String,
     qr_shown: u64,
     qr_scanned: u64,
@@ -65,16 +68,16 @@ pub(in crate::http) struct HourShown {
     refused: u64,
 }
 
-impl From<Hour> for HourShown {
-    fn from(hour: Hour) -> Self {
+impl From<HourlyCounts> for HourShown {
+    fn from(hour: HourlyCounts) -> Self {
         Self {
-            at: iso(hour.at),
-            qr_shown: hour.times(Step::QrShown),
-            qr_scanned: hour.times(Step::QrScanned),
-            qr_confirmed: hour.times(Step::QrConfirmed),
-            qr_collected: hour.times(Step::QrCollected),
-            sign_ins: hour.times(Step::SignedIn),
-            refused: hour.times(Step::Refused),
+            at: rfc3339(hour.at),
+            qr_shown: hour.times(SignInStep::QrShown),
+            qr_scanned: hour.times(SignInStep::QrScanned),
+            qr_confirmed: hour.times(SignInStep::QrConfirmed),
+            qr_collected: hour.times(SignInStep::QrCollected),
+            sign_ins: hour.times(SignInStep::SignedIn),
+            refused: hour.times(SignInStep::Refused),
         }
     }
 }
@@ -82,9 +85,9 @@ impl From<Hour> for HourShown {
 /// The hours in which something happened.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(in crate::http) struct Statistics {
-    #[schemars(with = "Moment")]
+    #[schemars(with = "Rfc3339")]
     from: String,
-    #[schemars(with = "Moment")]
+    #[schemars(with = "Rfc3339")]
     to: String,
     items: Vec<HourShown>,
 }
@@ -93,12 +96,16 @@ pub(in crate::http) struct Statistics {
 pub(in crate::http) async fn list(
     State(desk): State<Desk>,
     reader: Reader,
-    Query(asked): Query<TimeAsked>,
-) -> Result<Reply<Statistics>, Failure> {
-    if reader.reach(&desk, Some(&desk.auth.policy.home)).await?.department_id.is_some() {
-        return reader.refuse(&desk).await;
+    Query(asked): Query<TimeRangeQuery>,
+) -> Result<Reply<Statistics>, ApiError> {
+    if reader.access_scope(&desk, Some(&desk.auth.policy.home_corp)).await?.department_id.is_some() {
+        return reader.deny(&desk).await;
     }
     let (from, to) = asked.span(desk.auth.clock.now())?;
     let hours = desk.auth.statistics(from, to).await?;
-    Ok(Reply(Statistics { from: iso(from), to: iso(to), items: hours.into_iter().map(HourShown::from).collect() }))
+    Ok(Reply(Statistics {
+        from: rfc3339(from),
+        to: rfc3339(to),
+        items: hours.into_iter().map(HourShown::from).collect(),
+    }))
 }

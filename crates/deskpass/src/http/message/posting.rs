@@ -5,7 +5,7 @@ use std::fmt;
 
 use axum::extract::{FromRequest, Request};
 use deskpass_core::{
-    Chunk, CorpId, EmployeeId, Message, MessageKind, OpenFrame, Recipient, Role, SocketKind, StreamId,
+    Chunk, CorpId, EmployeeId, FrameDraft, Message, MessageKind, Recipient, Role, SocketKind, StreamId,
 };
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -13,69 +13,70 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::Desk;
-use crate::http::answer::Window;
-use crate::http::extract::JsonText;
-use crate::http::failure::{BadRequest, Failure};
-use crate::http::fields::{Problem, Problems};
-use crate::http::login::iso;
-use crate::http::openapi::{Asks, Sheet};
+use crate::http::answer::RequestContext;
+use crate::http::extract::RawJson;
+use crate::http::failure::{ApiError, BadRequest};
+use crate::http::fields::{FieldError, FieldErrors};
+use crate::http::login::rfc3339;
+use crate::http::openapi::{DescribeInput, OperationSpec};
 
 /// The most that is taken at once, in messages, in bytes and in recipients of one.
-const MESSAGES: usize = 100;
-const BYTES: usize = 1 << 20;
-const RECIPIENTS: usize = 1_000;
+const MAX_MESSAGES: usize = 100;
+const MAX_BODY_BYTES: usize = 1 << 20;
+const MAX_RECIPIENTS: usize = 1_000;
 
-const TO: [&str; 2] = [
+const TO_RULE: [&str; 2] = [
     "must be {\"employee_id\"} or {\"role\"}, perhaps with \"corp_id\", or a list of 1 to 1000 of those",
     "必须是 {\"employee_id\"} 或 {\"role\"}（可带 \"corp_id\"），或由 1 到 1000 个此类对象组成的列表",
 ];
-const MANY: [&str; 2] = ["must be a list of 1 to 100 messages", "必须是 1 到 100 条消息的列表"];
-const STREAM: [&str; 2] = ["must be 1 to 64 printable ASCII characters", "必须是 1 到 64 个可打印的 ASCII 字符"];
-const CONTENT: [&str; 2] =
+const MESSAGES_RULE: [&str; 2] = ["must be a list of 1 to 100 messages", "必须是 1 到 100 条消息的列表"];
+const STREAM_ID_RULE: [&str; 2] =
+    ["must be 1 to 64 printable ASCII characters", "必须是 1 到 64 个可打印的 ASCII 字符"];
+const CONTENT_RULE: [&str; 2] =
     ["must be an object with stream_id, seq, text and done", "必须是包含 stream_id、seq、text 和 done 的对象"];
 
 /// Messages to be sent, read and checked.
-pub(in crate::http) struct Posting(pub(super) Vec<Message>);
+pub(in crate::http) struct PostedMessages(pub(super) Vec<Message>);
 
-impl FromRequest<Window> for Posting {
-    type Rejection = Failure;
-    async fn from_request(request: Request, window: &Window) -> Result<Self, Failure> {
-        let JsonText(text) = JsonText::up_to(BYTES, request, window).await?;
-        let given: Given = serde_json::from_str(&text).map_err(|_| BadRequest::NotJson)?;
-        let mut reading = Reading { desk: &window.desk, problems: Problems::new() };
-        let messages = reading.all(&given);
-        if !reading.problems.is_empty() {
-            return Err(BadRequest::Fields(reading.problems).into());
+impl FromRequest<RequestContext> for PostedMessages {
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
+        let RawJson(text) = RawJson::up_to(MAX_BODY_BYTES, request, context).await?;
+        let given: RawObject = serde_json::from_str(&text).map_err(|_| BadRequest::NotJson)?;
+        let mut reader = MessageReader { desk: &context.desk, problems: FieldErrors::new() };
+        let messages = reader.all(&given);
+        if !reader.problems.is_empty() {
+            return Err(BadRequest::Fields(reader.problems).into());
         }
         Ok(Self(messages))
     }
 }
 
-impl Asks for Posting {
-    fn asks(sheet: &mut Sheet) {
-        sheet.reads_body_like(form);
+impl DescribeInput for PostedMessages {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.reads_body_like(body_schema);
     }
 }
 
 /// The members of an object, as they are.
-struct Given<'a>(Vec<(String, &'a RawValue)>);
+struct RawObject<'a>(Vec<(String, &'a RawValue)>);
 
-impl<'de> Deserialize<'de> for Given<'de> {
+impl<'de> Deserialize<'de> for RawObject<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Object;
         impl<'de> Visitor<'de> for Object {
-            type Value = Given<'de>;
+            type Value = RawObject<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Given<'de>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawObject<'de>, A::Error> {
                 let mut members = Vec::with_capacity(5);
                 while let Some(member) = map.next_entry()? {
                     members.push(member);
                 }
-                Ok(Given(members))
+                Ok(RawObject(members))
             }
         }
         deserializer.deserialize_map(Object)
@@ -83,27 +84,27 @@ impl<'de> Deserialize<'de> for Given<'de> {
 }
 
 /// Reads messages, and notes what is wrong with them.
-struct Reading<'a> {
+struct MessageReader<'a> {
     desk: &'a Desk,
-    problems: Problems,
+    problems: FieldErrors,
 }
 
 #[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
-impl Reading<'_> {
-    fn all(&mut self, given: &Given<'_>) -> Vec<Message> {
+impl MessageReader<'_> {
+    fn all(&mut self, given: &RawObject<'_>) -> Vec<Message> {
         let Some(many) = self.member(given, "", "messages").flatten() else {
             return self.one(given, "").into_iter().collect();
         };
-        let many: Vec<Given<'_>> = serde_json::from_str(many.get()).unwrap_or_default();
-        if !(1..=MESSAGES).contains(&many.len()) {
-            self.refuse("", "messages", Problem::Form(MANY));
+        let many: Vec<RawObject<'_>> = serde_json::from_str(many.get()).unwrap_or_default();
+        if !(1..=MAX_MESSAGES).contains(&many.len()) {
+            self.reject("", "messages", FieldError::Format(MESSAGES_RULE));
             return Vec::new();
         }
         let within = |place: usize| format!("messages[{place}].");
         many.iter().enumerate().filter_map(|(place, given)| self.one(given, &within(place))).collect()
     }
 
-    fn one(&mut self, given: &Given<'_>, within: &str) -> Option<Message> {
+    fn one(&mut self, given: &RawObject<'_>, within: &str) -> Option<Message> {
         let (kind, to) = (self.kind(given, within), self.to(given, within));
         let socket = self.socket(given, within);
         let content = self.member(given, within, "content")?;
@@ -113,52 +114,52 @@ impl Reading<'_> {
             MessageKind::Typewriter => Some(self.chunk(content, within)?),
             _ => None,
         };
-        let ts = iso(self.desk.auth.clock.now());
-        let frame = OpenFrame::new(kind, content.map(RawValue::get), extra_data.map(RawValue::get), &ts);
+        let ts = rfc3339(self.desk.auth.clock.now());
+        let frame = FrameDraft::new(kind, content.map(RawValue::get), extra_data.map(RawValue::get), &ts);
         if frame.is_none() {
-            self.refuse(within, "content", Problem::TooLong(OpenFrame::LONGEST));
+            self.reject(within, "content", FieldError::TooLong(FrameDraft::MAX_BYTES));
         }
         Some(Message { to, socket, chunk, frame: frame? })
     }
 
     /// A member, if it is there; the outer `None` where it is there twice.
-    fn member<'a>(&mut self, given: &Given<'a>, within: &str, name: &'static str) -> Option<Option<&'a RawValue>> {
+    fn member<'a>(&mut self, given: &RawObject<'a>, within: &str, name: &'static str) -> Option<Option<&'a RawValue>> {
         let mut found = given.0.iter().filter(|(other, _)| other == name).map(|(_, value)| *value);
         let (first, second) = (found.next(), found.next());
         if second.is_some() {
-            self.refuse(within, name, Problem::Twice);
+            self.reject(within, name, FieldError::Repeated);
             return None;
         }
         Some(first)
     }
 
-    fn value(&mut self, given: &Given<'_>, within: &str, name: &'static str) -> Option<Value> {
+    fn value(&mut self, given: &RawObject<'_>, within: &str, name: &'static str) -> Option<Value> {
         let found = self.member(given, within, name)?;
         Some(found.and_then(|value| serde_json::from_str(value.get()).ok()).unwrap_or_default())
     }
 
-    fn kind(&mut self, given: &Given<'_>, within: &str) -> Option<MessageKind> {
+    fn kind(&mut self, given: &RawObject<'_>, within: &str) -> Option<MessageKind> {
         let kind = match self.value(given, within, "msg_type")? {
-            Value::Null => Err(Problem::Required),
-            value => value.as_str().and_then(MessageKind::posted).ok_or(Problem::NotOneOf(&MessageKind::NAMES)),
+            Value::Null => Err(FieldError::Required),
+            value => value.as_str().and_then(MessageKind::posted).ok_or(FieldError::NotOneOf(&MessageKind::NAMES)),
         };
         self.check(within, "msg_type", kind)
     }
 
-    fn socket(&mut self, given: &Given<'_>, within: &str) -> Option<Option<SocketKind>> {
+    fn socket(&mut self, given: &RawObject<'_>, within: &str) -> Option<Option<SocketKind>> {
         match self.value(given, within, "socket")? {
             Value::Null => Some(None),
             value => {
                 let socket = value.as_str().and_then(SocketKind::from_name);
-                self.check(within, "socket", socket.ok_or(Problem::NotOneOf(&SocketKind::NAMES))).map(Some)
+                self.check(within, "socket", socket.ok_or(FieldError::NotOneOf(&SocketKind::NAMES))).map(Some)
             }
         }
     }
 
-    fn to(&mut self, given: &Given<'_>, within: &str) -> Option<Vec<Recipient>> {
+    fn to(&mut self, given: &RawObject<'_>, within: &str) -> Option<Vec<Recipient>> {
         let to = match self.value(given, within, "to")? {
-            Value::Null => Err(Problem::Required),
-            Value::Array(many) if (1..=RECIPIENTS).contains(&many.len()) => {
+            Value::Null => Err(FieldError::Required),
+            Value::Array(many) if (1..=MAX_RECIPIENTS).contains(&many.len()) => {
                 many.iter().map(|one| recipient(self.desk, one)).collect()
             }
             one => recipient(self.desk, &one).map(|one| vec![one]),
@@ -171,55 +172,55 @@ impl Reading<'_> {
 
     /// The place of a piece in its stream, which is all that is looked at.
     fn chunk(&mut self, content: Option<&RawValue>, within: &str) -> Option<Chunk> {
-        let content: Option<Given<'_>> = content.and_then(|content| serde_json::from_str(content.get()).ok());
-        let Some(Given(members)) = content else {
-            self.refuse(within, "content", Problem::Form(CONTENT));
+        let content: Option<RawObject<'_>> = content.and_then(|content| serde_json::from_str(content.get()).ok());
+        let Some(RawObject(members)) = content else {
+            self.reject(within, "content", FieldError::Format(CONTENT_RULE));
             return None;
         };
         // The last one of a name counts, as it does in browsers.
         let member = |name: &str| members.iter().rev().find(|(other, _)| other == name).map(|(_, value)| value.get());
         let member = |name: &str| member(name).and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Value::Null);
         let stream = member("stream_id").as_str().and_then(StreamId::parse);
-        let stream = self.check(within, "content.stream_id", stream.ok_or(Problem::Form(STREAM)));
-        let seq = member("seq").as_u64().filter(|seq| *seq <= Chunk::LAST);
-        let seq = self.check(within, "content.seq", seq.ok_or(Problem::NotCount(0, Chunk::LAST)));
+        let stream = self.check(within, "content.stream_id", stream.ok_or(FieldError::Format(STREAM_ID_RULE)));
+        let seq = member("seq").as_u64().filter(|seq| *seq <= Chunk::MAX_SEQ);
+        let seq = self.check(within, "content.seq", seq.ok_or(FieldError::NotInteger(0, Chunk::MAX_SEQ)));
         let text = member("text").is_string();
-        let text = self.check(within, "content.text", text.then_some(()).ok_or(Problem::NotText));
+        let text = self.check(within, "content.text", text.then_some(()).ok_or(FieldError::NotString));
         let done = member("done").as_bool();
-        let done = self.check(within, "content.done", done.ok_or(Problem::NotFlag));
+        let done = self.check(within, "content.done", done.ok_or(FieldError::NotBoolean));
         text.and(Some(Chunk { stream: stream?, seq: seq?, done: done? }))
     }
 
-    fn check<T>(&mut self, within: &str, name: &'static str, checked: Result<T, Problem>) -> Option<T> {
-        checked.map_err(|problem| self.refuse(within, name, problem)).ok()
+    fn check<T>(&mut self, within: &str, name: &'static str, checked: Result<T, FieldError>) -> Option<T> {
+        checked.map_err(|problem| self.reject(within, name, problem)).ok()
     }
 
-    fn refuse(&mut self, within: &str, name: &'static str, problem: Problem) {
+    fn reject(&mut self, within: &str, name: &'static str, problem: FieldError) {
         self.problems.insert(format!("{within}{name}").into(), problem);
     }
 }
 
 /// Whom an object names.
-fn recipient(desk: &Desk, one: &Value) -> Result<Recipient, Problem> {
+fn recipient(desk: &Desk, one: &Value) -> Result<Recipient, FieldError> {
     let member = |name: &str| one.get(name).filter(|value| !value.is_null());
-    let text = |value: &Value| value.as_str().map(str::to_owned).ok_or(Problem::Form(TO));
+    let text = |value: &Value| value.as_str().map(str::to_owned).ok_or(FieldError::Format(TO_RULE));
     let corp = member("corp_id").map(text).transpose()?;
-    let corp = corp.map(|corp| CorpId::parse(&corp)).transpose().map_err(Problem::Id)?;
+    let corp = corp.map(|corp| CorpId::parse(&corp)).transpose().map_err(FieldError::Id)?;
     match (member("employee_id"), member("role")) {
         (Some(id), None) => {
-            let id = EmployeeId::parse(&text(id)?).map_err(Problem::Id)?;
-            Ok(Recipient::Person(desk.auth.key(corp.as_ref(), &id)))
+            let id = EmployeeId::parse(&text(id)?).map_err(FieldError::Id)?;
+            Ok(Recipient::Person(desk.auth.resolve_key(corp.as_ref(), &id)))
         }
         (None, Some(role)) => {
-            let role = Role::from_name(&text(role)?).ok_or(Problem::NotOneOf(&Role::NAMES))?;
-            Ok(Recipient::Role(corp.unwrap_or_else(|| desk.auth.policy.home.clone()), role))
+            let role = Role::from_name(&text(role)?).ok_or(FieldError::NotOneOf(&Role::NAMES))?;
+            Ok(Recipient::Role(corp.unwrap_or_else(|| desk.auth.policy.home_corp.clone()), role))
         }
-        _ => Err(Problem::Form(TO)),
+        _ => Err(FieldError::Format(TO_RULE)),
     }
 }
 
 /// What a request looks like.
-fn form() -> Value {
+fn body_schema() -> Value {
     let corp = json!({ "type": "string" });
     let to = json!({ "oneOf": [
         {
@@ -235,7 +236,7 @@ fn form() -> Value {
         "type": "object",
         "required": ["to", "msg_type"],
         "properties": {
-            "to": { "anyOf": [to, { "type": "array", "items": to, "minItems": 1, "maxItems": RECIPIENTS }] },
+            "to": { "anyOf": [to, { "type": "array", "items": to, "minItems": 1, "maxItems": MAX_RECIPIENTS }] },
             "socket": { "enum": SocketKind::NAMES },
             "msg_type": { "enum": MessageKind::NAMES },
             "content": { "description": "Anything; of a typewriter, an object with stream_id, seq, text and done" },
@@ -245,7 +246,7 @@ fn form() -> Value {
     let many = json!({
         "type": "object",
         "required": ["messages"],
-        "properties": { "messages": { "type": "array", "items": message, "minItems": 1, "maxItems": MESSAGES } },
+        "properties": { "messages": { "type": "array", "items": message, "minItems": 1, "maxItems": MAX_MESSAGES } },
     });
     json!({ "anyOf": [message, many] })
 }

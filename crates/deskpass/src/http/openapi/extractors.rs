@@ -7,148 +7,163 @@ use hyper::header::{HeaderName, HeaderValue};
 use hyper::{HeaderMap, Uri};
 use schemars::JsonSchema;
 
-use super::sheet::{Answers, Asks, Sheet};
+use super::spec::{DescribeInput, DescribeOutput, OperationSpec};
 use crate::Desk;
-use crate::http::admin::login_log::Accepts;
-use crate::http::admin::{Known, Whom};
-use crate::http::authority::{Admin, AtHome, HighRisk, HomeAdmin, Named, NamedAgent, Nothing, On, Reader, Service};
-use crate::http::cookie::{Cookies, SetCookie};
-use crate::http::envelope::{Beside, No, Rendered, Reply};
-use crate::http::extract::{
-    Besides, Body, Caller, Developer, Entrant, Guest, Holder, Operator, Peer, Perhaps, Reads, Whole,
+use crate::http::admin::login_log::AcceptedFormat;
+use crate::http::admin::{EmployeeRef, ExistingEmployee};
+use crate::http::authority::{
+    Admin, AgentPath, ExistingAgent, HighRisk, HomeAdmin, HomeOnly, NoBody, PathAnd, Reader, Service,
 };
-use crate::http::failure::Failure;
-use crate::http::fields::Ask;
+use crate::http::cookie::{Cookies, SetCookie};
+use crate::http::envelope::{FlatReply, NegativeReply, RenderedReply, Reply};
+use crate::http::extract::{
+    ActiveUser, ClientLanguage, Developer, FullRequest, JsonBody, Operator, OptionalBody, OptionalSession,
+    PartialOrFull, PeerAddress, RequestClient, TokenHolder,
+};
+use crate::http::failure::ApiError;
+use crate::http::fields::FromFields;
 use crate::http::opener::OpenedByPage;
 use crate::http::query::{Path, Query};
-use crate::http::{OnReserve, Who};
+use crate::http::{RequiredAccess, ReserveConnection};
 
 /// What is read, but is nothing that a client decides on.
-macro_rules! silent {
-    ($($argument:ty),*) => {$(impl Asks for $argument { fn asks(_: &mut Sheet) {} })*};
+macro_rules! not_described {
+    ($($argument:ty),*) => {$(impl DescribeInput for $argument { fn describe_input(_: &mut OperationSpec) {} })*};
 }
-silent!(State<Desk>, Accepts, Cookies, Guest, HeaderMap, Nothing, OpenedByPage, Peer, Reads, Uri, Whole);
-silent!(Option<Extension<OnReserve>>);
+not_described!(
+    State<Desk>,
+    AcceptedFormat,
+    Cookies,
+    RequestClient,
+    HeaderMap,
+    NoBody,
+    OpenedByPage,
+    PeerAddress,
+    ClientLanguage,
+    Uri,
+    FullRequest
+);
+not_described!(Option<Extension<ReserveConnection>>);
 
 /// Whose token is wanted.
 macro_rules! authority {
-    ($($argument:ty => $who:ident),*) => {$(
-        impl Asks for $argument { fn asks(sheet: &mut Sheet) { sheet.only_for(Who::$who); } }
+    ($($argument:ty => $access:ident),*) => {$(
+        impl DescribeInput for $argument { fn describe_input(spec: &mut OperationSpec) { spec.requires(RequiredAccess::$access); } }
     )*};
 }
 authority!(
-    Entrant => Entrant, Holder => Holder, Caller => Caller, Reader => Reader, Admin => Admin, HomeAdmin => Admin, Developer => Developer, Operator => Operator
+    PartialOrFull => PartialOrFull, TokenHolder => TokenHolder, ActiveUser => ActiveUser, Reader => Reader, Admin => Admin, HomeAdmin => Admin, Developer => Developer, Operator => Operator
 );
 
-impl<T: Asks> Asks for HighRisk<T> {
-    fn asks(sheet: &mut Sheet) {
-        sheet.only_for(Who::HighRisk);
-        T::asks(sheet);
+impl<T: DescribeInput> DescribeInput for HighRisk<T> {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.requires(RequiredAccess::HighRisk);
+        T::describe_input(spec);
     }
 }
 
-impl<P: Asks, R: Asks> Asks for On<P, R> {
-    fn asks(sheet: &mut Sheet) {
-        P::asks(sheet);
-        R::asks(sheet);
+impl<P: DescribeInput, R: DescribeInput> DescribeInput for PathAnd<P, R> {
+    fn describe_input(spec: &mut OperationSpec) {
+        P::describe_input(spec);
+        R::describe_input(spec);
     }
 }
 
-impl Asks for Known {
-    fn asks(sheet: &mut Sheet) {
-        sheet.reads_path::<Whom>();
+impl DescribeInput for ExistingEmployee {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.reads_path::<EmployeeRef>();
     }
 }
 
-impl<T: Asks> Asks for AtHome<T> {
-    fn asks(sheet: &mut Sheet) {
-        T::asks(sheet);
+impl<T: DescribeInput> DescribeInput for HomeOnly<T> {
+    fn describe_input(spec: &mut OperationSpec) {
+        T::describe_input(spec);
     }
 }
 
-impl<S, T: Asks> Asks for Service<S, T> {
-    fn asks(sheet: &mut Sheet) {
-        sheet.only_for(Who::Service);
-        T::asks(sheet);
+impl<S, T: DescribeInput> DescribeInput for Service<S, T> {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.requires(RequiredAccess::Service);
+        T::describe_input(spec);
     }
 }
 
-impl Asks for Besides {
-    fn asks(sheet: &mut Sheet) {
-        sheet.looks_at_token();
+impl DescribeInput for OptionalSession {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.accepts_token();
     }
 }
 
-impl<T: Ask> Asks for Body<T> {
-    fn asks(sheet: &mut Sheet) {
-        sheet.reads_body::<T>();
+impl<T: FromFields> DescribeInput for JsonBody<T> {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.reads_body::<T>();
     }
 }
 
-impl<T: Ask> Asks for Perhaps<T> {
-    fn asks(sheet: &mut Sheet) {
-        sheet.may_read_body::<T>();
+impl<T: FromFields> DescribeInput for OptionalBody<T> {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.may_read_body::<T>();
     }
 }
 
-impl<T: Ask> Asks for Query<T> {
-    fn asks(sheet: &mut Sheet) {
-        sheet.reads_query::<T>();
+impl<T: FromFields> DescribeInput for Query<T> {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.reads_query::<T>();
     }
 }
 
-impl<T: Ask> Asks for Path<T> {
-    fn asks(sheet: &mut Sheet) {
-        sheet.reads_path::<T>();
+impl<T: FromFields> DescribeInput for Path<T> {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.reads_path::<T>();
     }
 }
 
-impl Asks for NamedAgent {
-    fn asks(sheet: &mut Sheet) {
-        sheet.reads_path::<Named>();
+impl DescribeInput for ExistingAgent {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.reads_path::<AgentPath>();
     }
 }
 
-impl<T: JsonSchema> Answers for Reply<T> {
-    fn answers(sheet: &mut Sheet) {
-        sheet.answers_with::<T>();
+impl<T: JsonSchema> DescribeOutput for Reply<T> {
+    fn describe_output(spec: &mut OperationSpec) {
+        spec.replies_with::<T>();
     }
 }
 
-impl<T: JsonSchema> Answers for Rendered<T> {
-    fn answers(sheet: &mut Sheet) {
-        sheet.answers_with::<T>();
+impl<T: JsonSchema> DescribeOutput for RenderedReply<T> {
+    fn describe_output(spec: &mut OperationSpec) {
+        spec.replies_with::<T>();
     }
 }
 
-impl<T: JsonSchema> Answers for Beside<T> {
-    fn answers(sheet: &mut Sheet) {
-        sheet.answers_beside::<T>();
+impl<T: JsonSchema> DescribeOutput for FlatReply<T> {
+    fn describe_output(spec: &mut OperationSpec) {
+        spec.replies_flat::<T>();
     }
 }
 
-impl<T: Answers, E: Answers> Answers for Result<T, E> {
-    fn answers(sheet: &mut Sheet) {
-        T::answers(sheet);
-        E::answers(sheet);
+impl<T: DescribeOutput, E: DescribeOutput> DescribeOutput for Result<T, E> {
+    fn describe_output(spec: &mut OperationSpec) {
+        T::describe_output(spec);
+        E::describe_output(spec);
     }
 }
 
-impl<T: Answers> Answers for (SetCookie, T) {
-    fn answers(sheet: &mut Sheet) {
-        sheet.sets_cookie();
-        T::answers(sheet);
+impl<T: DescribeOutput> DescribeOutput for (SetCookie, T) {
+    fn describe_output(spec: &mut OperationSpec) {
+        spec.sets_cookie();
+        T::describe_output(spec);
     }
 }
 
-impl<T: Answers, const N: usize> Answers for ([(HeaderName, HeaderValue); N], T) {
-    fn answers(sheet: &mut Sheet) {
-        T::answers(sheet);
+impl<T: DescribeOutput, const N: usize> DescribeOutput for ([(HeaderName, HeaderValue); N], T) {
+    fn describe_output(spec: &mut OperationSpec) {
+        T::describe_output(spec);
     }
 }
 
 /// What says nothing of a success: failures follow from the row, and a plain response is none that is described.
-macro_rules! untold {
-    ($($result:ty),*) => {$(impl Answers for $result { fn answers(_: &mut Sheet) {} })*};
+macro_rules! no_success {
+    ($($result:ty),*) => {$(impl DescribeOutput for $result { fn describe_output(_: &mut OperationSpec) {} })*};
 }
-untold!(Failure, No, Response, &'static str);
+no_success!(ApiError, NegativeReply, Response, &'static str);

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::Sheet;
-use crate::http::health::State;
-use crate::http::{Limit, Route, Who, gate};
+use super::OperationSpec;
+use crate::http::health::ReadinessReport;
+use crate::http::{RateLimit, RequiredAccess, Route, gate};
 
 /// Every code that a failure can have: the status it usually has, and when, in English and Chinese.
 #[rustfmt::skip]
@@ -34,39 +34,41 @@ const CODES: [(u16, u16, [&str; 2]); 19] = [
 ];
 
 /// Codes by status.
-type Failures = BTreeMap<u16, BTreeSet<u16>>;
+type ErrorCodes = BTreeMap<u16, BTreeSet<u16>>;
 
 /// The answers of a route that are not a success, by status.
-pub(super) fn responses(route: &Route, sheet: &Sheet, named: &[u16]) -> BTreeMap<u16, Value> {
-    let mut failures = Failures::new();
+pub(super) fn responses(route: &Route, spec: &OperationSpec, named: &[u16]) -> BTreeMap<u16, Value> {
+    let mut failures = ErrorCodes::new();
     let mut may = |status, code| {
         failures.entry(status).or_default().insert(code);
     };
     may(500, 1005);
     may(503, 1005);
-    if !gate::answers_untrusted(route.path) {
+    if !gate::allows_untrusted_proxy(route.path) {
         may(403, 1003);
     }
-    for code in by_authority(route.who) {
+    for code in by_authority(route.access) {
         may(usual_status(*code), *code);
     }
-    let reads_token = !matches!(route.who, Who::Anyone | Who::Developer | Who::Operator) || sheet.looks_at_token;
-    if reads_token || route.leaves_traces || sheet.body.is_some() || !(sheet.query.is_empty() && sheet.path.is_empty())
+    let reads_token =
+        !matches!(route.access, RequiredAccess::Anyone | RequiredAccess::Developer | RequiredAccess::Operator)
+            || spec.accepts_token;
+    if reads_token || route.has_side_effects || spec.body.is_some() || !(spec.query.is_empty() && spec.path.is_empty())
     {
         may(400, 1002);
     }
-    if sheet.body.is_some() {
+    if spec.body.is_some() {
         may(413, 1002);
         may(415, 1002);
     }
-    if !sheet.path.is_empty() {
+    if !spec.path.is_empty() {
         may(404, 1004);
     }
-    if sheet.switches {
+    if spec.switches {
         may(426, 1002);
         may(429, 1006);
     }
-    if route.limit != Limit::Free {
+    if route.limit != RateLimit::Unlimited {
         may(429, 1006);
     }
     for code in named {
@@ -79,16 +81,16 @@ pub(super) fn responses(route: &Route, sheet: &Sheet, named: &[u16]) -> BTreeMap
 }
 
 /// How whoever is not among those who may ask is told.
-fn by_authority(who: Who) -> &'static [u16] {
-    match who {
-        Who::Anyone => &[],
-        Who::Entrant | Who::Holder => &[1001],
-        Who::Caller => &[1001, 1003, 1017],
-        Who::Reader | Who::Admin => &[1001, 1003, 1006, 1017],
-        Who::Service => &[1001, 1003],
-        Who::HighRisk => &[1001, 1003, 1006, 1007, 1008, 1009, 1013, 1017],
-        Who::Developer => &[1018],
-        Who::Operator => &[1003],
+fn by_authority(access: RequiredAccess) -> &'static [u16] {
+    match access {
+        RequiredAccess::Anyone => &[],
+        RequiredAccess::PartialOrFull | RequiredAccess::TokenHolder => &[1001],
+        RequiredAccess::ActiveUser => &[1001, 1003, 1017],
+        RequiredAccess::Reader | RequiredAccess::Admin => &[1001, 1003, 1006, 1017],
+        RequiredAccess::Service => &[1001, 1003],
+        RequiredAccess::HighRisk => &[1001, 1003, 1006, 1007, 1008, 1009, 1013, 1017],
+        RequiredAccess::Developer => &[1018],
+        RequiredAccess::Operator => &[1003],
     }
 }
 
@@ -163,7 +165,7 @@ enum Detail {
     /// What is wrong with each bad field.
     Fields { fields: BTreeMap<String, String> },
     /// What the desk waits for.
-    NotReady(State),
+    NotReady(ReadinessReport),
 }
 
 /// Describes what all failures look like, for the responses to refer to.

@@ -1,26 +1,26 @@
 //! What the types of a handler cannot tell: what a route is for, and how it says no for reasons of its own.
 //!
-//! A route below /api needs one entry here, under the flow it belongs to: its method and path as the table has them, what it
+//! A route below /api needs one entry here, under the section it belongs to: its method and path as the table has them, what it
 //! does in English and Chinese, and the codes of its own refusals. Everything else is told by the row and by the handler's
-//! types (`sheet`): who may ask, what is read, what a success holds, and the failures that come with a token, a body, a query,
+//! types (`spec`): who may ask, what is read, what a success holds, and the failures that come with a token, a body, a query,
 //! a path, a limit. Of the codes, 1005 says that the platform is asked, which may fail in ways of its own.
 //!
-//! A handler with an argument or a result that no other one has also needs `Asks` or `Answers` for it, which is where the
+//! A handler with an argument or a result that no other one has also needs `DescribeInput` or `DescribeOutput` for it, which is where the
 //! compiler stops. What goes into the envelope derives `JsonSchema` beside `Serialize`.
 
 /// Routes that belong together.
-pub(super) struct Flow {
+pub(super) struct Section {
     /// In English and Chinese.
     pub(super) name: [&'static str; 2],
-    operations: &'static [Told],
+    operations: &'static [OperationText],
 }
 
 /// Method and path; what it does, in English and Chinese; the codes of its own refusals.
-type Told = (&'static str, [&'static str; 2], &'static [u16]);
+type OperationText = (&'static str, [&'static str; 2], &'static [u16]);
 
 /// What is told of a route.
-pub(super) struct About {
-    pub(super) flow: &'static str,
+pub(super) struct OperationInfo {
+    pub(super) section: &'static str,
     /// Its place among all.
     pub(super) place: usize,
     pub(super) summary: [&'static str; 2],
@@ -28,25 +28,26 @@ pub(super) struct About {
 }
 
 /// What is told of the route with this method and path.
-pub(super) fn about(method: &str, path: &str) -> Option<About> {
-    let told = FLOWS.iter().flat_map(|flow| flow.operations.iter().map(move |told| (flow, told)));
-    let mut told = told.enumerate();
-    let wanted = |(_, (_, (route, ..))): &(usize, (&Flow, &Told))| route.split_once(' ') == Some((method, path));
-    let (place, (flow, (_, summary, refusals))) = told.find(wanted)?;
-    let [flow, _] = flow.name;
-    Some(About { flow, place, summary: *summary, refusals })
+pub(super) fn about(method: &str, path: &str) -> Option<OperationInfo> {
+    let text = SECTIONS.iter().flat_map(|section| section.operations.iter().map(move |text| (section, text)));
+    let mut text = text.enumerate();
+    let wanted =
+        |(_, (_, (route, ..))): &(usize, (&Section, &OperationText))| route.split_once(' ') == Some((method, path));
+    let (place, (section, (_, summary, refusals))) = text.find(wanted)?;
+    let [section, _] = section.name;
+    Some(OperationInfo { section, place, summary: *summary, refusals })
 }
 
 /// Every route that something is told of.
 #[cfg(test)]
 pub(super) fn all() -> impl Iterator<Item = &'static str> {
-    FLOWS.iter().flat_map(|flow| flow.operations.iter().map(|(route, ..)| *route))
+    SECTIONS.iter().flat_map(|section| section.operations.iter().map(|(route, ..)| *route))
 }
 
 /// In the order in which somebody new would read them.
 #[rustfmt::skip]
-pub(super) const FLOWS: &[Flow] = &[
-    Flow { name: ["Signing in with a QR code", "扫码登录"], operations: &[
+pub(super) const SECTIONS: &[Section] = &[
+    Section { name: ["Signing in with a QR code", "扫码登录"], operations: &[
         ("GET /api/auth/qrcode", ["Begin a sign-in: a ticket and the QR code for it", "开始扫码登录：获取票据与二维码"], &[]),
         ("GET /api/auth/scan/status", ["How far a sign-in has come; the token once it is confirmed", "查询扫码状态，确认后返回令牌"], &[]),
         ("GET /api/auth/scan/events", ["The same as server-sent events, as it happens", "以服务器推送事件的方式获取扫码状态"], &[]),
@@ -54,14 +55,14 @@ pub(super) const FLOWS: &[Flow] = &[
         ("POST /api/auth/scan/confirm", ["The phone says yes", "在手机上确认登录"], &[1003, 1017, 1019]),
         ("POST /api/auth/scan/cancel", ["The phone says no", "在手机上取消登录"], &[1019]),
     ] },
-    Flow { name: ["Signing in through the platform", "通过平台登录"], operations: &[
+    Section { name: ["Signing in through the platform", "通过平台登录"], operations: &[
         ("GET /api/auth/oauth2/url", ["The platform's address at which people identify themselves", "获取平台授权地址"], &[]),
         ("GET /api/auth/oauth2/callback", ["Where the platform sends browsers back to; they are sent on", "平台回调地址，随后跳转到目标页面"], &[]),
         ("POST /api/auth/oauth2/pending", ["As whom a browser that did not begin here would go on", "查询待继续的登录身份"], &[1019]),
         ("POST /api/auth/oauth2/continue", ["Go on with a sign-in that did not begin here", "继续未在本浏览器开始的登录"], &[1003, 1017, 1019]),
         ("POST /api/auth/bind", ["Sign a person of a connected corporation in as an employee", "互联企业人员绑定员工身份并登录"], &[1003, 1017]),
     ] },
-    Flow { name: ["Sessions", "会话"], operations: &[
+    Section { name: ["Sessions", "会话"], operations: &[
         ("POST /api/auth/verify", ["Whether a token is good, and whose it is", "校验令牌"], &[]),
         ("GET /api/auth/me", ["Who is calling", "获取当前用户"], &[]),
         ("POST /api/auth/switch-role", ["Act in another role", "切换当前角色"], &[1003, 1004, 1006, 1017]),
@@ -80,7 +81,7 @@ pub(super) const FLOWS: &[Flow] = &[
         ("DELETE /api/auth/forward", ["The same, for proxies that ask with the method of the request", "同上，供沿用原请求方法的代理使用"], &[]),
         ("POST /api/auth/logout", ["End this session", "退出登录"], &[]),
     ] },
-    Flow { name: ["Agents and one-time passwords", "坐席与一次性密码"], operations: &[
+    Section { name: ["Agents and one-time passwords", "坐席与一次性密码"], operations: &[
         ("POST /api/agents/login", ["Sign an agent in by a code of the platform, or half-way by a password", "坐席登录：平台授权码，或以密码完成第一步"], &[1003, 1005, 1011, 1012, 1013, 1017]),
         ("POST /api/agents/password", ["Set one's own password; ends one's other sessions", "设置本人密码，同时结束其他会话"], &[1013, 1014, 1015, 1016]),
         ("POST /api/agents/password/setup", ["Set a password with a code from an administrator", "使用管理员提供的设置码设置密码"], &[1003, 1013, 1014]),
@@ -90,7 +91,7 @@ pub(super) const FLOWS: &[Flow] = &[
         ("POST /api/auth/otp-verify", ["Show a code; completes half a sign-in", "校验一次性密码，并完成第二步登录"], &[1003, 1008, 1009, 1013, 1017]),
         ("POST /api/auth/otp-unbind", ["Unbind the device that shows this code", "解绑设备"], &[1003, 1008, 1009, 1013, 1017]),
     ] },
-    Flow { name: ["Administration", "管理"], operations: &[
+    Section { name: ["Administration", "管理"], operations: &[
         ("GET /api/admin/roles", ["The roles there are", "列出角色"], &[]),
         ("GET /api/admin/roles/user-roles", ["Who holds which roles", "列出用户与角色的分配"], &[]),
         ("PUT /api/admin/roles/user-roles", ["Give somebody exactly these roles", "设置用户的角色"], &[1004, 1019]),
@@ -118,18 +119,18 @@ pub(super) const FLOWS: &[Flow] = &[
         ("POST /api/admin/agents/{employee_id}/reset-otp", ["Unbind an agent's device; hands out a setup code", "重置坐席的一次性密码设备并生成设置码"], &[]),
         ("POST /api/admin/agents/{employee_id}/reset-password", ["Take an agent's password away; hands out a setup code", "重置坐席密码并生成设置码"], &[]),
     ] },
-    Flow { name: ["Sockets and messages", "实时连接与消息"], operations: &[
+    Section { name: ["Sockets and messages", "实时连接与消息"], operations: &[
         ("GET /api/ws/employee", ["Open a WebSocket for the employees' client", "建立员工端 WebSocket 连接"], &[]),
         ("GET /api/ws/agent", ["Open a WebSocket for the agents' client; for agents, supervisors and administrators", "建立坐席端 WebSocket 连接，限坐席、主管与管理员"], &[]),
         ("POST /api/messages", ["For services: send messages to those who are connected", "供其他服务向在线人员发送消息"], &[1019]),
     ] },
-    Flow { name: ["Service", "服务"], operations: &[
+    Section { name: ["Service", "服务"], operations: &[
         ("GET /api/ready", ["Whether to send requests here, and what this depends on", "就绪检查"], &[]),
         ("GET /api/version", ["What is running", "版本信息"], &[]),
         ("GET /api/openapi.json", ["This document", "本接口文档（OpenAPI）"], &[]),
         ("GET /api/docs", ["This document as a page", "接口文档页面"], &[]),
     ] },
-    Flow { name: ["Development", "开发"], operations: &[
+    Section { name: ["Development", "开发"], operations: &[
         ("GET /api/dev/health", ["That development mode is on", "开发模式检查"], &[]),
         ("GET /api/dev/users", ["The people one can sign in as", "列出可登录的开发用户"], &[]),
         ("POST /api/dev/login", ["Sign in as anyone", "以任意用户登录"], &[1003, 1004, 1017]),

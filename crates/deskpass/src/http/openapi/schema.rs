@@ -2,37 +2,37 @@
 
 use std::borrow::Cow;
 
-use deskpass_core::{LoginMethod, LoginSource, Role, Scope, ServiceScope};
+use deskpass_core::{LoginMethod, LoginSource, PermissionScope, Role, ServiceScope};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
-use crate::http::fields::{Field, Shape};
+use crate::http::fields::{FieldKind, FieldSpec};
 
 /// The form of what a field takes.
-pub(super) fn of(shape: &Shape) -> Value {
-    match shape {
-        Shape::Text => json!({ "type": "string" }),
-        Shape::Form(form) => {
-            let mut schema = json!({ "type": "string", "format": form.name, "examples": [form.example] });
-            if let (Some(schema), Some(pattern)) = (schema.as_object_mut(), form.pattern) {
+pub(super) fn of(kind: &FieldKind) -> Value {
+    match kind {
+        FieldKind::Text => json!({ "type": "string" }),
+        FieldKind::Format(format) => {
+            let mut schema = json!({ "type": "string", "format": format.name, "examples": [format.example] });
+            if let (Some(schema), Some(pattern)) = (schema.as_object_mut(), format.pattern) {
                 schema.insert("pattern".into(), pattern.into());
             }
             schema
         }
-        Shape::Id(rule) => json!({ "type": "string", "pattern": rule.pattern() }),
-        Shape::Word(words) => json!({ "type": "string", "enum": words }),
-        Shape::Password(most) => json!({ "type": "string", "format": "password", "maxLength": most }),
-        Shape::Count(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
-        Shape::Flag => json!({ "type": "boolean" }),
-        Shape::Texts(most) => json!({ "type": "array", "items": { "type": "string" }, "maxItems": most }),
+        FieldKind::Id(rule) => json!({ "type": "string", "pattern": rule.pattern() }),
+        FieldKind::OneOf(words) => json!({ "type": "string", "enum": words }),
+        FieldKind::Password(most) => json!({ "type": "string", "format": "password", "maxLength": most }),
+        FieldKind::Integer(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
+        FieldKind::Boolean => json!({ "type": "boolean" }),
+        FieldKind::StringList(most) => json!({ "type": "array", "items": { "type": "string" }, "maxItems": most }),
     }
 }
 
 /// The form of a body with these fields. What may be missing may also be null.
-pub(super) fn object(fields: &[Field]) -> Value {
+pub(super) fn object(fields: &[FieldSpec]) -> Value {
     let required: Vec<_> = fields.iter().filter(|field| field.required).map(|field| field.name).collect();
-    let property = |field: &Field| {
-        let schema = of(&field.shape);
+    let property = |field: &FieldSpec| {
+        let schema = of(&field.kind);
         let schema = if field.required { schema } else { json!({ "anyOf": [schema, { "type": "null" }] }) };
         (field.name.to_owned(), schema)
     };
@@ -68,7 +68,7 @@ words! {
     /// What a service key is good for.
     ServiceScopeName: ServiceScope::ALL.map(ServiceScope::name);
     /// How far a permission reaches.
-    ScopeName: Scope::NAMES;
+    ScopeName: PermissionScope::NAMES;
     /// A way of signing in.
     MethodName: LoginMethod::ALL.map(LoginMethod::name);
     /// A client.
@@ -76,11 +76,11 @@ words! {
 }
 
 /// A moment in ISO 8601.
-pub(crate) struct Moment;
+pub(crate) struct Rfc3339;
 
-impl JsonSchema for Moment {
+impl JsonSchema for Rfc3339 {
     fn schema_name() -> Cow<'static, str> {
-        "Moment".into()
+        "Rfc3339".into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {

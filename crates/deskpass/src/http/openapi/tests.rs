@@ -7,10 +7,10 @@ fn described() -> Vec<Route> {
     routes().into_iter().filter(|route| route.path.starts_with("/api/")).collect()
 }
 
-fn sheet(route: &Route) -> Sheet {
-    let mut sheet = Sheet::default();
-    (route.tell)(&mut sheet);
-    sheet
+fn spec(route: &Route) -> OperationSpec {
+    let mut spec = OperationSpec::default();
+    (route.describe)(&mut spec);
+    spec
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn every_row_has_an_entry_and_every_entry_a_row() {
 #[test]
 fn who_may_ask_is_what_the_arguments_say() {
     for route in described() {
-        assert_eq!(sheet(&route).who.unwrap_or(Who::Anyone), route.who, "{route:?}");
+        assert_eq!(spec(&route).access.unwrap_or(RequiredAccess::Anyone), route.access, "{route:?}");
     }
 }
 
@@ -38,7 +38,7 @@ fn every_piece_that_a_path_leaves_open_is_read() {
     for route in described() {
         let open: Vec<_> =
             route.path.split('/').filter_map(|piece| piece.strip_prefix('{')?.strip_suffix('}')).collect();
-        let read: Vec<_> = sheet(&route).path.iter().map(|field| field.name).collect();
+        let read: Vec<_> = spec(&route).path.iter().map(|field| field.name).collect();
         assert_eq!(open, read, "{route:?}");
     }
 }
@@ -46,8 +46,8 @@ fn every_piece_that_a_path_leaves_open_is_read() {
 #[test]
 fn every_row_tells_what_a_success_is() {
     for route in described() {
-        let sheet = sheet(&route);
-        assert!(sheet.switches == sheet.success.is_empty(), "{route:?}: its handler's result tells nothing");
+        let spec = spec(&route);
+        assert!(spec.switches == spec.success.is_empty(), "{route:?}: its handler's result tells nothing");
     }
 }
 

@@ -7,7 +7,7 @@ use hyper::header::ACCEPT_ENCODING;
 pub(super) fn takes_gzip(headers: &HeaderMap) -> bool {
     let (mut gzip, mut any, mut identity) = (None, None, None);
     let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
-    for (coding, quality) in lines.flat_map(|line| line.split(',')).take(32).filter_map(wish) {
+    for (coding, quality) in lines.flat_map(|line| line.split(',')).take(32).filter_map(weighted_item) {
         match coding.to_ascii_lowercase().as_str() {
             "gzip" | "x-gzip" => gzip = Some(quality),
             "*" => any = Some(quality),
@@ -19,7 +19,7 @@ pub(super) fn takes_gzip(headers: &HeaderMap) -> bool {
     gzip > 0.0 && gzip >= identity.unwrap_or(0.0)
 }
 
-fn wish(item: &str) -> Option<(&str, f32)> {
+fn weighted_item(item: &str) -> Option<(&str, f32)> {
     let (coding, quality) = item.split_once(';').unwrap_or((item, "q=1"));
     let (name, quality) = quality.split_once('=')?;
     let quality = quality.trim().parse().ok().filter(|quality| (0.0..=1.0).contains(quality))?;
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_takes_gzip_says_so() {
+    fn gzip_is_sent_where_it_is_accepted() {
         let yes =
             ["gzip", "gzip, deflate, br, zstd", "GZIP;q=0.5", "x-gzip", "*", "br;q=1, *;q=0.1", "identity;q=0.5, gzip"];
         for line in yes.into_iter().chain(["gzip ; q = 1.0", "identity;q=0, *", "deflate,,;,gzip"]) {
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_does_not_gets_the_plain_text() {
+    fn plain_text_is_sent_otherwise() {
         let no = [
             "",
             "identity",

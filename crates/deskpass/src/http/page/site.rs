@@ -30,14 +30,14 @@ pub(super) struct Site {
 #[derive(Debug)]
 pub(super) struct File {
     pub(super) kind: &'static str,
-    pub(super) plain: Form,
+    pub(super) plain: EncodedFile,
     /// Missing where packing gains nothing.
-    pub(super) gzip: Option<Form>,
+    pub(super) gzip: Option<EncodedFile>,
 }
 
 /// One form of a file.
 #[derive(Debug)]
-pub(super) struct Form {
+pub(super) struct EncodedFile {
     pub(super) tag: HeaderValue,
     pub(super) body: Bytes,
 }
@@ -77,10 +77,10 @@ impl Site {
 impl File {
     fn new(kind: &'static str, plain: Bytes) -> Self {
         let name = short(Sha256::digest(&plain));
-        let gzip = pack(&plain).filter(|packed| packed.len() < plain.len());
+        let gzip = compress(&plain).filter(|packed| packed.len() < plain.len());
         // Two forms of one file are two things to whoever keeps them.
-        let gzip = gzip.map(|body| Form { tag: tag(&format!("{name}-gzip")), body: body.into() });
-        Self { kind, plain: Form { tag: tag(&name), body: plain }, gzip }
+        let gzip = gzip.map(|body| EncodedFile { tag: tag(&format!("{name}-gzip")), body: body.into() });
+        Self { kind, plain: EncodedFile { tag: tag(&name), body: plain }, gzip }
     }
 }
 
@@ -109,7 +109,7 @@ fn tag(name: &str) -> HeaderValue {
     HeaderValue::try_from(format!("\"{name}\"")).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
-fn pack(plain: &[u8]) -> Option<Vec<u8>> {
+fn compress(plain: &[u8]) -> Option<Vec<u8>> {
     let mut packing = GzEncoder::new(Vec::new(), Compression::best());
     packing.write_all(plain).ok()?;
     packing.finish().ok()

@@ -13,8 +13,8 @@ use sha1::{Digest as _, Sha1};
 use url::{Host, Url};
 
 use crate::Desk;
-use crate::http::answer::Window;
-use crate::http::failure::{BadRequest, Failure};
+use crate::http::answer::RequestContext;
+use crate::http::failure::{ApiError, BadRequest};
 
 /// What every server mixes into a client's key.
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
@@ -26,24 +26,24 @@ pub(in crate::http) struct Handshake {
     pub(super) accept: HeaderValue,
 }
 
-impl FromRequestParts<Window> for Handshake {
-    type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
-        if !is_home(&window.desk, &parts.headers) {
-            return Err(Failure::ForeignOrigin);
+impl FromRequestParts<RequestContext> for Handshake {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        if !is_allowed_origin(&context.desk, &parts.headers) {
+            return Err(ApiError::ForeignOrigin);
         }
         let headers = &parts.headers;
         let asks = lists(headers, UPGRADE, "websocket") && lists(headers, CONNECTION, "upgrade");
         let version = headers.get(SEC_WEBSOCKET_VERSION).is_some_and(|version| version == "13");
         if !asks || !version || parts.version != Version::HTTP_11 {
-            return Err(BadRequest::NoSocket.into());
+            return Err(BadRequest::NotAHandshake.into());
         }
         // A body would have to end before the first frame begins, and nobody agrees on where that is.
         let bare = headers.get_all(CONTENT_LENGTH).iter().all(|length| length == "0");
         if !bare || headers.contains_key(TRANSFER_ENCODING) {
-            return Err(BadRequest::SocketBody.into());
+            return Err(BadRequest::HandshakeBody.into());
         }
-        Ok(Self { accept: accept(headers).ok_or(BadRequest::SocketKey)? })
+        Ok(Self { accept: accept(headers).ok_or(BadRequest::HandshakeKey)? })
     }
 }
 
@@ -66,18 +66,18 @@ fn accept(headers: &HeaderMap) -> Option<HeaderValue> {
 
 /// Whether the page that asks is one that people sign in on. Programs that are no browsers say nothing of a page; browsers
 /// always do, and let no page lie about it.
-fn is_home(desk: &Desk, headers: &HeaderMap) -> bool {
+fn is_allowed_origin(desk: &Desk, headers: &HeaderMap) -> bool {
     let mut origins = headers.get_all(ORIGIN).iter();
     let Some(origin) = origins.next() else { return true };
     let (Ok(origin), None) = (origin.to_str(), origins.next()) else { return false };
     let settings = &desk.settings;
     origin == settings.public_url
         || settings.redirect_origins.iter().any(|listed| listed == origin)
-        || settings.development && is_near(origin, headers)
+        || settings.development && is_local_origin(origin, headers)
 }
 
 /// Whether it is a page of this machine, or of the name under which this desk was asked: good enough for development.
-fn is_near(origin: &str, headers: &HeaderMap) -> bool {
+fn is_local_origin(origin: &str, headers: &HeaderMap) -> bool {
     let Ok(url) = Url::parse(origin) else { return false };
     let loopback = match url.host() {
         Some(Host::Domain(name)) => name == "localhost",

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use bytes::buf::Chain;
 use bytes::{Buf as _, Bytes};
-use deskpass_auth::{Caller, End, Socket, Word};
-use deskpass_core::{Debt, MessageKind, OpenFrame, Rate};
+use deskpass_auth::{ActiveUser, CloseReason, Socket, SocketEvent};
+use deskpass_core::{Debt, FrameDraft, MessageKind, Rate};
 use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
@@ -21,89 +21,89 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use self::metered::Metered;
-use self::parting::Parting;
+use self::metered::MeteredStream;
+use self::parting::SocketClose;
 use crate::Desk;
-use crate::http::login::iso;
-use crate::tally::Present;
+use crate::client_limiter::ClientSlot;
+use crate::http::login::rfc3339;
 
 /// When to come back where an address has as many sockets as it may have.
-pub(super) const ROOM: Duration = Duration::from_secs(5);
+pub(super) const SOCKET_RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// How long a client may leave what it is sent.
-const STUCK: Duration = Duration::from_secs(30);
+const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How much a client may say; it has nothing to say.
-const SAYINGS: u32 = 100;
+const MAX_CLIENT_MESSAGES_PER_MINUTE: u32 = 100;
 
 /// How much is said in a row before anything else is looked at.
-const STREAK: usize = 32;
+const MAX_CONSECUTIVE_SENDS: usize = 32;
 
 /// Small, since there are many sockets and most are quiet.
-const BUFFER: usize = 2 * 1024;
+const READ_BUFFER_BYTES: usize = 2 * 1024;
 
-type Line = WebSocketStream<Metered>;
+type SocketStream = WebSocketStream<MeteredStream>;
 
 /// The head of a frame and its text. They go out past the buffer of the line, which would keep a copy of the longest frame for
 /// every socket that there is.
-type Unsent = Chain<Bytes, Bytes>;
+type PendingFrame = Chain<Bytes, Bytes>;
 
 /// A socket that was agreed on.
-pub(super) struct Opened {
+pub(super) struct AcceptedSocket {
     desk: Desk,
     socket: Socket,
     /// What is said first.
     ready: Value,
-    _present: Present,
+    _present: ClientSlot,
 }
 
 /// What a connection becomes after its answer.
 #[derive(Clone)]
-pub(crate) struct Onward(Arc<Mutex<Option<Opened>>>);
+pub(crate) struct PendingUpgrade(Arc<Mutex<Option<AcceptedSocket>>>);
 
-impl fmt::Debug for Onward {
+impl fmt::Debug for PendingUpgrade {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Onward")
+        f.write_str("PendingUpgrade")
     }
 }
 
-impl Onward {
-    pub(super) fn new(opened: Opened) -> Self {
-        Self(Arc::new(Mutex::new(Some(opened))))
+impl PendingUpgrade {
+    pub(super) fn new(accepted: AcceptedSocket) -> Self {
+        Self(Arc::new(Mutex::new(Some(accepted))))
     }
 
     /// Goes on as a socket until that is over, or it is asked to leave.
     pub(crate) async fn run(self, stream: TcpStream, read: Bytes, leave: &mut oneshot::Receiver<()>) {
-        let opened = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(opened) = opened {
-            opened.run(stream, read, leave).await;
+        let accepted = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(accepted) = accepted {
+            accepted.run(stream, read, leave).await;
         }
     }
 }
 
 /// What happened on a line.
-enum Happened {
-    Word(Word),
-    Heard(Option<Result<Message, Error>>),
-    Tick,
+enum LoopEvent {
+    Outgoing(SocketEvent),
+    Received(Option<Result<Message, Error>>),
+    PingDue,
     Leave,
 }
 
 /// A socket at work.
-struct Talk<'a> {
+struct SocketSession<'a> {
     desk: &'a Desk,
-    line: Line,
+    line: SocketStream,
     socket: Socket,
     leave: &'a mut oneshot::Receiver<()>,
     /// What the client has not taken yet of the frame that it is being sent.
-    unsent: Unsent,
+    pending: PendingFrame,
     /// How often the client was asked whether it is there without a word from it since.
-    unheard: u8,
-    sayings: Debt,
+    missed_pongs: u8,
+    message_debt: Debt,
 }
 
-impl Opened {
-    pub(super) fn new(desk: Desk, socket: Socket, caller: &Caller, resumed: bool, present: Present) -> Self {
+impl AcceptedSocket {
+    pub(super) fn new(desk: Desk, socket: Socket, caller: &ActiveUser, resumed: bool, present: ClientSlot) -> Self {
         let (role, expires_in) = (caller.0.session().current_role.name(), caller.0.remaining.as_secs());
         let ready = json!({ "event": "ready", "resumed": resumed, "current_role": role, "expires_in": expires_in });
         Self { desk, socket, ready, _present: present }
@@ -111,143 +111,143 @@ impl Opened {
 
     async fn run(self, stream: TcpStream, read: Bytes, leave: &mut oneshot::Receiver<()>) {
         let Self { desk, socket, ready, _present } = self;
-        let stream = Metered::new(stream);
+        let stream = MeteredStream::new(stream);
         let line = WebSocketStream::from_partially_read(stream, read.into(), Role::Server, Some(config())).await;
-        let mut talk = Talk {
+        let mut session = SocketSession {
             desk: &desk,
             line,
             socket,
             leave,
-            unsent: Bytes::new().chain(Bytes::new()),
-            unheard: 0,
-            sayings: Debt::NONE,
+            pending: Bytes::new().chain(Bytes::new()),
+            missed_pongs: 0,
+            message_debt: Debt::NONE,
         };
-        let parting = match talk.tell(&ready).await {
-            Ok(()) => talk.go_on().await,
-            Err(parting) => parting,
+        let reason = match session.send_event(&ready).await {
+            Ok(()) => session.run_loop().await,
+            Err(reason) => reason,
         };
-        desk.metrics.parted(parting.code());
-        talk.part(parting).await;
+        desk.metrics.count_socket_close(reason.code());
+        session.close(reason).await;
     }
 }
 
-impl Talk<'_> {
+impl SocketSession<'_> {
     /// Talks until there is a reason to part.
-    async fn go_on(&mut self) -> Parting {
+    async fn run_loop(&mut self) -> SocketClose {
         let mut ticks = ticks(self.desk.settings.sockets.ping);
-        let mut streak = 0;
+        let mut consecutive_sends = 0;
         loop {
-            let happened = self.happens(&mut ticks, &mut streak).await;
-            let done = match happened {
-                Happened::Word(word) => self.say(word).await,
-                Happened::Heard(heard) => self.hear(heard),
-                Happened::Tick => self.ask().await,
-                Happened::Leave => Err(Parting::Restarting),
+            let event = self.next_event(&mut ticks, &mut consecutive_sends).await;
+            let done = match event {
+                LoopEvent::Outgoing(event) => self.handle_event(event).await,
+                LoopEvent::Received(heard) => self.handle_received(heard),
+                LoopEvent::PingDue => self.ping().await,
+                LoopEvent::Leave => Err(SocketClose::Restarting),
             };
-            if let Err(parting) = done {
-                return parting;
+            if let Err(reason) = done {
+                return reason;
             }
         }
     }
 
     /// The next thing that happens. What there is to say comes first, but not for ever: whoever is told much is still heard.
-    async fn happens(&mut self, ticks: &mut Interval, streak: &mut usize) -> Happened {
-        if *streak >= STREAK {
-            *streak = 0;
-            let heard = self.line.next().now_or_never().map(Happened::Heard);
-            if let Some(happened) = heard.or_else(|| ticks.tick().now_or_never().map(|_| Happened::Tick)) {
-                return happened;
+    async fn next_event(&mut self, ticks: &mut Interval, consecutive_sends: &mut usize) -> LoopEvent {
+        if *consecutive_sends >= MAX_CONSECUTIVE_SENDS {
+            *consecutive_sends = 0;
+            let heard = self.line.next().now_or_never().map(LoopEvent::Received);
+            if let Some(event) = heard.or_else(|| ticks.tick().now_or_never().map(|_| LoopEvent::PingDue)) {
+                return event;
             }
         }
         tokio::select! {
             biased;
-            _ = &mut *self.leave => Happened::Leave,
-            word = self.socket.next(&self.desk.auth) => {
-                *streak += 1;
-                Happened::Word(word)
+            _ = &mut *self.leave => LoopEvent::Leave,
+            event = self.socket.next(&self.desk.auth) => {
+                *consecutive_sends += 1;
+                LoopEvent::Outgoing(event)
             }
-            heard = self.line.next() => Happened::Heard(heard),
-            _ = ticks.tick() => Happened::Tick,
+            heard = self.line.next() => LoopEvent::Received(heard),
+            _ = ticks.tick() => LoopEvent::PingDue,
         }
     }
 
-    async fn say(&mut self, word: Word) -> Result<(), Parting> {
-        match word {
-            Word::Letter(letter) => {
-                self.desk.metrics.said();
-                self.send(letter.frame.clone()).await
+    async fn handle_event(&mut self, event: SocketEvent) -> Result<(), SocketClose> {
+        match event {
+            SocketEvent::Message(message) => {
+                self.desk.metrics.count_socket_message();
+                self.send(message.frame.clone()).await
             }
-            Word::RoleChanged(role) => {
-                self.tell(&json!({ "event": "role_changed", "current_role": role.name() })).await
+            SocketEvent::RoleChanged(role) => {
+                self.send_event(&json!({ "event": "role_changed", "current_role": role.name() })).await
             }
-            Word::Ending(left) => {
-                self.tell(&json!({ "event": "ending", "reason": "expired", "expires_in": left.as_secs() })).await
+            SocketEvent::ExpiresSoon(left) => {
+                self.send_event(&json!({ "event": "ending", "reason": "expired", "expires_in": left.as_secs() })).await
             }
-            Word::Over(end) => Err(Parting::Over(end)),
+            SocketEvent::Closed(end) => Err(SocketClose::SessionEnded(end)),
         }
     }
 
     /// Says something about the session itself.
-    async fn tell(&mut self, content: &Value) -> Result<(), Parting> {
-        self.send(self.about_session(content)).await
+    async fn send_event(&mut self, content: &Value) -> Result<(), SocketClose> {
+        self.send(self.session_frame(content)).await
     }
 
-    fn about_session(&self, content: &Value) -> Bytes {
-        let (content, ts) = (content.to_string(), iso(self.desk.auth.clock.now()));
+    fn session_frame(&self, content: &Value) -> Bytes {
+        let (content, ts) = (content.to_string(), rfc3339(self.desk.auth.clock.now()));
         // A few words are never too long.
-        let frame = OpenFrame::new(MessageKind::Session, Some(&content), None, &ts);
-        frame.map(|frame| frame.close(self.socket.seen())).unwrap_or_default().into()
+        let frame = FrameDraft::new(MessageKind::Session, Some(&content), None, &ts);
+        frame.map(|frame| frame.with_id(self.socket.seen())).unwrap_or_default().into()
     }
 
     /// Sends a text, unless the client does not take it, or may not have it any more before it does.
-    async fn send(&mut self, text: Bytes) -> Result<(), Parting> {
-        self.unsent = framed(text);
-        self.push(None).await
+    async fn send(&mut self, text: Bytes) -> Result<(), SocketClose> {
+        self.pending = text_frame(text);
+        self.flush_pending(None).await
     }
 
     /// Has the client take what there is for it, and then be asked something.
-    async fn push(&mut self, question: Option<Message>) -> Result<(), Parting> {
+    async fn flush_pending(&mut self, question: Option<Message>) -> Result<(), SocketClose> {
         tokio::select! {
             biased;
-            sent = push(&mut self.line, &mut self.unsent, question) => sent.map_err(|error| Parting::after(&error)),
-            end = self.socket.over(&self.desk.auth) => Err(Parting::Over(end)),
-            _ = &mut *self.leave => Err(Parting::Restarting),
-            () = sleep(STUCK) => Err(Parting::Over(End::TooSlow)),
+            sent = write_pending(&mut self.line, &mut self.pending, question) => sent.map_err(|error| SocketClose::from_error(&error)),
+            end = self.socket.closed(&self.desk.auth) => Err(SocketClose::SessionEnded(end)),
+            _ = &mut *self.leave => Err(SocketClose::Restarting),
+            () = sleep(SEND_TIMEOUT) => Err(SocketClose::SessionEnded(CloseReason::TooSlow)),
         }
     }
 
     /// Asks whether the client is there.
-    async fn ask(&mut self) -> Result<(), Parting> {
-        if self.unheard >= 2 {
-            return Err(Parting::Silent);
+    async fn ping(&mut self) -> Result<(), SocketClose> {
+        if self.missed_pongs >= 2 {
+            return Err(SocketClose::PingTimeout);
         }
-        self.unheard += 1;
-        self.push(Some(Message::Ping(Bytes::new()))).await
+        self.missed_pongs += 1;
+        self.flush_pending(Some(Message::Ping(Bytes::new()))).await
     }
 
     /// Listens to a client that has nothing to say.
-    fn hear(&mut self, heard: Option<Result<Message, Error>>) -> Result<(), Parting> {
-        let asked = std::mem::take(&mut self.unheard) > 0;
+    fn handle_received(&mut self, heard: Option<Result<Message, Error>>) -> Result<(), SocketClose> {
+        let asked = std::mem::take(&mut self.missed_pongs) > 0;
         match heard {
-            None => Err(Parting::Gone),
-            Some(Err(error)) => Err(Parting::after(&error)),
-            Some(Ok(Message::Close(_))) => Err(Parting::Theirs),
-            Some(Ok(Message::Binary(_))) => Err(Parting::Binary),
+            None => Err(SocketClose::Disconnected),
+            Some(Err(error)) => Err(SocketClose::from_error(&error)),
+            Some(Ok(Message::Close(_))) => Err(SocketClose::ClosedByClient),
+            Some(Ok(Message::Binary(_))) => Err(SocketClose::Binary),
             Some(Ok(Message::Pong(_))) if asked => Ok(()),
-            Some(Ok(_)) => self.count(),
+            Some(Ok(_)) => self.count_message(),
         }
     }
 
-    fn count(&mut self) -> Result<(), Parting> {
-        let Some(rate) = Rate::new(SAYINGS, Duration::from_mins(1)) else { return Ok(()) };
-        let admitted = rate.admit(self.sayings, self.desk.auth.clock.now());
-        self.sayings = admitted.map_err(|_| Parting::TooManyMessages)?;
+    fn count_message(&mut self) -> Result<(), SocketClose> {
+        let Some(rate) = Rate::new(MAX_CLIENT_MESSAGES_PER_MINUTE, Duration::from_mins(1)) else { return Ok(()) };
+        let admitted = rate.admit(self.message_debt, self.desk.auth.clock.now());
+        self.message_debt = admitted.map_err(|_| SocketClose::TooManyMessages)?;
         Ok(())
     }
 }
 
 /// A text as a frame: whole, and unmasked, as servers send them.
-fn framed(text: Bytes) -> Unsent {
+fn text_frame(text: Bytes) -> PendingFrame {
     const TEXT: u8 = 0x81;
     let head = match (u8::try_from(text.len()), u16::try_from(text.len())) {
         (Ok(length @ ..126), _) => Bytes::copy_from_slice(&[TEXT, length]),
@@ -258,9 +258,13 @@ fn framed(text: Bytes) -> Unsent {
 }
 
 /// Writes what is to be sent, after what the protocol itself has to say. May be dropped, and goes on where it was.
-async fn push(line: &mut Line, unsent: &mut Unsent, question: Option<Message>) -> Result<(), Error> {
+async fn write_pending(
+    line: &mut SocketStream,
+    pending: &mut PendingFrame,
+    question: Option<Message>,
+) -> Result<(), Error> {
     line.flush().await?;
-    line.get_mut().write_all_buf(unsent).await?;
+    line.get_mut().write_all_buf(pending).await?;
     match question {
         Some(question) => line.send(question).await,
         None => Ok(()),
@@ -269,11 +273,11 @@ async fn push(line: &mut Line, unsent: &mut Unsent, question: Option<Message>) -
 
 fn config() -> WebSocketConfig {
     WebSocketConfig::default()
-        .read_buffer_size(BUFFER)
+        .read_buffer_size(READ_BUFFER_BYTES)
         .write_buffer_size(0)
-        .max_write_buffer_size(2 * OpenFrame::LONGEST)
-        .max_message_size(Some(OpenFrame::LONGEST))
-        .max_frame_size(Some(OpenFrame::LONGEST))
+        .max_write_buffer_size(2 * FrameDraft::MAX_BYTES)
+        .max_message_size(Some(FrameDraft::MAX_BYTES))
+        .max_frame_size(Some(FrameDraft::MAX_BYTES))
 }
 
 fn ticks(every: Duration) -> Interval {

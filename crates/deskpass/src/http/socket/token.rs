@@ -4,41 +4,41 @@
 use std::net::IpAddr;
 
 use axum::extract::FromRequestParts;
-use deskpass_auth::{Caller, Refusal, TokenProblem};
+use deskpass_auth::{ActiveUser, Refusal, TokenError};
 use hyper::header::{AUTHORIZATION, HeaderValue, SEC_WEBSOCKET_PROTOCOL};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Uri};
 use url::form_urlencoded;
 
-use crate::http::Who;
-use crate::http::answer::Window;
-use crate::http::extract::{bearer, from};
-use crate::http::failure::Failure;
-use crate::http::openapi::{Asks, Sheet};
+use crate::http::RequiredAccess;
+use crate::http::answer::RequestContext;
+use crate::http::extract::{bearer_token, client_ip};
+use crate::http::failure::ApiError;
+use crate::http::openapi::{DescribeInput, OperationSpec};
 
 /// The subprotocol that is chosen where a client offers it, so that no token is repeated.
-const PLAIN: &str = "deskpass.v1";
+const SUBPROTOCOL: &str = "deskpass.v1";
 
 /// What a subprotocol begins with that carries a token.
-const BEARER: &str = "bearer.";
+const TOKEN_PREFIX: &str = "bearer.";
 
 /// Somebody who may be connected, and how they are answered.
 #[derive(Debug)]
-pub(in crate::http) struct Connecting {
-    pub(super) caller: Caller,
+pub(in crate::http) struct SocketAuth {
+    pub(super) caller: ActiveUser,
     pub(super) from: IpAddr,
     /// The one subprotocol that is agreed on, of those that were offered.
     pub(super) protocol: Option<HeaderValue>,
 }
 
-impl FromRequestParts<Window> for Connecting {
-    type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, window: &Window) -> Result<Self, Failure> {
-        let offered = Offered::read(&parts.headers)?;
-        let (desk, from) = (&window.desk, from(parts, window));
+impl FromRequestParts<RequestContext> for SocketAuth {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        let offered = OfferedProtocols::read(&parts.headers)?;
+        let (desk, from) = (&context.desk, client_ip(parts, context));
         let in_address = desk.settings.sockets.query_token.then(|| in_address(&parts.uri)).flatten();
         let token = token(&parts.headers, &offered, in_address.as_deref())?;
-        let caller = desk.auth.authenticate(token, Some(from)).await?.into_caller()?;
+        let caller = desk.auth.authenticate(token, Some(from)).await?.into_active_user()?;
         if in_address.as_deref() == Some(token) && offered.token.is_none() && !parts.headers.contains_key(AUTHORIZATION)
         {
             tracing::warn!(
@@ -50,22 +50,26 @@ impl FromRequestParts<Window> for Connecting {
     }
 }
 
-impl Asks for Connecting {
-    fn asks(sheet: &mut Sheet) {
-        sheet.only_for(Who::Caller);
+impl DescribeInput for SocketAuth {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.requires(RequiredAccess::ActiveUser);
     }
 }
 
 /// The token that counts. The header counts alone, and nothing else may contradict it: of two tokens, somebody else may have
 /// chosen one.
-fn token<'a>(headers: &'a HeaderMap, offered: &'a Offered, in_address: Option<&'a str>) -> Result<&'a str, Failure> {
-    let problem = |problem| Failure::from(Refusal::Token(problem));
+fn token<'a>(
+    headers: &'a HeaderMap,
+    offered: &'a OfferedProtocols,
+    in_address: Option<&'a str>,
+) -> Result<&'a str, ApiError> {
+    let problem = |problem| ApiError::from(Refusal::Token(problem));
     if headers.contains_key(AUTHORIZATION) {
-        let token = bearer(headers)?;
+        let token = bearer_token(headers)?;
         let contradicted = offered.token.as_ref().is_some_and(|other| other != token);
-        return if contradicted { Err(problem(TokenProblem::Malformed)) } else { Ok(token) };
+        return if contradicted { Err(problem(TokenError::Malformed)) } else { Ok(token) };
     }
-    offered.token.as_deref().or(in_address).ok_or_else(|| problem(TokenProblem::Missing))
+    offered.token.as_deref().or(in_address).ok_or_else(|| problem(TokenError::Missing))
 }
 
 /// The token in an address; one that is not there once is none.
@@ -80,20 +84,20 @@ fn in_address(uri: &Uri) -> Option<String> {
 
 /// The subprotocols that a client offers.
 #[derive(Debug, Default)]
-struct Offered {
+struct OfferedProtocols {
     token: Option<String>,
     chosen: Option<HeaderValue>,
 }
 
-impl Offered {
-    fn read(headers: &HeaderMap) -> Result<Self, Failure> {
-        let malformed = || Failure::from(Refusal::Token(TokenProblem::Malformed));
+impl OfferedProtocols {
+    fn read(headers: &HeaderMap) -> Result<Self, ApiError> {
+        let malformed = || ApiError::from(Refusal::Token(TokenError::Malformed));
         let mut offered = Self::default();
         for value in headers.get_all(SEC_WEBSOCKET_PROTOCOL) {
             for word in value.to_str().map_err(|_| malformed())?.split(',').map(str::trim) {
-                if word == PLAIN {
-                    offered.chosen = Some(HeaderValue::from_static(PLAIN));
-                } else if let Some(token) = word.strip_prefix(BEARER) {
+                if word == SUBPROTOCOL {
+                    offered.chosen = Some(HeaderValue::from_static(SUBPROTOCOL));
+                } else if let Some(token) = word.strip_prefix(TOKEN_PREFIX) {
                     if offered.token.get_or_insert_with(|| token.to_owned()) != token {
                         return Err(malformed());
                     }
@@ -123,23 +127,23 @@ mod tests {
             (&["chat"], None),
             (&["bearer.a"], Some("bearer.a")),
             (&["chat, bearer.a"], Some("bearer.a")),
-            (&["bearer.a, deskpass.v1"], Some(PLAIN)),
-            (&["deskpass.v1", "bearer.a"], Some(PLAIN)),
-            (&["deskpass.v1"], Some(PLAIN)),
+            (&["bearer.a, deskpass.v1"], Some(SUBPROTOCOL)),
+            (&["deskpass.v1", "bearer.a"], Some(SUBPROTOCOL)),
+            (&["deskpass.v1"], Some(SUBPROTOCOL)),
             (&["Deskpass.v1"], None),
         ] {
-            let read = Offered::read(&offering(offered)).unwrap();
+            let read = OfferedProtocols::read(&offering(offered)).unwrap();
             assert_eq!(read.chosen.as_ref().map(|value| value.to_str().unwrap()), chosen, "{offered:?}");
         }
     }
 
     #[test]
     fn of_two_tokens_neither_counts() {
-        assert!(Offered::read(&offering(&["bearer.a, bearer.b"])).is_err());
-        assert!(Offered::read(&offering(&["bearer.a", "bearer.b"])).is_err());
+        assert!(OfferedProtocols::read(&offering(&["bearer.a, bearer.b"])).is_err());
+        assert!(OfferedProtocols::read(&offering(&["bearer.a", "bearer.b"])).is_err());
         let mut headers = offering(&["bearer.b"]);
         headers.insert(AUTHORIZATION, HeaderValue::from_static("Bearer a"));
-        let offered = Offered::read(&headers).unwrap();
+        let offered = OfferedProtocols::read(&headers).unwrap();
         assert!(token(&headers, &offered, None).is_err());
         headers.insert(AUTHORIZATION, HeaderValue::from_static("Bearer b"));
         assert_eq!(token(&headers, &offered, Some("c")).unwrap(), "b");
@@ -150,9 +154,9 @@ mod tests {
     #[test]
     fn a_subprotocol_counts_before_the_address() {
         let headers = offering(&["bearer.b"]);
-        let offered = Offered::read(&headers).unwrap();
+        let offered = OfferedProtocols::read(&headers).unwrap();
         assert_eq!(token(&headers, &offered, Some("c")).unwrap(), "b");
-        let none = Offered::default();
+        let none = OfferedProtocols::default();
         assert_eq!(token(&HeaderMap::new(), &none, Some("c")).unwrap(), "c");
         assert!(token(&HeaderMap::new(), &none, None).is_err());
     }

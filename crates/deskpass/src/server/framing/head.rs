@@ -2,20 +2,20 @@
 
 use deskpass_core::Host;
 
-use super::{HEAD_FIELDS, TARGET_BYTES};
+use super::{MAX_HEAD_FIELDS, MAX_TARGET_BYTES};
 use crate::http::MalformedHead;
 
 /// What the head says about the bytes after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
-    pub(super) body: Body,
+    pub(super) body: BodyLength,
     /// The client offers to go on with another protocol, which begins after the answer if the server agrees.
     pub(super) upgrade: bool,
 }
 
 /// How the end of a body is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Body {
+pub(super) enum BodyLength {
     /// So many bytes.
     Length(u64),
     Chunked,
@@ -27,11 +27,11 @@ pub(super) fn check(head: &[u8]) -> Result<Head, MalformedHead> {
     let head = head.strip_prefix(b"\r\n").unwrap_or(head);
     let mut lines = head.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let line = RequestLine::read(lines.next().unwrap_or_default())?;
-    let mut fields = Fields::default();
+    let mut fields = FramingFields::default();
     for field in lines.take_while(|line| !line.is_empty()) {
         fields.read(field)?;
     }
-    fields.judge(line)
+    fields.validate(line)
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +58,7 @@ impl<'a> RequestLine<'a> {
         if !is_token(method) {
             return Err(MalformedHead::RequestLine);
         }
-        if target.len() > TARGET_BYTES {
+        if target.len() > MAX_TARGET_BYTES {
             return Err(MalformedHead::TargetTooLong);
         }
         // Nothing is tunnelled here, so a target that is only an authority means nothing.
@@ -94,7 +94,7 @@ fn is_path(text: &[u8]) -> bool {
 
 /// The fields that decide about framing.
 #[derive(Debug, Default)]
-struct Fields<'a> {
+struct FramingFields<'a> {
     count: usize,
     host: Option<&'a [u8]>,
     length: Option<u64>,
@@ -102,10 +102,10 @@ struct Fields<'a> {
     upgrade: bool,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> FramingFields<'a> {
     fn read(&mut self, line: &'a [u8]) -> Result<(), MalformedHead> {
         self.count += 1;
-        if self.count > HEAD_FIELDS {
+        if self.count > MAX_HEAD_FIELDS {
             return Err(MalformedHead::TooLarge);
         }
         let (name, value) = field(line).ok_or(MalformedHead::Field)?;
@@ -130,7 +130,7 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    fn judge(&self, line: RequestLine<'_>) -> Result<Head, MalformedHead> {
+    fn validate(&self, line: RequestLine<'_>) -> Result<Head, MalformedHead> {
         match (self.host, line.authority) {
             // Health checks of balancers speak HTTP/1.0 without a host.
             (None, None) if !line.current => {}
@@ -144,8 +144,8 @@ impl<'a> Fields<'a> {
         let body = match (self.length, self.chunked) {
             (Some(_), true) => return Err(MalformedHead::TwoLengths),
             (None, true) if !line.current => return Err(MalformedHead::TransferEncoding),
-            (None, true) => Body::Chunked,
-            (length, false) => Body::Length(length.unwrap_or(0)),
+            (None, true) => BodyLength::Chunked,
+            (length, false) => BodyLength::Length(length.unwrap_or(0)),
         };
         // Only HTTP/1.1 can switch.
         Ok(Head { body, upgrade: self.upgrade && line.current })

@@ -8,10 +8,10 @@ use super::*;
 use MalformedHead as Bad;
 
 /// What becomes of a whole connection: how many bytes and heads are passed on, and what is wrong after them.
-type Seen = (usize, usize, Option<Fault>);
+type FeedResult = (usize, usize, Option<FramingError>);
 
 /// Feeds the bytes in pieces that end at these places.
-fn feed(bytes: &[u8], ends: &[usize]) -> Seen {
+fn feed(bytes: &[u8], ends: &[usize]) -> FeedResult {
     let (mut framing, mut passed) = (Framing::default(), 0);
     for end in ends.iter().copied().chain([bytes.len()]) {
         // What was passed on is gone; everything else is shown again.
@@ -24,7 +24,7 @@ fn feed(bytes: &[u8], ends: &[usize]) -> Seen {
     (passed, framing.heads(), None)
 }
 
-fn seen(text: &str) -> Seen {
+fn feed_whole(text: &str) -> FeedResult {
     feed(text.as_bytes(), &[])
 }
 
@@ -46,9 +46,9 @@ fn good_requests_pass_whole() {
             .to_owned(),
     ];
     for text in good {
-        assert_eq!(seen(&text), (text.len(), 1, None), "{text:?}");
+        assert_eq!(feed_whole(&text), (text.len(), 1, None), "{text:?}");
         let twice = format!("{text}{GET}");
-        assert_eq!(seen(&twice), (twice.len(), 2, None), "{twice:?}");
+        assert_eq!(feed_whole(&twice), (twice.len(), 2, None), "{twice:?}");
     }
 }
 
@@ -124,9 +124,9 @@ const HOSTS: [(&str, Bad); 8] = [
 
 /// Heads that are refused, and why.
 fn bad_heads() -> Vec<(String, Bad)> {
-    let long = format!("GET /{} HTTP/1.1\r\nhost: desk\r\n\r\n", "x".repeat(TARGET_BYTES));
-    let large = format!("GET / HTTP/1.1\r\nhost: desk\r\nx: {}", "x".repeat(HEAD_BYTES));
-    let many = format!("GET / HTTP/1.1\r\nhost: desk\r\n{}\r\n", "x: y\r\n".repeat(HEAD_FIELDS));
+    let long = format!("GET /{} HTTP/1.1\r\nhost: desk\r\n\r\n", "x".repeat(MAX_TARGET_BYTES));
+    let large = format!("GET / HTTP/1.1\r\nhost: desk\r\nx: {}", "x".repeat(MAX_HEAD_BYTES));
+    let many = format!("GET / HTTP/1.1\r\nhost: desk\r\n{}\r\n", "x: y\r\n".repeat(MAX_HEAD_FIELDS));
     let line = |line: &str| format!("{line}\r\nhost: desk\r\n\r\n");
     let with = |fields: &str| format!("POST / HTTP/1.1\r\nhost: desk\r\n{fields}\r\n\r\n");
     let host = |fields: &str| format!("GET / HTTP/1.1\r\n{fields}\r\n\r\n");
@@ -144,11 +144,15 @@ fn bad_heads() -> Vec<(String, Bad)> {
 #[test]
 fn what_can_be_read_in_two_ways_is_refused() {
     for (text, bad) in bad_heads() {
-        assert_eq!(seen(&text), (0, 0, Some(Fault::Head(bad))), "{text:?}");
+        assert_eq!(feed_whole(&text), (0, 0, Some(FramingError::Head(bad))), "{text:?}");
         // Also behind a request on the same connection, and behind a body.
         let body = "POST / HTTP/1.1\r\nhost: desk\r\ncontent-length: 3\r\n\r\nabc";
         for first in [GET, body] {
-            assert_eq!(seen(&format!("{first}{text}")), (first.len(), 1, Some(Fault::Head(bad))), "{text:?}");
+            assert_eq!(
+                feed_whole(&format!("{first}{text}")),
+                (first.len(), 1, Some(FramingError::Head(bad))),
+                "{text:?}"
+            );
         }
     }
 }
@@ -174,12 +178,12 @@ fn chunks_are_framed_in_one_way() {
         "0\r\nx: y\n\r\n",
         "0\r\n folded: x\r\n\r\n",
     ] {
-        assert_eq!(seen(&format!("{head}{bad}")).2, Some(Fault::Chunk), "{bad:?}");
+        assert_eq!(feed_whole(&format!("{head}{bad}")).2, Some(FramingError::Chunk), "{bad:?}");
     }
-    let endless = format!("{head}3;{}", "x".repeat(SIZE_BYTES));
-    assert_eq!(seen(&endless).2, Some(Fault::Chunk));
-    let trailers = format!("{head}0\r\n{}", "x: y\r\n".repeat(HEAD_BYTES / 6 + 1));
-    assert_eq!(seen(&trailers).2, Some(Fault::Chunk));
+    let endless = format!("{head}3;{}", "x".repeat(MAX_CHUNK_LINE_BYTES));
+    assert_eq!(feed_whole(&endless).2, Some(FramingError::Chunk));
+    let trailers = format!("{head}0\r\n{}", "x: y\r\n".repeat(MAX_HEAD_BYTES / 6 + 1));
+    assert_eq!(feed_whole(&trailers).2, Some(FramingError::Chunk));
 }
 
 #[test]
@@ -192,7 +196,7 @@ fn after_an_offer_to_switch_the_answer_decides() {
     assert!(framing.is_offered());
     assert_eq!(framing.pass(frame), (0, Ok(())), "these may be frames");
     framing.decline();
-    assert_eq!(framing.pass(frame), (0, Err(Fault::Head(Bad::LineEnd))), "they are not");
+    assert_eq!(framing.pass(frame), (0, Err(FramingError::Head(Bad::LineEnd))), "they are not");
     let old = "GET /ws HTTP/1.0\r\nupgrade: websocket\r\n\r\n";
     assert_eq!(Framing::default().pass(old.as_bytes()), (old.len(), Ok(())));
 }
@@ -234,7 +238,7 @@ proptest! {
     #[test]
     fn targets_that_pass_are_targets_of_the_library(target in "/[\\x00-\\x7f]{0,12}") {
         let text = format!("GET {target} HTTP/1.1\r\nhost: desk\r\n\r\n");
-        if seen(&text).2.is_none() {
+        if feed_whole(&text).2.is_none() {
             prop_assert!(target.parse::<hyper::Uri>().is_ok(), "{target:?}");
         }
     }

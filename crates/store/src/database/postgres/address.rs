@@ -12,13 +12,13 @@ use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::{Client, Config, Error};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::Postgres;
+use super::PostgresSettings;
 use crate::{OpenError, StoreError, tls};
 
 /// How long a server may take to let us in, when it is the only one.
-const ALONE: Duration = Duration::from_secs(2);
+const SINGLE_SERVER_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long each may take when there are several: all of them get their turn before anybody has waited too long.
-const SHARE: Duration = Duration::from_millis(600);
+const PER_SERVER_TIMEOUT: Duration = Duration::from_millis(600);
 
 /// Where the database server is.
 #[derive(Clone)]
@@ -26,33 +26,33 @@ pub(super) struct Address {
     /// One for each server; one of them takes writes.
     servers: Vec<Config>,
     /// The one that was right last.
-    right: Arc<AtomicUsize>,
+    preferred: Arc<AtomicUsize>,
     tls: MakeRustlsConnect,
 }
 
 impl Address {
-    pub(super) fn new(settings: &Postgres) -> Result<Self, OpenError> {
-        let servers = each(&settings.url).into_iter().map(|url| {
+    pub(super) fn new(settings: &PostgresSettings) -> Result<Self, OpenError> {
+        let servers = split_hosts(&settings.url).into_iter().map(|url| {
             // The parser names the option and the reason, never the password.
             let config: Result<Config, Error> = url.parse();
-            config.map_err(|error| OpenError::Url(deepest(&error)))
+            config.map_err(|error| OpenError::Url(root_cause(&error)))
         });
         let mut servers = servers.collect::<Result<Vec<_>, _>>()?;
-        let near = servers.iter().all(is_near);
+        let local = servers.iter().all(is_local);
         for config in &mut servers {
-            prepare(config, near, says_how(&settings.url));
+            prepare(config, local, has_sslmode(&settings.url));
         }
         let mut trusted = RootCertStore::empty();
-        trusted.add_parsable_certificates(tls::authorities(settings.ca_file.as_deref())?);
+        trusted.add_parsable_certificates(tls::trusted_certificates(settings.ca_file.as_deref())?);
         let client = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(|error| OpenError::Url(error.to_string()))?;
         let client = client.with_root_certificates(trusted).with_no_client_auth();
-        Ok(Self { servers, right: Arc::default(), tls: MakeRustlsConnect::new(client) })
+        Ok(Self { servers, preferred: Arc::default(), tls: MakeRustlsConnect::new(client) })
     }
 
     /// The same server, also where it takes no writes: for whoever wants to know why.
-    pub(super) fn even_if_it_only_reads(mut self) -> Self {
+    pub(super) fn allow_read_only(mut self) -> Self {
         for config in &mut self.servers {
             config.target_session_attrs(TargetSessionAttrs::Any);
         }
@@ -63,18 +63,18 @@ impl Address {
     pub(super) async fn connect(
         &self,
     ) -> Result<(Client, impl Future<Output = Result<(), Error>> + Send + use<>), StoreError> {
-        let (count, right) = (self.servers.len(), self.right.load(Ordering::Relaxed));
-        let limit = if count > 1 { SHARE } else { ALONE };
+        let (count, preferred) = (self.servers.len(), self.preferred.load(Ordering::Relaxed));
+        let limit = if count > 1 { PER_SERVER_TIMEOUT } else { SINGLE_SERVER_TIMEOUT };
         let mut why = StoreError::unavailable(&"there is no server to speak to");
-        for at in (right..count).chain(0..right.min(count)) {
+        for at in (preferred..count).chain(0..preferred.min(count)) {
             let Some(config) = self.servers.get(at) else { continue };
             match timeout(limit, config.connect(self.tls.clone())).await {
                 Ok(Ok((client, connection))) => {
-                    self.right.store(at, Ordering::Relaxed);
+                    self.preferred.store(at, Ordering::Relaxed);
                     return Ok((client, connection));
                 }
                 Ok(Err(error)) => why = error.into(),
-                Err(_) => why = StoreError::late(),
+                Err(_) => why = StoreError::timed_out(),
             }
         }
         Err(why)
@@ -82,23 +82,23 @@ impl Address {
 }
 
 /// What holds for every server.
-fn prepare(config: &mut Config, near: bool, says_how: bool) {
+fn prepare(config: &mut Config, local: bool, has_sslmode: bool) {
     // After a failover the one that takes writes is the one to talk to.
-    config.target_session_attrs(TargetSessionAttrs::ReadWrite).connect_timeout(ALONE);
+    config.target_session_attrs(TargetSessionAttrs::ReadWrite).connect_timeout(SINGLE_SERVER_TIMEOUT);
     config.tcp_user_timeout(Duration::from_secs(5)).keepalives_idle(Duration::from_secs(30));
     if config.get_application_name().is_none() {
         config.application_name("deskpass");
     }
-    if !says_how {
+    if !has_sslmode {
         // Over a network only encrypted, unless the operator says otherwise.
-        config.ssl_mode(if near { SslMode::Disable } else { SslMode::Require });
-    } else if !near && config.get_ssl_mode() != SslMode::Require {
+        config.ssl_mode(if local { SslMode::Disable } else { SslMode::Require });
+    } else if !local && config.get_ssl_mode() != SslMode::Require {
         tracing::warn!("the connection to PostgreSQL need not be encrypted: store.url does not say sslmode=require");
     }
 }
 
 /// An address for each of the servers that one names.
-fn each(url: &str) -> Vec<String> {
+fn split_hosts(url: &str) -> Vec<String> {
     let Some((scheme, rest)) = url.split_once("://") else { return vec![url.to_owned()] };
     let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
     let (user, hosts) = authority.rsplit_once('@').map_or(("", authority), |(user, hosts)| (user, hosts));
@@ -115,13 +115,13 @@ impl fmt::Debug for Address {
 /// The part of the address that is nobody's secret.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let servers: Vec<_> = self.servers.iter().map(shown).collect();
+        let servers: Vec<_> = self.servers.iter().map(display_host).collect();
         let database = self.servers.first().and_then(|config| config.get_dbname().or(config.get_user()));
         write!(f, "PostgreSQL at {}, database {}", servers.join(","), database.unwrap_or_default())
     }
 }
 
-fn shown(config: &Config) -> String {
+fn display_host(config: &Config) -> String {
     let hosts = config.get_hosts().iter().map(|host| match host {
         Host::Tcp(name) => name.clone(),
         Host::Unix(path) => path.display().to_string(),
@@ -131,26 +131,26 @@ fn shown(config: &Config) -> String {
 }
 
 /// Whether the address itself says whether to encrypt.
-fn says_how(url: &str) -> bool {
+fn has_sslmode(url: &str) -> bool {
     let query = url.split_once('?').map_or("", |(_, query)| query);
     query.split('&').any(|pair| pair.starts_with("sslmode="))
 }
 
 /// Whether nothing that is said leaves the machine.
-fn is_near(config: &Config) -> bool {
-    let near = |host: &Host| match host {
+fn is_local(config: &Config) -> bool {
+    let local = |host: &Host| match host {
         Host::Unix(_) => true,
         Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|address: IpAddr| address.is_loopback()),
     };
     // Where numbers are given, names are only for show.
     let (hosts, numbers) = (config.get_hosts(), config.get_hostaddrs());
     match numbers {
-        [] => !hosts.is_empty() && hosts.iter().all(near),
+        [] => !hosts.is_empty() && hosts.iter().all(local),
         numbers => numbers.iter().all(IpAddr::is_loopback),
     }
 }
 
-fn deepest(error: &dyn std::error::Error) -> String {
+fn root_cause(error: &dyn std::error::Error) -> String {
     std::iter::successors(Some(error), |error| error.source()).last().map_or_else(String::new, ToString::to_string)
 }
 
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     fn address(url: &str) -> Address {
-        Address::new(&Postgres { url: url.to_owned(), connections: 1, ca_file: None }).unwrap()
+        Address::new(&PostgresSettings { url: url.to_owned(), connections: 1, ca_file: None }).unwrap()
     }
 
     #[test]
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn several_servers_are_tried_one_by_one() {
-        let both = each("postgres://desk:a,b@one.example.com:1,two.example.com:2/desk?sslmode=require");
+        let both = split_hosts("postgres://desk:a,b@one.example.com:1,two.example.com:2/desk?sslmode=require");
         assert_eq!(
             both,
             [
@@ -197,7 +197,7 @@ mod tests {
                 "postgres://desk:a,b@two.example.com:2/desk?sslmode=require",
             ]
         );
-        assert_eq!(each("postgres:///desk?host=/run/postgresql"), ["postgres:///desk?host=/run/postgresql"]);
+        assert_eq!(split_hosts("postgres:///desk?host=/run/postgresql"), ["postgres:///desk?host=/run/postgresql"]);
         let told = address("postgres://desk@one.example.com:1,two.example.com:2/desk").to_string();
         assert_eq!(told, "PostgreSQL at one.example.com:1,two.example.com:2, database desk");
     }
@@ -207,7 +207,7 @@ mod tests {
         let told = address("postgres://desk:secret@db.example.com:6432/help?sslmode=require");
         assert_eq!(told.to_string(), "PostgreSQL at db.example.com:6432, database help");
         assert!(!format!("{told:?}").contains("secret"));
-        let refused = Address::new(&Postgres {
+        let refused = Address::new(&PostgresSettings {
             url: "postgres://desk:secret@db/x?nonsense=1".to_owned(),
             connections: 1,
             ca_file: None,

@@ -23,26 +23,26 @@ use crate::database::{Row, Sql, Value};
 
 /// What every session is told. A statement that takes as long as anybody waits, or a transaction whose node has stopped
 /// answering, must not keep others from their rows. Compiling a statement would take longer than any of ours does.
-const SESSION: &str = "SET statement_timeout = 1500; SET idle_in_transaction_session_timeout = 5000;
+const SESSION_SETTINGS: &str = "SET statement_timeout = 1500; SET idle_in_transaction_session_timeout = 5000;
     SET default_transaction_isolation = 'read committed'; SET synchronous_commit = on; SET jit = off";
 
 /// How a connection has come through what it was used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum ConnectionHealth {
     /// As it was.
-    Well,
+    Healthy,
     /// A statement failed; the connection can be used again.
-    Failed,
+    StatementFailed,
     /// Somebody else was at the same rows: worth another try.
     Conflict,
     /// It did not answer in time, and is of no more use.
-    Late,
+    TimedOut,
     /// Of no more use, and most likely the others are not either.
     Broken,
 }
 
-impl State {
-    fn after(error: &Error) -> Self {
+impl ConnectionHealth {
+    fn from_error(error: &Error) -> Self {
         // The server is stopping, has stopped, or has become one that only reads.
         let over = [
             SqlState::ADMIN_SHUTDOWN,
@@ -57,7 +57,7 @@ impl State {
             None => Self::Broken,
             Some(code) if over.contains(code) => Self::Broken,
             Some(code) if others.contains(code) => Self::Conflict,
-            Some(_) => Self::Failed,
+            Some(_) => Self::StatementFailed,
         }
     }
 }
@@ -77,21 +77,21 @@ impl Column {
 }
 
 pub(crate) struct Connection {
-    engine: Engine,
+    engine: ConnectionRuntime,
     client: Client,
     statements: RefCell<HashMap<String, Statement>>,
     deadline: Cell<Instant>,
-    state: Cell<State>,
+    health: Cell<ConnectionHealth>,
 }
 
 impl Connection {
     /// A new connection. Blocks, so it belongs on a thread of its own.
     pub(super) fn open(address: &Address, deadline: Instant) -> Result<Self, StoreError> {
         let failed = |error: std::io::Error| StoreError::unavailable(&error);
-        let engine = Engine(Some(Builder::new_current_thread().enable_all().build().map_err(failed)?));
-        let client = engine.turn(async {
+        let engine = ConnectionRuntime(Some(Builder::new_current_thread().enable_all().build().map_err(failed)?));
+        let client = engine.block_on(async {
             let connected = timeout_at(deadline, address.connect()).await;
-            let (client, driver) = connected.map_err(|_| StoreError::late())??;
+            let (client, driver) = connected.map_err(|_| StoreError::timed_out())??;
             // Turned by whoever waits for an answer on this runtime.
             drop(tokio::spawn(driver));
             Ok::<_, StoreError>(client)
@@ -101,22 +101,22 @@ impl Connection {
             client,
             statements: RefCell::default(),
             deadline: Cell::new(deadline),
-            state: Cell::new(State::Well),
+            health: Cell::new(ConnectionHealth::Healthy),
         };
-        connection.batch(SESSION)?;
+        connection.batch(SESSION_SETTINGS)?;
         Ok(connection)
     }
 
     /// Makes it ready for a piece of work that is to be done by `deadline`.
-    pub(super) fn lend(&self, deadline: Instant) -> Sql<'_> {
+    pub(super) fn reset_for(&self, deadline: Instant) -> Sql<'_> {
         self.deadline.set(deadline);
-        self.state.set(State::Well);
+        self.health.set(ConnectionHealth::Healthy);
         Sql::Postgres(self)
     }
 
     /// How it has come through what it was lent for.
-    pub(super) fn state(&self) -> State {
-        self.state.get()
+    pub(super) fn health(&self) -> ConnectionHealth {
+        self.health.get()
     }
 
     pub(in crate::database) fn execute(&self, text: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
@@ -175,17 +175,17 @@ impl Connection {
 
     fn wait<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
         let deadline = self.deadline.get();
-        self.engine.turn(async {
+        self.engine.block_on(async {
             match timeout_at(deadline, answer).await {
                 Ok(Ok(answer)) => Ok(answer),
                 Ok(Err(error)) => {
-                    self.state.set(State::after(&error));
+                    self.health.set(ConnectionHealth::from_error(&error));
                     Err(error.into())
                 }
                 Err(_) => {
                     // The answer may still come, to whoever asks next.
-                    self.state.set(State::Late);
-                    Err(StoreError::late())
+                    self.health.set(ConnectionHealth::TimedOut);
+                    Err(StoreError::timed_out())
                 }
             }
         })
@@ -193,16 +193,16 @@ impl Connection {
 }
 
 /// What turns the connection while somebody waits.
-struct Engine(Option<Runtime>);
+struct ConnectionRuntime(Option<Runtime>);
 
-impl Engine {
-    fn turn<T>(&self, answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+impl ConnectionRuntime {
+    fn block_on<T>(&self, answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
         let stopped = || StoreError::unavailable(&"the connection was closed");
         self.0.as_ref().ok_or_else(stopped)?.block_on(answer)
     }
 }
 
-impl Drop for Engine {
+impl Drop for ConnectionRuntime {
     fn drop(&mut self) {
         // Not waited for: a resolver that does not answer would hold whoever drops this.
         if let Some(runtime) = self.0.take() {
@@ -213,7 +213,7 @@ impl Drop for Engine {
 
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Connection({:?})", self.state.get())
+        write!(f, "Connection({:?})", self.health.get())
     }
 }
 

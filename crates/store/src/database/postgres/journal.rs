@@ -21,32 +21,33 @@ use tokio_postgres::Row;
 use super::address::Address;
 use super::connection::Connection;
 use crate::StoreError;
-use crate::cache::{Cache, Change, Moment};
+use crate::cache::{BootInstant, Cache, CacheChange};
 use crate::database::Value;
 
 /// How often the journal is read when nobody says that there is something.
-const OFTEN: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// How long a reading may take: beyond it its word would not count for long.
-const PATIENCE: Duration = Duration::from_millis(700);
+const READ_TIMEOUT: Duration = Duration::from_millis(700);
 /// How long connecting may take; there may be several addresses to try.
-const CONNECT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long between two readings at least, however often somebody says that there is something.
-const SELDOM: Duration = Duration::from_millis(20);
+const MIN_READ_INTERVAL: Duration = Duration::from_millis(20);
 /// How long to wait after a failure.
-const REST: Duration = Duration::from_millis(200);
+const RETRY_DELAY: Duration = Duration::from_millis(200);
 
 /// A row, as often as there are changes to write at once.
-const ROW: &str = "(pg_current_xact_id()::text::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, ";
+const ROW_PREFIX: &str =
+    "(pg_current_xact_id()::text::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, ";
 
 /// Stands in the place of a digest when the rulebook has changed. A node that does not know it forgets everything, which is
 /// right.
-const RULES: &str = "rules";
+const RULES_MARKER: &str = "rules";
 
 /// Changes that are written at once.
-const ROWS: usize = 100;
+const BATCH_ROWS: usize = 100;
 
 /// One statement, so that all of it comes from one view of the database. What the last view showed is not shown again.
-const READ: &str = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, pg_current_snapshot()::text,
+const READ_CHANGES: &str = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, pg_current_snapshot()::text,
     (extract(epoch FROM clock_timestamp()) * 1000)::bigint, j.digest, j.corp_id, j.employee_key
     FROM (SELECT 1) AS always LEFT JOIN journal j ON j.xact >= $1
     AND NOT pg_visible_in_snapshot(j.xact::text::xid8, $2::text::pg_snapshot)";
@@ -56,13 +57,13 @@ const SWEEP: &str = "DELETE FROM journal WHERE ctid IN (SELECT ctid FROM journal
     WHERE at < (extract(epoch FROM clock_timestamp()) * 1000)::bigint - 600000 LIMIT 5000)";
 
 /// How far apart two readings may be, in milliseconds of the database's clock.
-const GAP: i64 = 60_000;
+const MAX_READ_GAP_MILLIS: i64 = 60_000;
 
 /// Writes what a transaction changed.
-pub(super) fn write(connection: &Connection, changes: &[Change]) -> Result<(), StoreError> {
-    let heard_of: Vec<_> = changes.iter().filter(|change| change.is_heard_of()).collect();
-    for some in heard_of.chunks(ROWS) {
-        let rows = (0..some.len()).map(|at| format!("{ROW}${}, ${}, ${})", 3 * at + 1, 3 * at + 2, 3 * at + 3));
+pub(super) fn write(connection: &Connection, changes: &[CacheChange]) -> Result<(), StoreError> {
+    let to_announce: Vec<_> = changes.iter().filter(|change| change.concerns_other_nodes()).collect();
+    for some in to_announce.chunks(BATCH_ROWS) {
+        let rows = (0..some.len()).map(|at| format!("{ROW_PREFIX}${}, ${}, ${})", 3 * at + 1, 3 * at + 2, 3 * at + 3));
         let rows = rows.collect::<Vec<_>>().join(", ");
         let values: Vec<_> = some.iter().flat_map(|change| columns(change)).collect();
         let text = format!("INSERT INTO journal (xact, at, digest, corp_id, employee_key) VALUES {rows}");
@@ -71,19 +72,20 @@ pub(super) fn write(connection: &Connection, changes: &[Change]) -> Result<(), S
     Ok(())
 }
 
-fn columns(change: &Change) -> [Value<'_>; 3] {
+fn columns(change: &CacheChange) -> [Value<'_>; 3] {
     match change {
-        Change::Born(digest, _) | Change::Swept(digest) | Change::Session(digest) => {
+        CacheChange::SessionStarted(digest, _) | CacheChange::SessionSwept(digest) | CacheChange::Session(digest) => {
             args![*digest, None::<&str>, None::<&str>]
         }
-        Change::Person(key) => args![None::<&str>, key.corp(), key.id()],
-        Change::Rules => args![RULES, None::<&str>, None::<&str>],
+        CacheChange::Person(key) => args![None::<&str>, key.corp(), key.id()],
+        CacheChange::Rules => args![RULES_MARKER, None::<&str>, None::<&str>],
     }
 }
 
 /// Writes a row that tells nothing, to see that it can be done.
-pub(in crate::database) fn try_out(connection: &Connection) -> Result<(), StoreError> {
-    let text = format!("INSERT INTO journal (xact, at, digest, corp_id, employee_key) VALUES {ROW}NULL, NULL, NULL)");
+pub(in crate::database) fn probe_write(connection: &Connection) -> Result<(), StoreError> {
+    let text =
+        format!("INSERT INTO journal (xact, at, digest, corp_id, employee_key) VALUES {ROW_PREFIX}NULL, NULL, NULL)");
     connection.execute(&text, &[]).map(drop)
 }
 
@@ -94,50 +96,50 @@ pub(in crate::database) fn sweep(connection: &Connection) -> Result<usize, Store
 
 /// Reads the journal for as long as it lives.
 #[derive(Debug)]
-pub(super) struct Reader {
-    look: Arc<Notify>,
+pub(super) struct JournalReader {
+    wake: Arc<Notify>,
     /// When the last reading began that has ended.
-    read: watch::Receiver<Moment>,
+    read: watch::Receiver<BootInstant>,
     task: JoinHandle<()>,
 }
 
-impl Reader {
+impl JournalReader {
     pub(super) fn start(address: Address, cache: Arc<Cache>) -> Self {
-        let look = Arc::<Notify>::default();
-        let (reading, read) = watch::channel(Moment::now());
-        let follower = Follower { address, cache, look: Arc::clone(&look), reading, well: true };
-        Self { look, read, task: tokio::spawn(follower.follow()) }
+        let wake = Arc::<Notify>::default();
+        let (reading, read) = watch::channel(BootInstant::now());
+        let follower = JournalFollower { address, cache, wake: Arc::clone(&wake), reading, well: true };
+        Self { wake, read, task: tokio::spawn(follower.follow()) }
     }
 
     /// Waits for a reading that begins after this call.
-    pub(super) async fn caught_up(&self) {
-        let (mut read, now) = (self.read.clone(), Moment::now());
-        self.look();
+    pub(super) async fn wait_until_caught_up(&self) {
+        let (mut read, now) = (self.read.clone(), BootInstant::now());
+        self.wake();
         // The other end lives as long as this one.
         let _ = read.wait_for(|began| *began >= now).await;
     }
 
     /// Has the journal read at once.
-    pub(super) fn look(&self) {
-        self.look.notify_one();
+    pub(super) fn wake(&self) {
+        self.wake.notify_one();
     }
 }
 
-impl Drop for Reader {
+impl Drop for JournalReader {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-struct Follower {
+struct JournalFollower {
     address: Address,
     cache: Arc<Cache>,
-    look: Arc<Notify>,
-    reading: watch::Sender<Moment>,
+    wake: Arc<Notify>,
+    reading: watch::Sender<BootInstant>,
     well: bool,
 }
 
-impl Follower {
+impl JournalFollower {
     async fn follow(mut self) {
         loop {
             let Err(error) = self.read_on().await;
@@ -145,22 +147,22 @@ impl Follower {
                 tracing::warn!(%error, "the journal cannot be read; sessions are looked up in the database");
                 self.well = false;
             }
-            sleep(REST).await;
+            sleep(RETRY_DELAY).await;
         }
     }
 
     /// Reads the journal on one connection until that fails.
     async fn read_on(&mut self) -> Result<Infallible, StoreError> {
-        let connecting = timeout(CONNECT, self.address.connect()).await;
-        let (client, driver) = connecting.map_err(|_| StoreError::late())??;
-        let _driver = Driver(tokio::spawn(async { drop(driver.await) }));
-        let statement = within(client.prepare(READ)).await?;
-        let mut last: Option<Mark> = None;
+        let connecting = timeout(CONNECT_TIMEOUT, self.address.connect()).await;
+        let (client, driver) = connecting.map_err(|_| StoreError::timed_out())??;
+        let _driver = DriverTask(tokio::spawn(async { drop(driver.await) }));
+        let statement = with_timeout(client.prepare(READ_CHANGES)).await?;
+        let mut last: Option<JournalPosition> = None;
         loop {
-            let began = Moment::now();
-            let from = last.clone().unwrap_or_else(Mark::nowhere);
-            let rows = within(client.query(&statement, &[&from.since, &from.snapshot])).await?;
-            let mark = take_over(&rows, &self.cache)?;
+            let began = BootInstant::now();
+            let from = last.clone().unwrap_or_else(JournalPosition::initial);
+            let rows = with_timeout(client.query(&statement, &[&from.since, &from.snapshot])).await?;
+            let mark = apply_rows(&rows, &self.cache)?;
             match &last {
                 // This process may have stood still for so long that what it missed was swept out; or the server, or its
                 // clock, is not what it was.
@@ -170,13 +172,13 @@ impl Follower {
                 None => self.cache.clear(),
             }
             last = Some(mark);
-            self.cache.proof().extend(began);
+            self.cache.freshness().extend(began);
             self.reading.send_replace(began);
             self.is_well();
-            sleep(SELDOM).await;
+            sleep(MIN_READ_INTERVAL).await;
             tokio::select! {
-                () = sleep(OFTEN) => {}
-                () = self.look.notified() => {}
+                () = sleep(POLL_INTERVAL) => {}
+                () = self.wake.notified() => {}
             }
         }
     }
@@ -191,7 +193,7 @@ impl Follower {
 
 /// How far the journal was read.
 #[derive(Clone)]
-struct Mark {
+struct JournalPosition {
     /// The oldest transaction that was under way.
     since: i64,
     /// Which transactions could be seen.
@@ -200,46 +202,46 @@ struct Mark {
     at: i64,
 }
 
-impl Mark {
+impl JournalPosition {
     /// Whoever begins wants to know where it is, and nothing from before.
-    fn nowhere() -> Self {
+    fn initial() -> Self {
         Self { since: i64::MAX, snapshot: "1:1:".to_owned(), at: 0 }
     }
 
     fn follows(&self, last: &Self) -> bool {
-        self.since >= last.since && (last.at..=last.at + GAP).contains(&self.at)
+        self.since >= last.since && (last.at..=last.at + MAX_READ_GAP_MILLIS).contains(&self.at)
     }
 }
 
 /// Has the cache forget what has changed.
-fn take_over(rows: &[Row], cache: &Cache) -> Result<Mark, StoreError> {
+fn apply_rows(rows: &[Row], cache: &Cache) -> Result<JournalPosition, StoreError> {
     for row in rows {
         let (digest, corp, id): (Option<&str>, Option<&str>, Option<&str>) =
             (row.try_get(3)?, row.try_get(4)?, row.try_get(5)?);
-        if digest == Some(RULES) {
-            cache.apply(Change::Rules);
+        if digest == Some(RULES_MARKER) {
+            cache.apply(CacheChange::Rules);
             continue;
         }
         match (digest.map(Digest::from_text), corp, id) {
-            (Some(Some(digest)), ..) => cache.apply(Change::Session(digest)),
+            (Some(Some(digest)), ..) => cache.apply(CacheChange::Session(digest)),
             // Something changed, and nobody can tell what.
             (Some(None), ..) => cache.clear(),
-            (None, Some(corp), Some(id)) => cache.apply(Change::Person(EmployeeKey::from_parts(corp, id))),
+            (None, Some(corp), Some(id)) => cache.apply(CacheChange::Person(EmployeeKey::from_parts(corp, id))),
             _ => {}
         }
     }
     let first = rows.first().ok_or_else(|| StoreError::unavailable(&"the journal says nothing"))?;
-    Ok(Mark { since: first.try_get(0)?, snapshot: first.try_get(1)?, at: first.try_get(2)? })
+    Ok(JournalPosition { since: first.try_get(0)?, snapshot: first.try_get(1)?, at: first.try_get(2)? })
 }
 
-async fn within<T>(answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, StoreError> {
-    Ok(timeout(PATIENCE, answer).await.map_err(|_| StoreError::late())??)
+async fn with_timeout<T>(answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, StoreError> {
+    Ok(timeout(READ_TIMEOUT, answer).await.map_err(|_| StoreError::timed_out())??)
 }
 
 /// Ends the connection with whoever reads on it.
-struct Driver(JoinHandle<()>);
+struct DriverTask(JoinHandle<()>);
 
-impl Drop for Driver {
+impl Drop for DriverTask {
     fn drop(&mut self) {
         self.0.abort();
     }

@@ -16,11 +16,11 @@ pub(super) struct Lock {
 }
 
 /// What the file says once there is a database, and while the first one is being made.
-const MADE: &str = "deskpass\n";
-const STARTING: &str = "starting\n";
+const CREATED_MARK: &str = "deskpass\n";
+const STARTING_MARK: &str = "starting\n";
 
 /// More than anybody writes into it.
-const LONGEST: u64 = 1024;
+const MAX_LOCK_FILE_BYTES: u64 = 1024;
 
 impl Lock {
     pub(super) fn take(directory: &Path) -> Result<Self, OpenError> {
@@ -39,25 +39,25 @@ impl Lock {
     /// Whether a database was made in this directory: the file says so, or it says nothing though there is a file of a database,
     /// which the first start does not leave.
     pub(super) fn shows_database(&self, database: &Path) -> io::Result<bool> {
-        let said = self.said()?;
-        Ok(said.contains(MADE) || (self.found && said.is_empty() && database.exists()))
+        let content = self.content()?;
+        Ok(content.contains(CREATED_MARK) || (self.found && content.is_empty() && database.exists()))
     }
 
     /// Remembers that the first start is under way, so that it can be repeated.
-    pub(super) fn begin(&self) -> io::Result<()> {
-        if self.said()?.is_empty() { (&self.file).write_all(STARTING.as_bytes()) } else { Ok(()) }
+    pub(super) fn mark_starting(&self) -> io::Result<()> {
+        if self.content()?.is_empty() { (&self.file).write_all(STARTING_MARK.as_bytes()) } else { Ok(()) }
     }
 
     /// Remembers that there is a database, so that its loss is not taken for a fresh start.
-    pub(super) fn mark(&self) -> io::Result<()> {
-        if self.said()?.contains(MADE) { Ok(()) } else { (&self.file).write_all(MADE.as_bytes()) }
+    pub(super) fn mark_created(&self) -> io::Result<()> {
+        if self.content()?.contains(CREATED_MARK) { Ok(()) } else { (&self.file).write_all(CREATED_MARK.as_bytes()) }
     }
 
-    fn said(&self) -> io::Result<String> {
-        let (mut file, mut said) = (&self.file, Vec::new());
+    fn content(&self) -> io::Result<String> {
+        let (mut file, mut content) = (&self.file, Vec::new());
         file.seek(SeekFrom::Start(0))?;
-        file.take(LONGEST).read_to_end(&mut said)?;
-        Ok(String::from_utf8_lossy(&said).into_owned())
+        file.take(MAX_LOCK_FILE_BYTES).read_to_end(&mut content)?;
+        Ok(String::from_utf8_lossy(&content).into_owned())
     }
 }
 

@@ -7,10 +7,10 @@ use tokio::sync::Semaphore;
 
 use super::Connection;
 use crate::database::Sql;
-use crate::{Cause, StoreError};
+use crate::{StoreError, StoreErrorKind};
 
 /// More would only fight over the disk.
-const CONNECTIONS: usize = 4;
+const MAX_READERS: usize = 4;
 
 #[derive(Debug)]
 pub(super) struct Readers {
@@ -21,7 +21,7 @@ pub(super) struct Readers {
 
 impl Readers {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, idle: Arc::default(), permits: Arc::new(Semaphore::new(CONNECTIONS)) }
+        Self { path, idle: Arc::default(), permits: Arc::new(Semaphore::new(MAX_READERS)) }
     }
 
     pub(super) fn connect(&self) -> Result<Connection, StoreError> {
@@ -32,7 +32,7 @@ impl Readers {
         &self,
         query: impl FnOnce(&Sql<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let failed = |error: &dyn std::error::Error| StoreError::new(Cause::Unavailable, error.to_string());
+        let failed = |error: &dyn std::error::Error| StoreError::new(StoreErrorKind::Unavailable, error.to_string());
         let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|error| failed(&error))?;
         let (idle, path) = (Arc::clone(&self.idle), self.path.clone());
         let work = move || {

@@ -10,15 +10,15 @@ use std::thread::JoinHandle;
 use tokio::sync::oneshot;
 
 use super::Connection;
-use crate::cache::{Cache, Change};
+use crate::cache::{Cache, CacheChange};
 use crate::database::{Sql, Tx};
-use crate::{Cause, StoreError};
+use crate::{StoreError, StoreErrorKind};
 
 /// Writes that may wait. Beyond it the answer is "overloaded", at once.
-const QUEUE: usize = 4096;
+const MAX_QUEUED_WRITES: usize = 4096;
 
 /// Writes that share a commit at most, so that the first of them does not wait for the last of a long line.
-const GROUP: usize = 256;
+const MAX_GROUP_SIZE: usize = 256;
 
 /// Work waiting for its turn, with whoever waits for it.
 trait Job: Send {
@@ -28,27 +28,29 @@ trait Job: Send {
     fn answer(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
-struct Waiting<W, T> {
+struct QueuedWrite<W, T> {
     work: Option<W>,
     done: Option<T>,
     reply: oneshot::Sender<Result<T, StoreError>>,
 }
 
-impl<W, T> Job for Waiting<W, T>
+impl<W, T> Job for QueuedWrite<W, T>
 where
     W: FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send,
     T: Send,
 {
     fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
-        let work = self.work.take().ok_or_else(|| StoreError::new(Cause::Unavailable, "work was done already"))?;
+        let work =
+            self.work.take().ok_or_else(|| StoreError::new(StoreErrorKind::Unavailable, "work was done already"))?;
         let done = catch_unwind(AssertUnwindSafe(|| work(tx)));
-        self.done = Some(done.unwrap_or_else(|_| Err(StoreError::new(Cause::Unavailable, "a write panicked")))?);
+        self.done =
+            Some(done.unwrap_or_else(|_| Err(StoreError::new(StoreErrorKind::Unavailable, "a write panicked")))?);
         Ok(())
     }
 
     fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
         let Self { done, reply, .. } = *self;
-        let unfinished = || StoreError::new(Cause::Unavailable, "work was not done");
+        let unfinished = || StoreError::new(StoreErrorKind::Unavailable, "work was not done");
         // Whoever waited may have gone; what was committed stands all the same.
         let _ = reply.send(committed.and_then(|()| done.ok_or_else(unfinished)));
     }
@@ -63,10 +65,10 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn start(connection: Connection, cache: Arc<Cache>) -> Result<Self, StoreError> {
-        let (queue, jobs) = sync_channel(QUEUE);
+        let (queue, jobs) = sync_channel(MAX_QUEUED_WRITES);
         let thread = std::thread::Builder::new().name("store-writer".into());
         let thread = thread.spawn(move || serve(&connection, &jobs, &cache));
-        let thread = thread.map_err(|error| StoreError::new(Cause::Unavailable, error.to_string()))?;
+        let thread = thread.map_err(|error| StoreError::new(StoreErrorKind::Unavailable, error.to_string()))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
 
@@ -74,11 +76,11 @@ impl Writer {
         &self,
         work: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let stopped = || StoreError::new(Cause::Unavailable, "the writer has stopped");
+        let stopped = || StoreError::new(StoreErrorKind::Unavailable, "the writer has stopped");
         let (reply, answer) = oneshot::channel();
         let queue = self.queue.as_ref().ok_or_else(stopped)?;
-        queue.try_send(Box::new(Waiting { work: Some(work), done: None, reply })).map_err(|error| match error {
-            TrySendError::Full(_) => StoreError::new(Cause::Overloaded, "the write queue is full"),
+        queue.try_send(Box::new(QueuedWrite { work: Some(work), done: None, reply })).map_err(|error| match error {
+            TrySendError::Full(_) => StoreError::new(StoreErrorKind::Overloaded, "the write queue is full"),
             TrySendError::Disconnected(_) => stopped(),
         })?;
         answer.await.map_err(|_| stopped())?
@@ -97,7 +99,7 @@ impl Drop for Writer {
 
 fn serve(sql: &Connection, jobs: &Receiver<Box<dyn Job>>, cache: &Cache) {
     while let Ok(first) = jobs.recv() {
-        let group: Vec<_> = std::iter::once(first).chain(jobs.try_iter().take(GROUP - 1)).collect();
+        let group: Vec<_> = std::iter::once(first).chain(jobs.try_iter().take(MAX_GROUP_SIZE - 1)).collect();
         commit(sql, group, cache);
     }
 }
@@ -118,7 +120,7 @@ fn commit(sql: &Connection, group: Vec<Box<dyn Job>>, cache: &Cache) {
     }
 }
 
-type Outcome = (Box<dyn Job>, Result<Vec<Change>, StoreError>);
+type Outcome = (Box<dyn Job>, Result<Vec<CacheChange>, StoreError>);
 
 /// Fails when the transaction as a whole is lost; a job that fails alone is rolled back alone.
 fn run_all(sql: &Connection, group: Vec<Box<dyn Job>>, outcomes: &mut Vec<Outcome>) -> Result<(), StoreError> {
@@ -139,7 +141,7 @@ fn run_all(sql: &Connection, group: Vec<Box<dyn Job>>, outcomes: &mut Vec<Outcom
     lost
 }
 
-fn run_one(sql: &Connection, job: &mut dyn Job) -> Result<Vec<Change>, StoreError> {
+fn run_one(sql: &Connection, job: &mut dyn Job) -> Result<Vec<CacheChange>, StoreError> {
     sql.execute("SAVEPOINT job", &[])?;
     let mut tx = Tx::new(Sql::Sqlite(sql));
     let outcome = job.run(&mut tx).and_then(|()| sql.execute("RELEASE job", &[]));
@@ -163,7 +165,7 @@ mod tests {
     use std::task::Poll;
 
     use super::*;
-    use crate::cache::Proof;
+    use crate::cache::Freshness;
 
     struct Desk {
         writer: Writer,
@@ -178,7 +180,7 @@ mod tests {
         let sql = Connection::open_writer(&path).unwrap();
         sql.batch("CREATE TABLE number (n BIGINT NOT NULL PRIMARY KEY)").unwrap();
         Desk {
-            writer: Writer::start(sql, Arc::new(Cache::new(10, Proof::always()))).unwrap(),
+            writer: Writer::start(sql, Arc::new(Cache::new(10, Freshness::permanent()))).unwrap(),
             path,
             _directory: directory,
         }
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_job_that_fails_leaves_nothing_and_harms_nobody() {
+    async fn a_failed_job_leaves_nothing_and_harms_no_other() {
         let desk = desk();
         let half = |tx: &mut Tx<'_>| insert(tx, 1).and_then(|_| Err::<(), _>(StoreError::damaged("on purpose")));
         let twice = |tx: &mut Tx<'_>| insert(tx, 2).and_then(|_| insert(tx, 2));
@@ -215,7 +217,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_goes_on_when_nobody_waits_for_it() {
+    async fn work_goes_on_when_its_caller_is_gone() {
         let desk = desk();
         let mut abandoned = Box::pin(desk.writer.write(|tx| insert(tx, 1)));
         // Polled once, so it is queued; then dropped.
@@ -236,14 +238,18 @@ mod tests {
             let mut write = Box::pin(writer.write(move |tx| insert(tx, n)));
             match once(write.as_mut()).await {
                 Poll::Ready(answer) => {
-                    assert_eq!(answer.unwrap_err().cause(), Cause::Overloaded);
+                    assert_eq!(answer.unwrap_err().kind(), StoreErrorKind::Overloaded);
                     break;
                 }
                 Poll::Pending => queued.push(write),
             }
         }
         // What the writer has taken from the queue already is beyond it.
-        assert!((QUEUE - 1..=QUEUE + GROUP).contains(&queued.len()), "{}", queued.len());
+        assert!(
+            (MAX_QUEUED_WRITES - 1..=MAX_QUEUED_WRITES + MAX_GROUP_SIZE).contains(&queued.len()),
+            "{}",
+            queued.len()
+        );
         let accepted = queued.len();
         release.send(()).unwrap();
         drop((first, queued));

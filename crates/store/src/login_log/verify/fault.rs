@@ -3,11 +3,11 @@
 use deskpass_core::Timestamp;
 
 /// How many faults are told one by one.
-const TOLD: usize = 1_000;
+const MAX_LISTED_FAULTS: usize = 1_000;
 
 /// Something that is wrong with a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct LogFault {
     /// The chain.
     pub chain: i64,
     /// The number of the first row concerned.
@@ -15,22 +15,22 @@ pub struct Fault {
     /// The number of the last one.
     pub last: i64,
     /// What it is.
-    pub what: What,
+    pub what: LogFaultKind,
     /// The identifier of the first row concerned, where it is there and can be read.
     pub id: Option<String>,
     /// When that row says it was; where rows are missing, the one after them.
     pub at: Option<Timestamp>,
 }
 
-impl Fault {
-    fn goes_on_with(&self, next: &Self) -> bool {
+impl LogFault {
+    fn is_continued_by(&self, next: &Self) -> bool {
         (self.chain, self.what, self.last.checked_add(1)) == (next.chain, next.what, Some(next.first))
     }
 }
 
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum What {
+pub enum LogFaultKind {
     /// A row does not say what it said when it was written, or the row before does not.
     Changed,
     /// Rows are not there. The one after them cannot be checked.
@@ -63,17 +63,17 @@ pub enum What {
 
 /// Collects faults, and keeps no more than anybody reads.
 #[derive(Debug, Default)]
-pub(super) struct Faults {
-    first: Vec<Fault>,
+pub(super) struct LogFaults {
+    first: Vec<LogFault>,
     more: u64,
 }
 
-impl Faults {
+impl LogFaults {
     /// Notes a fault; one that goes on where the last one ended is the same.
-    pub(super) fn note(&mut self, fault: Fault) {
-        let room = self.first.len() < TOLD;
+    pub(super) fn note(&mut self, fault: LogFault) {
+        let room = self.first.len() < MAX_LISTED_FAULTS;
         match self.first.last_mut() {
-            Some(last) if last.goes_on_with(&fault) => last.last = fault.last,
+            Some(last) if last.is_continued_by(&fault) => last.last = fault.last,
             _ if room => self.first.push(fault),
             _ => self.more += 1,
         }
@@ -85,11 +85,11 @@ impl Faults {
     }
 
     /// Whether something is known to be wrong with this place.
-    pub(super) fn cover(&self, chain: i64, seq: i64) -> bool {
+    pub(super) fn covers(&self, chain: i64, seq: i64) -> bool {
         self.first.iter().any(|fault| fault.chain == chain && (fault.first..=fault.last).contains(&seq))
     }
 
-    pub(super) fn into_parts(self) -> (Vec<Fault>, u64) {
+    pub(super) fn into_parts(self) -> (Vec<LogFault>, u64) {
         (self.first, self.more)
     }
 }

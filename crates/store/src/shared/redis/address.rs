@@ -12,14 +12,14 @@ pub(super) struct BadAddress(&'static str);
 
 /// The address of Redis.
 pub(super) struct Address {
-    pub(super) kind: Kind,
+    pub(super) topology: Topology,
     /// For messages: who is asked, without who asks.
     shown: String,
     /// Authorities to trust, in PEM; without them, those of this machine.
     roots: Option<Vec<u8>>,
 }
 
-pub(super) enum Kind {
+pub(super) enum Topology {
     Single(ConnectionInfo),
     Sentinel {
         /// Most Sentinels want no password; those that do get the master's.
@@ -48,9 +48,9 @@ impl Address {
             info.map_err(|_| BadAddress("expected redis://[user:password@]host[:port][/database]"))
         };
         let each = |path| hosts.split(',').map(|host| server(user, host, path)).collect::<Result<Vec<_>, _>>();
-        let kind = match scheme {
-            "redis" | "rediss" => Kind::Single(server(user, hosts, path)?),
-            "redis-cluster" | "rediss-cluster" => Kind::Cluster(each(path)?),
+        let topology = match scheme {
+            "redis" | "rediss" => Topology::Single(server(user, hosts, path)?),
+            "redis-cluster" | "rediss-cluster" => Topology::Cluster(each(path)?),
             "redis-sentinel" | "rediss-sentinel" => {
                 let (name, database) = path.split_once('/').unwrap_or((path, ""));
                 let host = hosts.split(',').next().unwrap_or_default();
@@ -61,23 +61,23 @@ impl Address {
                 let sentinels = hosts.split(',').map(ported);
                 let sentinels = sentinels.map(|host| Ok([server("", &host, "")?, server(user, &host, "")?]));
                 let master = server(user, host, database)?;
-                Kind::Sentinel { sentinels: sentinels.collect::<Result<_, _>>()?, name: name.to_owned(), master }
+                Topology::Sentinel { sentinels: sentinels.collect::<Result<_, _>>()?, name: name.to_owned(), master }
             }
             _ => return Err(BadAddress("it begins with redis://, redis-sentinel://, redis-cluster:// or rediss…")),
         };
-        Ok(Self { kind, shown: hosts.to_owned(), roots })
+        Ok(Self { topology, shown: hosts.to_owned(), roots })
     }
 
     /// Whether what is said to it leaves this machine unencrypted, as far as its address tells.
-    pub(super) fn is_overheard(&self) -> bool {
+    pub(super) fn is_plaintext_remote(&self) -> bool {
         let overheard = |info: &ConnectionInfo| match info.addr() {
-            ConnectionAddr::Tcp(host, _) => !is_here(host),
+            ConnectionAddr::Tcp(host, _) => !is_loopback(host),
             _ => false,
         };
-        match &self.kind {
-            Kind::Single(server) => overheard(server),
-            Kind::Sentinel { sentinels, .. } => sentinels.iter().flatten().any(overheard),
-            Kind::Cluster(servers) => servers.iter().any(overheard),
+        match &self.topology {
+            Topology::Single(server) => overheard(server),
+            Topology::Sentinel { sentinels, .. } => sentinels.iter().flatten().any(overheard),
+            Topology::Cluster(servers) => servers.iter().any(overheard),
         }
     }
 
@@ -94,7 +94,7 @@ impl Address {
     }
 }
 
-fn is_here(host: &str) -> bool {
+fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     address.map_or(host.eq_ignore_ascii_case("localhost"), |address| address.to_canonical().is_loopback())
 }
@@ -104,7 +104,7 @@ fn has_port(host: &str) -> bool {
 }
 
 /// The same way to another server.
-pub(super) fn elsewhere(info: &ConnectionInfo, host: String, port: u16) -> ConnectionInfo {
+pub(super) fn with_address(info: &ConnectionInfo, host: String, port: u16) -> ConnectionInfo {
     let addr = match info.addr() {
         ConnectionAddr::TcpTls { .. } => ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None },
         _ => ConnectionAddr::Tcp(host, port),
@@ -136,22 +136,22 @@ mod tests {
 
     #[test]
     fn every_kind_of_address_is_read() {
-        let parse = |url: &str| Address::parse(url, None).unwrap().kind;
-        let Kind::Single(one) = parse("redis://me:p%40ss@host:7000/3") else { unreachable!("it is one server") };
+        let parse = |url: &str| Address::parse(url, None).unwrap().topology;
+        let Topology::Single(one) = parse("redis://me:p%40ss@host:7000/3") else { unreachable!("it is one server") };
         assert_eq!(told(&one), ("host:7000".into(), Some("me"), Some("p@ss"), 3));
-        let Kind::Single(one) = parse("rediss://[::1]") else { unreachable!("it is one server") };
+        let Topology::Single(one) = parse("rediss://[::1]") else { unreachable!("it is one server") };
         assert!(matches!(one.addr(), ConnectionAddr::TcpTls { port: 6379, insecure: false, .. }));
-        let Kind::Sentinel { sentinels, name, master } = parse("redis-sentinel://:secret@a:1,b/main/2") else {
+        let Topology::Sentinel { sentinels, name, master } = parse("redis-sentinel://:secret@a:1,b/main/2") else {
             unreachable!("Sentinels are asked")
         };
         let (plain, known): (Vec<_>, Vec<_>) = sentinels.iter().map(|[a, b]| (told(a), told(b))).unzip();
         assert_eq!(plain, [("a:1".into(), None, None, 0), ("b:26379".into(), None, None, 0)]);
         assert_eq!(known, [("a:1".into(), None, Some("secret"), 0), ("b:26379".into(), None, Some("secret"), 0)]);
         assert_eq!(
-            (name.as_str(), told(&elsewhere(&master, "c".into(), 9))),
+            (name.as_str(), told(&with_address(&master, "c".into(), 9))),
             ("main", ("c:9".into(), None, Some("secret"), 2))
         );
-        let Kind::Cluster(nodes) = parse("rediss-cluster://u:p@a:1,b:2") else { unreachable!("it is a cluster") };
+        let Topology::Cluster(nodes) = parse("rediss-cluster://u:p@a:1,b:2") else { unreachable!("it is a cluster") };
         assert!(nodes.iter().all(|node| matches!(node.addr(), ConnectionAddr::TcpTls { .. })));
         assert_eq!(nodes.len(), 2);
     }
@@ -172,7 +172,7 @@ mod tests {
             ("redis-cluster://localhost:1,b:2", true),
             ("redis-sentinel://localhost,b/main", true),
         ] {
-            assert_eq!(Address::parse(url, None).unwrap().is_overheard(), overheard, "{url}");
+            assert_eq!(Address::parse(url, None).unwrap().is_plaintext_remote(), overheard, "{url}");
         }
     }
 

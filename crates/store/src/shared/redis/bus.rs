@@ -11,17 +11,17 @@ use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use super::address::Address;
-use super::link::{ATTEMPT, Link, server};
-use super::mail::Counts;
+use super::connection::{CONNECT_TIMEOUT, RedisConnection, server};
+use super::messages::DeliveryCounts;
 use super::peers::Peers;
 use super::watchers::Watchers;
 
 /// How often a node says that it is there, so that every node hears something.
-const HEARTBEAT: Duration = Duration::from_millis(300);
+const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(300);
 /// Whoever hears nothing for so long has lost the connection, whatever it looks like.
-const SILENCE: Duration = Duration::from_secs(1);
+const SUBSCRIPTION_TIMEOUT: Duration = Duration::from_secs(1);
 /// Between two attempts.
-const PAUSE: Duration = Duration::from_millis(200);
+const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Carries word between the nodes. Clones are the same one.
 #[derive(Clone, Debug)]
@@ -48,47 +48,47 @@ impl Bus {
 }
 
 /// The message that a record was changed, by the name under which it is watched.
-pub(super) fn changed(name: &str) -> String {
+pub(super) fn changed_message(name: &str) -> String {
     format!("changed {name}")
 }
 
 /// The message to a node about how many another one has told of its messages, by their numbers.
-pub(super) fn told(asker: &str, node: &str, counts: &[(u64, usize)]) -> String {
+pub(super) fn counts_message(asker: &str, node: &str, counts: &[(u64, usize)]) -> String {
     let counts: Vec<_> = counts.iter().map(|(number, count)| format!("{number}:{count}")).collect();
     format!("told {asker} {node} {}", counts.join(","))
 }
 
 /// Speaks and listens for one node.
 #[derive(Clone, Debug)]
-pub(super) struct Messenger {
+pub(super) struct BusWorker {
     pub(super) address: Arc<Address>,
-    pub(super) link: Link,
+    pub(super) connection: RedisConnection,
     pub(super) watchers: Arc<Watchers>,
     pub(super) bus: Bus,
     pub(super) peers: Arc<Peers>,
-    pub(super) counts: Arc<Counts>,
+    pub(super) counts: Arc<DeliveryCounts>,
     /// Fires when there are messages to be read.
-    pub(super) mail: Arc<Notify>,
+    pub(super) new_messages: Arc<Notify>,
     /// Whether this node brings messages to anybody: a command that is run beside the nodes does not.
-    pub(super) carries: Arc<AtomicBool>,
+    pub(super) delivers: Arc<AtomicBool>,
     pub(super) channel: String,
     pub(super) node: String,
 }
 
-impl Messenger {
+impl BusWorker {
     /// Says what is to be said, and now and then that we are there. Runs until it is dropped.
-    pub(super) async fn speak(self) {
-        let mut heartbeat = interval(HEARTBEAT);
+    pub(super) async fn publish(self) {
+        let mut heartbeat = interval(HEARTBEAT_INTERVAL);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let word = tokio::select! {
                 biased;
                 () = self.bus.outgoing.notified() => "nudge",
-                _ = heartbeat.tick() => if self.carries.load(Ordering::Relaxed) { "carries" } else { "here" },
+                _ = heartbeat.tick() => if self.delivers.load(Ordering::Relaxed) { "carries" } else { "here" },
             };
             let mut publish = cmd("PUBLISH");
             publish.arg(&self.channel).arg(format!("{word} {}", self.node));
-            if let Ok(call) = self.link.call().await {
+            if let Ok(call) = self.connection.call().await {
                 // What is not heard costs the others time, and nothing else.
                 let _ = call.ask::<()>(&publish).await;
             }
@@ -98,13 +98,13 @@ impl Messenger {
     /// Listens, and again whenever the connection is lost. Runs until it is dropped.
     pub(super) async fn listen(self) {
         for turn in 0.. {
-            if let Ok(Ok(subscription)) = timeout(ATTEMPT, self.subscribe(turn)).await {
-                self.hear(subscription).await;
+            if let Ok(Ok(subscription)) = timeout(CONNECT_TIMEOUT, self.subscribe(turn)).await {
+                self.receive(subscription).await;
                 tracing::debug!(address = %self.address, "the subscription to Redis was lost");
                 // Whoever waits finds out by looking.
-                self.watchers.tell_all();
+                self.watchers.notify_all();
             }
-            sleep(PAUSE).await;
+            sleep(RETRY_INTERVAL).await;
         }
     }
 
@@ -114,31 +114,31 @@ impl Messenger {
         Ok(subscription)
     }
 
-    async fn hear(&self, subscription: PubSub) {
+    async fn receive(&self, subscription: PubSub) {
         // What was said while nobody listened is not said again.
-        self.watchers.tell_all();
+        self.watchers.notify_all();
         self.bus.nudged.notify_one();
-        self.mail.notify_one();
+        self.new_messages.notify_one();
         let mut messages = subscription.into_on_message();
-        while let Ok(Some(message)) = timeout(SILENCE, messages.next()).await {
+        while let Ok(Some(message)) = timeout(SUBSCRIPTION_TIMEOUT, messages.next()).await {
             let word = std::str::from_utf8(message.get_payload_bytes()).unwrap_or_default();
-            self.understand(word.split_once(' ').unwrap_or((word, "")));
+            self.handle(word.split_once(' ').unwrap_or((word, "")));
         }
     }
 
-    fn understand(&self, said: (&str, &str)) {
+    fn handle(&self, said: (&str, &str)) {
         match said {
-            ("changed", name) => self.watchers.tell(name),
+            ("changed", name) => self.watchers.notify(name),
             ("nudge", node) if node != self.node => self.bus.nudged.notify_one(),
             ("carries", node) => self.peers.heard(node),
-            ("mail", _) => self.mail.notify_one(),
-            ("told", rest) => self.told(rest),
+            ("mail", _) => self.new_messages.notify_one(),
+            ("told", rest) => self.record_counts(rest),
             _ => {}
         }
     }
 
     /// Takes down what another node has told of our messages.
-    fn told(&self, rest: &str) {
+    fn record_counts(&self, rest: &str) {
         let mut words = rest.split(' ');
         let (Some(asker), Some(node), Some(counts)) = (words.next(), words.next(), words.next()) else { return };
         if asker != self.node {

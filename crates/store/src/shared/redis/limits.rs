@@ -6,13 +6,13 @@
 use deskpass_core::{Debt, Digest, Rate, Timestamp};
 
 use super::script;
-use super::server::Server;
+use super::server::RedisBackend;
 use crate::StoreError;
-use crate::shared::Counted;
+use crate::shared::LimitSubject;
 
 /// Does what [`Rate::admit`] does, at once for everybody, and returns what was owed before. Arguments: the time, what the node
 /// knows to be owed, the step, the span. Numbers that large are written out, because Lua would round them.
-const CHARGE: &str = "local now, span = tonumber(ARGV[1]), tonumber(ARGV[4]) \
+const CHARGE_SCRIPT: &str = "local now, span = tonumber(ARGV[1]), tonumber(ARGV[4]) \
     local debt = tonumber(redis.call('GET', KEYS[1]) or 0) or 0 \
     debt = math.min(math.max(debt, tonumber(ARGV[2]), now), now + span) \
     local due = debt + tonumber(ARGV[3]) \
@@ -20,26 +20,26 @@ const CHARGE: &str = "local now, span = tonumber(ARGV[1]), tonumber(ARGV[4]) \
     redis.call('SET', KEYS[1], string.format('%.0f', due), 'PX', math.ceil((due - now) / 1000)) end \
     return string.format('%.0f', debt)";
 
-impl Server {
+impl RedisBackend {
     /// Counts one more, unless there were too many, and says what was owed before.
     pub(in crate::shared) async fn charge(
         &self,
-        counted: Counted,
+        counted: LimitSubject,
         key: &Digest,
         known: Debt,
         rate: Rate,
         now: Timestamp,
     ) -> Result<Debt, StoreError> {
         let name = format!("{}limit:{}", self.prefix, self.blinded(counted, key).to_text());
-        let mut charge = script(CHARGE, &name);
+        let mut charge = script(CHARGE_SCRIPT, &name);
         charge.arg(now.millis().saturating_mul(1_000)).arg(known.micros()).arg(rate.step()).arg(rate.span());
-        self.link.call().await?.ask(&charge).await.map(Debt::from_micros)
+        self.connection.call().await?.ask(&charge).await.map(Debt::from_micros)
     }
 
-    fn blinded(&self, counted: Counted, key: &Digest) -> Digest {
+    fn blinded(&self, counted: LimitSubject, key: &Digest) -> Digest {
         let counted: &[u8] = match counted {
-            Counted::Client => b"client",
-            Counted::Ticket => b"ticket",
+            LimitSubject::Client => b"client",
+            LimitSubject::Ticket => b"ticket",
         };
         Digest::of(&[self.blind.bytes(), counted, key.bytes()])
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Whoever was not heard of for so long is not there: three times what they let pass between two words.
-const SILENCE: Duration = Duration::from_secs(1);
+const PEER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The nodes that were heard of, this one among them.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Peers {
     pub(super) fn heard(&self, node: &str) {
         let (mut heard, now) = (self.lock(), Instant::now());
         // Anyone who can speak here can make up nodes; those go as fast as the real ones.
-        heard.retain(|_, last| now.duration_since(*last) < SILENCE);
+        heard.retain(|_, last| now.duration_since(*last) < PEER_TIMEOUT);
         heard.insert(node.to_owned(), now);
     }
 
@@ -32,7 +32,7 @@ impl Peers {
     pub(super) fn alive(&self) -> HashSet<String> {
         let (heard, now) = (self.lock(), Instant::now());
         let others =
-            heard.iter().filter(|(_, last)| now.duration_since(**last) < SILENCE).map(|(node, _)| node.clone());
+            heard.iter().filter(|(_, last)| now.duration_since(**last) < PEER_TIMEOUT).map(|(node, _)| node.clone());
         others.chain([self.node.clone()]).collect()
     }
 

@@ -13,20 +13,20 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::address::Address;
-use super::bus::{Bus, Messenger};
-use super::complaints::Complaints;
-use super::link::Link;
-use super::mail::Counts;
+use super::bus::{Bus, BusWorker};
+use super::connection::RedisConnection;
+use super::messages::DeliveryCounts;
 use super::peers::Peers;
+use super::warning_throttle::WarningThrottle;
 use super::watchers::Watchers;
 use crate::{Seal, StoreError, tls};
 
 /// How long what a probe writes is kept.
-const PROBE: Duration = Duration::from_secs(1);
+const PROBE_TTL: Duration = Duration::from_secs(1);
 
 /// Which Redis, and how to use it.
 #[derive(Clone)]
-pub struct Redis {
+pub struct RedisSettings {
     /// `redis://…`, `redis-sentinel://…/NAME`, `redis-cluster://…`, or the same encrypted, with `rediss`.
     pub url: String,
     /// What the names of all keys begin with.
@@ -37,97 +37,98 @@ pub struct Redis {
     pub ca_file: Option<PathBuf>,
 }
 
-impl Redis {
+impl RedisSettings {
     /// Where it is, and whom to believe to be it.
     pub(super) fn resolve(&self) -> Result<Address, StoreError> {
-        let trusted = self.ca_file.as_deref().map(|file| tls::authorities(Some(file))).transpose();
+        let trusted = self.ca_file.as_deref().map(|file| tls::trusted_certificates(Some(file))).transpose();
         let trusted = trusted.map_err(|error| StoreError::shared(error.to_string()))?;
         let trusted = trusted.map(|certificates| tls::pem(&certificates));
         Address::parse(&self.url, trusted).map_err(|error| StoreError::shared(error.to_string()))
     }
 }
 
-impl fmt::Debug for Redis {
+impl fmt::Debug for RedisSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Redis").field("prefix", &self.prefix).finish_non_exhaustive()
+        f.debug_struct("RedisSettings").field("prefix", &self.prefix).finish_non_exhaustive()
     }
 }
 
 /// A Redis that is used. Its tasks end with it.
 #[derive(Debug)]
-pub(in crate::shared) struct Server {
+pub(in crate::shared) struct RedisBackend {
     /// With the version of what is in the records: one that cannot read them has another number, and other keys.
     pub(super) prefix: String,
     pub(super) channel: String,
-    pub(super) link: Link,
+    pub(super) connection: RedisConnection,
     pub(super) seal: Seal,
-    pub(super) complaints: Complaints,
+    pub(super) warnings: WarningThrottle,
     /// Goes into the names of counts, so that they tell nobody whose they are.
     pub(super) blind: Digest,
     pub(super) watchers: Arc<Watchers>,
     /// What this node is called by the others.
     pub(super) node: String,
     pub(super) peers: Arc<Peers>,
-    pub(super) counts: Arc<Counts>,
+    pub(super) counts: Arc<DeliveryCounts>,
     /// Fires when there are messages to be read.
-    pub(super) mail: Arc<Notify>,
+    pub(super) new_messages: Arc<Notify>,
     /// Whether this node brings messages to anybody.
-    pub(super) carries: Arc<AtomicBool>,
+    pub(super) delivers: Arc<AtomicBool>,
     /// What the time there was, in milliseconds, and when that was here.
     pub(super) time: OnceLock<(u64, Instant)>,
     bus: Bus,
     _tasks: JoinSet<()>,
 }
 
-impl Server {
-    pub(in crate::shared) fn start(settings: Redis) -> Result<Self, StoreError> {
-        tls::choose_cryptography();
+impl RedisBackend {
+    pub(in crate::shared) fn start(settings: RedisSettings) -> Result<Self, StoreError> {
+        tls::install_crypto_provider();
         let address = settings.resolve()?;
-        if address.is_overheard() {
+        if address.is_plaintext_remote() {
             tracing::warn!(
                 %address,
                 "what is said to Redis is not encrypted, its password included (records are sealed); use rediss"
             );
         }
-        let (Redis { prefix, key, .. }, entropy) = (settings, Entropy::system());
+        let (RedisSettings { prefix, key, .. }, entropy) = (settings, Entropy::system());
         let (prefix, address) = (prefix + ":1:", Arc::new(address));
-        let (link, watchers) = (Link::new(Arc::clone(&address)), Arc::<Watchers>::default());
+        let (connection, watchers) = (RedisConnection::new(Arc::clone(&address)), Arc::<Watchers>::default());
         let node = entropy.bytes().map_err(|error| StoreError::shared(error.to_string()))?;
         let (node, channel, bus) = (format!("{:016x}", u64::from_be_bytes(node)), format!("{prefix}bus"), Bus::new());
-        let (peers, counts, mail) = (Arc::new(Peers::new(&node)), Arc::<Counts>::default(), Arc::<Notify>::default());
-        let carries = Arc::<AtomicBool>::default();
-        let messenger = Messenger {
+        let (peers, counts, new_messages) =
+            (Arc::new(Peers::new(&node)), Arc::<DeliveryCounts>::default(), Arc::<Notify>::default());
+        let delivers = Arc::<AtomicBool>::default();
+        let worker = BusWorker {
             address,
-            link: link.clone(),
+            connection: connection.clone(),
             watchers: Arc::clone(&watchers),
             bus: bus.clone(),
             peers: Arc::clone(&peers),
             counts: Arc::clone(&counts),
-            mail: Arc::clone(&mail),
-            carries: Arc::clone(&carries),
+            new_messages: Arc::clone(&new_messages),
+            delivers: Arc::clone(&delivers),
             channel: channel.clone(),
             node: node.clone(),
         };
         let mut tasks = JoinSet::new();
-        tasks.spawn(link.clone().keep(greeting(&prefix)));
-        tasks.spawn(messenger.clone().speak());
-        tasks.spawn(messenger.listen());
+        tasks.spawn(connection.clone().run(write_check(&prefix)));
+        tasks.spawn(worker.clone().publish());
+        tasks.spawn(worker.listen());
         let seal = Seal::new(&key, "deskpass shared store", entropy);
         let blind = Digest::of(&[b"deskpass limits", &key]);
-        let complaints = Complaints::new();
+        let warnings = WarningThrottle::new();
         Ok(Self {
             prefix,
             channel,
-            link,
+            connection,
             seal,
-            complaints,
+            warnings,
             blind,
             watchers,
             node,
             peers,
             counts,
-            mail,
-            carries,
+            new_messages,
+            delivers,
             time: OnceLock::new(),
             bus,
             _tasks: tasks,
@@ -135,11 +136,11 @@ impl Server {
     }
 
     pub(in crate::shared) async fn probe(&self) -> Result<(), StoreError> {
-        self.link.call().await?.ask(&greeting(&self.prefix)).await
+        self.connection.call().await?.ask(&write_check(&self.prefix)).await
     }
 
     pub(in crate::shared) fn is_up(&self) -> bool {
-        self.link.is_up()
+        self.connection.is_up()
     }
 
     pub(in crate::shared) fn bus(&self) -> &Bus {
@@ -148,8 +149,8 @@ impl Server {
 }
 
 /// Shows that a server takes writes.
-fn greeting(prefix: &str) -> Cmd {
+fn write_check(prefix: &str) -> Cmd {
     let mut set = cmd("SET");
-    set.arg(format!("{prefix}probe")).arg("").arg("PX").arg(u64::try_from(PROBE.as_millis()).unwrap_or_default());
+    set.arg(format!("{prefix}probe")).arg("").arg("PX").arg(u64::try_from(PROBE_TTL.as_millis()).unwrap_or_default());
     set
 }

@@ -7,48 +7,49 @@ use tokio::sync::Notify;
 
 /// Those who wait, by the record's name.
 #[derive(Debug, Default)]
-pub(super) struct Watchers(Mutex<HashMap<String, Weak<Watched>>>);
+pub(super) struct Watchers(Mutex<HashMap<String, Weak<WatchedRecord>>>);
 
 /// A record that somebody waits for.
 #[derive(Debug)]
-pub(in crate::shared) struct Watched {
-    pub(in crate::shared) told: Arc<Notify>,
+pub(in crate::shared) struct WatchedRecord {
+    pub(in crate::shared) changed: Arc<Notify>,
     name: String,
     among: Arc<Watchers>,
 }
 
 impl Watchers {
-    pub(super) fn watch(self: &Arc<Self>, name: &str) -> Arc<Watched> {
+    pub(super) fn watch(self: &Arc<Self>, name: &str) -> Arc<WatchedRecord> {
         let mut records = self.lock();
         if let Some(watched) = records.get(name).and_then(Weak::upgrade) {
             return watched;
         }
-        let watched = Arc::new(Watched { told: Arc::default(), name: name.to_owned(), among: Arc::clone(self) });
+        let watched =
+            Arc::new(WatchedRecord { changed: Arc::default(), name: name.to_owned(), among: Arc::clone(self) });
         records.insert(name.to_owned(), Arc::downgrade(&watched));
         watched
     }
 
-    pub(super) fn tell(&self, name: &str) {
+    pub(super) fn notify(&self, name: &str) {
         let watched = self.lock().get(name).and_then(Weak::upgrade);
         if let Some(watched) = watched {
-            watched.told.notify_waiters();
+            watched.changed.notify_waiters();
         }
     }
 
     /// After a change may have been missed.
-    pub(super) fn tell_all(&self) {
+    pub(super) fn notify_all(&self) {
         let all: Vec<_> = self.lock().values().filter_map(Weak::upgrade).collect();
         for watched in all {
-            watched.told.notify_waiters();
+            watched.changed.notify_waiters();
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Weak<Watched>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Weak<WatchedRecord>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Watched {
+impl Drop for WatchedRecord {
     fn drop(&mut self) {
         let mut records = self.among.lock();
         // Somebody may have begun to wait anew meanwhile.
@@ -63,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_no_longer_waits_leaves_nothing_behind() {
+    fn a_dropped_watcher_leaves_nothing_behind() {
         let watchers = Arc::<Watchers>::default();
         let (first, second) = (watchers.watch("a"), watchers.watch("a"));
         drop(first);

@@ -7,29 +7,29 @@ use hyper::HeaderMap;
 use hyper::header::ACCEPT;
 use hyper::http::request::Parts;
 
-use crate::http::answer::Window;
-use crate::log_export::Format;
+use crate::http::answer::RequestContext;
+use crate::log_export::ExportFormat;
 
 /// The form that somebody likes best among those there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::http) enum Accepts {
+pub(in crate::http) enum AcceptedFormat {
     /// A page in the usual envelope.
     Page,
     /// All of it as a file, which is to be called this.
-    File(Format, &'static str),
+    File(ExportFormat, &'static str),
 }
 
-impl FromRequestParts<Window> for Accepts {
+impl FromRequestParts<RequestContext> for AcceptedFormat {
     type Rejection = Infallible;
-    async fn from_request_parts(parts: &mut Parts, _: &Window) -> Result<Self, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, _: &RequestContext) -> Result<Self, Infallible> {
         Ok(preferred(&parts.headers))
     }
 }
 
 /// The first of those with the highest weight; a page where none is named that there is.
-fn preferred(headers: &HeaderMap) -> Accepts {
+fn preferred(headers: &HeaderMap) -> AcceptedFormat {
     let given = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let mut best = (0, Accepts::Page);
+    let mut best = (0, AcceptedFormat::Page);
     for (form, weight) in given.flat_map(|value| value.split(',')).filter_map(range) {
         if weight > best.0 {
             best = (weight, form);
@@ -39,13 +39,13 @@ fn preferred(headers: &HeaderMap) -> Accepts {
 }
 
 /// A form and its weight, in thousandths.
-fn range(text: &str) -> Option<(Accepts, u16)> {
+fn range(text: &str) -> Option<(AcceptedFormat, u16)> {
     let mut parts = text.split(';').map(str::trim);
     let form = match &*parts.next()?.to_ascii_lowercase() {
-        "application/json" | "application/*" | "*/*" => Accepts::Page,
-        "text/csv" | "text/*" => Accepts::File(Format::Csv, "text/csv; charset=utf-8; header=present"),
-        "application/x-ndjson" => Accepts::File(Format::JsonLines, "application/x-ndjson"),
-        "application/jsonl" => Accepts::File(Format::JsonLines, "application/jsonl"),
+        "application/json" | "application/*" | "*/*" => AcceptedFormat::Page,
+        "text/csv" | "text/*" => AcceptedFormat::File(ExportFormat::Csv, "text/csv; charset=utf-8; header=present"),
+        "application/x-ndjson" => AcceptedFormat::File(ExportFormat::JsonLines, "application/x-ndjson"),
+        "application/jsonl" => AcceptedFormat::File(ExportFormat::JsonLines, "application/jsonl"),
         _ => return None,
     };
     let quality = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
@@ -70,13 +70,13 @@ mod tests {
 
     use super::*;
 
-    fn of(values: &[&'static str]) -> Accepts {
+    fn of(values: &[&'static str]) -> AcceptedFormat {
         let headers = values.iter().map(|value| (ACCEPT, HeaderValue::from_static(value)));
         preferred(&headers.collect())
     }
 
     #[test]
-    fn whoever_asks_for_nothing_in_particular_gets_a_page() {
+    fn a_request_without_a_preference_gets_a_page() {
         let plain: [&[&str]; 8] = [
             &[],
             &[""],
@@ -88,22 +88,25 @@ mod tests {
             &["text/csv;q=2, text/csv;q=0.1234, text/csv;q=x"],
         ];
         for values in plain {
-            assert_eq!(of(values), Accepts::Page, "{values:?}");
+            assert_eq!(of(values), AcceptedFormat::Page, "{values:?}");
         }
     }
 
     #[test]
     fn the_highest_weight_counts_and_among_equals_the_first() {
-        let csv = Accepts::File(Format::Csv, "text/csv; charset=utf-8; header=present");
-        let lines = Accepts::File(Format::JsonLines, "application/jsonl");
+        let csv = AcceptedFormat::File(ExportFormat::Csv, "text/csv; charset=utf-8; header=present");
+        let lines = AcceptedFormat::File(ExportFormat::JsonLines, "application/jsonl");
         assert_eq!(of(&["text/csv"]), csv);
         assert_eq!(of(&["Text/CSV; charset=utf-8"]), csv);
         assert_eq!(of(&["text/csv, */*;q=0.1"]), csv);
         assert_eq!(of(&["text/csv, application/json"]), csv);
-        assert_eq!(of(&["application/json, text/csv"]), Accepts::Page);
+        assert_eq!(of(&["application/json, text/csv"]), AcceptedFormat::Page);
         assert_eq!(of(&["application/json;q=0.5, text/csv;q=0.501"]), csv);
         assert_eq!(of(&["application/json;q=0.5", "application/jsonl"]), lines);
-        assert_eq!(of(&["application/x-ndjson"]), Accepts::File(Format::JsonLines, "application/x-ndjson"));
+        assert_eq!(
+            of(&["application/x-ndjson"]),
+            AcceptedFormat::File(ExportFormat::JsonLines, "application/x-ndjson")
+        );
         assert_eq!(of(&["text/csv;q=0.9, application/jsonl;q=1.0"]), lines);
     }
 }

@@ -5,68 +5,68 @@ use std::io;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use deskpass_auth::{Error, LogWanted, Reach};
+use deskpass_auth::{AccessScope, Error, LogQuery};
 use deskpass_store::LogPage;
 use futures_util::stream;
 use hyper::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 
 use crate::Desk;
 use crate::http::authority::Reader;
-use crate::http::failure::Failure;
-use crate::log_export::Format;
+use crate::http::failure::ApiError;
+use crate::log_export::ExportFormat;
 
 /// How many rows are read at once.
-const AT_ONCE: i64 = 500;
+const EXPORT_PAGE_ROWS: i64 = 500;
 
 /// A file of the log whose beginning has been read. From then on, whatever goes wrong breaks the connection: nobody must take
 /// a part for the whole.
 #[derive(Debug)]
-pub(in crate::http) struct Export {
-    source: Source,
+pub(in crate::http) struct LogExport {
+    source: ExportSource,
     begin: LogPage,
     media_type: &'static str,
 }
 
 /// Where the rows come from.
 #[derive(Debug)]
-struct Source {
+struct ExportSource {
     desk: Desk,
     /// Who reads: they may lose the right to while they do.
     reader: Reader,
-    reach: Reach,
-    wanted: LogWanted,
-    format: Format,
+    scope: AccessScope,
+    wanted: LogQuery,
+    format: ExportFormat,
 }
 
-impl Export {
+impl LogExport {
     pub(super) async fn begin(
         desk: Desk,
         reader: Reader,
-        reach: Reach,
-        wanted: LogWanted,
+        scope: AccessScope,
+        wanted: LogQuery,
         before: Option<String>,
-        (format, media_type): (Format, &'static str),
-    ) -> Result<Self, Failure> {
-        let begin = desk.auth.log(&reach, &wanted, before, AT_ONCE).await?;
-        Ok(Self { source: Source { desk, reader, reach, wanted, format }, begin, media_type })
+        (format, media_type): (ExportFormat, &'static str),
+    ) -> Result<Self, ApiError> {
+        let begin = desk.auth.log(&scope, &wanted, before, EXPORT_PAGE_ROWS).await?;
+        Ok(Self { source: ExportSource { desk, reader, scope, wanted, format }, begin, media_type })
     }
 }
 
-impl IntoResponse for Export {
+impl IntoResponse for LogExport {
     fn into_response(self) -> Response {
         let Self { source, begin, media_type } = self;
         let disposition = format!("attachment; filename=\"{}\"", source.file_name());
         let headers = [(CONTENT_TYPE, media_type.to_owned()), (CONTENT_DISPOSITION, disposition)];
-        (headers, Body::from_stream(pieces(source, begin))).into_response()
+        (headers, Body::from_stream(chunks(source, begin))).into_response()
     }
 }
 
 /// The file, piece by piece. The next one is read when the client has taken the one before.
-fn pieces(source: Source, begin: LogPage) -> impl stream::Stream<Item = io::Result<Bytes>> {
-    stream::unfold(Some((source, Step::Begin(begin))), |state| async move {
+fn chunks(source: ExportSource, begin: LogPage) -> impl stream::Stream<Item = io::Result<Bytes>> {
+    stream::unfold(Some((source, ExportStep::Begin(begin))), |state| async move {
         let (source, step) = state?;
         match source.take(step).await {
-            Ok((piece, next)) => Some((Ok(piece), next.map(|before| (source, Step::GoOn(before))))),
+            Ok((piece, next)) => Some((Ok(piece), next.map(|before| (source, ExportStep::GoOn(before))))),
             Err(why) => {
                 tracing::warn!(%why, "an export of the log was broken off");
                 Some((Err(io::Error::other(why)), None))
@@ -76,7 +76,7 @@ fn pieces(source: Source, begin: LogPage) -> impl stream::Stream<Item = io::Resu
 }
 
 /// What comes next.
-enum Step {
+enum ExportStep {
     /// What was read already, below the heading.
     Begin(LogPage),
     /// What is before this row.
@@ -85,19 +85,19 @@ enum Step {
 
 /// Why a file is not whole.
 #[derive(Debug, thiserror::Error)]
-enum Broken {
+enum ExportError {
     #[error("the service is stopping")]
     Stopping,
     #[error(transparent)]
     Failed(#[from] Error),
 }
 
-impl Source {
+impl ExportSource {
     /// The next piece, and where to go on.
-    async fn take(&self, step: Step) -> Result<(Bytes, Option<String>), Broken> {
+    async fn take(&self, step: ExportStep) -> Result<(Bytes, Option<String>), ExportError> {
         let (mut piece, mut page) = match step {
-            Step::Begin(page) => (self.format.heading().to_owned(), page),
-            Step::GoOn(before) => (String::new(), self.read(before).await?),
+            ExportStep::Begin(page) => (self.format.heading().to_owned(), page),
+            ExportStep::GoOn(before) => (String::new(), self.read(before).await?),
         };
         loop {
             for row in &page.rows {
@@ -111,19 +111,19 @@ impl Source {
         }
     }
 
-    async fn read(&self, before: String) -> Result<LogPage, Broken> {
-        let Self { desk, reader, reach, wanted, .. } = self;
+    async fn read(&self, before: String) -> Result<LogPage, ExportError> {
+        let Self { desk, reader, scope, wanted, .. } = self;
         if desk.is_draining() {
-            return Err(Broken::Stopping);
+            return Err(ExportError::Stopping);
         }
-        desk.auth.still_reaches(&reader.caller.0, reader.visitor.address.decided, reach).await?;
-        Ok(desk.auth.log(reach, wanted, Some(before), AT_ONCE).await?)
+        desk.auth.require_scope_unchanged(&reader.caller.0, reader.visitor.address.decided, scope).await?;
+        Ok(desk.auth.log(scope, wanted, Some(before), EXPORT_PAGE_ROWS).await?)
     }
 
     /// A name that says what is in it: the corporation and the time, in characters that need no quoting.
     fn file_name(&self) -> String {
         let now = jiff::Timestamp::from_millisecond(self.desk.auth.clock.now().millis()).unwrap_or_default();
-        let (corp, at) = (&self.reach.corp, now.strftime("%Y%m%dT%H%M%SZ"));
+        let (corp, at) = (&self.scope.corp, now.strftime("%Y%m%dT%H%M%SZ"));
         format!("login-log-{corp}-{at}.{}", self.format.name())
     }
 }

@@ -1,8 +1,8 @@
 //! What refusals say to people, in English and in Chinese, and what to do next.
 
-use deskpass_auth::TokenProblem;
+use deskpass_auth::TokenError;
 use deskpass_core::Weakness;
-use deskpass_store::Ended;
+use deskpass_store::EndReason;
 
 type Words = [&'static str; 2];
 
@@ -135,22 +135,22 @@ pub(super) const fn weakness(weakness: Weakness) -> Words {
 }
 
 /// What is wrong with a token.
-pub(super) const fn token(problem: TokenProblem) -> Words {
+pub(super) const fn token(problem: TokenError) -> Words {
     match problem {
-        TokenProblem::Missing => {
+        TokenError::Missing => {
             ["a bearer token is required: Authorization: Bearer <token>", "缺少令牌：Authorization: Bearer <token>"]
         }
-        TokenProblem::Malformed => ["the bearer token cannot be read", "令牌无法识别"],
-        TokenProblem::Unknown => ["the token is not known; sign in again", "令牌无效，请重新登录"],
-        TokenProblem::Expired => ["the session has expired; sign in again", "登录已过期，请重新登录"],
-        TokenProblem::Ended(Ended::SignedOut) => {
+        TokenError::Malformed => ["the bearer token cannot be read", "令牌无法识别"],
+        TokenError::Unknown => ["the token is not known; sign in again", "令牌无效，请重新登录"],
+        TokenError::Expired => ["the session has expired; sign in again", "登录已过期，请重新登录"],
+        TokenError::Ended(EndReason::SignedOut) => {
             ["this session was signed out; sign in again", "已退出登录，请重新登录"]
         }
-        TokenProblem::Ended(Ended::Kicked) => {
+        TokenError::Ended(EndReason::Kicked) => {
             ["this session was ended elsewhere; sign in again", "会话已在别处被结束，请重新登录"]
         }
-        TokenProblem::Ended(Ended::Disabled) => ["the employee is disabled", "该员工已被停用"],
-        TokenProblem::HalfAuthenticated => [
+        TokenError::Ended(EndReason::Disabled) => ["the employee is disabled", "该员工已被停用"],
+        TokenError::HalfAuthenticated => [
             "this token is for completing the sign-in: POST /api/auth/otp-verify or otp-bind",
             "此令牌仅用于完成登录：POST /api/auth/otp-verify 或 otp-bind",
         ],

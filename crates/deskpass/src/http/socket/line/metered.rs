@@ -11,29 +11,29 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 /// More than all the frames that a client may send in a minute.
-const BYTES: usize = 8 << 20;
-const WINDOW: Duration = Duration::from_mins(1);
+const MAX_BYTES_PER_WINDOW: usize = 8 << 20;
+const METER_WINDOW: Duration = Duration::from_mins(1);
 
 /// Such a connection.
 #[derive(Debug)]
-pub(super) struct Metered {
+pub(super) struct MeteredStream {
     stream: TcpStream,
     left: usize,
     since: Instant,
 }
 
-impl Metered {
+impl MeteredStream {
     pub(super) fn new(stream: TcpStream) -> Self {
-        Self { stream, left: BYTES, since: Instant::now() }
+        Self { stream, left: MAX_BYTES_PER_WINDOW, since: Instant::now() }
     }
 
     /// Has the system forget what the client has not taken.
-    pub(super) fn cut(&self) {
+    pub(super) fn reset_on_close(&self) {
         let _ = self.stream.set_zero_linger();
     }
 }
 
-impl AsyncRead for Metered {
+impl AsyncRead for MeteredStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -41,8 +41,8 @@ impl AsyncRead for Metered {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
-        if self.since.elapsed() > WINDOW {
-            (self.left, self.since) = (BYTES, Instant::now());
+        if self.since.elapsed() > METER_WINDOW {
+            (self.left, self.since) = (MAX_BYTES_PER_WINDOW, Instant::now());
         }
         let Some(left) = self.left.checked_sub(buffer.filled().len() - before) else {
             return Poll::Ready(Err(io::ErrorKind::QuotaExceeded.into()));
@@ -52,7 +52,7 @@ impl AsyncRead for Metered {
     }
 }
 
-impl AsyncWrite for Metered {
+impl AsyncWrite for MeteredStream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use deskpass_auth::{End, Refusal};
+use deskpass_auth::{CloseReason, Refusal};
 use futures_util::StreamExt as _;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -12,21 +12,21 @@ use tokio_tungstenite::tungstenite::Error;
 use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
-use super::{Talk, framed, push};
+use super::{SocketSession, text_frame, write_pending};
 
 /// How long a client may take to say goodbye; and one that is behind, to hear of it.
-const GOODBYE: Duration = Duration::from_secs(1);
-const CATCHING_UP: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+const SLOW_CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why a socket ends.
 #[derive(Debug)]
-pub(super) enum Parting {
+pub(super) enum SocketClose {
     /// It is over on our side.
-    Over(End),
+    SessionEnded(CloseReason),
     /// This process is about to go.
     Restarting,
     /// Nothing was heard for too long.
-    Silent,
+    PingTimeout,
     /// The client says too much.
     TooManyMessages,
     /// The client sends what is no text.
@@ -36,97 +36,106 @@ pub(super) enum Parting {
     NotUtf8,
     TooBig,
     /// The client says goodbye.
-    Theirs,
+    ClosedByClient,
     /// There is nobody.
-    Gone,
+    Disconnected,
 }
 
-impl Parting {
+impl SocketClose {
     /// What an error on the line comes to.
-    pub(super) fn after(error: &Error) -> Self {
+    pub(super) fn from_error(error: &Error) -> Self {
         match error {
             // Whoever goes without a word breaks no rule that matters any more.
-            Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => Self::Gone,
+            Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => Self::Disconnected,
             Error::Protocol(_) => Self::Protocol,
             Error::Utf8(_) => Self::NotUtf8,
             Error::Capacity(_) => Self::TooBig,
             Error::Io(error) if error.kind() == ErrorKind::QuotaExceeded => Self::TooManyMessages,
-            _ => Self::Gone,
+            _ => Self::Disconnected,
         }
     }
 
     /// The close code.
     pub(super) fn code(&self) -> u16 {
         match self {
-            Self::Over(End::Refused(Refusal::Token(_))) => 4401,
-            Self::Over(End::Refused(_)) => 4403,
-            Self::Over(End::Replaced) => 4409,
-            Self::Over(End::TooSlow) => 1013,
+            Self::SessionEnded(CloseReason::Refused(Refusal::Token(_))) => 4401,
+            Self::SessionEnded(CloseReason::Refused(_)) => 4403,
+            Self::SessionEnded(CloseReason::Replaced) => 4409,
+            Self::SessionEnded(CloseReason::TooSlow) => 1013,
             Self::Restarting => 1012,
-            Self::Silent => 1001,
+            Self::PingTimeout => 1001,
             Self::TooManyMessages => 1008,
             Self::Binary => 1003,
             Self::Protocol => 1002,
             Self::NotUtf8 => 1007,
             Self::TooBig => 1009,
-            Self::Theirs => 1000,
-            Self::Gone => 1006,
+            Self::ClosedByClient => 1000,
+            Self::Disconnected => 1006,
         }
     }
 
     /// The word that goes with it.
-    fn word(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         match self {
-            Self::Over(End::Refused(refusal)) => refusal.word(),
-            Self::Over(End::Replaced) => "replaced",
-            Self::Over(End::TooSlow) => "too_slow",
+            Self::SessionEnded(CloseReason::Refused(refusal)) => refusal.name(),
+            Self::SessionEnded(CloseReason::Replaced) => "replaced",
+            Self::SessionEnded(CloseReason::TooSlow) => "too_slow",
             Self::Restarting => "restarting",
-            Self::Silent => "silent",
+            Self::PingTimeout => "silent",
             Self::TooManyMessages => "too_many_messages",
             Self::Binary => "text_only",
             Self::Protocol => "protocol_error",
             Self::NotUtf8 => "not_utf8",
             Self::TooBig => "too_big",
-            Self::Theirs | Self::Gone => "",
+            Self::ClosedByClient | Self::Disconnected => "",
         }
     }
 
     /// What is said before: that the session is what ends, or from where to go on.
-    fn last_word(&self) -> Option<serde_json::Value> {
+    fn final_event(&self) -> Option<serde_json::Value> {
         match self {
-            Self::Over(End::Refused(refusal)) => Some(json!({ "event": "ending", "reason": refusal.word() })),
+            Self::SessionEnded(CloseReason::Refused(refusal)) => {
+                Some(json!({ "event": "ending", "reason": refusal.name() }))
+            }
             Self::Restarting => Some(json!({ "event": "restarting" })),
             _ => None,
         }
     }
 }
 
-impl Talk<'_> {
+impl SocketSession<'_> {
     /// Says goodbye, and waits a while for the client to do so.
-    pub(super) async fn part(mut self, parting: Parting) {
-        let patience = if let Parting::Over(End::TooSlow) = parting { CATCHING_UP } else { GOODBYE };
+    pub(super) async fn close(mut self, reason: SocketClose) {
+        let limit = if let SocketClose::SessionEnded(CloseReason::TooSlow) = reason {
+            SLOW_CLOSE_TIMEOUT
+        } else {
+            CLOSE_TIMEOUT
+        };
         let goodbye = async {
             // Fails where the line is closed, which it is once both have said goodbye.
-            let _ = self.say_goodbye(&parting).await;
-            if matches!(parting, Parting::Protocol | Parting::NotUtf8 | Parting::TooBig | Parting::Theirs) {
+            let _ = self.close_handshake(&reason).await;
+            if matches!(
+                reason,
+                SocketClose::Protocol | SocketClose::NotUtf8 | SocketClose::TooBig | SocketClose::ClosedByClient
+            ) {
                 self.drain().await;
             }
         };
-        if matches!(parting, Parting::Gone) || timeout(patience, goodbye).await.is_ok() {
+        if matches!(reason, SocketClose::Disconnected) || timeout(limit, goodbye).await.is_ok() {
             return;
         }
         // What was not read would stay with the system for as long as the client likes.
-        self.line.get_ref().cut();
+        self.line.get_ref().reset_on_close();
     }
 
-    async fn say_goodbye(&mut self, parting: &Parting) -> Result<(), Error> {
-        push(&mut self.line, &mut self.unsent, None).await?;
-        if let Some(last) = parting.last_word() {
-            self.unsent = framed(self.about_session(&last));
-            push(&mut self.line, &mut self.unsent, None).await?;
+    async fn close_handshake(&mut self, reason: &SocketClose) -> Result<(), Error> {
+        write_pending(&mut self.line, &mut self.pending, None).await?;
+        if let Some(last) = reason.final_event() {
+            self.pending = text_frame(self.session_frame(&last));
+            write_pending(&mut self.line, &mut self.pending, None).await?;
         }
-        let frame = CloseFrame { code: parting.code().into(), reason: parting.word().into() };
-        self.line.close((!matches!(parting, Parting::Theirs)).then_some(frame)).await?;
+        let frame = CloseFrame { code: reason.code().into(), reason: reason.name().into() };
+        self.line.close((!matches!(reason, SocketClose::ClosedByClient)).then_some(frame)).await?;
         while let Some(heard) = self.line.next().await {
             heard?;
         }

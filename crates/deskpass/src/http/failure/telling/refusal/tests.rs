@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use deskpass_auth::TokenProblem;
+use deskpass_auth::TokenError;
 use deskpass_core::{Roles, Weakness};
-use deskpass_store::Ended;
+use deskpass_store::EndReason;
 
 use super::*;
-use crate::http::failure::Failure;
+use crate::http::failure::ApiError;
 
 /// A refusal with its status, its code, its reason, and what stands in the head.
 type Row = (Refusal, u16, u16, Option<&'static str>, Option<(&'static str, &'static str)>);
@@ -22,7 +22,7 @@ const STEP_UP: Option<(&str, &str)> = Some((
 /// In the order of their codes. Those of 1014 carry fields instead of a reason.
 fn rows() -> Vec<Row> {
     let retry = |seconds| Some(("retry-after", seconds));
-    let quarter = Shut::For(Duration::from_mins(15));
+    let quarter = Lockout::For(Duration::from_mins(15));
     vec![
         (Refusal::UnknownEmployee, 403, 1003, None, None),
         (Refusal::Disabled, 403, 1003, Some("disabled"), None),
@@ -60,9 +60,9 @@ fn rows() -> Vec<Row> {
         (Refusal::PasswordWrong, 401, 1011, None, BEARER),
         (Refusal::NoPassword, 403, 1012, None, None),
         (Refusal::Shut(quarter), 429, 1013, Some("too_many_failures"), retry("900")),
-        (Refusal::Shut(Shut::For(Duration::from_micros(1))), 429, 1013, Some("too_many_failures"), retry("1")),
-        (Refusal::Shut(Shut::For(Duration::from_millis(60_001))), 429, 1013, Some("too_many_failures"), retry("61")),
-        (Refusal::Shut(Shut::UntilUnlocked), 429, 1013, Some("locked"), retry("86400")),
+        (Refusal::Shut(Lockout::For(Duration::from_micros(1))), 429, 1013, Some("too_many_failures"), retry("1")),
+        (Refusal::Shut(Lockout::For(Duration::from_millis(60_001))), 429, 1013, Some("too_many_failures"), retry("61")),
+        (Refusal::Shut(Lockout::UntilUnlocked), 429, 1013, Some("locked"), retry("86400")),
         (Refusal::Weak(Weakness::TooShort), 400, 1014, None, None),
         (Refusal::Weak(Weakness::TooLong), 400, 1014, None, None),
         (Refusal::Weak(Weakness::Common), 400, 1014, None, None),
@@ -83,37 +83,37 @@ fn rows() -> Vec<Row> {
 
 fn token_rows() -> impl Iterator<Item = Row> {
     let problems = [
-        (TokenProblem::Missing, "missing"),
-        (TokenProblem::Malformed, "malformed"),
-        (TokenProblem::Unknown, "unknown"),
-        (TokenProblem::Expired, "expired"),
-        (TokenProblem::Ended(Ended::SignedOut), "signed_out"),
-        (TokenProblem::Ended(Ended::Kicked), "kicked"),
-        (TokenProblem::Ended(Ended::Disabled), "disabled"),
-        (TokenProblem::HalfAuthenticated, "half_authenticated"),
+        (TokenError::Missing, "missing"),
+        (TokenError::Malformed, "malformed"),
+        (TokenError::Unknown, "unknown"),
+        (TokenError::Expired, "expired"),
+        (TokenError::Ended(EndReason::SignedOut), "signed_out"),
+        (TokenError::Ended(EndReason::Kicked), "kicked"),
+        (TokenError::Ended(EndReason::Disabled), "disabled"),
+        (TokenError::HalfAuthenticated, "half_authenticated"),
     ];
     problems.into_iter().map(|(problem, word)| (Refusal::Token(problem), 401, 1001, Some(word), BEARER))
 }
 
-fn told(refusal: &Refusal, language: Language) -> Telling {
-    let phrase = ["Request failed", "请求失败"];
-    Failure::Refused(refusal.clone()).tell(Telltale { language, phrase, reference: "0" })
+fn told(refusal: &Refusal, language: Language) -> ErrorBody {
+    let error_title = ["Request failed", "请求失败"];
+    ApiError::Refused(refusal.clone()).render(ErrorContext { language, error_title, reference: "0" })
 }
 
 #[test]
 fn every_refusal_has_its_status_code_reason_and_head() {
     for (refusal, status, code, reason, header) in rows().into_iter().chain(token_rows()) {
         for language in [Language::En, Language::Zh] {
-            let telling = told(&refusal, language);
-            assert_eq!((telling.status.as_u16(), telling.code), (status, code), "{refusal:?}");
-            let head = telling.headers.first().and_then(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
+            let error_body = told(&refusal, language);
+            assert_eq!((error_body.status.as_u16(), error_body.code), (status, code), "{refusal:?}");
+            let head = error_body.headers.first().and_then(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
             assert_eq!(head, header, "{refusal:?}");
             match (code, reason) {
                 (1014, None) => {
-                    assert!(telling.message.ends_with(telling.data["fields"]["password"].as_str().unwrap()));
+                    assert!(error_body.message.ends_with(error_body.data["fields"]["password"].as_str().unwrap()));
                 }
-                (_, None) => assert_eq!(telling.data, Value::Null, "{refusal:?}"),
-                (_, Some(word)) => assert_eq!(telling.data, json!({ "reason": word }), "{refusal:?}"),
+                (_, None) => assert_eq!(error_body.data, Value::Null, "{refusal:?}"),
+                (_, Some(word)) => assert_eq!(error_body.data, json!({ "reason": word }), "{refusal:?}"),
             }
         }
     }
@@ -127,7 +127,7 @@ fn every_refusal_is_told_in_either_language_and_in_words_of_its_own() {
         assert!(english.is_ascii() && english.len() > 10, "{english}");
         assert!(chinese.chars().any(|letter| ('\u{4e00}'..='\u{9fff}').contains(&letter)), "{chinese}");
         // Disabled is disabled, whether somebody shows a token or wants one.
-        if refusal != Refusal::Token(TokenProblem::Ended(Ended::Disabled)) {
+        if refusal != Refusal::Token(TokenError::Ended(EndReason::Disabled)) {
             for words in [english, chinese] {
                 assert_eq!(seen.insert(words.clone(), refusal.clone()), None, "{words}");
             }
@@ -138,11 +138,11 @@ fn every_refusal_is_told_in_either_language_and_in_words_of_its_own() {
 #[test]
 fn a_wait_is_told_in_minutes_and_a_lock_by_who_opens_it() {
     let message = |shut, language| told(&Refusal::Shut(shut), language).message;
-    let wait = |seconds| Shut::For(Duration::from_secs(seconds));
+    let wait = |seconds| Lockout::For(Duration::from_secs(seconds));
     assert_eq!(message(wait(900), Language::En), "too many wrong attempts; try again in 15 minutes");
     assert_eq!(message(wait(61), Language::En), "too many wrong attempts; try again in 2 minutes");
     assert_eq!(message(wait(60), Language::En), "too many wrong attempts; try again in a minute");
     assert_eq!(message(wait(0), Language::En), "too many wrong attempts; try again in a minute");
     assert_eq!(message(wait(900), Language::Zh), "错误次数过多，请在 15 分钟后重试");
-    assert!(message(Shut::UntilUnlocked, Language::En).contains("ask an administrator"));
+    assert!(message(Lockout::UntilUnlocked, Language::En).contains("ask an administrator"));
 }

@@ -1,0 +1,126 @@
+//! The least that could answer the same: axum with one handler for each route, which reads what the service reads and
+//! answers the same bytes without looking anything up.
+
+use std::io::{BufRead as _, Read as _};
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use axum::http::{StatusCode, Uri, response::Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde::{Deserialize, Serialize};
+use tokio::net::TcpListener;
+use url::form_urlencoded;
+
+use crate::connection::HttpResponse;
+use crate::error::BenchError;
+use crate::requests::QRCODE;
+
+/// What to answer on each route; nothing on those that nobody asks.
+#[derive(Debug, Default, Deserialize, Serialize)]
+pub(crate) struct ResponseTemplates {
+    pub(crate) verify: ResponseTemplate,
+    pub(crate) me: ResponseTemplate,
+    pub(crate) status: ResponseTemplate,
+    pub(crate) qrcode: ResponseTemplate,
+}
+
+/// An answer to be given again and again.
+#[derive(Debug, Default, Deserialize, Serialize)]
+pub(crate) struct ResponseTemplate {
+    headers: Vec<(String, String)>,
+    body: String,
+}
+
+impl ResponseTemplate {
+    /// The same answer, without what the server writes by itself.
+    pub(crate) fn of(answer: HttpResponse<'_>) -> Self {
+        let own = |(name, _): &(&str, &str)| !["date", "content-length"].contains(name);
+        let headers = answer.headers().filter(own).map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Self { headers: headers.collect(), body: String::from_utf8_lossy(answer.body()).into_owned() }
+    }
+
+    fn ready(self) -> Result<&'static CannedResponse, BenchError> {
+        // For the life of the process, as a handler would have them as constants; then a copy costs nothing.
+        let mut headers = HeaderMap::new();
+        for (name, value) in self.headers {
+            headers.insert(HeaderName::from_bytes(name.as_bytes())?, HeaderValue::from_static(value.leak()));
+        }
+        Ok(Box::leak(Box::new(CannedResponse { headers, body: Bytes::from_static(self.body.leak().as_bytes()) })))
+    }
+}
+
+#[derive(Debug)]
+struct CannedResponse {
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl CannedResponse {
+    fn answer(&self) -> Response<Body> {
+        let mut response = Response::new(Body::from(self.body.clone()));
+        *response.headers_mut() = self.headers.clone();
+        response
+    }
+}
+
+/// The answers, where every handler can see them.
+#[derive(Clone, Copy, Debug)]
+struct CannedResponses {
+    verify: &'static CannedResponse,
+    me: &'static CannedResponse,
+    status: &'static CannedResponse,
+    qrcode: &'static CannedResponse,
+}
+
+#[derive(Debug, Deserialize)]
+struct Verify {
+    token: String,
+}
+
+async fn verify(State(table): State<CannedResponses>, Json(ask): Json<Verify>) -> Result<Response<Body>, StatusCode> {
+    if ask.token.is_empty() { Err(StatusCode::BAD_REQUEST) } else { Ok(table.verify.answer()) }
+}
+
+async fn me(State(table): State<CannedResponses>, request: Request) -> Result<Response<Body>, StatusCode> {
+    let token = request.headers().get(AUTHORIZATION).and_then(|header| header.to_str().ok()?.strip_prefix("Bearer "));
+    if token.is_none() { Err(StatusCode::UNAUTHORIZED) } else { Ok(table.me.answer()) }
+}
+
+async fn status(State(table): State<CannedResponses>, uri: Uri) -> Result<Response<Body>, StatusCode> {
+    let mut pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+    let ticket = pairs.find_map(|(name, value)| (name == "ticket").then(|| value.into_owned()));
+    if ticket.is_none_or(|ticket| ticket.is_empty()) { Err(StatusCode::BAD_REQUEST) } else { Ok(table.status.answer()) }
+}
+
+async fn qrcode(State(table): State<CannedResponses>) -> Response<Body> {
+    table.qrcode.answer()
+}
+
+/// Reads the answers from standard input and gives them until that ends.
+pub(crate) fn serve() -> Result<(), BenchError> {
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    let ResponseTemplates { verify, me, status, qrcode } = serde_json::from_str(&line)?;
+    let (verify, me, status, qrcode) = (verify.ready()?, me.ready()?, status.ready()?, qrcode.ready()?);
+    let table = CannedResponses { verify, me, status, qrcode };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(listen(table))
+}
+
+async fn listen(table: CannedResponses) -> Result<(), BenchError> {
+    let routes = Router::new()
+        .route("/api/auth/verify", post(verify))
+        .route("/api/auth/me", get(me))
+        .route("/api/auth/scan/status", get(status))
+        .route(QRCODE, get(qrcode));
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    println!("the bare handler is ready at http://{}", listener.local_addr()?);
+    // Whoever started us holds the other end: when it is gone, so are we.
+    let alone = tokio::task::spawn_blocking(|| std::io::stdin().lock().read_to_end(&mut Vec::new()));
+    tokio::select! {
+        served = axum::serve(listener, routes.with_state(table)) => Ok(served?),
+        _ = alone => Ok(()),
+    }
+}

@@ -1,0 +1,61 @@
+//! Two sides, measured turn by turn, so that whatever else the machine does hits both alike.
+
+use crate::error::BenchError;
+use crate::plan::Plan;
+use crate::progress::Progress;
+use crate::stats::{Round, median};
+
+/// What was measured of two sides.
+#[derive(Debug)]
+pub(crate) struct Comparison {
+    pub(crate) name: String,
+    /// What stands beside the service.
+    pub(crate) baseline: &'static str,
+    pub(crate) ours: Vec<Round>,
+    pub(crate) theirs: Vec<Round>,
+    /// The ratio promised, if any is.
+    pub(crate) target: Option<f64>,
+}
+
+impl Comparison {
+    pub(crate) fn new(name: String, baseline: &'static str, target: Option<f64>) -> Self {
+        Self { name, baseline, target, ours: Vec::new(), theirs: Vec::new() }
+    }
+
+    /// Lets both sides take turns.
+    pub(crate) async fn run(
+        mut self,
+        plan: &Plan,
+        progress: &Progress,
+        mut ours: impl AsyncFnMut() -> Result<Round, BenchError>,
+        mut theirs: impl AsyncFnMut() -> Result<Round, BenchError>,
+    ) -> Result<Self, BenchError> {
+        progress.step(format_args!("{} (beside it: {})", self.name, self.baseline));
+        for round in 0..=plan.rounds {
+            let (our, their) = (ours().await?, theirs().await?);
+            // The first round warms up.
+            if round > 0 {
+                self.ours.push(our);
+                self.theirs.push(their);
+                progress.at("round", round, plan.rounds);
+            }
+        }
+        Ok(self)
+    }
+
+    /// Our throughput as a part of theirs: the ratio of the medians.
+    pub(crate) fn ratio(&self) -> f64 {
+        median_of(&self.ours, |round| round.rate) / median_of(&self.theirs, |round| round.rate)
+    }
+
+    /// The lowest and the highest ratio of any one round.
+    pub(crate) fn spread(&self) -> (f64, f64) {
+        let ratios = self.ours.iter().zip(&self.theirs).map(|(our, their)| our.rate / their.rate);
+        ratios.fold((f64::INFINITY, 0.0), |(low, high), ratio| (low.min(ratio), high.max(ratio)))
+    }
+}
+
+/// The median of one figure over the rounds.
+pub(crate) fn median_of(rounds: &[Round], figure: impl Fn(&Round) -> f64) -> f64 {
+    median(rounds.iter().map(figure))
+}

@@ -1,0 +1,128 @@
+//! The least that could keep sign-ins: the same rows, straight into SQLite, in groups that share a commit.
+
+use std::path::Path;
+use std::time::Duration;
+
+use deskpass_core::{LoginMethod, LoginSource, Role, Timestamp};
+use rusqlite::{CachedStatement, Connection, params};
+
+use crate::error::BenchError;
+use crate::load::CONNECTIONS;
+use crate::plan::SIGN_IN_EMPLOYEES;
+use crate::requests::AGENT;
+use crate::rng::Rng;
+use crate::seed::{self, CORP, LIFETIME};
+use crate::server::cpu;
+use crate::stats::{Cost, Round, nanoseconds, now};
+
+/// Sign-ins that share a commit: as many as wait at the service when every connection has one under way.
+const COMMIT_BATCH: usize = CONNECTIONS;
+
+/// Where everybody signs in from.
+pub(crate) const ADDRESS: &str = "127.0.0.1";
+
+/// A store that only this thread writes to.
+#[derive(Debug)]
+pub(crate) struct SqliteBaseline {
+    connection: Connection,
+    rng: Rng,
+}
+
+impl SqliteBaseline {
+    /// Opens a store that the service has made, with the service's promise: what is committed is on disk.
+    pub(crate) fn open(directory: &Path) -> Result<Self, BenchError> {
+        let connection = seed::open(directory)?;
+        connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")?;
+        Ok(Self { connection, rng: Rng::seeded(2) })
+    }
+
+    /// Commits groups for as long as a round takes. The latencies are those of whole groups.
+    pub(crate) fn round(&mut self, length: Duration) -> Result<Round, BenchError> {
+        let mut statements = Statements::prepare(&self.connection)?;
+        let (used, start) = (cpu("self")?, now());
+        let (mut latencies, mut last) = (Vec::new(), start);
+        while last - start < length {
+            self.connection.execute_batch("BEGIN IMMEDIATE")?;
+            let at = seed::now();
+            for _ in 0..COMMIT_BATCH {
+                statements.sign_in(&mut self.rng, at)?;
+            }
+            self.connection.execute_batch("COMMIT")?;
+            let done = now();
+            latencies.push(nanoseconds(done - last));
+            last = done;
+        }
+        // Here the benchmark is what is measured.
+        let spent = cpu("self")?.saturating_sub(used);
+        Ok(Round::of(latencies.len() * COMMIT_BATCH, Cost { elapsed: last - start, cpu: spent, own: spent }, latencies))
+    }
+}
+
+struct Statements<'a> {
+    session: CachedStatement<'a>,
+    employee: CachedStatement<'a>,
+    log: CachedStatement<'a>,
+}
+
+impl<'a> Statements<'a> {
+    fn prepare(connection: &'a Connection) -> Result<Self, BenchError> {
+        Ok(Self {
+            session: connection.prepare_cached(
+                "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at,
+                 expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            )?,
+            employee: connection.prepare_cached(
+                "UPDATE employee SET last_login_at = ?3, last_login_ip = ?4 WHERE corp_id = ?1 AND employee_key = ?2",
+            )?,
+            log: connection.prepare_cached(
+                "INSERT INTO login_log (id, at, event, corp_id, employee_key, role_id, login_method, login_source,
+                 ip_address, peer_address, user_agent) VALUES (?1, ?2, 'sign_in', ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9)",
+            )?,
+        })
+    }
+
+    /// Writes what the service writes for one sign-in.
+    fn sign_in(&mut self, rng: &mut Rng, at: Timestamp) -> Result<(), BenchError> {
+        let SignInRow { digest, id, role, method, source, began, ends, event } = SignInRow::drawn(rng, at);
+        self.session.execute(params![digest, CORP, id, role, method, source, began, ends])?;
+        self.employee.execute(params![CORP, id, began, ADDRESS])?;
+        self.log.execute(params![event, began, CORP, id, role, method, source, ADDRESS, AGENT])?;
+        Ok(())
+    }
+}
+
+/// What is written for one sign-in.
+#[derive(Debug)]
+pub(crate) struct SignInRow {
+    pub(crate) digest: String,
+    pub(crate) id: String,
+    pub(crate) role: i64,
+    pub(crate) method: &'static str,
+    pub(crate) source: &'static str,
+    pub(crate) began: i64,
+    pub(crate) ends: i64,
+    pub(crate) event: String,
+}
+
+impl SignInRow {
+    /// Somebody, with a new token.
+    pub(crate) fn drawn(rng: &mut Rng, at: Timestamp) -> Self {
+        let (began, ends) = (at.millis(), (at + LIFETIME).millis());
+        Self {
+            digest: digest(rng),
+            id: seed::employee(rng.below(SIGN_IN_EMPLOYEES)),
+            role: Role::User.id(),
+            method: LoginMethod::Bind.name(),
+            source: LoginSource::H5.name(),
+            began,
+            ends,
+            event: format!("{began:012x}{:020x}", rng.next()),
+        }
+    }
+}
+
+/// Something as long and as random as a digest's text.
+fn digest(rng: &mut Rng) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    (0..43).filter_map(|_| LETTERS.get(rng.below(LETTERS.len()))).map(|letter| char::from(*letter)).collect()
+}

@@ -1,0 +1,453 @@
+//! The platform's codes: each counts once, for the browser that brought it first.
+//!
+//! Some browsers load the page twice, at once or one after the other, and break the first load off. All loads of one browser
+//! share one exchange and its outcome; any other browser is refused. What failed for a passing reason, or was left by a node
+//! that died, can be tried again by whoever comes later, and does not ask the platform twice about a code whose answer is
+//! known. With records in Redis there is an exception: a node that died after it had used the code up, and before it was
+//! answered, leaves it used. Nobody can tell that from a record that was put back, so the browser begins anew.
+
+use std::time::Duration;
+
+use deskpass_core::{ClientInfo, Clock, Digest, EmployeeKey, LoginMethod, Timestamp};
+use deskpass_store::{EphemeralStore, PlatformCode};
+use deskpass_wecom::{Error as PlatformError, Identity, Unreachable};
+use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
+
+use crate::audit::Attempt;
+use crate::platform_user::PlatformUser;
+use crate::qr::Phone;
+use crate::single_use::{SingleUse, UseReceipt};
+use crate::{Auth, CallbackOutcome, Error, InternalError, OAuthCallback, Refusal};
+
+/// How long the same code from the same browser gets the same answer.
+pub(crate) const CODE_LIFETIME: Duration = Duration::from_mins(1);
+/// How long whoever comes second waits for the first: a browser has its answer within five seconds.
+const SHARED_OUTCOME_TIMEOUT: Duration = Duration::from_millis(4_500);
+/// Longer than an exchange takes: whoever has been at it for so long has died.
+const EXCHANGE_LEASE: Duration = Duration::from_secs(5);
+
+/// How far a code has come.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(into = "StoredExchange", from = "StoredExchange")]
+pub struct CodeExchange {
+    /// Since when somebody is at it.
+    since: Option<Timestamp>,
+    /// Who the platform said it stands for.
+    identity: Option<Identity>,
+    /// What it was answered with.
+    outcome: Option<Result<CallbackOutcome, Error>>,
+}
+
+impl CodeExchange {
+    fn started(now: Timestamp) -> Self {
+        Self { since: Some(now), ..Self::default() }
+    }
+
+    /// Whether somebody else may take it up: it failed for a reason that may pass, or nothing came of it.
+    fn is_claimable(&self, now: Timestamp) -> bool {
+        match &self.outcome {
+            Some(outcome) => matches!(outcome, Err(Error::Internal(_))),
+            None => self.since.is_some_and(|since| now >= since + EXCHANGE_LEASE),
+        }
+    }
+}
+
+/// The same for other nodes, which need not know why something failed.
+#[derive(Serialize, Deserialize)]
+struct StoredExchange {
+    since: Option<Timestamp>,
+    identity: Option<Identity>,
+    outcome: Option<StoredOutcome>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum StoredOutcome {
+    Answered(CallbackOutcome),
+    Refused(Refusal),
+    Failed { platform: bool },
+}
+
+impl From<CodeExchange> for StoredExchange {
+    fn from(progress: CodeExchange) -> Self {
+        let outcome = progress.outcome.map(|outcome| match outcome {
+            Ok(answer) => StoredOutcome::Answered(answer),
+            Err(Error::Refused(refusal)) => StoredOutcome::Refused(refusal),
+            Err(Error::Internal(InternalError::Platform(_))) => StoredOutcome::Failed { platform: true },
+            Err(Error::Internal(InternalError::OtherNode { platform })) => StoredOutcome::Failed { platform },
+            Err(Error::Internal(
+                InternalError::Store(_)
+                | InternalError::Entropy(_)
+                | InternalError::Sealing(_)
+                | InternalError::Hashing
+                | InternalError::UnsealFailed,
+            )) => StoredOutcome::Failed { platform: false },
+        });
+        Self { since: progress.since, identity: progress.identity, outcome }
+    }
+}
+
+impl From<StoredExchange> for CodeExchange {
+    fn from(kept: StoredExchange) -> Self {
+        let outcome = kept.outcome.map(|outcome| match outcome {
+            StoredOutcome::Answered(answer) => Ok(answer),
+            StoredOutcome::Refused(refusal) => Err(refusal.into()),
+            StoredOutcome::Failed { platform } => Err(InternalError::OtherNode { platform }.into()),
+        });
+        Self { since: kept.since, identity: kept.identity, outcome }
+    }
+}
+
+impl Auth {
+    /// Answers a browser that comes back from the platform. To be run to its end, whether or not the browser waits for it.
+    ///
+    /// # Errors
+    /// When the code is no good, whoever it stands for may not sign in, or the platform or the store fails.
+    pub async fn handle_callback(&self, callback: OAuthCallback) -> Result<CallbackOutcome, Error> {
+        let (now, code) = (self.clock.now(), Digest::of(&[callback.code.as_bytes()]));
+        let fresh = PlatformCode {
+            browser: browser_digest(&callback),
+            progress: CodeExchange::started(now),
+            until: now + CODE_LIFETIME,
+        };
+        let browser = fresh.browser;
+        if self.shared.codes.put(code, fresh, now).await? {
+            return self.run_exchange(code, &callback, None).await;
+        }
+        let seen = self.shared.codes.read_with(&code, now, |seen| (seen.browser, seen.progress.is_claimable(now)));
+        match seen.await? {
+            Some((first, _)) if first != browser => {
+                self.audit_outcome(attempt(&callback, None), Err(Refusal::InvalidCode.into())).await
+            }
+            Some((_, true)) => self.retry_exchange(code, &callback).await,
+            _ => await_outcome(&self.shared.codes, code, &self.clock, SHARED_OUTCOME_TIMEOUT).await,
+        }
+    }
+
+    /// Takes up what failed before, or what nobody is at any more, unless somebody else does.
+    async fn retry_exchange(&self, code: Digest, callback: &OAuthCallback) -> Result<CallbackOutcome, Error> {
+        match claim_exchange(&self.shared.codes, code, self.clock.now()).await? {
+            Some(seen) => self.run_exchange(code, callback, seen.progress.identity).await,
+            None => await_outcome(&self.shared.codes, code, &self.clock, SHARED_OUTCOME_TIMEOUT).await,
+        }
+    }
+
+    async fn run_exchange(
+        &self,
+        code: Digest,
+        callback: &OAuthCallback,
+        known: Option<Identity>,
+    ) -> Result<CallbackOutcome, Error> {
+        let (used, who, outcome) = match self.identify_and_use_code(code, callback, known).await {
+            Ok((identity, used)) => {
+                let (who, outcome) = self.admit_user(callback, &identity).await;
+                (Some(used), who, outcome)
+            }
+            Err(error) => (None, self.stored_user(&code).await, Err(error)),
+        };
+        let outcome = self.audit_outcome(attempt(callback, who.as_ref()), outcome).await;
+        if let (Some(used), Err(Error::Internal(_))) = (used, &outcome) {
+            // That may pass: the browser may come again.
+            self.undo_use(used).await;
+        }
+        store_outcome(&self.shared.codes, code, self.clock.now(), outcome).await
+    }
+
+    /// Who comes, should they be in time. What the platform says is noted at once: it says so once.
+    async fn identify_and_use_code(
+        &self,
+        code: Digest,
+        callback: &OAuthCallback,
+        known: Option<Identity>,
+    ) -> Result<(Identity, UseReceipt), Error> {
+        if let Some(scan_id) = &callback.scan_id
+            && !self.is_unscanned(scan_id).await?
+        {
+            return Err(Refusal::Over.into());
+        }
+        let identity = if let Some(identity) = known {
+            identity
+        } else {
+            let identity = self.exchange_code(&callback.code).await?;
+            store_identity(&self.shared.codes, code, self.clock.now(), &identity).await;
+            identity
+        };
+        // The platform says so once, but the record that says so here may have been put back.
+        let used = self.use_once(SingleUse::Code, &code).await?.ok_or(Refusal::InvalidCode)?;
+        Ok((identity, used))
+    }
+
+    /// Who comes, and what becomes of them.
+    async fn admit_user(
+        &self,
+        OAuthCallback { scan_id, flow, visitor, has_state, opened_by_page, .. }: &OAuthCallback,
+        identity: &Identity,
+    ) -> (Option<EmployeeKey>, Result<CallbackOutcome, Error>) {
+        match (self.resolve_user(identity).await, scan_id) {
+            (Ok(PlatformUser::Known(who)), Some(scan_id)) => {
+                let phone = Phone { visitor: visitor.clone(), opened_by_page: *opened_by_page };
+                (Some(who.key.clone()), self.claim_scan(scan_id, who, phone).await.map(CallbackOutcome::Decide))
+            }
+            (Ok(PlatformUser::Known(who)), None) => {
+                // Whoever comes back without the state did not come from the link that we gave out.
+                let flow = flow.filter(|_| *has_state);
+                (Some(who.key.clone()), self.sign_in_or_ask(who, flow, visitor).await)
+            }
+            (Ok(PlatformUser::Unknown(identity)), scan_id) => {
+                (Some(identity.clone()), self.issue_bind_proof(identity, *flow, scan_id.is_some()).await)
+            }
+            (Err(error), _) => (self.employee_key(identity).ok().map(|(key, _)| key), Err(error)),
+        }
+    }
+
+    /// Whom a code stands for, where the platform has said so.
+    async fn stored_user(&self, code: &Digest) -> Option<EmployeeKey> {
+        let seen = self.shared.codes.read_with(code, self.clock.now(), |seen| seen.progress.identity.clone());
+        self.employee_key(&seen.await.ok()???).ok().map(|(key, _)| key)
+    }
+
+    /// Turns a browser away that comes back with something else than a code.
+    ///
+    /// # Errors
+    /// Always: why, or that it could not be written down.
+    pub async fn refuse_callback<T>(&self, why: Refusal, visitor: &ClientInfo) -> Result<T, Error> {
+        let attempt = Attempt::to_sign_in(None, LoginMethod::Oauth2, visitor);
+        self.audit_outcome(attempt, Err(why.into())).await
+    }
+}
+
+/// That somebody wants in, by a code of theirs.
+fn attempt<'a>(callback: &'a OAuthCallback, who: Option<&'a EmployeeKey>) -> Attempt<'a> {
+    let method = if callback.scan_id.is_some() { LoginMethod::Qrcode } else { LoginMethod::Oauth2 };
+    Attempt::to_sign_in(who, method, &callback.visitor)
+}
+
+type CodeStore = EphemeralStore<PlatformCode<CodeExchange>>;
+
+/// Takes a code up, unless somebody is at it.
+async fn claim_exchange(codes: &CodeStore, code: Digest, now: Timestamp) -> Result<Option<PlatformCode<CodeExchange>>, Error> {
+    let taken_up = codes.update(&code, now, |seen| {
+        let progress = CodeExchange { since: Some(now), outcome: None, ..seen.progress.clone() };
+        if seen.progress.is_claimable(now) { Ok(PlatformCode { progress, ..seen }) } else { Err(()) }
+    });
+    Ok(taken_up.await?.and_then(Result::ok))
+}
+
+/// Notes who the platform says a code stands for.
+async fn store_identity(codes: &CodeStore, code: Digest, now: Timestamp, identity: &Identity) {
+    let noted = |seen: PlatformCode<CodeExchange>| {
+        let progress = CodeExchange { identity: Some(identity.clone()), ..seen.progress };
+        Ok::<_, ()>(PlatformCode { progress, ..seen })
+    };
+    if let Err(error) = codes.update(&code, now, noted).await {
+        // Should this node die, too, the code is used up and the browser begins anew.
+        tracing::warn!(%error, "who a code stands for could not be noted");
+    }
+}
+
+/// Notes what a code is answered with. Somebody who was thought dead may have answered it meanwhile: then that counts.
+async fn store_outcome(
+    codes: &CodeStore,
+    code: Digest,
+    now: Timestamp,
+    outcome: Result<CallbackOutcome, Error>,
+) -> Result<CallbackOutcome, Error> {
+    let told = |seen: PlatformCode<CodeExchange>| match seen.progress.outcome {
+        Some(Ok(answer)) => Err(answer),
+        _ => Ok(PlatformCode { progress: CodeExchange { outcome: Some(outcome.clone()), ..seen.progress }, ..seen }),
+    };
+    match codes.update(&code, now, told).await {
+        Ok(Some(Err(answer))) => return Ok(answer),
+        Ok(_) => {}
+        // Whoever else waits for it will stop waiting; this browser has its answer.
+        Err(error) => tracing::warn!(%error, "what became of a code could not be noted"),
+    }
+    outcome
+}
+
+/// What a code is answered with by whoever is at it, on this node or another one. Should that one have died, nobody waits for
+/// it longer than it could have taken.
+async fn await_outcome(
+    codes: &CodeStore,
+    code: Digest,
+    clock: &Clock,
+    limit: Duration,
+) -> Result<CallbackOutcome, Error> {
+    let changes = codes.watch(&code, clock.now()).await?.ok_or(Refusal::InvalidCode)?;
+    let answered = async {
+        loop {
+            let next = changes.next();
+            let outcome = codes.read_with(&code, clock.now(), |seen| seen.progress.outcome.clone()).await?;
+            if let Some(outcome) = outcome.ok_or(Refusal::InvalidCode)? {
+                return outcome;
+            }
+            next.await;
+        }
+    };
+    timeout(limit, answered).await.unwrap_or_else(|_| Err(PlatformError::Unreachable(Unreachable::TimedOut).into()))
+}
+
+/// What tells browsers apart: the cookie of the one that began this, else where it is and what it calls itself.
+fn browser_digest(callback: &OAuthCallback) -> Digest {
+    let ClientInfo { address, user_agent } = &callback.visitor;
+    callback
+        .flow
+        .unwrap_or_else(|| Digest::of(&[address.decided.to_string().as_bytes(), user_agent.as_str().as_bytes()]))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use deskpass_core::{Entropy, LoginSource, NoEntropy, Role, Secret};
+    use deskpass_store::SharedState;
+    use tokio::time::interval;
+
+    use super::*;
+    use crate::RedirectTarget;
+
+    fn begun(shared: &SharedState<CodeExchange>) -> impl Future<Output = (Digest, Clock)> {
+        let (code, clock) = (Digest::of(&[b"code"]), Clock::manual(Timestamp::from_millis(0)));
+        let until = clock.now() + CODE_LIFETIME;
+        let fresh =
+            PlatformCode { browser: Digest::of(&[b"browser"]), progress: CodeExchange::started(clock.now()), until };
+        async move {
+            assert!(shared.codes.put(code, fresh, clock.now()).await.unwrap());
+            (code, clock)
+        }
+    }
+
+    #[tokio::test]
+    async fn waiting_for_a_dead_node_times_out() {
+        let shared = SharedState::in_process();
+        let (code, clock) = begun(&shared).await;
+        // Waking whoever waits, as a lost connection does, does not make them wait anew.
+        let woken = async {
+            let mut ticks = interval(Duration::from_millis(5));
+            loop {
+                ticks.tick().await;
+                shared.codes.update(&code, clock.now(), Ok::<_, ()>).await.unwrap();
+            }
+        };
+        let shared = await_outcome(&shared.codes, code, &clock, Duration::from_millis(50));
+        let answered = tokio::select! {
+            answered = timeout(Duration::from_secs(5), shared) => answered.unwrap(),
+            () = woken => unreachable!("it never ends"),
+        };
+        assert!(matches!(answered, Err(Error::Internal(InternalError::Platform(PlatformError::Unreachable(_))))));
+    }
+
+    #[tokio::test]
+    async fn a_second_request_gets_the_outcome_of_the_first() {
+        let shared = SharedState::in_process();
+        let (code, clock) = begun(&shared).await;
+        let done = |seen: PlatformCode<CodeExchange>| {
+            let outcome = Some(Err(Refusal::NoRole.into()));
+            Ok::<_, ()>(PlatformCode { progress: CodeExchange { outcome, ..seen.progress }, ..seen })
+        };
+        let (answered, _) = tokio::join!(
+            await_outcome(&shared.codes, code, &clock, SHARED_OUTCOME_TIMEOUT),
+            shared.codes.update(&code, clock.now(), done)
+        );
+        assert!(matches!(answered, Err(Error::Refused(Refusal::NoRole))));
+    }
+
+    #[tokio::test]
+    async fn the_exchange_of_a_dead_node_is_claimed_once() {
+        let shared = SharedState::in_process();
+        let (code, clock) = begun(&shared).await;
+        let identity = Identity::Member { userid: "a".into() };
+        store_identity(&shared.codes, code, clock.now(), &identity).await;
+        clock.advance(Duration::from_millis(4_999));
+        assert!(claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_none(), "somebody is at it");
+        clock.advance(Duration::from_millis(1));
+        let taken_up = claim_exchange(&shared.codes, code, clock.now()).await.unwrap().unwrap();
+        assert_eq!(taken_up.progress.identity, Some(identity), "the platform need not be asked");
+        assert!(claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_none(), "somebody is at it again");
+        clock.advance(EXCHANGE_LEASE);
+        assert!(claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_some(), "that one died, too");
+    }
+
+    #[tokio::test]
+    async fn an_answer_counts_though_its_node_was_thought_dead() {
+        let shared = SharedState::in_process();
+        let (code, clock) = begun(&shared).await;
+        let answer = CallbackOutcome::Decide(Secret::generate(&Entropy::system()).unwrap());
+        let (late, used_up) = (Ok(answer.clone()), Err(Refusal::InvalidCode.into()));
+        for outcome in [used_up.clone(), late, used_up] {
+            let refused = outcome.is_err();
+            let told = store_outcome(&shared.codes, code, clock.now(), outcome).await;
+            let kept = shared.codes.read_with(&code, clock.now(), |seen| seen.progress.outcome.clone()).await.unwrap();
+            assert_eq!(format!("{:?}", Some(&told)), format!("{:?}", kept.unwrap().as_ref()));
+            assert!(told.is_ok() || refused);
+        }
+        let kept = await_outcome(&shared.codes, code, &clock, SHARED_OUTCOME_TIMEOUT).await.unwrap();
+        assert_eq!(serde_json::to_string(&kept).unwrap(), serde_json::to_string(&answer).unwrap());
+    }
+
+    /// What another node makes of an outcome.
+    fn elsewhere(outcome: Result<CallbackOutcome, Error>) -> Result<CallbackOutcome, Error> {
+        let identity = Some(Identity::Linked { corp_id: "ww".into(), userid: "a".into() });
+        let since = Some(Timestamp::from_millis(7));
+        let progress = CodeExchange { since, identity: identity.clone(), outcome: Some(outcome) };
+        let text = serde_json::to_string(&progress).unwrap();
+        let read: CodeExchange = serde_json::from_str(&text).unwrap();
+        assert_eq!((read.since, &read.identity), (since, &identity));
+        read.outcome.unwrap()
+    }
+
+    #[test]
+    fn another_node_gives_the_same_answer() {
+        fn secret<K: deskpass_core::SecretKind>() -> Secret<K> {
+            Secret::generate(&Entropy::system()).unwrap()
+        }
+        let (asked, client) =
+            (RedirectTarget::Asked("https://a/".into()), RedirectTarget::Client(LoginSource::ItAdmin));
+        let answers = [
+            CallbackOutcome::Decide(secret()),
+            CallbackOutcome::SignedIn(secret(), asked.clone()),
+            CallbackOutcome::SignedIn(secret(), client),
+            CallbackOutcome::Continue(secret()),
+            CallbackOutcome::Bind { proof: secret(), to: asked, scanned: true },
+        ];
+        for answer in answers {
+            let same = elsewhere(Ok(answer.clone())).unwrap();
+            assert_eq!(serde_json::to_string(&same).unwrap(), serde_json::to_string(&answer).unwrap());
+        }
+    }
+
+    #[test]
+    fn another_node_refuses_alike_and_knows_what_may_pass() {
+        for refusal in [
+            Refusal::UnknownEmployee,
+            Refusal::Disabled,
+            Refusal::NoRole,
+            Refusal::RoleNotHeld("x".into()),
+            Refusal::RoleTakenAway(Role::Agent),
+            Refusal::NoSuchRole("x".into()),
+            Refusal::Denied,
+            Refusal::InvalidCode,
+            Refusal::NotAMember,
+            Refusal::Over,
+            Refusal::Exists,
+            Refusal::NotAnAgent,
+        ] {
+            assert!(matches!(elsewhere(Err(refusal.clone().into())), Err(Error::Refused(same)) if same == refusal));
+        }
+        let unreachable = Error::from(PlatformError::Unreachable(Unreachable::TimedOut));
+        for (error, at_fault) in [(unreachable, true), (NoEntropy.into(), false)] {
+            let told = elsewhere(Err(error));
+            assert!(
+                matches!(told, Err(Error::Internal(InternalError::OtherNode { platform })) if platform == at_fault)
+            );
+            let again = elsewhere(told);
+            let progress = CodeExchange { outcome: Some(again), ..CodeExchange::default() };
+            assert!(progress.is_claimable(Timestamp::from_millis(0)), "whoever comes later takes it up");
+        }
+    }
+
+    #[test]
+    fn what_a_version_before_or_after_wrote_is_read() {
+        let read: CodeExchange = serde_json::from_str("{\"invented\":{\"later\":1}}").unwrap();
+        assert!(read.identity.is_none() && read.outcome.is_none());
+    }
+}

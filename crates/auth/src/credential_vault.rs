@@ -1,0 +1,144 @@
+//! What agents' secrets are kept with: keys that are not where the secrets are.
+
+use std::io;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use deskpass_core::{Digest, EmployeeKey, Entropy, RecoveryCode, TotpSecret};
+use deskpass_store::{KEY_CHECK_PURPOSE, KEY_CHECK_TEXT, Seal};
+
+use crate::password_hasher::{HashSlot, PasswordHasher, Priority};
+use crate::{Auth, Error, InternalError, Refusal};
+
+/// Hashes, seals and marks what agents prove themselves with. A stolen database is of no use without it.
+#[derive(Debug)]
+pub struct CredentialVault {
+    hasher: PasswordHasher,
+    seeds: Seal,
+    /// Tells this key from others.
+    checks: Seal,
+    /// Marks spare codes.
+    code_key: Digest,
+}
+
+impl CredentialVault {
+    /// A locker that opens what was put in under the same key.
+    ///
+    /// # Errors
+    /// When the system gives no threads to hash passwords on.
+    pub fn new(key: &[u8; 32], entropy: Entropy) -> io::Result<Self> {
+        Ok(Self {
+            hasher: PasswordHasher::start(key)?,
+            seeds: Seal::new(key, "deskpass one-time-password devices", entropy),
+            checks: Seal::new(key, KEY_CHECK_PURPOSE, entropy),
+            code_key: Digest::of(&[b"deskpass spare codes", key]),
+        })
+    }
+
+    /// A place in the line of passwords to be hashed.
+    pub(crate) fn reserve(&self, priority: Priority, owner: &EmployeeKey) -> Result<HashSlot, Refusal> {
+        self.hasher.reserve(priority, owner).ok_or(Refusal::Busy)
+    }
+
+    /// What is kept of a spare code.
+    pub(crate) fn code_digest(&self, code: &RecoveryCode, owner: &EmployeeKey) -> Digest {
+        code.digest(self.code_key.bytes(), owner)
+    }
+
+    /// A device's secret, closed for everyone but its agent.
+    pub(crate) fn seal_seed(&self, seed: &TotpSecret, owner: &EmployeeKey) -> Result<String, Error> {
+        Ok(URL_SAFE_NO_PAD.encode(self.seeds.close(&seal_context(owner), seed.bytes())?))
+    }
+
+    /// Something by which this key can be told from others.
+    fn new_key_check(&self) -> Result<String, Error> {
+        Ok(URL_SAFE_NO_PAD.encode(self.checks.close(KEY_CHECK_TEXT, KEY_CHECK_TEXT.as_bytes())?))
+    }
+
+    /// Whether somebody with this key left that.
+    fn matches_key_check(&self, check: &str) -> bool {
+        unseals_check(&self.checks, check)
+    }
+
+    /// Whether somebody with this key left that, to tell the key by.
+    #[must_use]
+    pub fn is_key_of_check(key: &[u8; 32], check: &str) -> bool {
+        unseals_check(&Seal::new(key, KEY_CHECK_PURPOSE, Entropy::system()), check)
+    }
+
+    /// A device's secret.
+    pub(crate) fn unseal_seed(&self, closed: &str, owner: &EmployeeKey) -> Result<TotpSecret, Error> {
+        let closed = URL_SAFE_NO_PAD.decode(closed).ok();
+        let seed = closed.and_then(|closed| self.seeds.open(&seal_context(owner), &closed)?.try_into().ok());
+        Ok(seed.map(TotpSecret::from_bytes).ok_or(InternalError::UnsealFailed)?)
+    }
+}
+
+fn unseals_check(checks: &Seal, check: &str) -> bool {
+    URL_SAFE_NO_PAD.decode(check).is_ok_and(|closed| checks.open(KEY_CHECK_TEXT, &closed).is_some())
+}
+
+impl Auth {
+    /// Whether the key is the one that agents' secrets were made with, and the log. Where there are neither, it is from then on.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn verify_encryption_key(&self) -> Result<bool, Error> {
+        let before = self.store.key_check().await?;
+        if before.as_deref().is_some_and(|check| self.credential_vault.matches_key_check(check)) {
+            return Ok(true);
+        }
+        match (self.store.is_key_of_log(self.chain_key.clone()).await?, &before) {
+            (Some(false), _) => return Ok(false),
+            (None, Some(_)) if self.store.has_sealed_secrets().await? => return Ok(false),
+            // The log cannot be made to say so without the key; the check can be changed by whoever writes to the database.
+            (Some(true), Some(_)) => tracing::error!(
+                "encryption_key is the one that the log was written with, but the key check in the database is not: it was changed \
+                 there, and is made anew"
+            ),
+            (Some(true) | None, _) => {}
+        }
+        self.store.store_key_check(self.credential_vault.new_key_check()?, before).await?;
+        Ok(self.store.key_check().await?.is_some_and(|check| self.credential_vault.matches_key_check(&check)))
+    }
+}
+
+fn seal_context(owner: &EmployeeKey) -> String {
+    // Neither part can have a slash in it.
+    format!("{}/{}", owner.corp(), owner.id())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_opens_for_its_agent_and_under_its_key_alone() {
+        let credential_vault = CredentialVault::new(&[1; 32], Entropy::system()).unwrap();
+        let (one, other) = (EmployeeKey::from_parts("ww", "one"), EmployeeKey::from_parts("ww", "other"));
+        let seed = TotpSecret::generate(&Entropy::system()).unwrap();
+        let closed = credential_vault.seal_seed(&seed, &one).unwrap();
+        assert_eq!(credential_vault.unseal_seed(&closed, &one).unwrap().bytes(), seed.bytes());
+        assert!(credential_vault.unseal_seed(&closed, &other).is_err(), "moved to another agent's row");
+        assert!(
+            CredentialVault::new(&[2; 32], Entropy::system()).unwrap().unseal_seed(&closed, &one).is_err(),
+            "another key"
+        );
+        assert!(!closed.contains(&seed.base32()));
+        assert_ne!(closed, credential_vault.seal_seed(&seed, &one).unwrap());
+    }
+
+    #[test]
+    fn a_code_digest_depends_on_owner_and_key() {
+        let credential_vault = CredentialVault::new(&[1; 32], Entropy::system()).unwrap();
+        let (one, other) = (EmployeeKey::from_parts("ww", "one"), EmployeeKey::from_parts("ww", "other"));
+        let code = RecoveryCode::generate(&Entropy::system()).unwrap();
+        assert_eq!(credential_vault.code_digest(&code, &one), credential_vault.code_digest(&code, &one));
+        assert_ne!(credential_vault.code_digest(&code, &one), credential_vault.code_digest(&code, &other));
+        assert_ne!(
+            credential_vault.code_digest(&code, &one),
+            CredentialVault::new(&[2; 32], Entropy::system()).unwrap().code_digest(&code, &one)
+        );
+    }
+}

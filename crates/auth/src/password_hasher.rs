@@ -1,0 +1,328 @@
+//! Passwords, hashed. That is slow and takes memory on purpose, so threads of its own do it, a few at a time, and nobody waits
+//! in a line that has no end.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use argon2::{Algorithm, Argon2, Block, Params, Version};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use deskpass_core::{Digest, EmployeeKey, Entropy, Password};
+use subtle::ConstantTimeEq as _;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+use crate::agent::CountedAttempt;
+use crate::{Error, InternalError};
+
+/// What every hash begins with: argon2id, 19 MiB, two passes, one lane. Whoever raises that must go on reading what was kept
+/// under the lower ones.
+const PREFIX: &str = "$argon2id$v=19$m=19456,t=2,p=1$";
+const MEMORY_KIB: u32 = 19_456;
+const PASSES: u32 = 2;
+const LANES: u32 = 1;
+
+/// How many strangers may wait; one more is sent away.
+const MAX_WAITING_ANONYMOUS: usize = 64;
+/// How many may wait besides whom we know.
+const MAX_WAITING_KNOWN: usize = 16;
+/// How far these threads stand behind: whoever shows a token must not wait for somebody's password.
+#[cfg(target_os = "linux")]
+const WORKER_NICENESS: i32 = 10;
+
+type Salt = [u8; 16];
+type Hash = [u8; 32];
+
+/// Hashes passwords, with a key that is not where the hashes are kept: whoever has only those cannot even guess.
+pub(crate) struct PasswordHasher(Arc<HashQueue>);
+
+/// Who waits. Whoever is known is served first, so that strangers cannot keep them out by standing in line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Priority {
+    /// Anybody.
+    Anonymous,
+    /// Somebody signed in, or in a browser where the agent has been.
+    Known,
+}
+
+struct HashQueue {
+    jobs: Mutex<PendingJobs>,
+    changed: Condvar,
+    anonymous: Arc<Semaphore>,
+    known: Arc<Semaphore>,
+    key: Digest,
+}
+
+#[derive(Default)]
+struct PendingJobs {
+    known: VecDeque<HashJob>,
+    anonymous: VecDeque<HashJob>,
+    closed: bool,
+}
+
+impl PendingJobs {
+    fn push(&mut self, priority: Priority, job: HashJob) {
+        match priority {
+            Priority::Anonymous => self.anonymous.push_back(job),
+            Priority::Known => self.known.push_back(job),
+        }
+    }
+
+    fn next(&mut self) -> Option<HashJob> {
+        self.known.pop_front().or_else(|| self.anonymous.pop_front())
+    }
+}
+
+struct HashJob {
+    /// Of the queue and of whose password it is: a hash that is moved to another agent's record matches nothing.
+    key: Digest,
+    password: Password,
+    salt: Salt,
+    done: oneshot::Sender<Option<Hash>>,
+    /// Kept until it is done, also when nobody waits for it any more.
+    permit: Arc<OwnedSemaphorePermit>,
+}
+
+/// A place in the line.
+#[derive(Debug)]
+pub(crate) struct HashSlot {
+    queue: Arc<HashQueue>,
+    priority: Priority,
+    key: Digest,
+    permit: Arc<OwnedSemaphorePermit>,
+}
+
+impl PasswordHasher {
+    /// Starts half as many threads as there are processors.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub(crate) fn start(key: &[u8; 32]) -> io::Result<Self> {
+        Self::with_threads(key, thread::available_parallelism().map_or(1, |all| (all.get() / 2).max(1)))
+    }
+
+    fn with_threads(key: &[u8; 32], threads: usize) -> io::Result<Self> {
+        let queue = Arc::new(HashQueue {
+            jobs: Mutex::default(),
+            changed: Condvar::new(),
+            anonymous: Arc::new(Semaphore::new(MAX_WAITING_ANONYMOUS + threads)),
+            known: Arc::new(Semaphore::new(MAX_WAITING_KNOWN)),
+            key: Digest::of(&[b"deskpass passwords", key]),
+        });
+        let hasher = Self(queue);
+        for _ in 0..threads {
+            let queue = Arc::clone(&hasher.0);
+            thread::Builder::new().name("passwords".into()).spawn(move || queue.run_worker())?;
+        }
+        Ok(hasher)
+    }
+
+    /// A place in the line for somebody's password, unless it is too long.
+    pub(crate) fn reserve(&self, priority: Priority, owner: &EmployeeKey) -> Option<HashSlot> {
+        let places = match priority {
+            Priority::Anonymous => &self.0.anonymous,
+            Priority::Known => &self.0.known,
+        };
+        let permit = Arc::clone(places).try_acquire_owned().ok()?;
+        let key = Digest::of(&[self.0.key.bytes(), owner.corp().as_bytes(), owner.id().as_bytes()]);
+        Some(HashSlot { queue: Arc::clone(&self.0), priority, key, permit: Arc::new(permit) })
+    }
+}
+
+impl Drop for PasswordHasher {
+    fn drop(&mut self) {
+        self.0.lock().closed = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl HashSlot {
+    /// The hash of a password, fit to be kept.
+    pub(crate) async fn hash(&self, password: &Password, entropy: &Entropy) -> Result<String, Error> {
+        let salt = entropy.bytes()?;
+        let hash = self.run(password, salt).await?;
+        Ok(format!("{PREFIX}{}${}", STANDARD_NO_PAD.encode(salt), STANDARD_NO_PAD.encode(hash)))
+    }
+
+    /// Whether this guess is the password whose hash was kept. Where none was, it takes as long to say no.
+    pub(crate) async fn verify(&self, guess: &Password, kept: Option<&str>, _: CountedAttempt) -> Result<bool, Error> {
+        let parsed = kept.and_then(parse_hash);
+        if kept.is_some() && parsed.is_none() {
+            tracing::error!("a password's hash cannot be read; the agent needs another password");
+        }
+        let (salt, wanted) = parsed.unwrap_or_default();
+        let hash = self.run(guess, salt).await?;
+        Ok(bool::from(hash.ct_eq(&wanted)) && parsed.is_some())
+    }
+
+    async fn run(&self, password: &Password, salt: Salt) -> Result<Hash, Error> {
+        let (done, hash) = oneshot::channel();
+        let job = HashJob { key: self.key, password: password.clone(), salt, done, permit: Arc::clone(&self.permit) };
+        self.queue.lock().push(self.priority, job);
+        self.queue.changed.notify_one();
+        let hash = hash.await.ok().flatten();
+        hash.ok_or_else(|| InternalError::Hashing.into())
+    }
+}
+
+/// Reads what [`HashSlot::hash`] wrote.
+fn parse_hash(kept: &str) -> Option<(Salt, Hash)> {
+    let (salt, hash) = kept.strip_prefix(PREFIX)?.split_once('$')?;
+    let decode = |text| STANDARD_NO_PAD.decode(text).ok();
+    Some((decode(salt)?.try_into().ok()?, decode(hash)?.try_into().ok()?))
+}
+
+impl HashQueue {
+    fn lock(&self) -> MutexGuard<'_, PendingJobs> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next one to do; `None` once there will be no more.
+    fn next_job(&self) -> Option<HashJob> {
+        let mut jobs = self.lock();
+        loop {
+            if let Some(job) = jobs.next() {
+                return Some(job);
+            }
+            if jobs.closed {
+                return None;
+            }
+            jobs = self.changed.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// What a thread does, to the end. The memory is kept while there is something to do, and no longer.
+    fn run_worker(&self) {
+        lower_thread_priority();
+        while let Some(first) = self.next_job() {
+            let mut memory = vec![Block::new(); MEMORY_KIB as usize];
+            let mut next = Some(first);
+            while let Some(HashJob { key, password, salt, done, permit }) = next {
+                if !done.is_closed() {
+                    let hash = hash(&key, &password, &salt, &mut memory);
+                    drop(permit);
+                    let _ = done.send(hash);
+                }
+                next = self.lock().next();
+            }
+        }
+    }
+}
+
+fn hash(key: &Digest, password: &Password, salt: &Salt, memory: &mut [Block]) -> Option<Hash> {
+    let params = Params::new(MEMORY_KIB, PASSES, LANES, None).ok()?;
+    let argon = Argon2::new_with_secret(key.bytes(), Algorithm::Argon2id, Version::V0x13, params).ok()?;
+    let mut hash = Hash::default();
+    argon.hash_password_into_with_memory(password.expose().as_bytes(), salt, &mut hash, memory).ok()?;
+    Some(hash)
+}
+
+/// Makes this thread stand behind the others. Where it is not allowed, they get a little slower under a flood of passwords.
+#[cfg(target_os = "linux")]
+fn lower_thread_priority() {
+    let _ = rustix::process::setpriority_process(None, WORKER_NICENESS);
+}
+
+/// Elsewhere it would slow the whole service down.
+#[cfg(not(target_os = "linux"))]
+fn lower_thread_priority() {}
+
+impl fmt::Debug for PasswordHasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PasswordHasher")
+    }
+}
+
+impl fmt::Debug for HashQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HashQueue")
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use std::time::Duration;
+
+    use deskpass_store::AttemptKind;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    const COUNTED_ATTEMPT: CountedAttempt = CountedAttempt(AttemptKind::Password);
+
+    fn password(text: &str) -> Password {
+        Password::parse(text.to_owned()).unwrap()
+    }
+
+    fn owner() -> EmployeeKey {
+        EmployeeKey::from_parts("ww", "agent01")
+    }
+
+    async fn verify(hasher: &PasswordHasher, guess: &str, kept: Option<&str>) -> bool {
+        hasher
+            .reserve(Priority::Anonymous, &owner())
+            .unwrap()
+            .verify(&password(guess), kept, COUNTED_ATTEMPT)
+            .await
+            .unwrap()
+    }
+
+    #[tokio::test]
+    async fn only_the_password_matches_its_hash_and_only_under_its_key() {
+        let (one, other) = (PasswordHasher::start(&[7; 32]).unwrap(), PasswordHasher::start(&[8; 32]).unwrap());
+        let hash = || async {
+            let slot = one.reserve(Priority::Known, &owner()).unwrap();
+            slot.hash(&password("correct horse"), &Entropy::system()).await.unwrap()
+        };
+        let kept = hash().await;
+        assert!(kept.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{kept}");
+        assert!(verify(&one, "correct horse", Some(&kept)).await);
+        assert!(!verify(&one, "correct horsf", Some(&kept)).await);
+        assert!(!verify(&other, "correct horse", Some(&kept)).await, "another key");
+        let somebody = one.reserve(Priority::Known, &EmployeeKey::from_parts("ww", "agent02")).unwrap();
+        let moved = somebody.verify(&password("correct horse"), Some(&kept), COUNTED_ATTEMPT).await.unwrap();
+        assert!(!moved, "in another agent's record");
+        assert!(!verify(&one, "correct horse", None).await);
+        assert!(!verify(&one, "correct horse", Some(&kept.replace("t=2", "t=1"))).await, "not written by us");
+        assert_ne!(kept, hash().await, "each has a salt of its own");
+    }
+
+    #[tokio::test]
+    async fn the_queue_is_bounded_and_slots_are_released() {
+        let hasher = PasswordHasher::with_threads(&[7; 32], 1).unwrap();
+        let all = hasher.0.anonymous.available_permits();
+        let slots: Vec<_> = std::iter::from_fn(|| hasher.reserve(Priority::Anonymous, &owner())).collect();
+        assert_eq!((all, slots.len()), (MAX_WAITING_ANONYMOUS + 1, MAX_WAITING_ANONYMOUS + 1));
+        assert!(hasher.reserve(Priority::Known, &owner()).is_some(), "strangers take no places of those we know");
+        drop(slots);
+        let slot = hasher.reserve(Priority::Anonymous, &owner()).unwrap();
+        // Somebody stops waiting.
+        drop(timeout(Duration::ZERO, slot.verify(&password("a"), None, COUNTED_ATTEMPT)).await);
+        drop(slot);
+        // Whoever comes next waits until the thread has seen that.
+        assert!(!verify(&hasher, "b", None).await);
+        assert_eq!(hasher.0.anonymous.available_permits(), all);
+    }
+
+    #[tokio::test]
+    async fn known_users_are_served_first() {
+        let hasher = PasswordHasher::with_threads(&[7; 32], 1).unwrap();
+        let order = std::sync::Mutex::new(Vec::new());
+        let one = |priority, name: &'static str| {
+            let slot = hasher.reserve(priority, &owner()).unwrap();
+            let order = &order;
+            async move {
+                slot.verify(&password(name), None, COUNTED_ATTEMPT).await.unwrap();
+                order.lock().unwrap().push(name);
+            }
+        };
+        let strangers = [one(Priority::Anonymous, "a"), one(Priority::Anonymous, "b"), one(Priority::Anonymous, "c")];
+        let [a, b, c] = strangers;
+        tokio::join!(a, b, c, one(Priority::Known, "known"));
+        let order = order.lock().unwrap();
+        assert!(order.iter().position(|name| *name == "known").unwrap() < 2, "{order:?}");
+    }
+}

@@ -1,0 +1,163 @@
+//! Whoever comes from the platform: who they are here.
+
+use std::time::Duration;
+
+use deskpass_core::{CorpId, EmployeeId, EmployeeKey, IdentifiedPerson, Person, is_entered_department};
+use deskpass_store::IdentityLink;
+use deskpass_wecom::errcode::{FixableBy, explain};
+use deskpass_wecom::{
+    Department, Error as PlatformError, Identity, InvalidResponse, MemberStatus, Profile, Unreachable,
+};
+use tokio::time::timeout;
+
+use crate::{Auth, Error, Refusal};
+
+/// How long somebody who is identified waits for what the platform has to tell of them besides.
+const PROFILE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Somebody the platform vouches for.
+#[derive(Clone, Debug)]
+pub(crate) enum PlatformUser {
+    /// They can sign in.
+    Known(IdentifiedPerson),
+    /// They are of a connected corporation, and nobody here yet.
+    Unknown(EmployeeKey),
+}
+
+impl Auth {
+    /// Asks the platform who stands behind a code, which uses it up.
+    pub(crate) async fn exchange_code(&self, code: &str) -> Result<Identity, Error> {
+        self.platform.exchange_code(code).await.map_err(classify_code_error)
+    }
+
+    /// Finds out who somebody is here.
+    pub(crate) async fn resolve_user(&self, identity: &Identity) -> Result<PlatformUser, Error> {
+        let (key, id) = self.employee_key(identity)?;
+        // Of everybody whom the platform names, also of those who act as somebody else here.
+        let profile = self.fetch_profile(identity).await?;
+        if *key.corp() != *self.policy.home_corp.as_str() {
+            match self.store.link(key.clone()).await? {
+                Some(IdentityLink { target, bound_at: Some(_), .. }) => return self.linked_employee(target, key).await,
+                // Approved to act as somebody, which begins with saying so.
+                Some(IdentityLink { bound_at: None, .. }) => return Ok(PlatformUser::Unknown(key)),
+                None if self.store.person(&key).await?.is_none() => return Ok(PlatformUser::Unknown(key)),
+                None => {}
+            }
+        }
+        Ok(PlatformUser::Known(identified_person(key, id.as_str(), profile)))
+    }
+
+    pub(crate) fn employee_key(&self, identity: &Identity) -> Result<(EmployeeKey, EmployeeId), Error> {
+        let (corp, id) = match identity {
+            Identity::Member { userid } => (None, userid),
+            Identity::Linked { corp_id, userid } => (Some(corp_id), userid),
+            Identity::Outsider => return Err(Refusal::NotAMember.into()),
+        };
+        let unreadable = |_| PlatformError::InvalidResponse(InvalidResponse::MissingField("an identifier"));
+        let corp = corp.map(|corp| CorpId::parse(corp)).transpose().map_err(unreadable)?;
+        let id = EmployeeId::parse(id).map_err(unreadable)?;
+        Ok((self.resolve_key(corp.as_ref(), &id), id))
+    }
+
+    /// The employee as whom somebody was bound. What the platform tells of that somebody is not about the employee.
+    async fn linked_employee(&self, target: EmployeeKey, identity: EmployeeKey) -> Result<PlatformUser, Error> {
+        let person = self.store.person(&target).await?.ok_or(Refusal::UnknownEmployee)?;
+        let (through, name) = (Some(identity), Some(person.name.clone()));
+        Ok(PlatformUser::Known(IdentifiedPerson {
+            name,
+            through,
+            ..identified_person(target, &person.employee_id, None)
+        }))
+    }
+
+    /// What the platform tells of somebody, if it does. That it does not is no reason to turn them away; that they have left is.
+    async fn fetch_profile(&self, identity: &Identity) -> Result<Option<Profile>, Error> {
+        let told = timeout(PROFILE_TIMEOUT, self.platform.profile(identity)).await;
+        let told = told.unwrap_or(Err(PlatformError::Unreachable(Unreachable::TimedOut)));
+        let told = told.inspect_err(|error| tracing::info!(%error, "the platform tells neither name nor department"));
+        let profile = match told {
+            Ok(profile) => profile,
+            // Where they are now is not for this application to see, and where they were is over.
+            Err(error) if is_outside_visible_range(identity, &error) => Profile::empty(Department::None),
+            Err(_) => return Ok(None),
+        };
+        match profile.status {
+            MemberStatus::Disabled | MemberStatus::Left => {
+                tracing::info!(?identity, "the platform says that somebody has left or is disabled");
+                Err(Refusal::Disabled.into())
+            }
+            MemberStatus::Active | MemberStatus::NotActivated | MemberStatus::Unknown => Ok(Some(profile)),
+        }
+    }
+
+    /// Takes over what the platform tells of somebody who signs in. Mostly it is what is known already, and then nothing is
+    /// written.
+    pub(crate) async fn update_person(&self, who: &IdentifiedPerson) -> Result<(), Error> {
+        if who.through.is_some() {
+            // What is known of them is ours already.
+            return Ok(());
+        }
+        let (mut who, known) = (who.clone(), self.store.person(&who.key).await?);
+        if let Some(person) = known {
+            reconcile_department(&person, &mut who);
+            if person.disabled || is_up_to_date(&person, &who) {
+                return Ok(());
+            }
+        }
+        Ok(self.store.upsert_person(who, self.clock.now()).await?)
+    }
+}
+
+/// Somebody, with what the platform told of them. An empty text says that there is none, and takes away what was known.
+pub(crate) fn identified_person(key: EmployeeKey, id: &str, profile: Option<Profile>) -> IdentifiedPerson {
+    let employee_id = id.to_owned();
+    let mut who = IdentifiedPerson {
+        key,
+        employee_id,
+        through: None,
+        name: None,
+        department: None,
+        department_id: None,
+        avatar: None,
+    };
+    let Some(Profile { name, department, avatar, .. }) = profile else { return who };
+    (who.name, who.avatar) = (name, Some(avatar.unwrap_or_default()));
+    (who.department_id, who.department) = match department {
+        Department::Unspecified => (None, None),
+        Department::None => (Some(String::new()), Some(String::new())),
+        Department::Known { id, name } => (Some(id), name),
+    };
+    who
+}
+
+/// Whether a member of the main corporation is not, or no longer, in the application's visible range.
+fn is_outside_visible_range(identity: &Identity, error: &PlatformError) -> bool {
+    matches!(identity, Identity::Member { .. }) && matches!(error.errcode(), Some(60011 | 60111))
+}
+
+/// Fits what is told of a department to what is known: that the platform shows none does not take away what an operator
+/// entered, and the name of the former department is not that of the new one.
+fn reconcile_department(person: &Person, who: &mut IdentifiedPerson) {
+    let by_operator = is_entered_department(&person.department_id);
+    match who.department_id.as_deref() {
+        Some("") if by_operator => (who.department_id, who.department) = (None, None),
+        Some(id) if who.department.is_none() => {
+            let moved = !by_operator && !person.department_id.is_empty() && person.department_id != id;
+            who.department = moved.then(String::new);
+        }
+        _ => {}
+    }
+}
+
+fn is_up_to_date(person: &Person, who: &IdentifiedPerson) -> bool {
+    let same = |told: &Option<String>, known: &str| told.as_deref().is_none_or(|told| told == known);
+    let department = same(&who.department, &person.department) && same(&who.department_id, &person.department_id);
+    department && same(&who.name, &person.name) && same(&who.avatar, &person.avatar)
+}
+
+/// A code that is no good is the person's to mend, by starting again; everything else is not theirs.
+fn classify_code_error(error: PlatformError) -> Error {
+    let theirs = matches!(error, PlatformError::BadCode)
+        || error.errcode().is_some_and(|code| explain(code).fixable_by == FixableBy::Person);
+    if theirs { Refusal::InvalidCode.into() } else { error.into() }
+}

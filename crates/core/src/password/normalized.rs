@@ -1,0 +1,79 @@
+//! A text without the differences that do not make it harder to guess.
+
+/// A text in lower case, also with letters for the digits and signs that people put in their place. All readings have the
+/// same number of characters.
+#[derive(Clone)]
+pub(super) struct NormalizedText {
+    plain: Vec<char>,
+    /// With `1` and `!` read as `i`, and as `l`, where that makes a difference.
+    others: Vec<Vec<char>>,
+}
+
+impl NormalizedText {
+    pub(super) fn of(text: &str) -> Self {
+        Self::read(text.chars().map(lower).collect())
+    }
+
+    fn read(plain: Vec<char>) -> Self {
+        let read = |one: char| plain.iter().map(|c| fold_lookalike(*c, one)).collect();
+        let mut others: Vec<Vec<char>> = vec![read('i'), read('l')];
+        others.dedup();
+        others.retain(|other| *other != plain);
+        Self { plain, others }
+    }
+
+    /// As written, but for the case.
+    pub(super) fn plain(&self) -> &[char] {
+        &self.plain
+    }
+
+    pub(super) fn reversed(&self) -> Self {
+        Self::read(self.plain.iter().rev().copied().collect())
+    }
+
+    /// With one of each character that is written several times running.
+    pub(super) fn without_repeats(&self) -> Self {
+        let mut plain = self.plain.clone();
+        plain.dedup();
+        Self::read(plain)
+    }
+
+    /// The readings of one stretch.
+    pub(super) fn stretch(&self, start: usize, end: usize) -> impl Iterator<Item = &[char]> {
+        self.readings().filter_map(move |reading| reading.get(start..end))
+    }
+
+    /// Whether the word is somewhere in here, in whatever spelling.
+    pub(super) fn contains(&self, word: &Self) -> bool {
+        let has = |text: &[char], word: &[char]| text.windows(word.len().max(1)).any(|here| here == word);
+        self.readings().any(|text| word.readings().any(|word| has(text, word)))
+    }
+
+    fn readings(&self) -> impl Iterator<Item = &[char]> {
+        [&self.plain].into_iter().chain(&self.others).map(Vec::as_slice)
+    }
+}
+
+/// One character for one, so that positions agree; full-width forms count as what they show.
+fn lower(c: char) -> char {
+    let narrow = match u32::from(c) {
+        wide @ 0xff01..=0xff5e => char::from_u32(wide - 0xfee0).unwrap_or(c),
+        0x3000 => ' ',
+        _ => c,
+    };
+    narrow.to_lowercase().next().unwrap_or(narrow)
+}
+
+fn fold_lookalike(c: char, one: char) -> char {
+    match c {
+        '1' | '!' | '|' => one,
+        '0' => 'o',
+        '3' | '€' => 'e',
+        '4' | '@' => 'a',
+        '5' | '$' => 's',
+        '7' | '+' => 't',
+        '8' => 'b',
+        '9' => 'g',
+        other => other,
+    }
+}

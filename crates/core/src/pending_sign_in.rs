@@ -1,0 +1,408 @@
+//! A sign-in that somebody waits for in one browser while somebody decides about it on a phone.
+//!
+//! Every step is a function from what was to what is, and says no where the step does not fit. Whoever keeps tickets
+//! applies a step to all of it or to none of it, so that of two that come at once one wins.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ClientInfo, Digest, EmployeeKey, IdentifiedPerson, LoginSource, SealedToken, Timestamp};
+
+/// How long a delivered token may be asked for again, should the answer have been lost.
+pub const REDELIVERY_PERIOD: Duration = Duration::from_secs(30);
+
+/// How long a yes is left to whoever makes the session: longer than that takes. After it they are taken to have died.
+const CONFIRM_LEASE: Duration = Duration::from_secs(5);
+
+/// A sign-in under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingSignIn {
+    /// Who waits for it.
+    pub asked: SignInOrigin,
+    /// The cookie of the browser that waits; without one, whoever has the ticket.
+    pub bound_to: Option<Digest>,
+    /// The token's digest, and the token for the holder of the ticket alone.
+    pub token: (Digest, SealedToken),
+    /// When it is over, whatever its stage.
+    pub expires_at: Timestamp,
+    /// How far it has come.
+    pub stage: SignInStage,
+}
+
+/// Who asked for a sign-in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignInOrigin {
+    /// For which client.
+    pub source: LoginSource,
+    /// From where.
+    pub visitor: ClientInfo,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// How far a sign-in has come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SignInStage {
+    /// Nobody has scanned it.
+    Waiting,
+    /// A phone has scanned it and decides.
+    Scanned(PhoneClaim),
+    /// The phone said yes; the session is being made.
+    Confirmed {
+        /// The phone.
+        claim: PhoneClaim,
+        /// When it said so, to whoever makes the session.
+        since: Timestamp,
+    },
+    /// The session is there, for the ticket's holder to collect.
+    Ready {
+        /// Whose it is.
+        who: PersonPreview,
+        /// When it was collected first.
+        delivered_at: Option<Timestamp>,
+        /// Whether a phone said yes to it; otherwise the platform sent the browser back itself.
+        #[serde(default)]
+        by_phone: bool,
+    },
+    /// Cancelled or refused.
+    Over,
+}
+
+/// A phone's claim on a sign-in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhoneClaim {
+    /// What the phone's secret hashes to.
+    pub confirm: Digest,
+    /// Who the platform says is holding the phone.
+    pub who: IdentifiedPerson,
+    /// Where the phone is.
+    pub phone: ClientInfo,
+    /// Whether another page opened the link on the phone, as far as its browser says. A scanned code is opened by the app.
+    #[serde(default)]
+    pub opened_by_page: bool,
+    /// Whether the phone's page said that the question was visible long enough to be read.
+    #[serde(default)]
+    pub shown: bool,
+}
+
+/// What the waiting browser may see of a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PersonPreview {
+    /// The identifier as the corporation writes it.
+    pub employee_id: String,
+    /// Display name.
+    pub name: String,
+}
+
+/// A step that does not fit the stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this sign-in was decided, taken by another phone, or is over")]
+pub struct InvalidTransition;
+
+impl PendingSignIn {
+    /// Whose phone has scanned it.
+    #[must_use]
+    pub fn who(&self) -> Option<&EmployeeKey> {
+        match &self.stage {
+            SignInStage::Scanned(claim) | SignInStage::Confirmed { claim, .. } => Some(&claim.who.key),
+            SignInStage::Waiting | SignInStage::Ready { .. } | SignInStage::Over => None,
+        }
+    }
+
+    /// A phone scans the code: the first one wins.
+    ///
+    /// # Errors
+    /// When another one was first.
+    pub fn scanned(self, claim: PhoneClaim) -> Result<Self, InvalidTransition> {
+        match self.stage {
+            SignInStage::Waiting => Ok(Self { stage: SignInStage::Scanned(claim), ..self }),
+            _ => Err(InvalidTransition),
+        }
+    }
+
+    /// The claim of the phone with this secret, while it may say yes: until it has decided, and again when nothing came of
+    /// its yes. That the session may have begun does no harm: it is the same token's.
+    #[must_use]
+    pub fn may_confirm(&self, confirm: Digest, now: Timestamp) -> Option<&PhoneClaim> {
+        match &self.stage {
+            SignInStage::Scanned(claim) => Some(claim),
+            SignInStage::Confirmed { claim, since } if now >= *since + CONFIRM_LEASE => Some(claim),
+            _ => None,
+        }
+        .filter(|claim| claim.confirm == confirm)
+    }
+
+    /// The phone's page has shown the question to the person who holds it. Saying so again changes nothing.
+    ///
+    /// # Errors
+    /// When that phone has nothing to decide.
+    pub fn shown(self, confirm: Digest) -> Result<Self, InvalidTransition> {
+        match self.stage {
+            SignInStage::Scanned(claim) if claim.confirm == confirm => {
+                Ok(Self { stage: SignInStage::Scanned(PhoneClaim { shown: true, ..claim }), ..self })
+            }
+            _ => Err(InvalidTransition),
+        }
+    }
+
+    /// The phone says yes: once. It does not become too late while the session is being made.
+    ///
+    /// # Errors
+    /// When it has decided already, or another phone has the sign-in.
+    pub fn confirmed(self, confirm: Digest, now: Timestamp) -> Result<Self, InvalidTransition> {
+        let claim = self.may_confirm(confirm, now).ok_or(InvalidTransition)?.clone();
+        let expires_at = self.expires_at.max(now + REDELIVERY_PERIOD);
+        Ok(Self { stage: SignInStage::Confirmed { claim, since: now }, expires_at, ..self })
+    }
+
+    /// The phone says no: once.
+    ///
+    /// # Errors
+    /// As [`PendingSignIn::confirmed`].
+    pub fn cancelled(self, confirm: Digest) -> Result<Self, InvalidTransition> {
+        match self.stage {
+            SignInStage::Scanned(claim) if claim.confirm == confirm => Ok(Self { stage: SignInStage::Over, ..self }),
+            _ => Err(InvalidTransition),
+        }
+    }
+
+    /// The session is there. Whoever waits has time to collect it, counted from the first time this is said.
+    #[must_use]
+    pub fn ready(self, who: PersonPreview, now: Timestamp) -> Self {
+        if matches!(self.stage, SignInStage::Ready { .. } | SignInStage::Over) {
+            return self;
+        }
+        let (expires_at, by_phone) = (self.expires_at.max(now + REDELIVERY_PERIOD), self.stage != SignInStage::Waiting);
+        Self { stage: SignInStage::Ready { who, delivered_at: None, by_phone }, expires_at, ..self }
+    }
+
+    /// The session could not be made for a reason that may pass: the phone may say yes again. Whoever was given its yes at
+    /// another time than `at` is not disturbed.
+    #[must_use]
+    pub fn reopened(self, at: Timestamp) -> Self {
+        match self.stage {
+            SignInStage::Confirmed { claim, since } if since == at => {
+                Self { stage: SignInStage::Scanned(claim), ..self }
+            }
+            stage => Self { stage, ..self },
+        }
+    }
+
+    /// The session will not be made, unless somebody has made it.
+    #[must_use]
+    pub fn refused(self) -> Self {
+        match self.stage {
+            SignInStage::Ready { .. } => self,
+            _ => Self { stage: SignInStage::Over, ..self },
+        }
+    }
+
+    /// The token is handed over: from now on the same answer may be repeated for a while.
+    ///
+    /// # Errors
+    /// When there is none yet, or that while is over.
+    pub fn delivered(self, now: Timestamp) -> Result<Self, InvalidTransition> {
+        let SignInStage::Ready { who, delivered_at, by_phone } = self.stage else { return Err(InvalidTransition) };
+        let first = delivered_at.unwrap_or(now);
+        if now >= first + REDELIVERY_PERIOD {
+            return Err(InvalidTransition);
+        }
+        let expires_at = self.expires_at.max(first + REDELIVERY_PERIOD);
+        Ok(Self { stage: SignInStage::Ready { who, delivered_at: Some(first), by_phone }, expires_at, ..self })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{ClientAddress, EmployeeKey, Entropy, Networks, Secret, UserAgent, secret_kind};
+
+    fn visitor() -> ClientInfo {
+        let address = ClientAddress::read([127, 0, 0, 1].into(), std::iter::empty(), &Networks::default());
+        ClientInfo { address, user_agent: UserAgent::default() }
+    }
+
+    fn digest(of: u8) -> Digest {
+        Digest::of(&[&[of]])
+    }
+
+    fn claim(phone: u8) -> PhoneClaim {
+        let key = EmployeeKey::from_parts("ww", "a");
+        let who = IdentifiedPerson {
+            key,
+            employee_id: "a".into(),
+            through: None,
+            name: None,
+            department: None,
+            department_id: None,
+            avatar: None,
+        };
+        PhoneClaim { confirm: digest(phone), who, phone: visitor(), opened_by_page: false, shown: false }
+    }
+
+    fn waiting() -> PendingSignIn {
+        let ticket = Secret::<secret_kind::Ticket>::generate(&Entropy::system());
+        let ticket = ticket.unwrap_or_else(|_| unreachable!("the system has entropy"));
+        let token = Secret::<secret_kind::Access>::generate(&Entropy::system());
+        let token = token.unwrap_or_else(|_| unreachable!("the system has entropy"));
+        let at = Timestamp::from_millis(0);
+        let asked = SignInOrigin { source: LoginSource::H5, visitor: visitor(), at };
+        let token = (token.digest(), token.seal(&ticket));
+        PendingSignIn {
+            asked,
+            bound_to: None,
+            token,
+            expires_at: at + Duration::from_mins(3),
+            stage: SignInStage::Waiting,
+        }
+    }
+
+    /// What can be tried on a sign-in; the number names the phone, or whoever makes the session in the order of the yeses.
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Scan(u8),
+        Confirm(u8),
+        Cancel(u8),
+        Begin,
+        Fail(usize),
+        Refuse(usize),
+        Deliver,
+        Wait(u64),
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            (0..3u8).prop_map(Step::Scan),
+            (0..3u8).prop_map(Step::Confirm),
+            (0..3u8).prop_map(Step::Cancel),
+            Just(Step::Begin),
+            (0..3usize).prop_map(Step::Fail),
+            (0..3usize).prop_map(Step::Refuse),
+            Just(Step::Deliver),
+            (0..6u64).prop_map(Step::Wait),
+        ];
+        prop::collection::vec(step, 0..30)
+    }
+
+    /// What has happened to a sign-in.
+    #[derive(Default)]
+    struct Past {
+        scanner: Option<u8>,
+        /// When the phone said yes, each time.
+        yeses: Vec<Timestamp>,
+        /// Whether the last yes was given back.
+        failed: bool,
+        ready: bool,
+    }
+
+    impl Past {
+        /// Whether a yes of this phone is one too many.
+        fn is_decided(&self, phone: u8, now: Timestamp) -> bool {
+            let at_it = self.yeses.last().is_some_and(|yes| now < *yes + CONFIRM_LEASE);
+            self.scanner != Some(phone) || self.ready || (at_it && !self.failed)
+        }
+    }
+
+    /// Tries a step and checks that it may be taken when it is.
+    fn attempt(
+        was: PendingSignIn,
+        step: Step,
+        past: &mut Past,
+        now: Timestamp,
+    ) -> Result<PendingSignIn, InvalidTransition> {
+        let shown = PersonPreview { employee_id: "a".into(), name: "A".into() };
+        match step {
+            Step::Scan(phone) => was.scanned(claim(phone)).inspect(|_| {
+                assert_eq!(past.scanner.replace(phone), None, "scanned twice");
+            }),
+            Step::Confirm(phone) => was.confirmed(digest(phone), now).inspect(|_| {
+                assert!(!past.is_decided(phone, now), "confirmed by another phone, or twice");
+                past.yeses.push(now);
+                past.failed = false;
+            }),
+            Step::Cancel(phone) => was.cancelled(digest(phone)).inspect(|_| {
+                let said_yes = !past.yeses.is_empty() && !past.failed;
+                assert!(past.scanner == Some(phone) && !said_yes, "cancelled by another phone, or after a yes");
+            }),
+            // Only whoever was given a yes makes the session; those that came before may still be at it.
+            Step::Begin if !past.yeses.is_empty() => {
+                let next = was.clone().ready(shown, now);
+                assert!(was.stage != SignInStage::Over || next == was, "what is over came back");
+                assert!(!past.ready || next == was, "made ready twice");
+                past.ready = matches!(next.stage, SignInStage::Ready { .. });
+                Ok(next)
+            }
+            Step::Fail(nth) => past.yeses.get(nth).copied().ok_or(InvalidTransition).map(|yes| {
+                let next = was.clone().reopened(yes);
+                assert!(next == was || past.yeses.last() == Some(&yes), "gave back what another one has");
+                past.failed |= next != was;
+                next
+            }),
+            Step::Refuse(nth) if nth < past.yeses.len() => Ok(was.refused()),
+            Step::Begin | Step::Refuse(_) | Step::Wait(_) => Err(InvalidTransition),
+            Step::Deliver => was.delivered(now).inspect(|_| assert!(past.ready, "delivered without a session")),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn one_phone_decides_once_at_a_time_and_only_a_yes_delivers(steps in steps()) {
+            let (mut sign_in, mut past, mut now) = (waiting(), Past::default(), Timestamp::from_millis(1_000));
+            for step in steps {
+                if let Step::Wait(seconds) = step {
+                    now = now + Duration::from_secs(seconds);
+                }
+                let was = sign_in.clone();
+                sign_in = attempt(was, step, &mut past, now).unwrap_or(sign_in);
+                prop_assert!(!past.ready || matches!(sign_in.stage, SignInStage::Ready { .. }), "a session was lost");
+            }
+        }
+    }
+
+    #[test]
+    fn a_delivery_may_be_repeated_for_a_while() {
+        let shown = PersonPreview { employee_id: "a".into(), name: "A".into() };
+        let at = |millis| Timestamp::from_millis(millis);
+        let ready = waiting().ready(shown, at(179_000));
+        assert_eq!(ready.expires_at, at(209_000), "whoever confirms late still has time to collect");
+        let delivered = ready.delivered(at(180_000)).and_then(|again| again.delivered(at(209_999)));
+        assert!(delivered.is_ok_and(|again| again.expires_at == at(210_000) && again.delivered(at(210_000)).is_err()));
+    }
+
+    #[test]
+    fn only_the_phone_that_scanned_says_that_the_question_was_shown() {
+        let scanned = waiting().scanned(claim(1)).unwrap_or_else(|_| unreachable!("nobody was first"));
+        assert!(waiting().shown(digest(1)).is_err() && scanned.clone().shown(digest(2)).is_err());
+        let shown = scanned.shown(digest(1)).unwrap_or_else(|_| unreachable!("it was scanned"));
+        assert!(matches!(&shown.stage, SignInStage::Scanned(claim) if claim.shown));
+        assert_eq!(shown.clone().shown(digest(1)), Ok(shown));
+    }
+
+    #[test]
+    fn what_may_pass_can_be_tried_again() {
+        let late = Timestamp::from_millis(179_999);
+        let confirmed = waiting().scanned(claim(1)).and_then(|scanned| scanned.confirmed(digest(1), late));
+        assert!(confirmed.as_ref().is_ok_and(|confirmed| confirmed.expires_at == late + REDELIVERY_PERIOD));
+        let undecided = confirmed.map(|confirmed| confirmed.reopened(late));
+        let again = undecided.and_then(|undecided| undecided.confirmed(digest(1), late));
+        assert!(again.is_ok_and(|confirmed| confirmed.refused().confirmed(digest(1), late + CONFIRM_LEASE).is_err()));
+    }
+
+    #[test]
+    fn a_yes_of_which_nothing_came_can_be_said_again_by_the_same_phone() {
+        let (at, over) = (Timestamp::from_millis(0), Timestamp::from_millis(0) + CONFIRM_LEASE);
+        let confirmed = waiting().scanned(claim(1)).and_then(|scanned| scanned.confirmed(digest(1), at));
+        let confirmed = confirmed.unwrap_or_else(|_| unreachable!("it was scanned"));
+        let early = Timestamp::from_millis(over.millis() - 1);
+        assert!(confirmed.clone().confirmed(digest(1), early).is_err(), "somebody is at it");
+        assert!(confirmed.clone().confirmed(digest(2), over).is_err(), "another phone");
+        let again = confirmed.confirmed(digest(1), over).unwrap_or_else(|_| unreachable!("nobody is at it"));
+        assert_eq!(again.clone().reopened(at), again, "whoever was thought dead takes nothing away");
+        assert!(again.clone().confirmed(digest(1), over).is_err(), "once at a time");
+        let ready = again.ready(PersonPreview { employee_id: "a".into(), name: "A".into() }, over);
+        assert!(ready.confirmed(digest(1), over + CONFIRM_LEASE).is_err());
+    }
+}

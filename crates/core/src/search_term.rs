@@ -1,0 +1,133 @@
+//! What people are found by.
+//!
+//! Somebody is found by how their identifier or their name goes on from the beginning of a word: from the very beginning, from
+//! a letter or digit after anything else, and from every Chinese character and what follows it, since those are written
+//! without blanks. Case does not matter, and of what is longer than 24 bytes only those count.
+//!
+//! Terms are written in hexadecimal, so that every database orders them by their bytes.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// How many bytes of a term count.
+const MAX_TERM_BYTES: usize = 24;
+/// How many terms an identifier or a name has at most.
+const MAX_TERMS: usize = 64;
+/// What comes after every digit.
+const RANGE_END: char = 'g';
+
+/// What somebody with this identifier and name is found by.
+#[must_use]
+pub fn search_terms(employee_id: &str, name: &str) -> BTreeSet<String> {
+    [employee_id, name].into_iter().flat_map(beginnings).collect()
+}
+
+/// The terms that begin with `sought`: from the first of these two up to, and without, the second.
+#[must_use]
+pub fn search_range(sought: &str) -> (String, String) {
+    let from = hex(&plain(sought));
+    let to = format!("{from}{RANGE_END}");
+    (from, to)
+}
+
+fn beginnings(text: &str) -> Vec<String> {
+    let text = plain(text);
+    let mut before = None;
+    let starts = text.char_indices().filter(|(_, c)| {
+        let before = before.replace(*c);
+        let apart = before.is_none_or(|before: char| !before.is_alphanumeric() || is_chinese(before));
+        before.is_none() || is_chinese(*c) || (apart && c.is_alphanumeric())
+    });
+    starts.take(MAX_TERMS).filter_map(|(at, _)| text.get(at..)).map(hex).collect()
+}
+
+/// The text as it is compared: lower case, one blank where there are several.
+fn plain(text: &str) -> String {
+    let words: Vec<_> = text.split_whitespace().collect();
+    // Each letter by itself: how one is written must not depend on whether others follow.
+    words.join(" ").chars().flat_map(char::to_lowercase).collect()
+}
+
+fn hex(text: &str) -> String {
+    text.bytes().take(MAX_TERM_BYTES).fold(String::with_capacity(2 * MAX_TERM_BYTES), |mut hex, byte| {
+        // Writing to a text does not fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+fn is_chinese(c: char) -> bool {
+    matches!(c, '\u{3005}' | '\u{3007}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
+        | '\u{20000}'..='\u{323af}')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn finds(sought: &str, id: &str, name: &str) -> bool {
+        let (from, to) = search_range(sought);
+        search_terms(id, name).range(from..to).next().is_some()
+    }
+
+    #[test]
+    fn people_are_found_by_the_beginning_of_a_word() {
+        for sought in ["li.wei@example.com", "LI", "wei", "example", "com", "@", ".we"] {
+            let expected = !sought.starts_with(['@', '.']);
+            assert_eq!(finds(sought, "Li.Wei@example.com", ""), expected, "{sought}");
+        }
+        for sought in ["mary", "Mary  Ann", "ann o'b", "O'Brien", "brien", "smith", "(IT)", "it"] {
+            let expected = sought != "(IT)";
+            assert_eq!(finds(sought, "x", "Mary Ann  O'Brien-Smith (IT)"), expected, "{sought}");
+        }
+        for sought in ["ary", "rien", "mary b", "x y", "smiths"] {
+            assert!(!finds(sought, "x", "Mary Ann O'Brien-Smith"), "{sought}");
+        }
+        assert!(finds("_x", "_x", "") && finds("x", "_x", ""));
+    }
+
+    #[test]
+    fn chinese_names_are_found_by_any_end_of_them() {
+        for sought in ["张", "张三丰", "三丰", "丰", "三", "丰(外", "外包", "包"] {
+            assert!(finds(sought, "x", "张三丰(外包)"), "{sought}");
+        }
+        for sought in ["张丰", "丰三", "王"] {
+            assert!(!finds(sought, "x", "张三丰(外包)"), "{sought}");
+        }
+        assert!(["tom", "王tom", "2", "王"].into_iter().all(|sought| finds(sought, "x", "王Tom-2")));
+        assert!(!finds("om", "x", "王Tom") && !finds("王 tom", "x", "王Tom"));
+    }
+
+    #[test]
+    fn what_is_very_long_counts_by_its_beginning() {
+        let long = "a".repeat(64);
+        assert!(finds(&long, &long, "") && finds(&"a".repeat(25), &"a".repeat(24), ""));
+        assert!(!finds(&"a".repeat(24), &"a".repeat(23), ""));
+        assert_eq!(search_terms("x", &"王".repeat(1_000)).len(), 1 + 1, "the same beginning");
+        let many: String = ('\u{4e00}'..'\u{4f00}').collect();
+        assert_eq!(search_terms("x", &many).len(), 1 + MAX_TERMS);
+        assert!(search_terms(&long, &many).iter().all(|term| term.len() <= 2 * MAX_TERM_BYTES));
+    }
+
+    #[test]
+    fn nothing_finds_everybody() {
+        assert!(finds("", "x", "") && finds("  ", "x", "y"));
+    }
+
+    proptest! {
+        #[test]
+        fn terms_are_ordered_by_their_bytes(one in "\\PC{0,12}", other in "\\PC{0,12}") {
+            let (one, other) = (plain(&one), plain(&other));
+            let cut = |text: &str| text.bytes().take(MAX_TERM_BYTES).collect::<Vec<_>>();
+            prop_assert_eq!(hex(&one).cmp(&hex(&other)), cut(&one).cmp(&cut(&other)));
+        }
+
+        #[test]
+        fn everybody_is_found_by_each_beginning_of_their_name(name in "[\\PC]{1,30}", length in 0..30_usize) {
+            let beginning: String = name.trim().chars().take(length).collect();
+            prop_assert!(finds(&beginning, "x", &name));
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What the platform's client says, put so that an operator can mend it.
+
+use deskpass_wecom::{Error, InvalidResponse, Unreachable, errcode};
+
+use super::report::{Bilingual, Finding, bilingual};
+use crate::config::Platform;
+
+/// The caller's address is not on the application's list.
+const UNTRUSTED_ADDRESS: i64 = 60020;
+/// The secret is wrong, or another corporation's.
+const WRONG_SECRET: [i64; 2] = [40001, 40091];
+
+/// What is wrong when a call to the platform failed.
+pub(super) fn finding<T>(error: &Error, platform: &Platform) -> Finding<T> {
+    Finding::bad(why(error, platform), fix(error))
+}
+
+fn why(error: &Error, platform: &Platform) -> Bilingual {
+    let chinese = match error {
+        Error::BadCode => "code 不合法".to_owned(),
+        Error::Unreachable(how) => return unreachable_text(*how, platform),
+        Error::InvalidResponse(how) => format!("平台的应答无法识别：{}", invalid_response(*how)),
+        Error::Refused { errcode, hint, .. } => {
+            format!("平台拒绝了请求（errcode {errcode}{}）", hinted(hint.as_deref()))
+        }
+        Error::CircuitOpen { errcode, .. } => format!("平台此前拒绝了请求（errcode {errcode}），暂不再试"),
+    };
+    let english = match error {
+        Error::Refused { errcode, hint, .. } => {
+            format!("the platform refused (errcode {errcode}{})", hinted(hint.as_deref()))
+        }
+        other => other.to_string(),
+    };
+    bilingual(english, chinese)
+}
+
+/// Neither address holds a password: the settings refuse those.
+fn unreachable_text(how: Unreachable, platform: &Platform) -> Bilingual {
+    let address = &platform.api_url;
+    let host = |proxy: &str| proxy.split_once("://").map_or(proxy, |(_, host)| host).to_owned();
+    let [english, chinese] =
+        platform.proxy.as_deref().map(host).map_or_else(Default::default, |proxy| {
+            [format!(" through the proxy {proxy}"), format!("，经代理 {proxy}")]
+        });
+    bilingual(
+        format!("{} (tried {address}{english})", Error::Unreachable(how)),
+        format!("无法访问平台：{}（尝试访问 {address}{chinese}）", unreachable(how)),
+    )
+}
+
+/// The number that the platform's support asks for.
+fn hinted(hint: Option<&str>) -> String {
+    hint.map(|hint| format!(", hint {hint}")).unwrap_or_default()
+}
+
+fn unreachable(how: Unreachable) -> &'static str {
+    match how {
+        Unreachable::Connect => "无法建立连接",
+        Unreachable::NoLocalSockets => "本机无可用连接",
+        Unreachable::TimedOut => "超时",
+        Unreachable::ConnectionLost => "连接中断",
+    }
+}
+
+fn invalid_response(how: InvalidResponse) -> String {
+    match how {
+        InvalidResponse::Status(status) => format!("HTTP 状态 {status}"),
+        InvalidResponse::TooLarge => "内容过大".to_owned(),
+        InvalidResponse::NotJson => "不是 JSON 对象".to_owned(),
+        InvalidResponse::Redirected => "被重定向到别处".to_owned(),
+        InvalidResponse::MissingField(name) => format!("缺少可用的 {name}"),
+    }
+}
+
+fn fix(error: &Error) -> Bilingual {
+    match error {
+        Error::Refused { errcode: UNTRUSTED_ADDRESS, from_ip: Some(address), .. } => bilingual(
+            format!(
+                "enter {address} in the console: 管理后台 → 应用管理 → the application → 企业可信IP; it counts after a minute"
+            ),
+            format!("请填写 {address}：管理后台 → 应用管理 → 该应用 → 企业可信IP，约一分钟后生效"),
+        ),
+        Error::Refused { errcode, .. } | Error::CircuitOpen { errcode, .. } => refused(*errcode),
+        Error::Unreachable(_) => bilingual(
+            "look at the name, the firewall and the certificates of this machine, at platform.api_url, and at \
+             platform.proxy where there is no direct way out",
+            "请检查本机的域名解析、防火墙和证书，以及 platform.api_url；没有直接出口时请设置 platform.proxy",
+        ),
+        Error::InvalidResponse(_) | Error::BadCode => bilingual(
+            "somebody else answered: look at platform.api_url, and for a proxy or a sign-in page of the network in between",
+            "应答的不是平台：请检查 platform.api_url，以及中间是否有代理或网络认证页面",
+        ),
+    }
+}
+
+fn refused(errcode: i64) -> Bilingual {
+    let [english, chinese] = errcode::explain(errcode).text;
+    if !WRONG_SECRET.contains(&errcode) {
+        return bilingual(english, chinese);
+    }
+    bilingual(
+        format!("{english} It must be the secret of the application itself, not that of contacts sync (通讯录同步)."),
+        format!("{chinese}必须使用应用自身的 Secret，而不是通讯录同步的 Secret。"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(proxy: Option<&str>, error: &Error) -> String {
+        let platform = Platform {
+            corp_id: "wwdeskpass".to_owned(),
+            secret: None,
+            agent_id: None,
+            api_url: "https://platform.example.com/api".to_owned(),
+            authorize_url: String::new(),
+            web_login_url: String::new(),
+            proxy: proxy.map(str::to_owned),
+            verify_file: None,
+        };
+        format!("{:?}", finding::<()>(error, &platform))
+    }
+
+    #[test]
+    fn what_cannot_be_reached_is_named() {
+        let direct = told(None, &Unreachable::Connect.into());
+        assert!(
+            direct.contains("cannot be reached: no connection (tried https://platform.example.com/api)"),
+            "{direct}"
+        );
+        assert!(direct.contains("无法建立连接（尝试访问 https://platform.example.com/api）"), "{direct}");
+        assert!(!direct.contains("through") && !direct.contains("经代理"), "{direct}");
+    }
+
+    #[test]
+    fn a_proxy_in_between_is_named() {
+        let through = told(Some("http://proxy.example.com:3128"), &Unreachable::TimedOut.into());
+        let tried = "timed out (tried https://platform.example.com/api through the proxy proxy.example.com:3128)";
+        assert!(through.contains(tried), "{through}");
+        let tried = "超时（尝试访问 https://platform.example.com/api，经代理 proxy.example.com:3128）";
+        assert!(through.contains(tried), "{through}");
+    }
+
+    #[test]
+    fn a_platform_that_answers_was_reached() {
+        let garbled = told(Some("http://proxy.example.com:3128"), &InvalidResponse::NotJson.into());
+        assert!(!garbled.contains("proxy.example.com"), "{garbled}");
+    }
+}

@@ -1,0 +1,186 @@
+//! PostgreSQL and Redis: whether they are there, are such as we need, and agree with us on the time.
+
+use std::time::Duration;
+
+use deskpass_core::Timestamp;
+use deskpass_store::{PostgresStatus, RedisStatus, StoreError, inspect_postgres, inspect_redis};
+use tokio::time::timeout;
+
+use super::report::{Bilingual, Check, Finding, Report, bilingual};
+use crate::config::{SecretUrl, Settings};
+use crate::desk::storage;
+
+/// For each of the two; whoever waits for a page does not wait longer.
+const SERVER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Nodes go by their own clocks. Apart further than this, one of them is wrong; a node further off still does not start.
+const MAX_CLOCK_SKEW: Duration = Duration::from_secs(5);
+const MIN_POSTGRES_VERSION: u32 = 130_000;
+const MIN_REDIS_VERSION: (u32, u32) = (6, 2);
+
+/// Examines both.
+pub(super) async fn check(settings: &Settings, store: &SecretUrl, now: Timestamp, report: &mut Report) {
+    let Some(at) = storage::postgres(settings) else { return };
+    let answer = timeout(SERVER_TIMEOUT, inspect_postgres(&at)).await.ok();
+    match report.record(Check::Postgres, postgres(store, answer)) {
+        Some(exam) => {
+            report.record(Check::Tables, tables(&exam));
+            report.record(Check::PostgresClock, clock(exam.now, now));
+        }
+        None => report.skip(&[Check::Tables, Check::PostgresClock]),
+    }
+    let (Some(shared), Some(at)) = (&settings.shared.url, storage::redis(settings)) else { return };
+    let answer = timeout(SERVER_TIMEOUT, inspect_redis(&at)).await.ok();
+    match report.record(Check::Redis, redis(shared, answer)) {
+        Some(exam) => {
+            report.record(Check::Eviction, eviction(exam.eviction.as_deref()));
+            report.record(Check::RedisClock, clock(exam.now, now));
+        }
+        None => report.skip(&[Check::Eviction, Check::RedisClock]),
+    }
+}
+
+/// Whether it is there, new enough, and takes writes; no answer is one that took too long.
+fn postgres(at: &SecretUrl, answer: Option<Result<PostgresStatus, StoreError>>) -> Finding<PostgresStatus> {
+    let exam = match reached(at, answer, "store.url") {
+        Ok(exam) => exam,
+        Err(finding) => return finding,
+    };
+    let version = format!("{}.{}", exam.version / 10_000, exam.version % 10_000);
+    if exam.version < MIN_POSTGRES_VERSION {
+        return too_old("PostgreSQL", &version, "13");
+    }
+    if exam.read_only {
+        return Finding::bad(
+            bilingual(format!("{at} takes no writes"), format!("{at} 不可写入")),
+            bilingual(
+                "it is a standby or set to be read-only: name the primary in store.url, or all hosts with \
+                 target_session_attrs=read-write",
+                "该服务器为只读或备库：请在 store.url 中指定主库，或列出全部主机并加上 target_session_attrs=read-write",
+            ),
+        );
+    }
+    let told = there(at, &version, wire(exam.encrypted, "sslmode=require"));
+    Finding::good(exam, told)
+}
+
+/// Whether it is there and new enough.
+fn redis(at: &SecretUrl, answer: Option<Result<RedisStatus, StoreError>>) -> Finding<RedisStatus> {
+    let exam = match reached(at, answer, "shared.url") {
+        Ok(exam) => exam,
+        Err(finding) => return finding,
+    };
+    let mut numbers = exam.version.split('.').map(|number| number.parse().unwrap_or(0));
+    if (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) < MIN_REDIS_VERSION {
+        return too_old("Redis", &exam.version, "6.2");
+    }
+    let (english, chinese) = wire(exam.encrypted, "rediss");
+    let english = format!("{english}; nothing in it needs to be kept on disk");
+    let told = there(at, &exam.version, (english, format!("{chinese}；其中内容无需持久化")));
+    Finding::good(exam, told)
+}
+
+fn reached<T>(at: &SecretUrl, answer: Option<Result<T, StoreError>>, key: &str) -> Result<T, Finding<T>> {
+    let (english, chinese) = match answer {
+        Some(Ok(exam)) => return Ok(exam),
+        Some(Err(error)) => (format!("{at} cannot be used: {error}"), format!("无法使用 {at}：{error}")),
+        None => {
+            let seconds = SERVER_TIMEOUT.as_secs();
+            (format!("{at} did not answer for {seconds} s"), format!("{at} 在 {seconds} 秒内没有响应"))
+        }
+    };
+    let fix = bilingual(
+        format!(
+            "see that it runs and look at name, port, user, password and firewall; {key} says where it is, tls.ca_file \
+             whom its certificate is trusted by"
+        ),
+        format!("请确认其正在运行，并检查主机名、端口、用户、密码和防火墙；地址见 {key}，证书的信任机构见 tls.ca_file"),
+    );
+    Err(Finding::bad(bilingual(english, chinese), fix))
+}
+
+fn there(at: &SecretUrl, version: &str, (english, chinese): (String, String)) -> Bilingual {
+    bilingual(format!("{at} answers (version {version}, {english})"), format!("{at} 可用（版本 {version}，{chinese}）"))
+}
+
+fn wire(encrypted: bool, how: &str) -> (String, String) {
+    if encrypted {
+        ("encrypted".to_owned(), "已加密".to_owned())
+    } else {
+        (format!("not encrypted: {how} in the address changes that"), format!("未加密：可在地址中使用 {how} 加密"))
+    }
+}
+
+fn too_old<T>(name: &str, found: &str, wanted: &str) -> Finding<T> {
+    Finding::bad(
+        bilingual(format!("{name} {found} is too old"), format!("{name} {found} 版本过低")),
+        bilingual(format!("use {wanted} or later"), format!("请使用 {wanted} 或更高版本")),
+    )
+}
+
+fn tables(exam: &PostgresStatus) -> Finding {
+    let PostgresStatus { tables, known, .. } = exam;
+    let told = match tables {
+        0 => bilingual("none yet; the first start makes them", "尚未创建，首次启动时创建"),
+        _ if tables == known => {
+            bilingual(format!("up to date (version {tables})"), format!("已是最新（版本 {tables}）"))
+        }
+        _ if tables < known => bilingual(
+            format!("version {tables} of {known}; `deskpass migrate` or the next start brings them up to date"),
+            format!("版本 {tables}，最新为 {known}；运行 `deskpass migrate` 或下次启动时升级"),
+        ),
+        _ => {
+            return Finding::bad(
+                bilingual(
+                    format!("they have version {tables}, and this program knows versions up to {known}"),
+                    format!("表版本为 {tables}，本程序最高支持 {known}"),
+                ),
+                bilingual("use the newer deskpass that wrote them", "请使用写入该数据的新版 deskpass"),
+            );
+        }
+    };
+    Finding::good((), told)
+}
+
+/// A record that is dropped before its time may be the one that says that a code was used.
+fn eviction(policy: Option<&str>) -> Finding {
+    match policy {
+        None => Finding::Skipped(bilingual(
+            "the server does not tell its maxmemory-policy; it should be noeviction",
+            "服务器未告知 maxmemory-policy；应为 noeviction",
+        )),
+        Some("noeviction") => Finding::good(
+            (),
+            bilingual("nothing is dropped before its time (noeviction)", "不会提前淘汰（noeviction）"),
+        ),
+        Some(policy) => Finding::bad(
+            bilingual(
+                format!("with maxmemory-policy {policy} a full memory drops what is still needed"),
+                format!("maxmemory-policy 为 {policy}，内存不足时会淘汰仍需要的数据"),
+            ),
+            bilingual(
+                "set maxmemory-policy noeviction in its configuration",
+                "请在其配置中设置 maxmemory-policy noeviction",
+            ),
+        ),
+    }
+}
+
+fn clock(theirs: Timestamp, ours: Timestamp) -> Finding {
+    let (ahead, behind) = (ours.since(theirs), theirs.since(ours));
+    let apart = ahead.max(behind);
+    if apart <= MAX_CLOCK_SKEW {
+        let told = bilingual(format!("{apart:?} apart from this machine's"), format!("与本机相差 {apart:?}"));
+        return Finding::good((), told);
+    }
+    let (english, chinese) = if ahead > behind { ("ahead of", "快") } else { ("behind", "慢") };
+    Finding::bad(
+        bilingual(format!("this machine is {apart:?} {english} it"), format!("本机时间比其{chinese} {apart:?}")),
+        bilingual(
+            "set both by NTP (timedatectl set-ntp true): nodes must agree on when a session ends",
+            "请在两台机器上启用 NTP 校时（timedatectl set-ntp true）：各节点须对会话到期时间一致",
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! How many there are, in all and from one address.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use deskpass_core::rate_limit_address;
+
+/// Counts those who are here. Clones count together.
+#[derive(Clone, Debug)]
+pub(crate) struct ClientLimiter {
+    max_total: usize,
+    max_per_address: usize,
+    here: Arc<Mutex<ClientCounts>>,
+}
+
+#[derive(Debug, Default)]
+struct ClientCounts {
+    all: usize,
+    from: HashMap<IpAddr, usize>,
+}
+
+/// One who is here, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct ClientSlot {
+    address: IpAddr,
+    here: Arc<Mutex<ClientCounts>>,
+}
+
+impl ClientLimiter {
+    /// Room for this many in all, and from one address or IPv6 network.
+    pub(crate) fn new(max_total: usize, max_per_address: usize) -> Self {
+        Self { max_total, max_per_address, here: Arc::default() }
+    }
+
+    /// Counts one more, unless there are too many.
+    pub(crate) fn acquire(&self, address: IpAddr) -> Option<ClientSlot> {
+        let address = rate_limit_address(address);
+        let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = here.from.get(&address).copied().unwrap_or_default();
+        if here.all >= self.max_total || from >= self.max_per_address {
+            return None;
+        }
+        here.all += 1;
+        here.from.insert(address, from + 1);
+        Some(ClientSlot { address, here: Arc::clone(&self.here) })
+    }
+}
+
+impl Drop for ClientSlot {
+    fn drop(&mut self) {
+        let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
+        here.all -= 1;
+        if let Some(count) = here.from.get_mut(&self.address) {
+            *count -= 1;
+            if *count == 0 {
+                here.from.remove(&self.address);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_released_slot_is_free_again() {
+        let limiter = ClientLimiter::new(3, 2);
+        let (one, other) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
+        let first = limiter.acquire(one);
+        let second = limiter.acquire(one);
+        assert!(first.is_some() && second.is_some() && limiter.acquire(one).is_none());
+        let third = limiter.acquire(other);
+        assert!(third.is_some() && limiter.acquire(other).is_none(), "three in all");
+        drop(first);
+        assert!(limiter.acquire(other).is_some());
+        drop((second, third));
+        assert!(limiter.here.lock().is_ok_and(|here| here.all == 0 && here.from.is_empty()));
+    }
+}

@@ -1,0 +1,301 @@
+//! What an operator asks of the desk on the command line.
+//!
+//! Embedded data belongs to one process. When the service runs, an admin command is handed to it through a socket in the data
+//! directory, which only the directory's owner can reach; when it does not, the CLI runs it
+//! itself, as it always does on a database that nodes share.
+
+mod agents;
+mod explain;
+mod ip_rules;
+mod service_keys;
+mod table;
+mod text;
+
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use deskpass_auth::{Auth, Error, Refusal};
+use deskpass_core::{
+    CorpId, EmployeeId, EmployeeKey, Person, Role, Roles, entered_department_id, is_invisible, is_platform_department,
+};
+use deskpass_store::{IdentityLink, ListedPerson};
+use serde::{Deserialize, Serialize};
+
+use crate::Desk;
+use crate::untrusted_proxies::{ForwardOutcome, UntrustedProxy};
+use text::{describe_error, format_utc, no_such_role, role_list};
+
+pub(crate) use agents::{AgentAction, AgentAdminCommand};
+pub(crate) use explain::{AccessQuery, ExplainRequest, describe_token_kind};
+pub(crate) use ip_rules::IpRuleAdminCommand;
+pub(crate) use service_keys::ServiceKeyAdminCommand;
+
+/// How long a name may be, in characters.
+const MAX_NAME_CHARS: usize = 128;
+
+/// An admin command.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) enum AdminCommand {
+    Add {
+        who: EmployeeSelector,
+        name: Option<String>,
+        department: String,
+        #[serde(default)]
+        department_id: Option<String>,
+        roles: Vec<String>,
+    },
+    List,
+    Disable(EmployeeSelector),
+    Enable(EmployeeSelector),
+    Grant(EmployeeSelector, String),
+    Revoke(EmployeeSelector, String),
+    Agent(AgentAdminCommand),
+    ApproveLink {
+        identity: String,
+        target: EmployeeSelector,
+    },
+    Links,
+    RemoveLink {
+        identity: String,
+    },
+    ServiceKey(ServiceKeyAdminCommand),
+    IpRule(IpRuleAdminCommand),
+    Explain(ExplainRequest),
+    /// Which proxies had their requests refused: one a line, nothing where there are none.
+    UntrustedProxies,
+    ConfirmClock,
+}
+
+/// An employee, as named on the command line.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct EmployeeSelector {
+    pub(crate) employee: String,
+    pub(crate) corp: Option<String>,
+}
+
+/// An admin command on its way to the service, which must be of the same mode as the command.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct CommandRequest<E = AdminCommand> {
+    pub(crate) development: bool,
+    #[serde(rename = "errand")]
+    pub(crate) command: E,
+}
+
+/// What to tell the operator: what was done, or why not and what to do about it.
+pub(crate) type CommandResult = Result<String, String>;
+
+/// Where a running service takes admin commands.
+pub(crate) fn socket_path(data: &Path) -> PathBuf {
+    data.join("deskpass.sock")
+}
+
+impl AdminCommand {
+    /// Whether it makes sense where there is no data yet.
+    pub(crate) fn works_without_data(&self) -> bool {
+        matches!(self, Self::Add { .. })
+    }
+
+    /// Does it.
+    pub(crate) async fn run(&self, desk: &Desk) -> CommandResult {
+        let auth = &desk.auth;
+        match self {
+            Self::Add { who, name, department, department_id, roles } => {
+                add(auth, who, name.as_deref(), (department, department_id.as_deref()), roles).await
+            }
+            Self::List => list(auth).await,
+            Self::Disable(who) => {
+                let ended = auth.operator().disable(who.key(auth)?).await.map_err(|error| who.explain(&error))?;
+                Ok(format!("{} is disabled; {ended} session(s) ended", who.employee))
+            }
+            Self::Enable(who) => {
+                auth.operator().enable(who.key(auth)?).await.map_err(|error| who.explain(&error))?;
+                Ok(format!("{} is enabled", who.employee))
+            }
+            Self::Grant(who, role) => {
+                let granted = auth.operator().grant(who.key(auth)?, role).await.map_err(|error| who.explain(&error))?;
+                let holds = if granted { "now holds" } else { "already held" };
+                Ok(format!("{} {holds} the role {role}", who.employee))
+            }
+            Self::Revoke(who, role) => {
+                let revoked =
+                    auth.operator().revoke(who.key(auth)?, role).await.map_err(|error| who.explain(&error))?;
+                let held = if revoked { "no longer holds" } else { "did not hold" };
+                Ok(format!("{} {held} the role {role}", who.employee))
+            }
+            Self::Agent(command) => command.run(desk).await,
+            Self::ServiceKey(command) => command.run(desk).await,
+            Self::IpRule(command) => command.run(desk).await,
+            Self::Explain(question) => question.answer(desk).await,
+            Self::UntrustedProxies => Ok(untrusted_proxies(desk)),
+            Self::ApproveLink { identity, target } => {
+                let approved =
+                    auth.operator().approve_link(parse_external_identity(auth, identity)?, target.key(auth)?).await;
+                approved.map_err(|error| target.explain(&error))?;
+                Ok(format!(
+                    "{identity} may act as {}: they name that employee once, at their next sign-in",
+                    target.employee
+                ))
+            }
+            Self::Links => links(auth).await,
+            Self::ConfirmClock => confirm_clock(desk).await,
+            Self::RemoveLink { identity } => {
+                let removed = auth
+                    .operator()
+                    .remove_link(parse_external_identity(auth, identity)?)
+                    .await
+                    .map_err(|error| describe_error(&error))?;
+                let could = if removed { "may no longer act as anyone else" } else { "had no link" };
+                Ok(format!("{identity} {could}"))
+            }
+        }
+    }
+
+    /// Hands it to the service that works in `data`.
+    pub(crate) fn send_to_service(&self, data: &Path, development: bool) -> io::Result<CommandResult> {
+        let mut stream = UnixStream::connect(socket_path(data))?;
+        stream.set_read_timeout(Some(Duration::from_secs(30)))?;
+        writeln!(stream, "{}", serde_json::to_string(&CommandRequest { development, command: self })?)?;
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line)?;
+        Ok(serde_json::from_str(&line)?)
+    }
+}
+
+impl EmployeeSelector {
+    fn key(&self, auth: &Auth) -> Result<EmployeeKey, String> {
+        let id = EmployeeId::parse(&self.employee).map_err(|rule| format!("EMPLOYEE {rule}"))?;
+        let corp = self.corp.as_deref().map(CorpId::parse).transpose();
+        let corp = corp.map_err(|rule| format!("--corp {rule}"))?;
+        Ok(auth.resolve_key(corp.as_ref(), &id))
+    }
+
+    /// As it is to be typed again.
+    fn typed(&self) -> String {
+        let corp = self.corp.as_ref().map(|corp| format!(" --corp {corp}")).unwrap_or_default();
+        format!("{}{corp}", self.employee)
+    }
+
+    /// Turns what the desk says into what to do about it.
+    fn explain(&self, error: &Error) -> String {
+        let (name, typed) = (&self.employee, self.typed());
+        match error {
+            Error::Refused(Refusal::NoSuchEmployee) => {
+                format!("there is no employee {name}; `deskpass employee add {typed}` adds them")
+            }
+            Error::Refused(Refusal::Exists) => {
+                format!("{name} was added before; `deskpass role grant {typed} ROLE` gives them a role")
+            }
+            Error::Refused(Refusal::NoSuchRole(role)) => no_such_role(role),
+            other => describe_error(other),
+        }
+    }
+}
+
+/// Reads `CORP/USER`: somebody of a connected corporation, as the platform names them.
+fn parse_external_identity(auth: &Auth, identity: &str) -> Result<EmployeeKey, String> {
+    let Some((corp, user)) = identity.split_once('/') else {
+        return Err(format!("CORP/USER has no slash in {identity}; write it as the platform does: wwpartner/lisi"));
+    };
+    let corp = CorpId::parse(corp).map_err(|rule| format!("CORP in CORP/USER {rule}"))?;
+    let user = EmployeeId::parse(user).map_err(|rule| format!("USER in CORP/USER {rule}"))?;
+    if corp == auth.policy.home_corp {
+        let corp = corp.as_str();
+        return Err(format!(
+            "{corp} is the main corporation, whose people sign in by themselves; name somebody of a connected one"
+        ));
+    }
+    Ok(auth.resolve_key(Some(&corp), &user))
+}
+
+async fn add(
+    auth: &Auth,
+    who: &EmployeeSelector,
+    name: Option<&str>,
+    (department, department_id): (&str, Option<&str>),
+    roles: &[String],
+) -> CommandResult {
+    let parse = |name: &String| Role::from_name(name).ok_or_else(|| no_such_role(name));
+    let roles = roles.iter().map(parse).collect::<Result<Roles, _>>()?;
+    let name = name.unwrap_or(&who.employee);
+    for (option, text, least) in [("--name", name, 1), ("--department", department, 0)] {
+        if !(least..=MAX_NAME_CHARS).contains(&text.chars().count()) || text.chars().any(is_invisible) {
+            return Err(format!("{option} must be {least} to {MAX_NAME_CHARS} characters that can be seen"));
+        }
+    }
+    if department_id.is_some_and(|id| !is_platform_department(id)) {
+        return Err("--department-id must be the number that the platform gave the department, such as 7".to_owned());
+    }
+    let person = Person {
+        key: who.key(auth)?,
+        employee_id: who.employee.clone(),
+        name: name.to_owned(),
+        department: department.to_owned(),
+        department_id: department_id.map_or_else(|| entered_department_id(department), str::to_owned),
+        avatar: String::new(),
+        roles,
+        disabled: false,
+    };
+    auth.operator().add_employee(person).await.map_err(|error| who.explain(&error))?;
+    Ok(format!("{} was added with {}", who.employee, role_list(roles)))
+}
+
+async fn list(auth: &Auth) -> CommandResult {
+    let mut lines = vec![format!("{:<20} {:<20} {:<20} {:<10} ROLES", "CORPORATION", "EMPLOYEE", "NAME", "STATE")];
+    let mut after = None;
+    loop {
+        let page = auth.employees(after, 500).await.map_err(|error| error.to_string())?;
+        lines.extend(page.iter().map(line));
+        match page.last() {
+            Some(last) => after = Some(last.person.key.clone()),
+            None => return Ok(lines.join("\n")),
+        }
+    }
+}
+
+fn line(ListedPerson { person, .. }: &ListedPerson) -> String {
+    let state = if person.disabled { "disabled" } else { "enabled" };
+    let (corp, roles) = (person.key.corp(), role_list(person.roles));
+    format!("{corp:<20} {:<20} {:<20} {state:<10} {roles}", person.employee_id, table::plain(&person.name))
+}
+
+/// The running service cannot go back in time: what it keeps in memory has times, too.
+async fn confirm_clock(desk: &Desk) -> CommandResult {
+    if desk.confirm_machine_clock().await {
+        return Ok(format!("the service goes by this machine's time: {}", format_utc(desk.auth.clock.now())));
+    }
+    Err("the service runs ahead of this machine's time and does not go back while it runs; stop it, run `deskpass clock \
+         repair --yes` again, and start it"
+        .to_owned())
+}
+
+async fn links(auth: &Auth) -> CommandResult {
+    let approved = auth.operator().links().await.map_err(|error| describe_error(&error))?;
+    if approved.is_empty() {
+        return Ok("there are no links; `deskpass link approve CORP/USER EMPLOYEE` makes one".to_owned());
+    }
+    let heading = format!("{:<40} {:<20} {:<22} BOUND", "IDENTITY", "EMPLOYEE", "APPROVED");
+    let lines: Vec<_> = std::iter::once(heading).chain(approved.iter().map(|link| link_line(auth, link))).collect();
+    Ok(lines.join("\n"))
+}
+
+fn link_line(auth: &Auth, IdentityLink { identity, target, approved_at, bound_at }: &IdentityLink) -> String {
+    let identity = format!("{}/{}", identity.corp(), identity.id());
+    let at_home = target.corp() == auth.policy.home_corp.as_str();
+    let target = if at_home { target.id().to_owned() } else { format!("{}/{}", target.corp(), target.id()) };
+    let bound = bound_at.map_or_else(|| "not yet".to_owned(), format_utc);
+    format!("{identity:<40} {target:<20} {:<22} {bound}", format_utc(*approved_at))
+}
+
+fn untrusted_proxies(desk: &Desk) -> String {
+    let line = |proxy: &UntrustedProxy| {
+        let UntrustedProxy { address, requests, last, .. } = proxy;
+        let outcome = match proxy.outcome {
+            ForwardOutcome::Refused => "refused",
+            ForwardOutcome::LetThrough => "passed on by a trusted proxy",
+        };
+        format!("{address}: {requests} request(s) {outcome}, the last at {}", format_utc(*last))
+    };
+    desk.untrusted_proxies.list().iter().map(line).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,192 @@
+//! Admin commands about agents.
+
+use deskpass_auth::{Auth, Error, Refusal};
+use deskpass_core::{EmployeeKey, Timestamp};
+use deskpass_store::{Agent, Device, ListedAgent};
+use serde::{Deserialize, Serialize};
+
+use super::table::table;
+use super::text::{describe_error, format_utc, no_such_role};
+use super::{CommandResult, EmployeeSelector};
+use crate::Desk;
+
+/// An admin command about agents.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) enum AgentAdminCommand {
+    List,
+    To(EmployeeSelector, AgentAction),
+}
+
+/// What is done to an agent. Nothing of it is secret: the log has it.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) enum AgentAction {
+    Add(String),
+    SetRole(String),
+    Disable,
+    Enable,
+    Unlock,
+    ResetOtp,
+    ResetPassword,
+}
+
+impl AgentAdminCommand {
+    /// Does it.
+    pub(super) async fn run(&self, desk: &Desk) -> CommandResult {
+        let auth = &desk.auth;
+        let Self::To(who, action) = self else { return list(auth).await };
+        let key = who.key(auth)?;
+        if matches!(action, AgentAction::ResetPassword) && key.corp() != auth.policy.home_corp.as_str() {
+            return Err(format!(
+                "agents of {} have no password: only the main corporation's sign in by one",
+                key.corp()
+            ));
+        }
+        match action.run(desk, &who.employee, key.clone()).await {
+            Ok(told) => Ok(told),
+            Err(error) => Err(explain(auth, who, &key, &error).await),
+        }
+    }
+}
+
+impl AgentAction {
+    async fn run(&self, desk: &Desk, name: &str, key: EmployeeKey) -> Result<String, Error> {
+        let auth = &desk.auth;
+        Ok(match self {
+            Self::Add(role) => {
+                auth.operator().add_agent(key, role).await?;
+                format!(
+                    "{name} is an agent, and acts as {role} unless roles are assigned to them\nfor a day without the \
+                     platform they need a password and a device; `deskpass agent list` shows who has them"
+                )
+            }
+            Self::SetRole(role) => {
+                let ended = auth.operator().set_agent_role(key, role).await?;
+                format!("{name} acts as {role} unless roles are assigned to them; {ended} session(s) ended")
+            }
+            Self::Disable => {
+                let ended = auth.operator().disable_agent(key).await?;
+                format!(
+                    "{name} is disabled as an agent; {ended} session(s) ended\nthe platform still signs them in as an \
+                     employee; `deskpass employee disable` shuts them out"
+                )
+            }
+            Self::Enable => {
+                auth.operator().enable_agent(key).await?;
+                format!("{name} is an agent again")
+            }
+            Self::Unlock => {
+                let had = if auth.operator().unlock_agent(key).await? { "is unlocked" } else { "was not locked" };
+                format!("{name} {had}; no wrong guess counts against them")
+            }
+            Self::ResetOtp => reset_device(desk, name, key).await?,
+            Self::ResetPassword => reset_password(desk, name, key).await?,
+        })
+    }
+}
+
+/// Only what this returns has the code in it.
+async fn reset_password(desk: &Desk, name: &str, key: EmployeeKey) -> Result<String, Error> {
+    let reset = desk.auth.operator().reset_password(key).await?;
+    let (code, until, url) = (reset.code.text(), format_utc(reset.until), &desk.settings.public_url);
+    Ok(format!(
+        "{name} has no password any more; {} session(s) ended\n\n  setup code: {code}\n\nIt counts once, until {until}. \
+         Give it to {name} and to nobody else; with it they set a password:\n\n  POST \
+         {url}/api/agents/password/setup\n  \
+         {{\"employee_id\":\"{name}\",\"setup_code\":\"…\",\"new_password\":\"…\"}}",
+        reset.ended
+    ))
+}
+
+/// Only what this returns has the code in it.
+async fn reset_device(desk: &Desk, name: &str, key: EmployeeKey) -> Result<String, Error> {
+    let reset = desk.auth.operator().reset_device(key).await?;
+    let had = if reset.was_bound { "has no device any more" } else { "had no device" };
+    let (code, until) = (reset.code.text(), format_utc(reset.until));
+    Ok(format!(
+        "{name} {had}; they bind one within 5 minutes of signing in, through the platform or by password\n\n  setup code: \
+         {code}\n\nIt counts once, until {until}, and is only needed for a session that is older than that. Give it to {name} \
+         and to nobody else."
+    ))
+}
+
+/// Turns what the desk says into what to do about it.
+async fn explain(auth: &Auth, who: &EmployeeSelector, key: &EmployeeKey, error: &Error) -> String {
+    let (name, typed) = (&who.employee, who.typed());
+    match error {
+        Error::Refused(Refusal::NoSuchAgent) => match auth.store.person(key).await {
+            Ok(None) => who.explain(&Refusal::NoSuchEmployee.into()),
+            _ => format!("{name} is no agent; `deskpass agent add {typed}` makes them one"),
+        },
+        Error::Refused(Refusal::Exists) => {
+            format!("{name} is an agent already; `deskpass agent set-role {typed} ROLE` gives them another role")
+        }
+        Error::Refused(Refusal::NoSuchRole(role)) => no_such_role(role),
+        Error::Refused(Refusal::NoSuchEmployee) => who.explain(error),
+        other => describe_error(other),
+    }
+}
+
+const HEADING: [&str; 8] = ["CORPORATION", "EMPLOYEE", "NAME", "ROLE", "STATE", "PASSWORD", "DEVICE", "VERIFIED"];
+
+async fn list(auth: &Auth) -> CommandResult {
+    let (mut rows, mut after, now) = (vec![HEADING.map(str::to_owned)], None, auth.clock.now());
+    loop {
+        let page = auth.agents(after, 500).await.map_err(|error| describe_error(&error))?;
+        rows.extend(page.iter().map(|listed| row(listed, now)));
+        match page.last() {
+            Some(last) => after = Some(last.agent.key.clone()),
+            None if rows.len() == 1 => {
+                return Ok("there are no agents; `deskpass agent add EMPLOYEE` makes one".to_owned());
+            }
+            None => return Ok(table(&rows)),
+        }
+    }
+}
+
+fn row(listed: &ListedAgent, now: Timestamp) -> [String; 8] {
+    let agent = &listed.agent;
+    let verified_at = agent.device.as_ref().and_then(|device| device.verified_at);
+    [
+        agent.key.corp().to_owned(),
+        listed.employee_id.clone(),
+        listed.name.clone(),
+        agent.role.name().to_owned(),
+        state(listed),
+        password(agent, now),
+        device(agent, now),
+        verified_at.map_or_else(|| "never".to_owned(), format_utc),
+    ]
+}
+
+pub(super) fn state(listed: &ListedAgent) -> String {
+    let states = [
+        listed.agent.disabled.then(|| "disabled".to_owned()),
+        listed.employee_disabled.then(|| "employee disabled".to_owned()),
+        listed.locked.then(|| "locked".to_owned()),
+        listed.shut_until.map(|until| format!("shut until {}", format_utc(until))),
+    ];
+    let states: Vec<_> = states.into_iter().flatten().collect();
+    if states.is_empty() { "enabled".to_owned() } else { states.join(", ") }
+}
+
+pub(super) fn password(agent: &Agent, now: Timestamp) -> String {
+    match agent.setup_code_until.filter(|until| now < *until) {
+        _ if agent.password.is_some() => "set".to_owned(),
+        Some(until) => format!("code until {}", format_utc(until)),
+        None => "not set".to_owned(),
+    }
+}
+
+/// Since when a device is bound, or until when a setup code counts.
+pub(super) fn device(agent: &Agent, now: Timestamp) -> String {
+    match (&agent.device, agent.device_code_until.filter(|until| now < *until)) {
+        (Some(device), _) => since(device),
+        (None, Some(until)) => format!("none, code until {}", format_utc(until)),
+        (None, None) => "none".to_owned(),
+    }
+}
+
+/// Since when a device is bound; one that the platform's word does not stand behind leads to no administrator.
+pub(super) fn since(device: &Device) -> String {
+    format!("since {}{}", format_utc(device.bound_at), if device.proven { "" } else { ", unproven" })
+}

@@ -1,0 +1,114 @@
+//! What somebody may do, and which rule decides.
+
+use std::net::IpAddr;
+
+use deskpass_auth::Refusal;
+use deskpass_core::{AllowLists, Operation, PermissionScope, Person, Resource, Role, Roles};
+use serde::{Deserialize, Serialize};
+
+use super::super::table::{plain, table};
+use super::super::text::{describe_error, no_such_role};
+use super::super::{CommandResult, EmployeeSelector};
+use super::describe::{allowed_networks, effective_roles, person_label};
+use crate::Desk;
+
+/// What somebody wants to do.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct AccessQuery {
+    pub(crate) who: EmployeeSelector,
+    pub(crate) resource: String,
+    pub(crate) operation: String,
+    pub(crate) scope: String,
+    pub(crate) role: Option<String>,
+    pub(crate) from: Option<IpAddr>,
+}
+
+/// The same, read.
+struct ParsedAccessQuery<'a> {
+    desk: &'a Desk,
+    lists: &'a AllowLists,
+    resource: Resource,
+    operation: Operation,
+    scope: PermissionScope,
+    from: Option<IpAddr>,
+}
+
+impl AccessQuery {
+    pub(super) async fn explain(&self, desk: &Desk) -> CommandResult {
+        let auth = &desk.auth;
+        let book = auth.store.access_rules().await.map_err(|error| describe_error(&error.into()))?;
+        let query = self.read(desk, &book.lists)?;
+        let named =
+            self.role.as_ref().map(|name| Role::from_name(name).ok_or_else(|| no_such_role(name))).transpose()?;
+        let found = auth.store.person(&self.who.key(auth)?).await.map_err(|error| describe_error(&error.into()))?;
+        let person = found.ok_or_else(|| self.who.explain(&Refusal::NoSuchEmployee.into()))?;
+        let (held, told) = effective_roles(auth, &person).await?;
+        let verdict = |role: Role| {
+            let (allowed, why) = self.verdict(&query, &person, held, role);
+            [role.name().to_owned(), if allowed { "allowed" } else { "refused" }.to_owned(), why]
+        };
+        let rows: Vec<_> = named.map_or(held, |role| Roles::NONE.with(role)).iter().map(verdict).collect();
+        let verdicts = if rows.is_empty() { "they hold no role: nothing is allowed".to_owned() } else { table(&rows) };
+        let ParsedAccessQuery { resource, operation, scope, .. } = query;
+        Ok(format!(
+            "{}: may they {operation} {resource} in scope {scope}?\nroles: {told}\nmatrix: {}\n\n{verdicts}\n\n\
+             Only the role that is active in a session counts.",
+            plain(&person_label(&person)),
+            matrix(desk),
+        ))
+    }
+
+    /// Whether somebody may do it in a role, and the rule that decides.
+    fn verdict(&self, query: &ParsedAccessQuery<'_>, person: &Person, held: Roles, role: Role) -> (bool, String) {
+        let typed = self.who.typed();
+        match held.holds(role) {
+            _ if person.disabled => {
+                (false, format!("they are disabled; `deskpass employee enable {typed}` lets them in again"))
+            }
+            true => query.decide(role),
+            false => (false, format!("they do not hold it; `deskpass role grant {typed} {role}` gives it to them")),
+        }
+    }
+
+    fn read<'a>(&self, desk: &'a Desk, lists: &'a AllowLists) -> Result<ParsedAccessQuery<'a>, String> {
+        let none =
+            |what: &str, word: &str, all: &[&str]| format!("there is no {what} {word}; they are {}", all.join(", "));
+        let resource = Resource::from_name(&self.resource)
+            .ok_or_else(|| none("RESOURCE", &self.resource, &Resource::ALL.map(Resource::name)))?;
+        let operation = Operation::from_name(&self.operation)
+            .ok_or_else(|| none("OPERATION", &self.operation, &Operation::ALL.map(Operation::name)))?;
+        let scope = PermissionScope::from_name(&self.scope)
+            .ok_or_else(|| none("SCOPE", &self.scope, &PermissionScope::ALL.map(PermissionScope::name)))?;
+        Ok(ParsedAccessQuery { desk, lists, resource, operation, scope, from: self.from })
+    }
+}
+
+impl ParsedAccessQuery<'_> {
+    /// Whether a role that is held allows it, and the rule that decides.
+    fn decide(&self, role: Role) -> (bool, String) {
+        let Self { resource, operation, scope, .. } = self;
+        if let Some(address) = self.from.filter(|address| !self.lists.allow(role, *address)) {
+            let only = allowed_networks(self.lists, role);
+            return (false, format!("the allow-list bars it from {address}: {role} may be active {only}"));
+        }
+        let only = match self.lists.list(role) {
+            [] => String::new(),
+            _ => format!("; the allow-list has {role} active {}", allowed_networks(self.lists, role)),
+        };
+        match self.desk.auth.policy.matrix.granted(role, *resource, *operation) {
+            None => (false, format!("{role} may not {operation} {resource} at all")),
+            Some(granted) if granted < *scope => {
+                (false, format!("{role} may {operation} {resource} in scope {granted}; {scope} is wider"))
+            }
+            Some(granted) => (true, format!("{role} may {operation} {resource} in scope {granted}{only}")),
+        }
+    }
+}
+
+/// Where the matrix comes from.
+fn matrix(desk: &Desk) -> String {
+    match &desk.settings.access.matrix_file {
+        Some(path) => format!("of {}, which replaces the built-in one", path.display()),
+        None => "the built-in one; `deskpass config matrix` prints it".to_owned(),
+    }
+}

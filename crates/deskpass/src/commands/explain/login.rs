@@ -1,0 +1,120 @@
+//! Why somebody can or cannot sign in.
+
+use deskpass_auth::{Auth, Reason};
+use deskpass_core::{EmployeeKey, Person, Role};
+use deskpass_store::{AuditEvent, LogFilter, LogRow};
+
+use super::super::agents::{password, since, state};
+use super::super::table::{plain, table};
+use super::super::text::{describe_error, format_utc};
+use super::super::{CommandResult, EmployeeSelector};
+use super::describe::{allowed_networks, effective_roles, employee_label, person_label};
+use super::reason;
+
+/// How many attempts are told.
+const MAX_ATTEMPTS_SHOWN: usize = 10;
+
+/// How often the log is asked on for more of them.
+const MAX_LOG_PAGES: usize = 20;
+
+pub(super) async fn explain(auth: &Auth, who: &EmployeeSelector) -> CommandResult {
+    let about = who.key(auth)?;
+    let person = auth.store.person(&about).await.map_err(|error| describe_error(&error.into()))?;
+    let sign_in_status = match &person {
+        Some(person) => format!("{}\n\n{}", plain(&person_label(person)), sign_in_status(auth, who, person).await?),
+        None => format!(
+            "{}\n\nNobody here is called that. Whoever the platform names is added at their first sign-in; \
+             `deskpass employee add {}` adds them by hand.",
+            employee_label(&about),
+            who.typed()
+        ),
+    };
+    let attempts = attempts(auth, &about).await?;
+    if attempts.is_empty() {
+        return Ok(format!(
+            "{sign_in_status}\n\nThe log has no attempt of theirs: they did not get here, or the platform did not say who they were. \
+             `deskpass doctor` looks at what stands in between."
+        ));
+    }
+    let told: Vec<_> = attempts.iter().map(|row| attempt(row, who)).collect();
+    Ok(format!("{sign_in_status}\n\nLast attempts, the newest first:\n\n{}", told.join("\n")))
+}
+
+/// What decides whether they get in, and as what.
+async fn sign_in_status(auth: &Auth, who: &EmployeeSelector, person: &Person) -> CommandResult {
+    let failed = |error: deskpass_store::StoreError| describe_error(&error.into());
+    let now = auth.clock.now();
+    let (held, told) = effective_roles(auth, person).await?;
+    let agent = auth.store.listed_agent(person.key.clone(), now).await.map_err(failed)?;
+    let sessions = auth.store.own_sessions(person.key.clone(), now).await.map_err(failed)?.len();
+    let lists = &auth.store.access_rules().await.map_err(failed)?.lists;
+    let employee = if person.disabled {
+        format!("disabled; `deskpass employee enable {}` lets them in again", who.typed())
+    } else {
+        "enabled".to_owned()
+    };
+    let mut rows = vec![["employee".to_owned(), employee], ["roles".to_owned(), told]];
+    rows.push([
+        "agent".to_owned(),
+        agent.as_ref().map_or_else(
+            || "no record".to_owned(),
+            |agent| {
+                let device = agent.agent.device.as_ref().map_or_else(|| "none".to_owned(), since);
+                let role = agent.agent.role;
+                format!("{role}, {}; password: {}; device: {device}", state(agent), password(&agent.agent, now))
+            },
+        ),
+    ]);
+    let limited = held.iter().filter(|role| !lists.list(*role).is_empty());
+    let limited: Vec<_> = limited.map(|role| format!("{role} {}", allowed_networks(lists, role))).collect();
+    let limited = if limited.is_empty() { "no list for any of their roles".to_owned() } else { limited.join("; ") };
+    rows.push(["allow-lists".to_owned(), limited]);
+    rows.push(["sessions".to_owned(), sessions.to_string()]);
+    Ok(table(&rows))
+}
+
+/// The last of their attempts, the newest first.
+async fn attempts(auth: &Auth, about: &EmployeeKey) -> Result<Vec<LogRow>, String> {
+    let mut rows = Vec::new();
+    for event in [AuditEvent::SignIn, AuditEvent::SignInRefused] {
+        let filter = LogFilter {
+            corp: about.corp().to_owned(),
+            employee: Some(about.id().to_owned()),
+            event: Some(event),
+            ..LogFilter::default()
+        };
+        let (mut before, mut found) = (None, Vec::new());
+        for _ in 0..MAX_LOG_PAGES {
+            let page =
+                auth.store.log_page(filter.clone(), before, 10).await.map_err(|error| describe_error(&error.into()))?;
+            found.extend(page.rows);
+            before = page.next;
+            if found.len() >= MAX_ATTEMPTS_SHOWN || before.is_none() {
+                break;
+            }
+        }
+        rows.extend(found);
+    }
+    rows.sort_by(|one, other| other.id.cmp(&one.id));
+    rows.truncate(MAX_ATTEMPTS_SHOWN);
+    Ok(rows)
+}
+
+/// What happened, in words, and what to do about it.
+fn attempt(row: &LogRow, who: &EmployeeSelector) -> String {
+    let way = if row.method.is_empty() { String::new() } else { format!(" by {}", row.method) };
+    let place = format!("{}{way} from {}", format_utc(row.at), row.address());
+    let Some(word) = &row.reason else {
+        let role = row.role.map_or_else(String::new, |role: Role| format!(" as {role}"));
+        return plain(&format!("{place}: signed in{role}"));
+    };
+    let detail = if row.detail.is_empty() { String::new() } else { format!(" ({})", row.detail) };
+    let head = plain(&format!("{place}: refused, {word}{detail}"));
+    match Reason::from_name(word) {
+        Some(reason) => {
+            let [what, next] = reason::explanation(reason).map(|text| text.replace("EMPLOYEE", &who.typed()));
+            format!("{head}\n    {what}\n    {next}")
+        }
+        None => format!("{head}\n    A word of a later version; that one explains it."),
+    }
+}

@@ -1,0 +1,140 @@
+//! What became of a token. Here only what it hashes to is known.
+
+use deskpass_auth::{Auth, Error, Reason, Refusal, TokenError, TokenHolder};
+use deskpass_core::{Digest, SecretKindName};
+use deskpass_store::{ListedSession, PartialSessionLookup, ServiceKey};
+
+use super::super::CommandResult;
+use super::super::table::{plain, table};
+use super::super::text::{describe_error, format_utc, role_list};
+use super::describe::{allowed_networks, employee_label};
+use super::reason;
+
+pub(super) async fn explain(auth: &Auth, kind: SecretKindName, digest: Digest) -> CommandResult {
+    match kind {
+        SecretKindName::Access => session(auth, digest).await,
+        SecretKindName::Half => half(auth, digest).await,
+        SecretKindName::ServiceKey => service_key(auth, digest).await,
+        SecretKindName::KnownBrowser
+        | SecretKindName::Ticket
+        | SecretKindName::ScanId
+        | SecretKindName::Confirm
+        | SecretKindName::Browser
+        | SecretKindName::Flow
+        | SecretKindName::Pending
+        | SecretKindName::BindProof => {
+            Ok(format!("{}\n\nIt signs nobody in by itself, and is not looked up here.", intact_notice(kind)))
+        }
+    }
+}
+
+/// What a kind is for.
+pub(crate) const fn describe_token_kind(kind: SecretKindName) -> &'static str {
+    match kind {
+        SecretKindName::Access => "an access token: it opens a session",
+        SecretKindName::Half => {
+            "a half-authenticated token: it completes a sign-in with a one-time password, within 10 minutes"
+        }
+        SecretKindName::KnownBrowser => "the cookie of a browser in which an agent has signed in",
+        SecretKindName::Ticket => "a ticket: whoever shows it collects one sign-in, within some minutes",
+        SecretKindName::ScanId => "what a QR code shows: it names a sign-in to a phone",
+        SecretKindName::Confirm => "a phone's secret: it decides about one sign-in that it has scanned",
+        SecretKindName::Browser => "a browser's cookie that ties tickets to it",
+        SecretKindName::Flow => "a browser's cookie that says that it began a sign-in",
+        SecretKindName::Pending => "what completes a sign-in that another browser began",
+        SecretKindName::BindProof => "a proof that the platform identified somebody of a connected corporation",
+        SecretKindName::ServiceKey => "a service key: another service shows it when it asks",
+    }
+}
+
+fn intact_notice(kind: SecretKindName) -> String {
+    format!("This is {}.\nIt is whole: nothing is missing or mistyped.", describe_token_kind(kind))
+}
+
+/// What is wrong, and what to do about it.
+fn verdict(reason: Reason) -> String {
+    let [what, next] = reason::explanation(reason);
+    format!("It is not good ({}). {what}\n{next}", reason.name())
+}
+
+async fn session(auth: &Auth, digest: Digest) -> CommandResult {
+    let failed = |error: deskpass_store::StoreError| describe_error(&error.into());
+    let listed = auth.store.find_session(digest).await.map_err(failed)?;
+    let verdict = match auth.authenticate_untouched(digest).await {
+        Ok(holder) => live_verdict(auth, &holder, listed.as_ref()).await?,
+        Err(Error::Refused(refusal)) => verdict(refusal.reason()),
+        Err(error) => return Err(describe_error(&error)),
+    };
+    let known = listed.as_ref().map_or_else(String::new, |listed| format!("\n\n{}", table(&lines(listed))));
+    Ok(format!("{}{known}\n\n{verdict}", intact_notice(SecretKindName::Access)))
+}
+
+fn lines(listed: &ListedSession) -> Vec<[String; 2]> {
+    let session = &listed.session;
+    let from = listed.ip_address.as_ref().map_or_else(String::new, |address| format!(" from {address}"));
+    let (method, source) = (session.method.name(), session.source.name());
+    let mut lines = vec![
+        ["whose".to_owned(), format!("{} ({}) of {}", listed.employee_id, listed.name, session.employee.corp())],
+        ["signed in".to_owned(), format!("{}{from} by {method}, to {source}", format_utc(session.created_at))],
+        ["active role".to_owned(), session.current_role.name().to_owned()],
+        ["until".to_owned(), format_utc(session.expires_at)],
+    ];
+    lines.extend(listed.seen_at.map(|seen| ["last used".to_owned(), format!("about {}", format_utc(seen))]));
+    lines
+}
+
+/// Of a token whose session goes on: whether its role does, and from where.
+async fn live_verdict(auth: &Auth, holder: &TokenHolder, listed: Option<&ListedSession>) -> CommandResult {
+    let role = holder.session().current_role;
+    if let Err(refusal) = holder.clone().into_active_user() {
+        return Ok(format!("{}\nThe roles that count in it: {}", verdict(refusal.reason()), role_list(holder.roles)));
+    }
+    let lists = &auth.store.access_rules().await.map_err(|error| describe_error(&error.into()))?.lists;
+    let began = listed.and_then(|listed| listed.ip_address.as_deref()).and_then(|address| address.parse().ok());
+    let barred = began.filter(|address| !lists.allow(role, *address));
+    let barred = barred.map_or_else(String::new, |address| {
+        let reason = Reason::AddressNotAllowed.name();
+        format!("\nFrom {address}, where it began, it is not good ({reason}): `deskpass ip-rule list` shows the lists.")
+    });
+    Ok(format!("It is good. {role} may be active {}.{barred}", allowed_networks(lists, role)))
+}
+
+async fn half(auth: &Auth, digest: Digest) -> CommandResult {
+    let intact_notice = intact_notice(SecretKindName::Half);
+    let found = auth.store.partial_session(&digest).await.map_err(|error| describe_error(&error.into()))?;
+    let problem = |problem: TokenError| verdict(Refusal::Token(problem).reason());
+    Ok(match found {
+        PartialSessionLookup::Found(half) => {
+            let lines = [
+                ["whose".to_owned(), employee_label(&half.employee)],
+                ["until".to_owned(), format_utc(half.expires_at)],
+            ];
+            let over = half.expires_at <= auth.clock.now();
+            let told = if over { problem(TokenError::Expired) } else { "It is good.".to_owned() };
+            format!("{intact_notice}\n\n{}\n\n{told}", table(&lines))
+        }
+        PartialSessionLookup::Denied(ended) => format!("{intact_notice}\n\n{}", problem(TokenError::Ended(ended))),
+        PartialSessionLookup::NotFound => format!("{intact_notice}\n\n{}", problem(TokenError::Unknown)),
+    })
+}
+
+async fn service_key(auth: &Auth, digest: Digest) -> CommandResult {
+    let intact_notice = intact_notice(SecretKindName::ServiceKey);
+    let found = auth.store.service_key_of(digest).await.map_err(|error| describe_error(&error.into()))?;
+    let Some(ServiceKey { id, name, scopes, expires_at, revoked_at, .. }) = &found else {
+        return Ok(format!("{intact_notice}\n\n{}", verdict(Reason::Unknown)));
+    };
+    let mut lines = vec![
+        ["id".to_owned(), id.clone()],
+        ["name".to_owned(), plain(name)],
+        ["scopes".to_owned(), scopes.to_string()],
+        ["until".to_owned(), format_utc(*expires_at)],
+    ];
+    lines.extend(revoked_at.map(|at| ["revoked".to_owned(), format_utc(at)]));
+    let state = found.as_ref().map_or("", |key| key.state(auth.clock.now()));
+    let told = match state {
+        "active" => "It is good.".to_owned(),
+        state => format!("It is not good ({state}). `deskpass service-key create` makes another."),
+    };
+    Ok(format!("{intact_notice}\n\n{}\n\n{told}", table(&lines)))
+}

@@ -1,0 +1,77 @@
+//! Admin commands about allow-lists: the way out for whoever locked themself out.
+
+use deskpass_auth::Auth;
+use deskpass_core::{Role, parse_network};
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+
+use super::CommandResult;
+use super::table::table;
+use super::text::{describe_error, no_such_role};
+use crate::Desk;
+
+/// How many networks a list has at most.
+const MAX_NETWORKS_PER_LIST: usize = 200;
+
+/// An admin command about allow-lists.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) enum IpRuleAdminCommand {
+    List,
+    /// No network means no list.
+    Set {
+        role: String,
+        networks: Vec<String>,
+    },
+}
+
+impl IpRuleAdminCommand {
+    /// Does it.
+    pub(super) async fn run(&self, desk: &Desk) -> CommandResult {
+        match self {
+            Self::List => list(&desk.auth).await,
+            Self::Set { role, networks } => set(&desk.auth, role, networks).await,
+        }
+    }
+}
+
+async fn list(auth: &Auth) -> CommandResult {
+    let lists = auth.operator().ip_rules().await.map_err(|error| describe_error(&error))?;
+    let mut rows = vec![["ROLE", "MAY BE ACTIVE FROM"].map(str::to_owned)];
+    for role in Role::ALL {
+        if lists.list(role).is_empty() {
+            rows.push([role.name().to_owned(), "anywhere".to_owned()]);
+        }
+        let named = std::iter::once(role.name()).chain(std::iter::repeat(""));
+        rows.extend(named.zip(lists.list(role)).map(|(name, network)| [name.to_owned(), network.to_string()]));
+    }
+    Ok(table(&rows))
+}
+
+async fn set(auth: &Auth, name: &str, networks: &[String]) -> CommandResult {
+    let role = Role::from_name(name).ok_or_else(|| no_such_role(name))?;
+    let read = |text: &String| parse_network(text).map_err(|problem| format!("{text:?} {problem}"));
+    let (list, bad): (Vec<_>, Vec<_>) = networks.iter().map(read).partition(Result::is_ok);
+    let bad: Vec<_> = bad.into_iter().filter_map(Result::err).collect();
+    if !bad.is_empty() {
+        return Err(bad.join("\n"));
+    }
+    if networks.len() > MAX_NETWORKS_PER_LIST {
+        return Err(format!(
+            "{role} would have {} networks; a list has at most {MAX_NETWORKS_PER_LIST}",
+            networks.len()
+        ));
+    }
+    let list: Vec<IpNet> = list.into_iter().flatten().collect();
+    let changed = auth.operator().set_ip_rules_of(role, list.clone()).await.map_err(|error| describe_error(&error))?;
+    let already = if changed { "" } else { " already, and nothing changed" };
+    if list.is_empty() {
+        return Ok(format!("{role} may be active from anywhere{already}"));
+    }
+    let out = auth.operator().preview_role_lockout(role, &list).await.map_err(|error| describe_error(&error))?.number;
+    let shown: Vec<_> = list.iter().map(ToString::to_string).collect();
+    Ok(format!(
+        "{role} may be active only from {}{already}\n{out} session(s) that act as {role} began elsewhere, and are shut out there\n\
+         `deskpass ip-rule clear {role}` lets everybody in again",
+        shown.join(", ")
+    ))
+}

@@ -1,0 +1,100 @@
+//! Admin commands about service keys.
+
+use std::time::Duration;
+
+use deskpass_auth::{Auth, Error, Refusal};
+use deskpass_core::{EmployeeKey, ServiceKeyName, ServiceScope, ServiceScopes, Timestamp};
+use deskpass_store::ServiceKey;
+use serde::{Deserialize, Serialize};
+
+use super::CommandResult;
+use super::table::table;
+use super::text::{describe_error, format_utc};
+use crate::Desk;
+
+/// An admin command about service keys. Nothing of it is secret: the log has it.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) enum ServiceKeyAdminCommand {
+    Create { name: String, scopes: Vec<String>, days: u16 },
+    List,
+    Revoke { id: String },
+}
+
+impl ServiceKeyAdminCommand {
+    /// Does it.
+    pub(super) async fn run(&self, desk: &Desk) -> CommandResult {
+        match self {
+            Self::Create { name, scopes, days } => create(desk, name, scopes, *days).await,
+            Self::List => list(&desk.auth).await,
+            Self::Revoke { id } => revoke(&desk.auth, id).await,
+        }
+    }
+}
+
+/// Only what this returns has the key in it.
+async fn create(desk: &Desk, name: &str, scopes: &[String], days: u16) -> CommandResult {
+    let longest = ServiceKeyName::MAX_CHARS;
+    let name = ServiceKeyName::parse(name).ok_or_else(|| {
+        format!("NAME must be 1 to {longest} characters that can be seen, with no blank at either end")
+    })?;
+    let scopes = scopes.iter().map(|word| scope(word)).collect::<Result<ServiceScopes, _>>()?;
+    if scopes.is_empty() {
+        return Err("a key that opens nothing is of no use; name a scope with --scope".to_owned());
+    }
+    let lifetime = Duration::from_hours(24 * u64::from(days));
+    let made = desk.auth.operator().create_service_key(&name, scopes, lifetime).await;
+    let made = made.map_err(|error| describe_error(&error))?;
+    let ServiceKey { id, expires_at, .. } = &made.kept;
+    Ok(format!(
+        "{} may ask for: {scopes}\n\n  service key: {}\n\nIt counts until {}, and is not shown again. Whoever has it can \
+         ask; keep it where the service keeps its secrets.\nThe service sends it as `Authorization: Bearer …`, such as to \
+         POST {}/api/auth/introspect\n`deskpass service-key revoke {id}` takes it back.",
+        name.as_str(),
+        made.value.expose(),
+        format_utc(*expires_at),
+        desk.settings.public_url
+    ))
+}
+
+fn scope(word: &str) -> Result<ServiceScope, String> {
+    let known = || ServiceScope::ALL.map(ServiceScope::name).join(", ");
+    ServiceScope::from_name(word).ok_or_else(|| format!("there is no scope {word}; the scopes are {}", known()))
+}
+
+const HEADING: [&str; 7] = ["ID", "NAME", "SCOPES", "STATE", "CREATED", "BY", "EXPIRES"];
+
+async fn list(auth: &Auth) -> CommandResult {
+    let keys = auth.operator().service_keys().await.map_err(|error| describe_error(&error))?;
+    if keys.is_empty() {
+        return Ok(
+            "there are no service keys; `deskpass service-key create NAME --scope introspect` makes one".to_owned()
+        );
+    }
+    let now = auth.clock.now();
+    let rows: Vec<_> = [HEADING.map(str::to_owned)].into_iter().chain(keys.iter().map(|key| row(key, now))).collect();
+    Ok(table(&rows))
+}
+
+fn row(key: &ServiceKey, now: Timestamp) -> [String; 7] {
+    let maker = |who: &EmployeeKey| format!("{}/{}", who.corp(), who.id());
+    [
+        key.id.clone(),
+        key.name.clone(),
+        key.scopes.to_string(),
+        key.state(now).to_owned(),
+        format_utc(key.created_at),
+        key.created_by.as_ref().map_or_else(|| "an operator".to_owned(), maker),
+        format_utc(key.expires_at),
+    ]
+}
+
+async fn revoke(auth: &Auth, id: &str) -> CommandResult {
+    match auth.operator().revoke_service_key(id.to_owned()).await {
+        Ok(true) => Ok(format!("the service key {id} opens nothing any more")),
+        Ok(false) => Ok(format!("the service key {id} was revoked before")),
+        Err(Error::Refused(Refusal::NoSuchKey)) => {
+            Err("there is no service key with this ID; `deskpass service-key list` shows them".to_owned())
+        }
+        Err(error) => Err(describe_error(&error)),
+    }
+}

@@ -1,0 +1,48 @@
+//! Tables on a terminal.
+
+use deskpass_core::is_invisible;
+
+/// Rows below each other, their cells two blanks apart.
+pub(super) fn table<const N: usize>(rows: &[[String; N]]) -> String {
+    let rows: Vec<_> = rows.iter().map(|row| row.each_ref().map(|cell| plain(cell))).collect();
+    let mut widths = [0; N];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(columns(cell));
+        }
+    }
+    let filled = |(cell, width): (&String, usize)| format!("{cell}{}", " ".repeat(width - columns(cell)));
+    let line =
+        |row: &[String; N]| row.iter().zip(widths).map(filled).collect::<Vec<_>>().join("  ").trim_end().to_owned();
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// A text without what moves a terminal's cursor, colours it or turns the line around: names are others' words.
+pub(super) fn plain(text: &str) -> String {
+    text.chars().map(|character| if is_invisible(character) { '\u{fffd}' } else { character }).collect()
+}
+
+/// How many columns of a terminal a text takes: Chinese characters take two.
+fn columns(text: &str) -> usize {
+    text.chars().map(|character| if character < '\u{1100}' { 1 } else { 2 }).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::table;
+
+    #[test]
+    fn chinese_names_do_not_push_their_row_aside() {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned);
+        let told =
+            table(&[row(["NAME", "ROLE", "STATE"]), row(["张三丰", "user", "enabled"]), row(["Li", "agent", ""])]);
+        assert_eq!(told, "NAME    ROLE   STATE\n张三丰  user   enabled\nLi      agent");
+    }
+
+    #[test]
+    fn a_name_does_not_move_the_cursor() {
+        let told = table(&[["a\u{1b}[2Jb\nc".to_owned(), "d".to_owned()]]);
+        assert_eq!(told, "a\u{fffd}[2Jb\u{fffd}c  d");
+        assert_eq!(table(&[["a\u{202e}b".to_owned()]]), "a\u{fffd}b");
+    }
+}

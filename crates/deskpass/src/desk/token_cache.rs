@@ -1,0 +1,84 @@
+//! The platform's access token, kept where all nodes find it.
+
+use std::sync::Arc;
+
+use deskpass_auth::CodeExchange;
+use deskpass_core::{Clock, Digest};
+use deskpass_store::{Lease, PlatformToken, SharedState, StoreError};
+use deskpass_wecom::{CacheFuture, CachedToken, FETCH_LEASE, TokenCache};
+
+use crate::config::Settings;
+
+/// One application's token. Where the shared store fails, this node goes on by itself.
+#[derive(Debug)]
+pub(super) struct SharedTokenCache {
+    shared: Arc<SharedState<CodeExchange>>,
+    clock: Clock,
+    /// What the token is asked for with: another secret is another token.
+    application: Digest,
+    /// Which node this is.
+    node: Digest,
+}
+
+impl SharedTokenCache {
+    pub(super) fn new(
+        shared: Arc<SharedState<CodeExchange>>,
+        clock: Clock,
+        settings: &Settings,
+        node: [u8; 32],
+    ) -> Self {
+        let platform = &settings.platform;
+        let secret = platform.secret.as_ref().map_or("", |secret| secret.expose());
+        let parts = [&*platform.api_url, &*platform.corp_id, secret];
+        Self { shared, clock, application: Digest::of(&parts.map(str::as_bytes)), node: Digest::of(&[&node]) }
+    }
+
+    async fn keep_token(&self, CachedToken { value, asked_at, expires_at }: CachedToken) -> Result<(), StoreError> {
+        let (now, token) = (self.clock.now(), PlatformToken { value, asked_at, expires_at });
+        let renewed = |_| Ok::<_, ()>(token.clone());
+        if self.shared.tokens.update(&self.application, now, renewed).await?.is_none() {
+            self.shared.tokens.put(self.application, token, now).await?;
+        }
+        Ok(())
+    }
+
+    async fn end_claim(&self) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        // Another node may have it by now, and keeps it.
+        let over = |lease: Lease| if lease.holder == self.node { Ok(Lease { until: now, ..lease }) } else { Err(()) };
+        self.shared.leases.update(&self.application, now, over).await.map(drop)
+    }
+}
+
+impl TokenCache for SharedTokenCache {
+    fn load(&self) -> CacheFuture<'_, Option<CachedToken>> {
+        Box::pin(async {
+            let kept = |token: &PlatformToken| CachedToken {
+                value: token.value.clone(),
+                asked_at: token.asked_at,
+                expires_at: token.expires_at,
+            };
+            self.shared.tokens.read_with(&self.application, self.clock.now(), kept).await.ok().flatten()
+        })
+    }
+
+    fn acquire_lease(&self) -> CacheFuture<'_, bool> {
+        Box::pin(async {
+            let now = self.clock.now();
+            let lease = Lease { holder: self.node, until: now + FETCH_LEASE };
+            self.shared.leases.put(self.application, lease, now).await.unwrap_or(true)
+        })
+    }
+
+    fn store(&self, token: CachedToken) -> CacheFuture<'_, ()> {
+        Box::pin(async {
+            // A token that is not kept is asked for again by whoever needs it.
+            let _ = self.keep_token(token).await;
+            let _ = self.end_claim().await;
+        })
+    }
+
+    fn release_lease(&self) -> CacheFuture<'_, ()> {
+        Box::pin(async { drop(self.end_claim().await) })
+    }
+}

@@ -1,0 +1,135 @@
+//! Guesses at passwords and one-time passwords: counted before they are looked at, forgotten after a right one.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use deskpass_core::{Digest, EmployeeKey, FailedAttempts, Lockout, Timestamp};
+
+use crate::database::{Row, Tx};
+use crate::{Store, StoreError};
+
+/// What is guessed at. Each is counted apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttemptKind {
+    /// The password, from anywhere.
+    Password,
+    /// A one-time password.
+    Otp,
+    /// The password, in a browser in which the agent has signed in before: strangers cannot use these guesses up.
+    KnownBrowser(Digest),
+}
+
+/// What the names of the trials in known browsers begin with.
+const KNOWN_BROWSER_PREFIX: &str = "browser:";
+
+impl AttemptKind {
+    fn name(self) -> Cow<'static, str> {
+        match self {
+            Self::Password => "password".into(),
+            Self::Otp => "otp".into(),
+            Self::KnownBrowser(digest) => format!("{KNOWN_BROWSER_PREFIX}{}", digest.to_text()).into(),
+        }
+    }
+}
+
+/// How long guesses at what nobody has are kept where there were a few: nobody learns anything from a few.
+const FEW_ATTEMPTS_RETENTION: Duration = Duration::from_hours(24);
+/// And how long more of them are, so that a stranger cannot soon tell by asking again that nobody has it.
+const MANY_ATTEMPTS_RETENTION: Duration = Duration::from_hours(30 * 24);
+/// How many are more than a few.
+const MANY_ATTEMPTS: u32 = 5;
+
+/// A count that is there is locked until the transaction ends, so that guesses that come at once are counted one after the
+/// other, on however many nodes.
+const LOCK_COUNT: &str = "INSERT INTO guess (corp_id, employee_key, trial, recent, in_a_row, last_at)
+    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (corp_id, employee_key, trial) DO UPDATE SET last_at = guess.last_at
+    RETURNING recent, in_a_row, last_at";
+
+impl Store {
+    /// Counts a guess, for a name that somebody bears as for any other. Whoever is told to stay out has not been counted,
+    /// and may not look whether the guess is right.
+    ///
+    /// # Errors
+    /// When the store fails; then nobody may look either.
+    pub async fn count_attempt(
+        &self,
+        key: EmployeeKey,
+        trial: AttemptKind,
+        now: Timestamp,
+    ) -> Result<Result<(), Lockout>, StoreError> {
+        self.database
+            .write(move |tx| {
+                let (name, none) = (trial.name(), FailedAttempts::none());
+                let (recent, in_a_row) = (i64::from(none.recent), i64::from(none.in_a_row));
+                let values = args![key.corp(), key.id(), &*name, recent, in_a_row, none.last_at];
+                let guesses =
+                    tx.first(LOCK_COUNT, &values, read)?.ok_or_else(|| StoreError::damaged("a count is gone"))?;
+                let next = match guesses.count_attempt(now) {
+                    Ok(next) => next,
+                    Err(shut) => return Ok(Err(shut)),
+                };
+                let text = "UPDATE guess SET recent = $4, in_a_row = $5, last_at = $6
+                    WHERE corp_id = $1 AND employee_key = $2 AND trial = $3";
+                let (recent, in_a_row) = (i64::from(next.recent), i64::from(next.in_a_row));
+                tx.execute(text, &args![key.corp(), key.id(), &*name, recent, in_a_row, next.last_at])?;
+                Ok(Ok(()))
+            })
+            .await
+    }
+
+    /// Forgets the guesses before a right one that nothing else is written with.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn clear_attempts(&self, key: EmployeeKey, trial: AttemptKind) -> Result<(), StoreError> {
+        self.database.write(move |tx| clear(tx, &key, AttemptsToClear::Kind(trial)).map(drop)).await
+    }
+}
+
+/// Which guesses at what an agent has are to be forgotten.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum AttemptsToClear {
+    All,
+    Kind(AttemptKind),
+    /// Those at the password, wherever they came from.
+    AllPasswords,
+}
+
+/// Forgets guesses; returns how many trials there were.
+pub(super) fn clear(tx: &Tx<'_>, key: &EmployeeKey, which: AttemptsToClear) -> Result<usize, StoreError> {
+    let text = "DELETE FROM guess WHERE corp_id = $1 AND employee_key = $2";
+    match which {
+        AttemptsToClear::All => tx.execute(text, &args![key.corp(), key.id()]),
+        AttemptsToClear::Kind(trial) => {
+            tx.execute(&format!("{text} AND trial = $3"), &args![key.corp(), key.id(), &*trial.name()])
+        }
+        AttemptsToClear::AllPasswords => {
+            tx.execute(&format!("{text} AND trial <> $3"), &args![key.corp(), key.id(), &*AttemptKind::Otp.name()])
+        }
+    }
+}
+
+/// The first three columns of a row.
+pub(super) fn read(row: &Row<'_>) -> Result<FailedAttempts, StoreError> {
+    let number = |column| row.int(column).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+    Ok(FailedAttempts { recent: number(0)?, in_a_row: number(1)?, last_at: row.timestamp(2)? })
+}
+
+/// Removes guesses at what nobody has: names without a record, browsers that are not known any more.
+pub(super) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
+    let digest = KNOWN_BROWSER_PREFIX.len() + 1;
+    let text = format!(
+        "DELETE FROM guess WHERE (corp_id, employee_key, trial) IN
+        (SELECT g.corp_id, g.employee_key, g.trial FROM guess g WHERE g.last_at <= $1
+         AND (g.in_a_row < $2 OR g.last_at <= $3)
+         AND (NOT EXISTS (SELECT 1 FROM agent a WHERE a.corp_id = g.corp_id AND a.employee_key = g.employee_key)
+              OR (g.trial LIKE '{KNOWN_BROWSER_PREFIX}%' AND NOT EXISTS
+                  (SELECT 1 FROM known_browser b WHERE b.digest = SUBSTR(g.trial, {digest})
+                   AND b.corp_id = g.corp_id AND b.employee_key = g.employee_key)))
+         LIMIT $4) AND last_at <= $1"
+    );
+    tx.execute(
+        &text,
+        &args![now - FEW_ATTEMPTS_RETENTION, i64::from(MANY_ATTEMPTS), now - MANY_ATTEMPTS_RETENTION, batch],
+    )
+}

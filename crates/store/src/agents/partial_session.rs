@@ -1,0 +1,154 @@
+//! Sign-ins that have a right password and no one-time password yet.
+//!
+//! Whoever completes, ends or begins one holds the record of its agent, or that of the employee, until they are done: so
+//! that a half neither begins nor is completed while what it stands on is being taken away.
+
+use deskpass_core::{Digest, EmployeeKey, Timestamp};
+
+use super::failed_attempts::{self, AttemptKind, AttemptsToClear};
+use super::{Notice, record};
+use crate::database::{Row, Tx};
+use crate::sessions::{EndReason, denied, deny};
+use crate::{Store, StoreError};
+
+/// A sign-in that is half done.
+#[derive(Clone, Debug)]
+pub struct PartialSessionRecord {
+    /// What its token hashes to.
+    pub digest: Digest,
+    /// Whose it is.
+    pub employee: EmployeeKey,
+    /// When it ends, unless it is completed.
+    pub expires_at: Timestamp,
+}
+
+/// What the store knows of a half's digest.
+#[derive(Clone, Debug)]
+pub enum PartialSessionLookup {
+    /// A half; whether it has expired is for the caller to tell.
+    Found(PartialSessionRecord),
+    /// It was ended, or its agent or employee does not count any more.
+    Denied(EndReason),
+    /// Nothing.
+    NotFound,
+}
+
+impl Store {
+    /// Keeps a half and what the agent is to be told, and forgets the guesses of the trial that found the password; `false`,
+    /// and nothing happened, when the agent or the employee is disabled or gone, or `hash` is not that of the agent's
+    /// password any more.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn begin_partial_session(
+        &self,
+        half: PartialSessionRecord,
+        hash: String,
+        trial: AttemptKind,
+        notice: Notice,
+    ) -> Result<bool, StoreError> {
+        self.database
+            .write(move |tx| {
+                let (corp, id) = (half.employee.corp(), half.employee.id());
+                let agent = "corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND password_hash = $3";
+                let employee = "UPDATE employee SET created_at = created_at WHERE corp_id = $1 AND employee_key = $2
+                    AND disabled_at IS NULL";
+                if !record::lock_where(tx, agent, &args![corp, id, &*hash])?
+                    || tx.execute(employee, &args![corp, id])? == 0
+                {
+                    return Ok(false);
+                }
+                let text = "INSERT INTO half_session (digest, corp_id, employee_key, expires_at)
+                    VALUES ($1, $2, $3, $4)";
+                tx.execute(text, &args![half.digest, corp, id, half.expires_at])?;
+                failed_attempts::clear(tx, &half.employee, AttemptsToClear::Kind(trial))?;
+                notice.write(tx)?;
+                Ok(true)
+            })
+            .await
+    }
+
+    /// What stands behind the digest of a half.
+    ///
+    /// # Errors
+    /// When the store fails; then the token must not count as valid.
+    pub async fn partial_session(&self, digest: &Digest) -> Result<PartialSessionLookup, StoreError> {
+        let digest = *digest;
+        let text = "SELECT h.corp_id, h.employee_key, h.expires_at,
+            CASE WHEN a.disabled_at IS NULL AND e.disabled_at IS NULL THEN 0 ELSE 1 END FROM half_session h
+            JOIN agent a ON a.corp_id = h.corp_id AND a.employee_key = h.employee_key
+            JOIN employee e ON e.corp_id = h.corp_id AND e.employee_key = h.employee_key WHERE h.digest = $1";
+        let read = move |row: &Row<'_>| {
+            let employee = EmployeeKey::from_parts(&row.text(0)?, &row.text(1)?);
+            Ok((PartialSessionRecord { digest, employee, expires_at: row.timestamp(2)? }, row.int(3)? != 0))
+        };
+        self.database
+            .read(move |sql| {
+                Ok(match (denied(sql, digest)?, sql.first(text, &args![digest], read)?) {
+                    (Some(ended), _) => PartialSessionLookup::Denied(ended),
+                    (None, Some((_, true))) => PartialSessionLookup::Denied(EndReason::Disabled),
+                    (None, Some((half, false))) => PartialSessionLookup::Found(half),
+                    (None, None) => PartialSessionLookup::NotFound,
+                })
+            })
+            .await
+    }
+
+    /// Ends a half and denies its digest; `false`, and nothing happened, when it had ended or been completed already.
+    ///
+    /// # Errors
+    /// When the store fails; then the half may not be taken for ended.
+    pub async fn end_partial_session(&self, digest: Digest, deny_until: Timestamp) -> Result<bool, StoreError> {
+        self.database
+            .write(move |tx| {
+                let owner = "(corp_id, employee_key) IN
+                    (SELECT corp_id, employee_key FROM half_session WHERE digest = $1)";
+                record::lock_where(tx, owner, &args![digest])?;
+                if tx.execute(DELETE_PARTIAL_SESSION, &args![digest])? == 0 {
+                    return Ok(false);
+                }
+                deny(tx, digest, EndReason::SignedOut, deny_until)?;
+                Ok(true)
+            })
+            .await
+    }
+}
+
+const DELETE_PARTIAL_SESSION: &str = "DELETE FROM half_session WHERE digest = $1";
+
+/// Whether a session of `employee` may begin in the place of a half, and keeps that so until the transaction ends: of two
+/// that come with it at once, one waits here and then finds it gone.
+pub(crate) fn lock_if_valid(
+    tx: &Tx<'_>,
+    digest: Digest,
+    employee: &EmployeeKey,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let text =
+        "SELECT 1 FROM half_session WHERE digest = $1 AND corp_id = $2 AND employee_key = $3 AND expires_at > $4";
+    let values = args![digest, employee.corp(), employee.id(), now];
+    let agent = "corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
+    let counts = record::lock_where(tx, agent, &args![employee.corp(), employee.id()])?;
+    Ok(counts && tx.first(text, &values, |row| row.int(0))?.is_some())
+}
+
+/// A session has begun in the place of a half.
+pub(crate) fn complete(tx: &Tx<'_>, digest: Digest) -> Result<(), StoreError> {
+    tx.execute(DELETE_PARTIAL_SESSION, &args![digest]).map(drop)
+}
+
+/// Ends every half of an agent.
+pub(crate) fn end_all(tx: &Tx<'_>, key: &EmployeeKey, why: EndReason, deny_until: Timestamp) -> Result<(), StoreError> {
+    let text = "INSERT INTO denied_token (digest, reason, until) SELECT digest, $3, $4 FROM half_session
+        WHERE corp_id = $1 AND employee_key = $2 ON CONFLICT DO NOTHING";
+    tx.execute(text, &args![key.corp(), key.id(), why.name(), deny_until])?;
+    let text = "DELETE FROM half_session WHERE corp_id = $1 AND employee_key = $2";
+    tx.execute(text, &args![key.corp(), key.id()]).map(drop)
+}
+
+/// Removes halves that were over before `ended`.
+pub(super) fn sweep(tx: &Tx<'_>, ended: Timestamp, batch: i64) -> Result<usize, StoreError> {
+    let text = "DELETE FROM half_session WHERE digest IN
+        (SELECT digest FROM half_session WHERE expires_at <= $1 LIMIT $2)";
+    tx.execute(text, &args![ended, batch])
+}

@@ -1,0 +1,71 @@
+//! Whether the cache can be believed.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// How long after a reading of what others have changed began its word counts. Together with the time to give an answer,
+/// less than a second.
+const FRESHNESS_DURATION: Duration = Duration::from_millis(900);
+
+/// A moment since the machine was started. Nobody can set it, and it also counts the time a machine was suspended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct BootInstant(Duration);
+
+impl BootInstant {
+    pub(crate) fn now() -> Self {
+        #[cfg(target_os = "linux")]
+        let clock = ClockId::Boottime;
+        #[cfg(not(target_os = "linux"))]
+        let clock = ClockId::Monotonic;
+        let time = clock_gettime(clock);
+        Self(Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default()))
+    }
+}
+
+/// Proof that the cache knows of every change up to a moment ago.
+#[derive(Debug)]
+pub(crate) struct Freshness {
+    /// In milliseconds.
+    until: AtomicU64,
+}
+
+impl Freshness {
+    /// For whoever is the only one to change the data.
+    pub(crate) fn permanent() -> Self {
+        Self { until: AtomicU64::new(u64::MAX) }
+    }
+
+    /// For whoever has to hear of what others change, and has heard of nothing yet.
+    pub(crate) fn expired() -> Self {
+        Self { until: AtomicU64::new(0) }
+    }
+
+    pub(super) fn is_valid(&self) -> bool {
+        let until = self.until.load(Ordering::Acquire);
+        until == u64::MAX || BootInstant::now() < BootInstant(Duration::from_millis(until))
+    }
+
+    /// Notes that everything that had changed when a reading began was heard of.
+    pub(crate) fn extend(&self, began: BootInstant) {
+        let until = u64::try_from((began.0 + FRESHNESS_DURATION).as_millis()).unwrap_or(0);
+        self.until.store(until, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proof_ends_by_itself() {
+        assert!(Freshness::permanent().is_valid());
+        let freshness = Freshness::expired();
+        assert!(!freshness.is_valid());
+        freshness.extend(BootInstant::now());
+        assert!(freshness.is_valid());
+        freshness.extend(BootInstant(BootInstant::now().0.saturating_sub(FRESHNESS_DURATION)));
+        assert!(!freshness.is_valid());
+    }
+}

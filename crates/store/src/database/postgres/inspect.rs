@@ -1,0 +1,56 @@
+//! What the server says about itself, for whoever looks for a fault.
+
+use deskpass_core::Timestamp;
+
+use super::address::Address;
+use super::{PostgresSettings, run_on};
+use crate::StoreError;
+use crate::database::{Sql, migrate};
+
+/// What PostgreSQL says about itself.
+#[derive(Clone, Debug)]
+pub struct PostgresStatus {
+    /// Its version as a number: 150004 is 15.4.
+    pub version: u32,
+    /// Whether it takes no writes: a standby, or one that is set so.
+    pub read_only: bool,
+    /// Whether the connection is encrypted.
+    pub encrypted: bool,
+    /// The version of the tables; 0 when there are none.
+    pub tables: i64,
+    /// The newest version of the tables that this program knows.
+    pub known: i64,
+    /// The time by its clock.
+    pub now: Timestamp,
+}
+
+/// Asks PostgreSQL about itself, and changes nothing there.
+///
+/// # Errors
+/// When it cannot be reached or does not let us in.
+pub async fn inspect_postgres(at: &PostgresSettings) -> Result<PostgresStatus, StoreError> {
+    let address = Address::new(at).map_err(|error| StoreError::unavailable(&error))?;
+    let inspected = run_on(address.clone(), |connection| inspect(&Sql::Postgres(connection))).await;
+    match inspected {
+        Ok(status) => status,
+        // Perhaps there is one, and it takes no writes.
+        Err(error) => {
+            let standby = address.allow_read_only();
+            run_on(standby, |connection| inspect(&Sql::Postgres(connection))).await.map_err(|_| error)?
+        }
+    }
+}
+
+fn inspect(sql: &Sql<'_>) -> Result<PostgresStatus, StoreError> {
+    let text = "SELECT current_setting('server_version_num')::bigint,
+        CASE WHEN pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' THEN 1 ELSE 0 END,
+        (SELECT COUNT(*) FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl),
+        (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+    let (known, tables) = (migrate::newest_version(), migrate::schema_version(sql)?);
+    let status = sql.first(text, &[], |row| {
+        let version = u32::try_from(row.int(0)?).unwrap_or_default();
+        let (read_only, encrypted, now) = (row.int(1)? == 1, row.int(2)? == 1, row.timestamp(3)?);
+        Ok(PostgresStatus { version, read_only, encrypted, tables, known, now })
+    })?;
+    status.ok_or_else(|| StoreError::unavailable(&"the server says nothing about itself"))
+}

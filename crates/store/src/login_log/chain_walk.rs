@@ -1,0 +1,262 @@
+//! A chain as it stands: its rows one after the other, and whether each fits to the one before.
+
+use deskpass_core::Timestamp;
+
+use super::chain::{ADOPTED_CHAIN, ChainKey, RowContent, RowContentV2, chain_of, witnessed_chain};
+use crate::StoreError;
+use crate::database::{Row, Sql};
+
+/// Where a chain ends, and up to where it was pruned.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ChainEnd {
+    pub(super) seq: i64,
+    pub(super) hash: String,
+    pub(super) pruned: PruneMark,
+}
+
+/// Up to where a chain was pruned, with the hash of the last row that went.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct PruneMark {
+    pub(super) seq: i64,
+    pub(super) hash: String,
+    pub(super) mac: String,
+}
+
+impl PruneMark {
+    /// With the mark of whoever has the key.
+    pub(super) fn marked(key: &ChainKey, chain: i64, seq: i64, hash: &str) -> Self {
+        let mac = key.hash(&["pruned", &chain.to_string(), &seq.to_string(), hash]);
+        Self { seq, hash: hash.to_owned(), mac }
+    }
+
+    /// Whether somebody with the key has done it, or nobody has.
+    pub(super) fn is_genuine(&self, key: &ChainKey, chain: i64) -> bool {
+        *self == Self::default() || *self == Self::marked(key, chain, self.seq, &self.hash)
+    }
+}
+
+/// The end of a chain; none when it has none, or none that can be read.
+pub(super) fn end(sql: &Sql<'_>, chain: i64) -> Result<Option<ChainEnd>, StoreError> {
+    let text = "SELECT seq, hash, pruned_seq, pruned_hash, pruned_mac FROM log_chain WHERE chain = $1";
+    let read = |row: &Row<'_>| -> Result<ChainEnd, StoreError> {
+        let pruned = PruneMark { seq: row.int(2)?, hash: row.text(3)?, mac: row.text(4)? };
+        Ok(ChainEnd { seq: row.int(0)?, hash: row.text(1)?, pruned })
+    };
+    // A value of another kind than anybody writes makes it unreadable, and says nothing about the rest of the database.
+    Ok(sql.first(text, &args![chain], |row| Ok(read(row).ok()))?.flatten())
+}
+
+/// The first row of a chain up to a place, and how many there are.
+pub(super) fn up_to(sql: &Sql<'_>, chain: i64, seq: i64) -> Result<Option<(i64, i64)>, StoreError> {
+    let text = "SELECT COALESCE(MIN(seq), 0), COUNT(*) FROM login_log WHERE chain = $1 AND seq <= $2";
+    let found = sql.first(text, &args![chain, seq], |row| Ok((row.int(0).unwrap_or(seq), row.int(1)?)))?;
+    Ok(found.filter(|(_, rows)| *rows > 0))
+}
+
+/// A row and how it fits.
+#[derive(Clone, Debug)]
+pub(super) struct WalkedRow {
+    pub(super) seq: i64,
+    pub(super) id: Option<String>,
+    pub(super) at: Option<Timestamp>,
+    pub(super) hash: String,
+    pub(super) fit: RowFit,
+    /// What it says about another chain.
+    pub(super) seen: Option<WitnessedEnd>,
+}
+
+/// What a row says about the end of another chain.
+#[derive(Clone, Debug)]
+pub(super) struct WitnessedEnd {
+    pub(super) chain: i64,
+    pub(super) seq: i64,
+    pub(super) hash: String,
+    /// The hash of the row that stands there now.
+    pub(super) now: Option<String>,
+}
+
+/// How a row fits to the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RowFit {
+    /// It says what it said when it was written.
+    Intact,
+    /// It does not.
+    Changed,
+    /// It belongs to another chain.
+    OtherChain,
+    /// Another one stands at the same place.
+    Duplicate,
+    /// The one before is not there, so nobody can tell.
+    Unverifiable,
+}
+
+/// How many hashes of the row before are tried where several rows stand at its place.
+const MAX_CANDIDATE_HASHES: usize = 8;
+
+/// Goes along a chain.
+#[derive(Debug)]
+pub(super) struct ChainWalk<'a> {
+    key: &'a ChainKey,
+    chain: i64,
+    /// The place of the row before.
+    seq: i64,
+    /// Its hash, and where it does not fit those that it ought to have as well. So a changed hash is told from a changed row.
+    before: Vec<String>,
+}
+
+impl<'a> ChainWalk<'a> {
+    pub(super) fn after(key: &'a ChainKey, chain: i64, pruned: &PruneMark) -> Self {
+        Self { key, chain, seq: pruned.seq, before: vec![pruned.hash.clone()] }
+    }
+
+    /// Looks at the next rows, at most `limit` of them; `false` when there are none.
+    pub(super) fn next(
+        &mut self,
+        sql: &Sql<'_>,
+        limit: i64,
+        mut each: impl FnMut(WalkedRow),
+    ) -> Result<bool, StoreError> {
+        let (after, mut any) = (self.seq, false);
+        sql.rows(&rows(), &args![self.chain, after, limit], |row| {
+            // A number of a kind that nobody writes is no place in a chain.
+            if let Ok(seq) = row.int(SEQ_COLUMN) {
+                any = true;
+                each(self.step(row, seq));
+            }
+            Ok(())
+        })?;
+        Ok(any)
+    }
+
+    /// Whether the last row has this hash, or ought to have it.
+    pub(super) fn is_at(&self, hash: &str) -> bool {
+        self.before.iter().any(|before| before == hash)
+    }
+
+    /// Looks at the row that stands at `seq`.
+    fn step(&mut self, row: &Row<'_>, seq: i64) -> WalkedRow {
+        let (follows, twice) = (seq == self.seq.wrapping_add(1), seq == self.seq);
+        let written = StoredRow::read(row).ok();
+        let stored = row.text(HASH_COLUMN).unwrap_or_default();
+        let made: Vec<_> = written.iter().flat_map(|written| self.hashes(written, seq)).collect();
+        let fit = match &written {
+            Some(written) if !written.belongs_to(self.chain) => RowFit::OtherChain,
+            _ if twice => RowFit::Duplicate,
+            _ if !follows => RowFit::Unverifiable,
+            _ if made.contains(&stored) => RowFit::Intact,
+            _ => RowFit::Changed,
+        };
+        self.seq = seq;
+        if twice {
+            // Which of them was written there the next row tells.
+            self.before.truncate(MAX_CANDIDATE_HASHES);
+            self.before.push(stored.clone());
+        } else {
+            self.before = vec![stored.clone()];
+        }
+        if follows && fit != RowFit::Intact {
+            // The first is right when the row before was changed, the last when only hashes were.
+            self.before.extend(made.first().into_iter().chain(made.get(1..).and_then(<[_]>::last)).cloned());
+        }
+        let seen = written.as_ref().and_then(|written| written.v2.as_ref()).filter(|_| self.chain != ADOPTED_CHAIN);
+        let seen = seen.map(|(_, seen_seq, hash)| WitnessedEnd {
+            chain: witnessed_chain(self.chain, seq),
+            seq: *seen_seq,
+            hash: hash.clone(),
+            now: row.maybe_text(OTHER_HASH_COLUMN).ok().flatten(),
+        });
+        let (id, at) = written.map(|written| (written.id, Timestamp::from_millis(written.at))).unzip();
+        WalkedRow { seq, id, at, hash: stored, fit, seen }
+    }
+
+    /// What the hash of a row ought to be.
+    fn hashes(&self, written: &StoredRow, seq: i64) -> Vec<String> {
+        let content = written.content();
+        self.before.iter().map(|before| content.hash(self.key, self.chain, seq, before)).collect()
+    }
+}
+
+/// The columns that [`StoredRow::read`] reads, followed by the place of the row and its hash.
+pub(super) fn columns(detail: &str) -> String {
+    format!(
+        "l.id, l.at, l.event, l.corp_id, l.employee_key, l.role_id, l.login_method, l.login_source, l.ip_address, l.peer_address,
+         l.user_agent, l.actor_corp_id, l.actor_key, l.reason, {detail}, l.decided_address, l.seen_seq, l.seen_hash, l.chain, l.seq,
+         l.hash"
+    )
+}
+pub(super) const CHAIN_COLUMN: usize = 18;
+pub(super) const SEQ_COLUMN: usize = 19;
+pub(super) const HASH_COLUMN: usize = 20;
+/// What follows the columns: the hash of the row that the row tells of, or of the row before.
+pub(super) const OTHER_HASH_COLUMN: usize = 21;
+
+fn rows() -> String {
+    format!(
+        "SELECT {}, (SELECT s.hash FROM login_log s WHERE s.chain = (l.chain % 8 + 1 + l.seq % 7) % 8
+             AND s.seq = l.seen_seq LIMIT 1)
+         FROM login_log l WHERE l.chain = $1 AND l.seq > $2 ORDER BY l.chain, l.seq LIMIT $3",
+        columns("l.detail")
+    )
+}
+
+/// A row as it was written. One that has a value where nobody leaves one out, or none where everybody writes one, cannot be read.
+pub(super) struct StoredRow {
+    pub(super) id: String,
+    at: i64,
+    role: i64,
+    texts: [String; 9],
+    actor: Option<(String, String)>,
+    reason: Option<String>,
+    /// The address decided by, and the end of another chain.
+    v2: Option<(String, i64, String)>,
+}
+
+impl StoredRow {
+    pub(super) fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        let [event, corp, employee] = [2, 3, 4].map(|column| row.text(column));
+        let [method, source, address, peer, user_agent] = [6, 7, 8, 9, 10].map(|column| row.text(column));
+        let actor = match (row.maybe_text(11)?, row.maybe_text(12)?) {
+            (Some(corp), Some(id)) => Some((corp, id)),
+            (None, None) => None,
+            _ => return Err(StoreError::damaged("half an actor")),
+        };
+        let texts = [event?, corp?, employee?, method?, source?, address?, peer?, user_agent?, row.text(14)?];
+        let v2 = match (row.maybe_text(15)?, row.maybe_int(16)?, row.maybe_text(17)?) {
+            (Some(decided), Some(seq), Some(hash)) => Some((decided, seq, hash)),
+            (None, None, None) => None,
+            _ => return Err(StoreError::damaged("half of what rows say of another chain")),
+        };
+        let (id, at, role, reason) = (row.text(0)?, row.int(1)?, row.int(5)?, row.maybe_text(13)?);
+        Ok(Self { id, at, role, texts, actor, reason, v2 })
+    }
+
+    /// Whether a row with this identifier can be in a chain.
+    pub(super) fn belongs_to(&self, chain: i64) -> bool {
+        chain == ADOPTED_CHAIN || chain_of(&self.id) == chain
+    }
+
+    pub(super) fn content(&self) -> RowContent<'_> {
+        let [event, corp, employee, method, source, address, peer, user_agent, detail] = &self.texts;
+        RowContent {
+            id: &self.id,
+            at: self.at,
+            event,
+            corp,
+            employee,
+            role: self.role,
+            method,
+            source,
+            address,
+            peer,
+            user_agent,
+            actor: self.actor.as_ref().map(|(corp, id)| (&**corp, &**id)),
+            reason: self.reason.as_deref(),
+            detail,
+            v2: self.v2.as_ref().map(|(decided, seen_seq, seen_hash)| RowContentV2 {
+                decided,
+                seen_seq: *seen_seq,
+                seen_hash,
+            }),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Whether single rows are as they were written, for whoever reads some of them. Whether rows are missing takes reading all of the log.
+
+use std::collections::HashSet;
+
+use super::chain::ChainKey;
+use super::chain_walk::{self, CHAIN_COLUMN, HASH_COLUMN, OTHER_HASH_COLUMN, SEQ_COLUMN, StoredRow};
+use super::page::LogRow;
+use crate::StoreError;
+use crate::database::{Row, Sql, Value};
+
+/// Rows that are looked up together.
+const BATCH_ROWS: usize = 500;
+
+/// Says of each row whether it is in a chain and has the hash that it was written with.
+pub(super) fn verify_rows(sql: &Sql<'_>, key: &ChainKey, rows: &mut [LogRow]) -> Result<(), StoreError> {
+    for rows in rows.chunks_mut(BATCH_ROWS) {
+        let good = intact_ids(sql, key, rows)?;
+        for row in rows {
+            row.verified = Some(good.contains(&row.id));
+        }
+    }
+    Ok(())
+}
+
+/// The identifiers of the rows that are as they were written.
+fn intact_ids(sql: &Sql<'_>, key: &ChainKey, rows: &[LogRow]) -> Result<HashSet<String>, StoreError> {
+    let values: Vec<_> = rows.iter().map(|row| Value::from(&*row.id)).collect();
+    let places: Vec<_> = (1..=values.len()).map(|place| format!("${place}")).collect();
+    // No number is before the smallest.
+    let before = "(CASE WHEN l.seq > 0 THEN l.seq - 1 END)";
+    // The hash of the row before, or that of the last one that went for its age.
+    let text = format!(
+        "SELECT {}, COALESCE((SELECT b.hash FROM login_log b WHERE b.chain = l.chain AND b.seq = {before} LIMIT 1),
+         (SELECT c.pruned_hash FROM log_chain c WHERE c.chain = l.chain AND c.pruned_seq = {before}))
+         FROM login_log l WHERE l.id IN ({})",
+        chain_walk::columns("l.detail"),
+        places.join(", ")
+    );
+    let found = sql.rows(&text, &values, |row| Ok(intact_id(row, key).ok().flatten()))?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// The identifier of a row, if it has its hash.
+fn intact_id(row: &Row<'_>, key: &ChainKey) -> Result<Option<String>, StoreError> {
+    let (written, chain, seq) = (StoredRow::read(row)?, row.int(CHAIN_COLUMN)?, row.int(SEQ_COLUMN)?);
+    let good = written.belongs_to(chain)
+        && written.content().hash(key, chain, seq, &row.text(OTHER_HASH_COLUMN)?) == row.text(HASH_COLUMN)?;
+    Ok(good.then_some(written.id))
+}

@@ -1,0 +1,154 @@
+//! One chain, from its beginning to its end.
+
+use super::fault::{LogFault, LogFaultKind};
+use super::{Verification, chain_walk};
+use crate::StoreError;
+use crate::database::Sql;
+use crate::login_log::chain::{ADOPTED_CHAIN, ChainKey};
+use crate::login_log::chain_walk::{ChainEnd, ChainWalk, PruneMark, RowFit, WalkedRow, WitnessedEnd};
+
+/// Rows that are read together.
+const BATCH_ROWS: i64 = 5_000;
+
+/// A chain on the way through it.
+struct ChainCheck<'s, 'a> {
+    verification: &'s mut Verification<'a>,
+    chain: i64,
+    end: Option<ChainEnd>,
+    /// Up to where every chain was pruned, as far as that is genuine.
+    pruned: Vec<(i64, PruneMark)>,
+    /// The number of the row before.
+    last: i64,
+    /// Whether that one fits.
+    well: bool,
+}
+
+/// Reads a chain from its beginning to its end.
+pub(super) fn check_chain(verification: &mut Verification<'_>, sql: &Sql<'_>, chain: i64) -> Result<(), StoreError> {
+    let (end, key) = (chain_walk::end(sql, chain)?, verification.key);
+    let start = start(verification, sql, chain, end.as_ref())?;
+    verification.ends.extend(end.iter().map(|end| (chain, end.seq, end.hash.clone())));
+    let pruned = pruned(sql, key)?;
+    let mut check = ChainCheck { verification, chain, end, pruned, last: start.seq, well: true };
+    check.expect_end();
+    if let Some((first, _)) = chain_walk::up_to(sql, chain, start.seq)? {
+        check.fault(LogFaultKind::Added, first, start.seq);
+    }
+    check.compare_with_receipt(start.seq, &start.hash);
+    let mut walk = ChainWalk::after(key, chain, &start);
+    while walk.next(sql, BATCH_ROWS, |found| check.take(found))? {
+        check.verification.report_progress();
+    }
+    check.finish(&walk);
+    Ok(())
+}
+
+/// Up to where each chain was pruned, where that was written with the key.
+fn pruned(sql: &Sql<'_>, key: &ChainKey) -> Result<Vec<(i64, PruneMark)>, StoreError> {
+    let mut genuine = Vec::new();
+    for chain in 0..ADOPTED_CHAIN {
+        let end = chain_walk::end(sql, chain)?.filter(|end| end.pruned.is_genuine(key, chain));
+        genuine.extend(end.map(|end| (chain, end.pruned)));
+    }
+    Ok(genuine)
+}
+
+/// Where the rows begin.
+fn start(
+    verification: &mut Verification<'_>,
+    sql: &Sql<'_>,
+    chain: i64,
+    end: Option<&ChainEnd>,
+) -> Result<PruneMark, StoreError> {
+    let pruned = end.map_or_else(PruneMark::default, |end| end.pruned.clone());
+    if pruned.is_genuine(verification.key, chain) {
+        verification.pruned = verification.pruned.saturating_add(pruned.seq.unsigned_abs());
+        return Ok(pruned);
+    }
+    let what = LogFaultKind::ForgedPrune;
+    verification.faults.note(LogFault { chain, first: 1, last: pruned.seq, what, id: None, at: None });
+    // Rows that are there all the same are read.
+    Ok(if chain_walk::up_to(sql, chain, pruned.seq)?.is_some() { PruneMark::default() } else { pruned })
+}
+
+impl ChainCheck<'_, '_> {
+    /// Every chain that the service has has an end, and that of the rows from before chains stays as it was made.
+    fn expect_end(&mut self) {
+        let made = self.verification.marker.as_ref().filter(|_| self.chain == ADOPTED_CHAIN);
+        let made = made.map(|marker| (marker.adopted, marker.hash.clone()));
+        match (&self.end, made) {
+            _ if !(0..=ADOPTED_CHAIN).contains(&self.chain) => self.fault(LogFaultKind::NoSuchChain, 0, 0),
+            (None, _) => self.fault(LogFaultKind::EndChanged, 0, 0),
+            (Some(end), Some((seq, hash))) if (end.seq, &end.hash) != (seq, &hash) => {
+                self.fault(LogFaultKind::EndChanged, seq, seq);
+            }
+            (Some(_), _) => {}
+        }
+    }
+
+    /// Whether the row that another one tells of is the one that stands there, or went for its age.
+    fn compare(&mut self, WitnessedEnd { chain, seq, hash, now }: WitnessedEnd) {
+        let pruned = self.pruned.iter().find(|(of, _)| *of == chain).map(|(_, pruned)| pruned);
+        let known = match now {
+            _ if seq == 0 => true,
+            Some(now) => now == hash,
+            None => pruned.is_some_and(|pruned| seq < pruned.seq || (seq == pruned.seq && hash == pruned.hash)),
+        };
+        if !known {
+            self.verification.miss(chain, seq);
+        }
+    }
+
+    fn take(&mut self, found: WalkedRow) {
+        let follows = self.last.saturating_add(1);
+        if found.seq > follows {
+            let (chain, what, last) = (self.chain, LogFaultKind::Missing, found.seq.saturating_sub(1));
+            self.verification.faults.note(LogFault { chain, first: follows, last, what, id: None, at: found.at });
+        }
+        self.compare_with_receipt(found.seq, &found.hash);
+        self.verification.rows += 1;
+        self.verification.fitting += u64::from(found.fit == RowFit::Intact);
+        let what = match found.fit {
+            _ if self.end.as_ref().is_some_and(|end| found.seq > end.seq) => Some(LogFaultKind::Added),
+            RowFit::Changed => Some(LogFaultKind::Changed),
+            RowFit::OtherChain => Some(LogFaultKind::Moved),
+            RowFit::Duplicate => Some(LogFaultKind::Added),
+            RowFit::Intact | RowFit::Unverifiable => None,
+        };
+        (self.last, self.well) = (found.seq, found.fit == RowFit::Intact);
+        let WalkedRow { seq, id, at, seen, .. } = found;
+        if let Some(what) = what {
+            self.verification.faults.note(LogFault { chain: self.chain, first: seq, last: seq, what, id, at });
+        } else if let Some(seen) = seen.filter(|_| self.well) {
+            self.compare(seen);
+        }
+    }
+
+    fn finish(&mut self, walk: &ChainWalk<'_>) {
+        let reached = self.end.as_ref().map_or(self.last, |end| end.seq.max(self.last));
+        match self.end.take() {
+            Some(end) if end.seq > self.last => self.fault(LogFaultKind::EndCut, self.last.saturating_add(1), end.seq),
+            // A row that was changed itself is told of already.
+            Some(end) if end.seq == self.last && self.well && !walk.is_at(&end.hash) => {
+                self.fault(LogFaultKind::EndChanged, end.seq, end.seq);
+            }
+            Some(_) | None => {}
+        }
+        if let Some((seq, _)) = self.verification.receipt.of(self.chain).filter(|(seq, _)| *seq > reached) {
+            self.fault(LogFaultKind::LostFromReceipt, reached.saturating_add(1), seq);
+        }
+    }
+
+    /// A receipt remembers which row stood at its place.
+    fn compare_with_receipt(&mut self, seq: i64, hash: &str) {
+        let receipt = self.verification.receipt.of(self.chain);
+        if receipt.is_some_and(|(at, kept)| at == seq && kept != hash) {
+            self.fault(LogFaultKind::LostFromReceipt, seq, seq);
+        }
+    }
+
+    fn fault(&mut self, what: LogFaultKind, first: i64, last: i64) {
+        let fault = LogFault { chain: self.chain, first, last, what, id: None, at: None };
+        self.verification.faults.note(fault);
+    }
+}

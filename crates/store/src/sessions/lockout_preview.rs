@@ -1,0 +1,71 @@
+//! Whom an allow-list would shut out.
+
+use std::net::IpAddr;
+
+use deskpass_core::{AllowLists, Digest, Networks, Role, Timestamp};
+
+use crate::database::Sql;
+use crate::{ListedSession, Store, StoreError};
+
+/// How many sessions are looked at at a time. All of them are looked at, however many.
+const BATCH_ROWS: i64 = 5_000;
+
+impl Store {
+    /// Whom a list of `networks` for `role` would shut out: how many sessions in which it is active began from elsewhere, and
+    /// up to `limit` of them. Of a session from before addresses were written down, nobody can tell.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn preview_lockout(
+        &self,
+        role: Role,
+        networks: Networks,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<(u64, Vec<ListedSession>), StoreError> {
+        let lists: AllowLists = networks.as_slice().iter().map(|network| (role, *network)).collect();
+        let (mut count, mut some, mut after) = (0, Vec::new(), String::new());
+        loop {
+            let from = after.clone();
+            let addresses = self.database.read(move |sql| addresses(sql, &from, role, now)).await?;
+            for (digest, address) in &addresses.known {
+                if !lists.allow(role, *address) {
+                    count += 1;
+                    if some.len() < limit {
+                        some.push(*digest);
+                    }
+                }
+            }
+            match addresses.last {
+                Some(last) => after = last,
+                None => break,
+            }
+        }
+        let mut sessions = Vec::new();
+        for digest in some {
+            // It may have ended meanwhile.
+            sessions.extend(self.find_session(digest).await?);
+        }
+        Ok((count, sessions))
+    }
+}
+
+/// From where some sessions began.
+struct AddressPage {
+    known: Vec<(Digest, IpAddr)>,
+    /// Where to go on.
+    last: Option<String>,
+}
+
+fn addresses(sql: &Sql<'_>, after: &str, role: Role, now: Timestamp) -> Result<AddressPage, StoreError> {
+    let text = "SELECT digest, role_id, expires_at, ip_address FROM session WHERE digest > $1 ORDER BY digest LIMIT $2";
+    let rows = sql.rows(text, &args![after, BATCH_ROWS], |row| {
+        let counts = row.int(1)? == role.id() && row.timestamp(2)? > now;
+        let address = row.maybe_text(3)?.and_then(|text| text.parse::<IpAddr>().ok());
+        Ok((row.digest(0)?, address.filter(|_| counts)))
+    })?;
+    let is_full = i64::try_from(rows.len()).is_ok_and(|count| count == BATCH_ROWS);
+    let last = rows.last().filter(|_| is_full).map(|(digest, _)| digest.to_text());
+    let known = rows.into_iter().filter_map(|(digest, address)| Some((digest, address?))).collect();
+    Ok(AddressPage { known, last })
+}

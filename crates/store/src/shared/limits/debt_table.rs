@@ -1,0 +1,152 @@
+//! Debts in this process: as many as there is room for, whoever asks.
+
+use std::collections::hash_map::RandomState;
+use std::fmt;
+use std::hash::BuildHasher as _;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use deskpass_core::{Debt, Digest, Rate, Timestamp};
+
+/// How many locks there are.
+const SHARDS: usize = 64;
+/// How many share a bucket, and so compete for its room.
+const BUCKET_SLOTS: usize = 8;
+
+/// Somebody's fingerprint and debt, in microseconds; plain numbers, because memory that is all zeros costs nothing before it
+/// is written to.
+type Slot = (u64, i64);
+
+/// A table of fixed size. Whoever comes to a full bucket takes the place of the smallest debt in it, and those that are paid
+/// are the smallest. So to make his debt forgotten, somebody would have to run up larger ones under eight other names in the
+/// same bucket; he does not know which names those are, and would have got more out of them than out of the one.
+pub(super) struct DebtTable {
+    /// Nobody outside knows who shares a bucket with whom.
+    seed: RandomState,
+    shards: Box<[Mutex<Vec<[Slot; BUCKET_SLOTS]>>]>,
+}
+
+impl DebtTable {
+    pub(super) fn new(room: usize) -> Self {
+        let buckets = room.div_ceil(SHARDS * BUCKET_SLOTS).max(1);
+        let shards = (0..SHARDS).map(|_| Mutex::new(vec![[(0, 0); BUCKET_SLOTS]; buckets])).collect();
+        Self { seed: RandomState::new(), shards }
+    }
+
+    /// Lets one more through, and notes it.
+    pub(super) fn admit(&self, key: &Digest, rate: Rate, now: Timestamp) -> Result<(), Duration> {
+        self.update(key, |debt| rate.admit(debt, now).map(|next| (next, ())))
+    }
+
+    /// What somebody owes.
+    pub(super) fn debt_of(&self, key: &Digest) -> Debt {
+        self.update(key, Err::<(Debt, Debt), _>).unwrap_or_else(|debt| debt)
+    }
+
+    /// Notes that somebody owes at least this.
+    pub(super) fn raise(&self, key: &Digest, to: Debt) {
+        let _ = self.update(key, |debt| if debt < to { Ok((to, ())) } else { Err(()) });
+    }
+
+    /// Makes an entry about somebody out of what is there, unless that fails.
+    fn update<T, E>(&self, key: &Digest, entry: impl FnOnce(Debt) -> Result<(Debt, T), E>) -> Result<T, E> {
+        let mark = self.seed.hash_one(key);
+        let at = usize::try_from(mark).unwrap_or_default();
+        let shard = self.shards.get(at % SHARDS);
+        let mut shard = shard.map(|shard| shard.lock().unwrap_or_else(PoisonError::into_inner));
+        let bucket = shard.as_mut().and_then(|shard| {
+            let at = (at / SHARDS).checked_rem(shard.len())?;
+            shard.get_mut(at)
+        });
+        // Theirs, else the smallest debt's.
+        let slot = bucket.and_then(|bucket| bucket.iter_mut().min_by_key(|(whose, debt)| (*whose != mark, *debt)));
+        let known = slot.as_ref().filter(|(whose, _)| *whose == mark);
+        let (debt, told) = entry(known.map_or(Debt::NONE, |(_, debt)| Debt::from_micros(*debt)))?;
+        if let Some(slot) = slot {
+            *slot = (mark, debt.micros());
+        }
+        Ok(told)
+    }
+}
+
+impl fmt::Debug for DebtTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DebtTable")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+    fn key(number: u64) -> Digest {
+        Digest::of(&[&number.to_be_bytes()])
+    }
+
+    fn rate() -> Rate {
+        Rate::new(30, Duration::from_mins(1)).unwrap_or_else(|| unreachable!("it makes sense"))
+    }
+
+    fn bytes(ledger: &DebtTable) -> usize {
+        let buckets = ledger.shards.iter().map(|shard| shard.lock().map_or(0, |shard| shard.capacity()));
+        buckets.sum::<usize>() * size_of::<[Slot; BUCKET_SLOTS]>()
+    }
+
+    #[test]
+    fn everyone_has_a_count_of_their_own() {
+        let ledger = DebtTable::new(1 << 12);
+        for number in 0..100 {
+            for _ in 0..30 {
+                assert_eq!(ledger.admit(&key(number), rate(), NOW), Ok(()));
+            }
+            assert_eq!(ledger.admit(&key(number), rate(), NOW), Err(Duration::from_secs(2)));
+        }
+        assert_eq!(ledger.admit(&key(0), rate(), NOW + Duration::from_secs(2)), Ok(()));
+    }
+
+    #[test]
+    fn a_flood_of_others_makes_no_large_debt_forgotten_and_takes_no_more_room() {
+        let ledger = DebtTable::new(1 << 12);
+        let room = bytes(&ledger);
+        for number in 0..20 {
+            while ledger.admit(&key(number), rate(), NOW).is_ok() {}
+        }
+        for number in 1_000..200_000 {
+            assert_eq!(ledger.admit(&key(number), rate(), NOW), Ok(()), "strangers are let in all the same");
+        }
+        for number in 0..20 {
+            assert_eq!(ledger.admit(&key(number), rate(), NOW), Err(Duration::from_secs(2)), "{number}");
+        }
+        assert_eq!(bytes(&ledger), room);
+    }
+
+    /// Memory that is all zeros costs nothing before it is written to, so that here all of it is.
+    #[test]
+    fn ten_million_names_take_the_room_that_there_is_and_no_more() {
+        let ledger = DebtTable::new(super::super::MAX_CLIENTS);
+        let room = bytes(&ledger);
+        for number in 0..10_000_000 {
+            assert_eq!(ledger.admit(&key(number), rate(), NOW), Ok(()), "strangers are let in all the same");
+        }
+        assert_eq!(bytes(&ledger), room);
+    }
+
+    #[test]
+    fn what_is_owed_is_raised_and_never_lowered() {
+        let ledger = DebtTable::new(1 << 12);
+        assert_eq!(ledger.debt_of(&key(1)), Debt::NONE);
+        ledger.raise(&key(1), Debt::from_micros(7));
+        ledger.raise(&key(1), Debt::from_micros(5));
+        assert_eq!(ledger.debt_of(&key(1)), Debt::from_micros(7));
+        assert_eq!(ledger.debt_of(&key(2)), Debt::NONE);
+    }
+
+    #[test]
+    fn all_of_it_stays_below_16_mebibytes_however_many_names_there_are() {
+        let rooms = [super::super::MAX_CLIENTS, super::super::MAX_TICKETS];
+        let all: usize = rooms.map(|room| bytes(&DebtTable::new(room))).iter().sum();
+        assert!(all <= 16 << 20, "{all}");
+    }
+}

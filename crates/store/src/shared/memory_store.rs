@@ -1,0 +1,209 @@
+//! A shelf in this process: for one node, and nothing survives it.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use deskpass_core::{Digest, Timestamp};
+use tokio::sync::Notify;
+
+use super::ephemeral_store::{Expiring, RecordWatch};
+
+/// Keeps records under one lock, and as many of them as there is room for.
+pub(super) struct MemoryStore<T> {
+    capacity: usize,
+    records: Mutex<Records<T>>,
+}
+
+struct Records<T> {
+    by_digest: HashMap<Digest, Record<T>>,
+    /// Oldest first. A record that was taken away may still be named here.
+    by_age: VecDeque<Digest>,
+}
+
+struct Record<T> {
+    value: T,
+    /// Whoever waits for a change; there is seldom anyone.
+    watchers: Option<Arc<Notify>>,
+}
+
+impl<T> MemoryStore<T> {
+    pub(super) fn new(capacity: usize) -> Self {
+        Self { capacity, records: Mutex::new(Records { by_digest: HashMap::new(), by_age: VecDeque::new() }) }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.lock().by_digest.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Records<T>> {
+        // A panic in a step leaves the record as it was, so what is behind the lock is whole.
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: Expiring> MemoryStore<T> {
+    pub(super) fn put(&self, digest: Digest, value: T, now: Timestamp) -> bool {
+        let mut records = self.lock();
+        if records.live(&digest, now).is_some() {
+            return false;
+        }
+        records.evict(self.capacity, now);
+        records.by_age.push_back(digest);
+        records.by_digest.insert(digest, Record { value, watchers: None });
+        true
+    }
+
+    pub(super) fn read_with<R>(&self, digest: &Digest, now: Timestamp, read: impl FnOnce(&T) -> R) -> Option<R> {
+        self.lock().live(digest, now).map(|record| read(&record.value))
+    }
+
+    pub(super) fn take(&self, digest: &Digest, now: Timestamp) -> Option<T> {
+        let mut records = self.lock();
+        records.live(digest, now)?;
+        let record = records.by_digest.remove(digest)?;
+        record.notify();
+        Some(record.value)
+    }
+
+    pub(super) fn update<E>(
+        &self,
+        digest: &Digest,
+        now: Timestamp,
+        step: impl FnOnce(T) -> Result<T, E>,
+    ) -> Option<Result<T, E>>
+    where
+        T: Clone,
+    {
+        let mut records = self.lock();
+        let record = records.live(digest, now)?;
+        Some(step(record.value.clone()).inspect(|next| {
+            record.value = next.clone();
+            record.notify();
+        }))
+    }
+
+    pub(super) fn watch(&self, digest: &Digest, now: Timestamp) -> Option<RecordWatch> {
+        let mut records = self.lock();
+        let record = records.live(digest, now)?;
+        Some(RecordWatch::local(Arc::clone(record.watchers.get_or_insert_default())))
+    }
+}
+
+impl<T: Expiring> Records<T> {
+    fn live(&mut self, digest: &Digest, now: Timestamp) -> Option<&mut Record<T>> {
+        self.by_digest.get_mut(digest).filter(|record| now < record.value.until())
+    }
+
+    /// Sweeps out what is over, and then as many of the oldest as are too many. Looks at a few records at a time, so that
+    /// nobody waits for it; every record that comes pays for two that go.
+    fn evict(&mut self, capacity: usize, now: Timestamp) {
+        for _ in 0..16 {
+            let Some(oldest) = self.by_age.front().copied() else { return };
+            let (over, spare) = self
+                .by_digest
+                .get(&oldest)
+                .map_or((true, true), |record| (record.value.until() <= now, record.value.is_evictable()));
+            let full = self.by_digest.len() >= capacity;
+            if !over && !full {
+                return;
+            }
+            self.by_age.pop_front();
+            if over || spare {
+                if let Some(record) = self.by_digest.remove(&oldest) {
+                    record.notify();
+                }
+            } else {
+                self.by_age.push_back(oldest);
+            }
+        }
+    }
+}
+
+impl<T> Record<T> {
+    fn notify(&self) {
+        if let Some(watchers) = &self.watchers {
+            watchers.notify_waiters();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    struct Thing(u64, i64, bool);
+
+    impl Expiring for Thing {
+        fn until(&self) -> Timestamp {
+            Timestamp::from_millis(self.1)
+        }
+
+        fn is_evictable(&self) -> bool {
+            self.2
+        }
+    }
+
+    fn name(of: u64) -> Digest {
+        Digest::of(&[&of.to_be_bytes()])
+    }
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    #[test]
+    fn a_record_is_there_for_its_time() {
+        let shelf = MemoryStore::new(10);
+        assert!(shelf.put(name(1), Thing(1, 100, true), at(0)));
+        assert!(!shelf.put(name(1), Thing(2, 100, true), at(99)));
+        assert_eq!(shelf.read_with(&name(1), at(99), |thing| thing.0), Some(1));
+        assert_eq!(shelf.read_with(&name(1), at(100), |thing| thing.0), None);
+        assert!(shelf.put(name(1), Thing(3, 200, true), at(100)));
+        assert_eq!(shelf.take(&name(1), at(100)), Some(Thing(3, 200, true)));
+        assert_eq!(shelf.take(&name(1), at(100)), None);
+    }
+
+    #[test]
+    fn a_change_that_does_not_fit_changes_nothing() {
+        let shelf = MemoryStore::new(10);
+        shelf.put(name(1), Thing(1, 100, true), at(0));
+        assert_eq!(shelf.update(&name(1), at(0), |_| Err("no")), Some(Err("no")));
+        let done = shelf.update(&name(1), at(0), |thing| Ok::<_, ()>(Thing(thing.0 + 1, 500, true)));
+        assert_eq!(done, Some(Ok(Thing(2, 500, true))));
+        assert_eq!(shelf.read_with(&name(1), at(400), |thing| thing.0), Some(2));
+        assert_eq!(shelf.update(&name(2), at(0), Ok::<_, ()>), None);
+    }
+
+    #[test]
+    fn a_flood_ends_at_the_room_there_is_and_spares_what_is_needed() {
+        let shelf = MemoryStore::new(100);
+        shelf.put(name(1_000_000), Thing(7, 1_000, false), at(0));
+        for number in 0..10_000 {
+            assert!(shelf.put(name(number), Thing(number, 1_000, true), at(0)));
+        }
+        assert!(shelf.len() <= 100);
+        assert_eq!(shelf.read_with(&name(1_000_000), at(0), |thing| thing.0), Some(7));
+        assert_eq!(shelf.read_with(&name(9_999), at(0), |thing| thing.0), Some(9_999));
+        for number in 20_000..20_050 {
+            shelf.put(name(number), Thing(number, 2_000, true), at(1_500));
+        }
+        assert!(shelf.len() <= 51, "what is over goes without being asked for: {}", shelf.len());
+    }
+
+    #[tokio::test]
+    async fn a_watcher_is_notified() {
+        let shelf = MemoryStore::new(2);
+        assert!(shelf.watch(&name(1), at(0)).is_none());
+        shelf.put(name(1), Thing(1, 100, true), at(0));
+        for step in ["change", "take"] {
+            let Some(changes) = shelf.watch(&name(1), at(0)) else { unreachable!("it is there") };
+            let next = changes.next();
+            match step {
+                "change" => drop(shelf.update(&name(1), at(0), Ok::<_, ()>)),
+                _ => drop(shelf.take(&name(1), at(0))),
+            }
+            next.await;
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! The messages of the last while, findable by whom they are for.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use deskpass_core::{CorpId, Digest, EmployeeKey, MessageId, Recipient, Role, SocketKind, StreamProgress, Timestamp};
+
+use super::{MESSAGE_RETENTION, STREAM_IDLE_TIMEOUT, StoredMessage};
+
+/// The most that is kept, in messages and in bytes; a flood shortens how long.
+const MAX_MESSAGES: usize = 100_000;
+const MAX_BYTES: usize = 64 << 20;
+
+/// The recipients of whom is known what they cannot get any more.
+const MAX_FORGOTTEN_RECIPIENTS: usize = 50_000;
+
+/// The replies that may be under way at once.
+const MAX_STREAMS: usize = 50_000;
+
+/// Whoever reads: a socket, by what messages to it are addressed to.
+#[derive(Clone, Debug)]
+pub struct Subscriber {
+    person: Recipient,
+    role: Recipient,
+    /// Messages to the role count after this one: before it another role was active.
+    since: MessageId,
+    socket: SocketKind,
+}
+
+impl Subscriber {
+    /// A socket of this kind of a person of a corporation, who is active in a role since then.
+    #[must_use]
+    pub fn new(person: &EmployeeKey, corp: &CorpId, (role, since): (Role, MessageId), socket: SocketKind) -> Self {
+        Self { person: Recipient::Person(person.clone()), role: Recipient::Role(corp.clone(), role), since, socket }
+    }
+
+    /// Whether a message is for them.
+    #[must_use]
+    pub fn gets(&self, message: &StoredMessage) -> bool {
+        let in_role = message.id > self.since;
+        self.is_on(message) && message.to.iter().any(|to| *to == self.person || in_role && *to == self.role)
+    }
+
+    fn is_on(&self, message: &StoredMessage) -> bool {
+        message.socket.is_none_or(|socket| socket == self.socket)
+    }
+}
+
+/// Where somebody begins.
+#[derive(Debug)]
+pub struct StartPosition {
+    /// Everything up to here is seen, or not to be sent.
+    pub seen: MessageId,
+    /// Whether nothing was missed since they were here last.
+    pub resumed: bool,
+    /// The pieces of replies that are still being written, for whoever comes in the middle.
+    pub joined: Vec<Arc<StoredMessage>>,
+}
+
+/// The messages.
+pub(super) struct MessageBuffer {
+    messages: VecDeque<Arc<StoredMessage>>,
+    by_recipient: HashMap<Recipient, VecDeque<Arc<StoredMessage>>>,
+    bytes: usize,
+    newest: MessageId,
+    /// Before this one nothing is known, once anything is.
+    since: Option<MessageId>,
+    /// The newest one that is not here any more: of all, and by whom they were for.
+    evicted: MessageId,
+    forgotten: HashMap<Recipient, MessageId>,
+    streams: HashMap<Digest, (StreamProgress, Timestamp)>,
+}
+
+impl MessageBuffer {
+    pub(super) fn new() -> Self {
+        let (messages, by_recipient, streams) = (VecDeque::new(), HashMap::new(), HashMap::new());
+        let (newest, evicted, forgotten) = (MessageId::default(), MessageId::default(), HashMap::new());
+        Self { messages, by_recipient, bytes: 0, newest, since: None, evicted, forgotten, streams }
+    }
+
+    pub(super) fn newest(&self) -> MessageId {
+        self.newest
+    }
+
+    /// Everything after `place` will be here.
+    pub(super) fn begin(&mut self, place: MessageId) {
+        if self.since.is_none() {
+            self.since = Some(place);
+            self.newest = self.newest.max(place);
+        }
+    }
+
+    /// What came between here and `place` is not known.
+    pub(super) fn mark_gap(&mut self, place: MessageId) {
+        self.since = Some(place);
+    }
+
+    pub(super) fn append(&mut self, message: StoredMessage) -> Arc<StoredMessage> {
+        let message = Arc::new(message);
+        self.newest = message.id;
+        self.bytes += size_of_message(&message);
+        for to in &message.to {
+            let theirs = self.by_recipient.entry(to.clone()).or_default();
+            // Somebody may be named twice.
+            if theirs.back().is_none_or(|last| last.id != message.id) {
+                theirs.push_back(Arc::clone(&message));
+            }
+        }
+        self.messages.push_back(Arc::clone(&message));
+        message
+    }
+
+    /// Forgets what is too old or too much.
+    pub(super) fn evict(&mut self, now: Timestamp) {
+        while self.messages.front().is_some_and(|oldest| {
+            now.since(oldest.at) > MESSAGE_RETENTION || self.messages.len() > MAX_MESSAGES || self.bytes > MAX_BYTES
+        }) {
+            let Some(oldest) = self.messages.pop_front() else { return };
+            self.bytes -= size_of_message(&oldest);
+            self.evicted = oldest.id;
+            for to in &oldest.to {
+                self.evict_for(to, oldest.id);
+            }
+        }
+    }
+
+    fn evict_for(&mut self, to: &Recipient, id: MessageId) {
+        if self.forgotten.len() >= MAX_FORGOTTEN_RECIPIENTS {
+            self.forgotten.clear();
+            self.since = Some(id);
+        }
+        self.forgotten.insert(to.clone(), id);
+        let Some(theirs) = self.by_recipient.get_mut(to) else { return };
+        if theirs.front().is_some_and(|first| first.id == id) {
+            theirs.pop_front();
+        }
+        if theirs.is_empty() {
+            self.by_recipient.remove(to);
+        }
+    }
+
+    /// Whether a message that was here is not any more.
+    pub(super) fn is_evicted(&self, id: MessageId) -> bool {
+        id <= self.evicted
+    }
+
+    /// Whoever was here before gets everything that came since and is still here, and is told whether that is all. They may
+    /// have seen, on another node, what this one has not read yet.
+    pub(super) fn start_position(&self, reader: &Subscriber, last: Option<MessageId>) -> StartPosition {
+        let Some(seen) = last else {
+            return StartPosition { seen: self.newest, resumed: false, joined: self.under_way(reader) };
+        };
+        let forgotten = |whom| self.forgotten.get(whom).is_some_and(|gone| *gone > seen);
+        let known = self.since.is_some_and(|since| seen >= since);
+        let resumed = known && !forgotten(&reader.person) && !forgotten(&reader.role);
+        StartPosition { seen, resumed, joined: Vec::new() }
+    }
+
+    /// The pieces kept of replies to this reader that are not whole.
+    fn under_way(&self, reader: &Subscriber) -> Vec<Arc<StoredMessage>> {
+        let theirs = |whom| self.by_recipient.get(whom).into_iter().flatten();
+        let pieces = theirs(&reader.person).chain(theirs(&reader.role)).filter(|message| reader.is_on(message));
+        let mut pieces: Vec<_> = pieces.filter(|message| message.stream.is_some()).cloned().collect();
+        let ends = pieces.iter().filter_map(|message| message.stream).filter(|(_, done)| *done);
+        let whole: HashSet<_> = ends.map(|(stream, _)| stream).collect();
+        pieces.retain(|message| message.stream.is_some_and(|(stream, _)| !whole.contains(&stream)));
+        pieces.sort_by_key(|message| message.id);
+        pieces.dedup_by_key(|message| message.id);
+        pieces
+    }
+
+    /// The next message; where there is none, everything up to the newest is seen.
+    pub(super) fn next_after(&self, seen: &mut MessageId, reader: &Subscriber) -> Option<Arc<StoredMessage>> {
+        let found = self.find(*seen, reader);
+        if found.is_none() {
+            *seen = self.newest.max(*seen);
+        }
+        found
+    }
+
+    fn find(&self, seen: MessageId, reader: &Subscriber) -> Option<Arc<StoredMessage>> {
+        let next = |whom, seen| self.unseen(seen, whom).find(|message| reader.is_on(message));
+        let (person, role) = (next(&reader.person, seen), next(&reader.role, seen.max(reader.since)));
+        person.into_iter().chain(role).min_by_key(|message| message.id).cloned()
+    }
+
+    /// Whether this reader has not seen more than so many.
+    pub(super) fn is_lagging(&self, seen: MessageId, reader: &Subscriber, most: usize) -> bool {
+        let theirs = self.unseen(seen, &reader.person).chain(self.unseen(seen.max(reader.since), &reader.role));
+        theirs.filter(|message| reader.is_on(message)).nth(most).is_some()
+    }
+
+    fn unseen(&self, seen: MessageId, whom: &Recipient) -> impl Iterator<Item = &Arc<StoredMessage>> {
+        let theirs = self.by_recipient.get(whom);
+        theirs.into_iter().flat_map(move |theirs| theirs.range(theirs.partition_point(|message| message.id <= seen)..))
+    }
+
+    pub(super) fn progress(&self, stream: &Digest, now: Timestamp) -> Option<StreamProgress> {
+        self.streams.get(stream).filter(|(_, until)| now < *until).map(|(progress, _)| *progress)
+    }
+
+    pub(super) fn keep_progress(&mut self, stream: Digest, progress: StreamProgress, now: Timestamp) {
+        if self.streams.len() >= MAX_STREAMS {
+            self.streams.retain(|_, (_, until)| now < *until);
+        }
+        if self.streams.len() >= MAX_STREAMS {
+            // More replies at once than a desk has people: which ones are followed closely is then a matter of luck.
+            self.streams.clear();
+        }
+        self.streams
+            .insert(stream, (progress, now + if progress.done { MESSAGE_RETENTION } else { STREAM_IDLE_TIMEOUT }));
+    }
+}
+
+/// About what a message takes: its frame, and an entry for each of its recipients.
+fn size_of_message(message: &StoredMessage) -> usize {
+    message.frame.len() + 256 * (1 + message.to.len())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may stop at the first surprise")]
+mod tests {
+    use deskpass_core::{FrameDraft, MessageKind};
+    use proptest::prelude::*;
+
+    use super::super::DraftMessage;
+    use super::*;
+
+    fn person(id: &str) -> Recipient {
+        Recipient::Person(EmployeeKey::from_parts("ww", id))
+    }
+
+    fn reader(id: &str, role: Role) -> Subscriber {
+        let person = EmployeeKey::from_parts("ww", id);
+        Subscriber::new(&person, &person.corp_id(), (role, MessageId::default()), SocketKind::Employee)
+    }
+
+    fn role(role: Role) -> Recipient {
+        Recipient::Role(EmployeeKey::from_parts("ww", "x").corp_id(), role)
+    }
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_millis(i64::try_from(millis).unwrap())
+    }
+
+    fn put(buffer: &mut MessageBuffer, millis: u64, to: Vec<Recipient>, stream: Option<(Digest, bool)>) -> MessageId {
+        buffer.begin(MessageId { at: 1, step: 0 });
+        let frame = FrameDraft::new(MessageKind::AiThinking, None, None, "").unwrap();
+        let id = buffer.newest().next(millis);
+        let message =
+            buffer.append(StoredMessage::new(id, DraftMessage { to, socket: None, frame, at: at(millis), stream }));
+        buffer.evict(at(millis));
+        message.id
+    }
+
+    #[test]
+    fn an_idle_subscriber_misses_no_recent_message() {
+        let mut buffer = MessageBuffer::new();
+        let seen = put(&mut buffer, 1_000, vec![person("a")], None);
+        let long = u64::try_from(MESSAGE_RETENTION.as_millis()).unwrap() * 10;
+        for step in 0..50 {
+            put(&mut buffer, long + step * 60_000, vec![person("b")], None);
+        }
+        let fresh = put(&mut buffer, long + 50 * 60_000, vec![person("a")], None);
+        let start = buffer.start_position(&reader("a", Role::User), Some(seen));
+        assert!(start.resumed, "nothing of theirs was forgotten since");
+        assert_eq!(buffer.find(start.seen, &reader("a", Role::User)).unwrap().id, fresh);
+        let start = buffer.start_position(&reader("b", Role::User), Some(seen));
+        assert!(!start.resumed, "of this one's much was");
+        assert!(buffer.find(start.seen, &reader("b", Role::User)).is_some(), "and what is left comes");
+        let before = MessageId { at: 0, step: 9 };
+        assert!(!buffer.start_position(&reader("a", Role::User), Some(before)).resumed, "of another life");
+    }
+
+    #[test]
+    fn a_joining_subscriber_gets_the_pieces_of_unfinished_replies() {
+        let (mut buffer, [open, whole]) = (MessageBuffer::new(), [b"open", b"done"].map(|name| Digest::of(&[name])));
+        let first = put(&mut buffer, 10, vec![person("a")], Some((open, false)));
+        put(&mut buffer, 11, vec![person("a")], Some((whole, false)));
+        put(&mut buffer, 12, vec![person("a")], None);
+        put(&mut buffer, 13, vec![person("b")], Some((open, false)));
+        let second = put(&mut buffer, 14, vec![role(Role::User), person("a")], Some((open, false)));
+        put(&mut buffer, 15, vec![person("a")], Some((whole, true)));
+        let start = buffer.start_position(&reader("a", Role::User), None);
+        let joined: Vec<_> = start.joined.iter().map(|message| message.id).collect();
+        assert_eq!((joined, start.seen), (vec![first, second], buffer.newest()));
+    }
+
+    #[test]
+    fn a_flood_ends_at_the_room_there_is() {
+        let mut buffer = MessageBuffer::new();
+        let many: Vec<_> = (0..1_000).map(|number| person(&format!("p{number}"))).collect();
+        for step in 0..1_000 {
+            put(&mut buffer, 10 + step, many.clone(), None);
+        }
+        assert!(buffer.bytes <= MAX_BYTES && buffer.messages.len() < 300, "{} messages", buffer.messages.len());
+        let kept: usize = buffer.by_recipient.values().map(VecDeque::len).sum();
+        assert_eq!(kept, buffer.messages.len() * many.len(), "nothing is left behind");
+    }
+
+    #[test]
+    fn messages_to_a_role_count_from_when_it_is_active() {
+        let mut buffer = MessageBuffer::new();
+        let old = put(&mut buffer, 10, vec![role(Role::Agent)], None);
+        let own = put(&mut buffer, 11, vec![person("a")], None);
+        let switched = buffer.newest();
+        let new = put(&mut buffer, 12, vec![role(Role::Agent)], None);
+        let reader = Subscriber { since: switched, ..reader("a", Role::Agent) };
+        assert_eq!(buffer.find(MessageId::default(), &reader).unwrap().id, own, "not {old}");
+        assert_eq!(buffer.find(own, &reader).unwrap().id, new);
+        assert!(
+            buffer.is_lagging(MessageId::default(), &reader, 1) && !buffer.is_lagging(MessageId::default(), &reader, 2)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_reader_gets_what_is_theirs_once_and_in_order(sends in proptest::collection::vec((0..3_usize, 0..3_usize), 1..60)) {
+            let (mut buffer, names) = (MessageBuffer::new(), ["a", "b", "c"]);
+            let mut theirs = Vec::new();
+            for (one, other) in sends {
+                let id = put(&mut buffer, 10, vec![person(names[one]), role(Role::ALL[other]), person(names[one])], None);
+                if one == 0 || other == 0 {
+                    theirs.push(id);
+                }
+            }
+            let (mut seen, mut got) = (MessageId::default(), Vec::new());
+            while let Some(message) = buffer.next_after(&mut seen, &reader("a", Role::ALL[0])) {
+                seen = message.id;
+                got.push(message.id);
+            }
+            prop_assert_eq!(got, theirs);
+            prop_assert_eq!(seen, buffer.newest());
+        }
+    }
+}

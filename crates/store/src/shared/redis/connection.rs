@@ -1,0 +1,237 @@
+//! The way to Redis: found again when it is lost, and nobody waits long for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use redis::aio::MultiplexedConnection;
+use redis::cluster::ClusterClient;
+use redis::cluster_async::ClusterConnection;
+use redis::{
+    AsyncConnectionConfig, Client, Cmd, ConnectionInfo, ErrorKind, FromRedisValue, RedisError, RedisResult,
+    ServerErrorKind, cmd,
+};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use super::address::{Address, Topology, with_address};
+use crate::StoreError;
+
+/// How long whoever asks for something waits for all of it.
+const CALL_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long one attempt to connect may take. Nobody waits for more than the first of them.
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a Sentinel may take to answer.
+const SENTINEL_TIMEOUT: Duration = Duration::from_millis(300);
+/// Between two attempts.
+const RETRY_INTERVAL: Duration = Duration::from_millis(200);
+/// After a loss, so that a server that takes us in and throws us out is not stormed.
+const RECONNECT_DELAY: Duration = Duration::from_millis(20);
+
+/// The way to Redis. Clones are the same one.
+#[derive(Clone, Debug)]
+pub(super) struct RedisConnection {
+    address: Arc<Address>,
+    state: Arc<watch::Sender<ConnectionState>>,
+}
+
+#[derive(Clone, Debug)]
+enum ConnectionState {
+    /// The first attempt since it worked, or at all: worth waiting for.
+    Trying,
+    /// There is no use in waiting.
+    Down(Arc<str>),
+    /// It works, and for which time.
+    Up(RedisTransport, u64),
+}
+
+/// A connection, or several to the servers of a cluster.
+#[derive(Clone)]
+enum RedisTransport {
+    One(MultiplexedConnection),
+    Cluster(ClusterConnection),
+}
+
+impl std::fmt::Debug for RedisTransport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("RedisTransport")
+    }
+}
+
+impl RedisTransport {
+    async fn ask<V: FromRedisValue>(&mut self, command: &Cmd) -> RedisResult<V> {
+        match self {
+            Self::One(connection) => command.query_async(connection).await,
+            Self::Cluster(connection) => command.query_async(connection).await,
+        }
+    }
+}
+
+/// Something that is asked of Redis, in one or more commands and limited time.
+#[derive(Debug)]
+pub(super) struct RedisCall<'a> {
+    connection: &'a RedisConnection,
+    transport: RedisTransport,
+    generation: u64,
+    deadline: Instant,
+}
+
+impl RedisConnection {
+    pub(super) fn new(address: Arc<Address>) -> Self {
+        Self { address, state: Arc::new(watch::Sender::new(ConnectionState::Trying)) }
+    }
+
+    /// Begins to ask something.
+    pub(super) async fn call(&self) -> Result<RedisCall<'_>, StoreError> {
+        let deadline = Instant::now() + CALL_TIMEOUT;
+        let mut states = self.state.subscribe();
+        let settled = timeout_at(deadline, states.wait_for(|state| !matches!(state, ConnectionState::Trying))).await;
+        match settled.map(|state| state.map(|state| state.clone())) {
+            Ok(Ok(ConnectionState::Up(transport, generation))) => {
+                Ok(RedisCall { connection: self, transport, generation, deadline })
+            }
+            Ok(Ok(ConnectionState::Down(why))) => Err(self.unavailable(&why)),
+            Ok(Ok(ConnectionState::Trying) | Err(_)) | Err(_) => Err(self.unavailable(&"timed out")),
+        }
+    }
+
+    pub(super) fn is_up(&self) -> bool {
+        matches!(*self.state.borrow(), ConnectionState::Up(..))
+    }
+
+    fn unavailable(&self, why: &dyn std::fmt::Display) -> StoreError {
+        StoreError::shared(format!("Redis at {}: {why}", self.address))
+    }
+
+    /// Notes that a connection does not work; a later one that does is left alone.
+    fn mark_lost(&self, lost: u64, next: ConnectionState) {
+        self.state.send_if_modified(|state| match state {
+            ConnectionState::Up(_, generation) if *generation == lost => {
+                *state = next;
+                true
+            }
+            _ => false,
+        });
+    }
+
+    /// Connects, and again whenever the connection is lost. Runs until it is dropped.
+    pub(super) async fn run(self, write_check: Cmd) {
+        let mut states = self.state.subscribe();
+        for generation in 1_u64.. {
+            let connected = timeout(CONNECT_TIMEOUT, connect(&self.address, &write_check)).await;
+            match connected
+                .map_err(|_| "timed out".to_owned())
+                .and_then(|transport| transport.map_err(|error| error.to_string()))
+            {
+                Ok(transport) => {
+                    if let ConnectionState::Down(_) =
+                        self.state.send_replace(ConnectionState::Up(transport, generation))
+                    {
+                        tracing::info!(address = %self.address, "Redis answers again");
+                    }
+                    // This end of the channel holds the other one, so it does not close.
+                    let _ = states.wait_for(|state| !matches!(state, ConnectionState::Up(..))).await;
+                    tracing::warn!(address = %self.address, "the connection to Redis was lost");
+                    sleep(RECONNECT_DELAY).await;
+                }
+                Err(why) => {
+                    if let ConnectionState::Trying = self.state.send_replace(ConnectionState::Down(why.as_str().into()))
+                    {
+                        tracing::warn!(address = %self.address, why, "Redis does not answer");
+                    }
+                    sleep(RETRY_INTERVAL).await;
+                }
+            }
+        }
+    }
+}
+
+impl RedisCall<'_> {
+    /// Asks one thing.
+    pub(super) async fn ask<V: FromRedisValue>(&self, command: &Cmd) -> Result<V, StoreError> {
+        let mut transport = self.transport.clone();
+        match timeout_at(self.deadline, transport.ask(command)).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => {
+                if is_connection_error(&error) {
+                    self.connection.mark_lost(self.generation, ConnectionState::Trying);
+                }
+                Err(self.connection.unavailable(&error))
+            }
+            Err(_) => {
+                self.connection.mark_lost(self.generation, ConnectionState::Down("timed out".into()));
+                Err(self.connection.unavailable(&"timed out"))
+            }
+        }
+    }
+}
+
+/// Whether another connection may do better: this one is broken, or leads to a server that is not in charge any more.
+fn is_connection_error(error: &RedisError) -> bool {
+    let elsewhere = [
+        ServerErrorKind::ReadOnly,
+        ServerErrorKind::BusyLoading,
+        ServerErrorKind::MasterDown,
+        ServerErrorKind::ClusterDown,
+        ServerErrorKind::TryAgain,
+    ];
+    error.is_io_error()
+        || error.is_unrecoverable_error()
+        || matches!(error.kind(), ErrorKind::Server(kind) if elsewhere.contains(&kind))
+}
+
+async fn connect(address: &Address, write_check: &Cmd) -> RedisResult<RedisTransport> {
+    if let Topology::Cluster(nodes) = &address.topology {
+        let builder =
+            ClusterClient::builder(nodes.clone()).retries(2).connection_timeout(CALL_TIMEOUT).max_retry_wait(50);
+        let builder = address.certificates().into_iter().fold(builder, redis::cluster::ClusterClientBuilder::certs);
+        return Ok(RedisTransport::Cluster(
+            builder.response_timeout(CALL_TIMEOUT).build()?.get_async_connection().await?,
+        ));
+    }
+    let mut transport = RedisTransport::One(connection(&server(address, 0).await?).await?);
+    // A server that takes no writes is not the one we look for.
+    transport.ask::<()>(write_check).await?;
+    Ok(transport)
+}
+
+pub(super) async fn connection(client: &Client) -> RedisResult<MultiplexedConnection> {
+    // Every use has a deadline of its own.
+    let config = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
+    client.get_multiplexed_async_connection_with_config(&config).await
+}
+
+/// The server to speak to; in a cluster the servers take turns.
+pub(super) async fn server(address: &Address, turn: usize) -> RedisResult<Client> {
+    match &address.topology {
+        Topology::Single(info) => address.client(info.clone()),
+        Topology::Cluster(nodes) => {
+            let node = nodes.iter().cycle().nth(turn.checked_rem(nodes.len()).unwrap_or_default());
+            address.client(node.cloned().ok_or((ErrorKind::InvalidClientConfig, "no servers"))?)
+        }
+        Topology::Sentinel { sentinels, name, master } => {
+            let told =
+                join_all(sentinels.iter().map(|sentinel| timeout(SENTINEL_TIMEOUT, ask(address, sentinel, name))))
+                    .await;
+            let told: Vec<_> = told.into_iter().flatten().flatten().collect();
+            // One that was cut off may name the old master for a while.
+            let most = told.iter().max_by_key(|one| told.iter().filter(|other| other == one).count());
+            let (host, port) =
+                most.cloned().ok_or((ErrorKind::MasterNameNotFoundBySentinel, "no Sentinel knows it"))?;
+            address.client(with_address(master, host, port))
+        }
+    }
+}
+
+/// What a Sentinel says, asked without a password and then with one.
+async fn ask(address: &Address, [plain, known]: &[ConnectionInfo; 2], name: &str) -> RedisResult<(String, u16)> {
+    match ask_as(address, plain, name).await {
+        Err(error) if !error.is_io_error() => ask_as(address, known, name).await,
+        told => told,
+    }
+}
+
+async fn ask_as(address: &Address, sentinel: &ConnectionInfo, name: &str) -> RedisResult<(String, u16)> {
+    let mut transport = connection(&address.client(sentinel.clone())?).await?;
+    cmd("SENTINEL").arg("get-master-addr-by-name").arg(name).query_async(&mut transport).await
+}

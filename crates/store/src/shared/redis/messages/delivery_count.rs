@@ -1,0 +1,92 @@
+//! How many were told of a message, on all nodes together.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
+
+/// What is being counted on this node, by number.
+#[derive(Debug, Default)]
+pub(in crate::shared::redis) struct DeliveryCounts(Mutex<HashMap<u64, PendingCount>>);
+
+#[derive(Debug)]
+struct PendingCount {
+    told: usize,
+    /// Those who have not said yet.
+    awaited: HashSet<String>,
+    whole: Arc<Notify>,
+}
+
+/// A count under way; it ends when this is dropped.
+#[derive(Debug)]
+pub struct DeliveryCount {
+    number: u64,
+    /// When whoever has not spoken is left out.
+    late: Option<Instant>,
+    whole: Arc<Notify>,
+    among: Arc<DeliveryCounts>,
+}
+
+impl DeliveryCounts {
+    /// Begins to count what these nodes will say.
+    pub(in crate::shared::redis) fn begin(self: &Arc<Self>, number: u64, nodes: HashSet<String>) -> DeliveryCount {
+        let whole = Arc::<Notify>::default();
+        self.lock().insert(number, PendingCount { told: 0, awaited: nodes, whole: Arc::clone(&whole) });
+        DeliveryCount { number, late: None, whole, among: Arc::clone(self) }
+    }
+
+    /// A node has told this many.
+    pub(in crate::shared::redis) fn report(&self, node: &str, number: u64, told: usize) {
+        let mut counts = self.lock();
+        let Some(count) = counts.get_mut(&number) else { return };
+        count.awaited.remove(node);
+        count.told += told;
+        if count.awaited.is_empty() {
+            count.whole.notify_one();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, PendingCount>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl DeliveryCount {
+    /// The same count, waited for until then.
+    pub(super) fn until(mut self, late: Instant) -> Self {
+        self.late = Some(late);
+        self
+    }
+
+    /// How many were told, once every node has said so; a node that does not say it in time is left out.
+    pub async fn told(self) -> usize {
+        match self.late {
+            Some(late) => drop(timeout_at(late, self.whole.notified()).await),
+            None => self.whole.notified().await,
+        }
+        self.among.lock().get(&self.number).map_or(0, |count| count.told)
+    }
+}
+
+impl Drop for DeliveryCount {
+    fn drop(&mut self) {
+        self.among.lock().remove(&self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_count_is_whole_when_every_node_has_spoken_and_leaves_nothing_behind() {
+        let counts = Arc::<DeliveryCounts>::default();
+        let counting = counts.begin(7, ["a", "b"].map(str::to_owned).into());
+        counts.report("b", 7, 2);
+        counts.report("a", 7, 3);
+        counts.report("a", 8, 3);
+        assert_eq!(counting.told().await, 5);
+        assert!(counts.lock().is_empty());
+    }
+}

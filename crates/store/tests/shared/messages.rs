@@ -1,0 +1,136 @@
+//! Messages over real servers: every node reads what any of them took, and whoever looks into Redis reads nothing.
+
+use std::time::Duration;
+
+use deskpass_core::{Chunk, ChunkOutOfOrder, EmployeeKey, FrameDraft, Message, MessageKind, Recipient, StreamId};
+use deskpass_store::{MessageFeed, PostOutcome, RejectedMessage};
+use tokio::time::timeout;
+
+use crate::server::{Desk, Server, at, node};
+
+/// A message that says this, perhaps as a piece of a stream.
+fn message(text: &str, seq: Option<u64>) -> Message {
+    let (to, content) = (vec![Recipient::Person(EmployeeKey::from_parts("ww", "a"))], format!("\"{text}\""));
+    let chunk = seq.map(|seq| Chunk { stream: StreamId::parse(text).unwrap(), seq, done: false });
+    let frame = FrameDraft::new(MessageKind::ByodCard, Some(&content), None, "").unwrap();
+    Message { to, socket: None, chunk, frame }
+}
+
+async fn post(desk: &Desk, messages: Vec<Message>) -> Result<Vec<PostOutcome>, RejectedMessage> {
+    desk.messages.post(messages, at(0)).await.unwrap()
+}
+
+/// Reads until a message has come.
+async fn read(round: &mut MessageFeed, text: &str) {
+    let reading = async {
+        let piece = format!("\"{text}\"");
+        let has_it = |frame: &[u8]| String::from_utf8_lossy(frame).contains(&piece);
+        while !round.next().await.messages.iter().any(|(message, _)| has_it(&message.frame)) {}
+    };
+    timeout(Duration::from_secs(20), reading).await.expect("it comes");
+}
+
+/// That messages pass between two nodes, and streams keep their order.
+pub(crate) async fn passes(a: &Desk, b: &Desk, name: &str) {
+    let mut rounds = [a.messages.feed().unwrap(), b.messages.feed().unwrap()];
+    for number in 0..5 {
+        let text = format!("{name}{number}");
+        let posted = post(if number % 2 == 0 { a } else { b }, vec![message(&text, None), message(name, Some(number))]);
+        assert!(matches!(posted.await.unwrap()[..], [PostOutcome::AllNodes(..), PostOutcome::AllNodes(..)]));
+        for round in &mut rounds {
+            read(round, &text).await;
+        }
+    }
+    assert!(matches!(post(b, vec![message(name, Some(4))]).await.unwrap()[..], [PostOutcome::Duplicate]));
+    let gap = post(a, vec![message("x", None), message(name, Some(6))]).await.unwrap_err();
+    assert_eq!(gap, RejectedMessage { place: 1, why: ChunkOutOfOrder::Gap(5) });
+}
+
+/// What the entries of the stream have for a message, as Redis has it.
+async fn sealed(wire: &mut redis::aio::MultiplexedConnection) -> Vec<Vec<u8>> {
+    let range = redis::cmd("XRANGE").arg("test:1:{mail}").arg("-").arg("+").to_owned();
+    let there: Vec<(String, Vec<Vec<u8>>)> = range.query_async(wire).await.unwrap();
+    there.into_iter().map(|(_, mut fields)| fields.pop().unwrap()).collect()
+}
+
+/// Puts a message there again, as the next one.
+async fn replay(wire: &mut redis::aio::MultiplexedConnection, number: usize, message: &[u8]) {
+    let add = redis::cmd("XADD").arg("test:1:{mail}").arg("*").arg("n").arg(number).arg("m").arg(message).to_owned();
+    add.query_async::<String>(wire).await.unwrap();
+}
+
+/// What a node takes in of what it reads next, at that time.
+async fn taken_in(desk: &Desk, round: &mut MessageFeed, seconds: i64) -> usize {
+    let arrived = timeout(Duration::from_secs(20), round.next()).await.expect("it comes");
+    assert!(!arrived.messages.is_empty(), "this test looks at nothing");
+    let now = at(seconds * 1_000);
+    desk.messages.ingest(desk.messages.filter_fresh(arrived, now), now).len()
+}
+
+#[tokio::test]
+async fn what_is_put_into_redis_again_is_dropped_and_counted() {
+    let server = Server::start(&[]);
+    let (one, other) = (node(&server.url()), node(&server.url()));
+    let client = redis::Client::open(server.url()).unwrap();
+    let mut wire = client.get_multiplexed_async_connection().await.unwrap();
+    let (mut round, mut elsewhere) = (one.messages.feed().unwrap(), other.messages.feed().unwrap());
+    // Before anything is sent, so that each reads everything.
+    round.next().await;
+    elsewhere.next().await;
+    post(&other, vec![message("first", None)]).await.unwrap();
+    post(&one, vec![message("second", None)]).await.unwrap();
+    let (mut mine, mut theirs) = (0, 0);
+    while mine < 2 {
+        mine += taken_in(&one, &mut round, 0).await;
+    }
+    while theirs < 2 {
+        theirs += taken_in(&other, &mut elsewhere, 60).await;
+    }
+    assert_eq!((one.messages.dropped(), other.messages.dropped()), (0, 0));
+    let [first, second]: [Vec<u8>; 2] = sealed(&mut wire).await.try_into().unwrap();
+    // Once more, at once and as long as a message is new enough to come from another node.
+    for (count, (seconds, message)) in [(0, &first), (0, &second), (60, &first), (180, &second)].into_iter().enumerate()
+    {
+        replay(&mut wire, count + 3, message).await;
+        assert_eq!(taken_in(&one, &mut round, seconds).await, 0, "{seconds}");
+        assert_eq!(taken_in(&other, &mut elsewhere, seconds).await, 0, "{seconds}");
+        assert_eq!((one.messages.dropped(), other.messages.dropped()), (count as u64 + 1, count as u64 + 1));
+    }
+    // A node that begins now has read none of them, and does not take in what is old, nor what is not sent yet.
+    for seconds in [181, 3_600, -61] {
+        let late = node(&server.url());
+        let mut round = late.messages.feed().unwrap();
+        assert_eq!(taken_in(&late, &mut round, seconds).await, 0, "{seconds}");
+        assert_eq!(late.messages.dropped(), 6, "{seconds}");
+    }
+    // It takes in each of them once while they are new.
+    let late = node(&server.url());
+    let mut round = late.messages.feed().unwrap();
+    let admitted = late.messages.filter_fresh(round.next().await, at(100_000));
+    let taken = late.messages.ingest(admitted, at(3_600_000));
+    assert_eq!((taken.len(), late.messages.dropped()), (2, 4), "however long handing them out has to wait");
+}
+
+#[tokio::test]
+async fn messages_in_redis_can_be_neither_read_nor_forged() {
+    let server = Server::start(&[]);
+    let desk = node(&server.url());
+    post(&desk, vec![message("hunter2", Some(0))]).await.unwrap();
+    let mut round = desk.messages.feed().unwrap();
+    read(&mut round, "hunter2").await;
+    let client = redis::Client::open(server.url()).unwrap();
+    let mut wire = client.get_multiplexed_async_connection().await.unwrap();
+    let range = redis::cmd("XRANGE").arg("test:1:{mail}").arg("-").arg("+").to_owned();
+    let there: Vec<(String, Vec<Vec<u8>>)> = range.query_async(&mut wire).await.unwrap();
+    let there: Vec<u8> = there.into_iter().flat_map(|(_, fields)| fields.concat()).collect();
+    let there = String::from_utf8_lossy(&there);
+    assert!(!there.contains("hunter2") && !there.contains("byod_card"), "{there}");
+    for forged in ["", "{}", "{\"frame\":\"\"}"] {
+        server.cli(&["XADD", "test:1:{mail}", "*", "n", "2", "m", forged]);
+    }
+    server.cli(&["XADD", "test:1:{mail}", "*", "other", "fields"]);
+    post(&desk, vec![message("good", None)]).await.unwrap();
+    let arrived = round.next().await;
+    assert_eq!(arrived.messages.len(), 1, "{arrived:?}");
+    assert!(arrived.gap, "what was written in between is no message of ours");
+}

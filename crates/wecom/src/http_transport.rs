@@ -1,0 +1,238 @@
+//! The line to the platform: one call, with its limits, and the few repeats that are worth it.
+
+use std::error::Error as _;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use deskpass_core::Clock;
+use reqwest::redirect::Policy;
+use reqwest::{Client, Method, Proxy, Response};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, sleep, timeout_at};
+use url::Url;
+
+use crate::api::{Api, ApiCall};
+use crate::circuit::Breakers;
+use crate::errcode::{ErrcodeInfo, FixableBy, explain};
+use crate::error_message::ErrorMessage;
+use crate::response::ApiResponse;
+use crate::tls::tls_config;
+use crate::{Error, InvalidResponse, Settings, SettingsError, Timeouts, Unreachable};
+
+/// The largest body read; the platform's own are a few hundred bytes.
+const MAX_BODY_BYTES: usize = 64 * 1024;
+/// Calls under way at once. The platform complains (45033) at several hundred, and a slow one must not use up our sockets.
+const MAX_CONCURRENT_CALLS: usize = 128;
+/// How long a connection is kept for the next call: shorter than servers keep theirs, or we would now and then speak into
+/// one that is just being closed, and somebody's code would be lost.
+const IDLE_CONNECTION_TIMEOUT: Duration = Duration::from_secs(15);
+/// How often a call is repeated when the platform is busy, and the first pause before it.
+const MAX_RETRIES: u32 = 2;
+pub(crate) const RETRY_PAUSE: Duration = Duration::from_millis(100);
+/// The platform is busy (-1), or two writers met (6000): both pass.
+pub(crate) const BUSY_ERRCODES: [i64; 2] = [-1, 6000];
+
+/// How long the date of a response is kept before another one replaces it.
+const DATE_REFRESH_INTERVAL: Duration = Duration::from_secs(10);
+
+/// The line to the platform.
+pub(crate) struct HttpTransport {
+    http: Client,
+    api: Url,
+    timeouts: Timeouts,
+    breakers: Breakers,
+    permits: Semaphore,
+    clock: Clock,
+    last_date: Mutex<Option<ObservedDate>>,
+}
+
+/// The date of a response of the platform.
+#[derive(Clone, Debug)]
+pub struct ObservedDate {
+    /// As the platform wrote it.
+    pub date: String,
+    /// The uptime of this machine when the response came.
+    pub at: Duration,
+}
+
+impl HttpTransport {
+    /// A line as the settings have it. The environment has no say in it: where the secret goes is for the settings alone.
+    pub(crate) fn new(settings: &Settings, clock: Clock) -> Result<Self, SettingsError> {
+        let mut http = Client::builder()
+            .tls_backend_preconfigured(tls_config(settings)?)
+            .user_agent(concat!("deskpass/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(settings.timeouts.connect)
+            .pool_idle_timeout(IDLE_CONNECTION_TIMEOUT)
+            .redirect(Policy::none())
+            .referer(false)
+            .no_proxy();
+        if let Some(proxy) = &settings.proxy {
+            http = http.proxy(Proxy::all(proxy.clone()).map_err(|_| SettingsError::Proxy)?);
+        }
+        Ok(Self {
+            http: http.build().map_err(|_| SettingsError::Client)?,
+            api: settings.hosts.api.clone(),
+            timeouts: settings.timeouts,
+            breakers: Breakers::new(clock.clone()),
+            permits: Semaphore::new(MAX_CONCURRENT_CALLS),
+            clock,
+            last_date: Mutex::default(),
+        })
+    }
+
+    /// When an operation that begins now must be over.
+    pub(crate) fn deadline(&self) -> Instant {
+        Instant::now() + self.timeouts.operation
+    }
+
+    /// When not to ask.
+    pub(crate) fn breakers(&self) -> &Breakers {
+        &self.breakers
+    }
+
+    /// Asks, and asks again for a while when the platform is busy.
+    pub(crate) async fn request(&self, call: &ApiCall<'_>, deadline: Instant) -> Result<ApiResponse, Error> {
+        for repeat in 0..MAX_RETRIES {
+            let outcome = self.request_once(call, deadline).await;
+            let busy = matches!(&outcome, Err(Error::Refused { errcode, .. }) if BUSY_ERRCODES.contains(errcode));
+            let pause = RETRY_PAUSE * 2_u32.pow(repeat);
+            if !busy || Instant::now() + pause >= deadline {
+                return outcome;
+            }
+            sleep(pause).await;
+        }
+        self.request_once(call, deadline).await
+    }
+
+    async fn request_once(&self, call: &ApiCall<'_>, deadline: Instant) -> Result<ApiResponse, Error> {
+        let _permit = if call.urgent { None } else { Some(self.permit(deadline).await?) };
+        self.breakers.admit(call.api)?;
+        let outcome = self.send(call, deadline).await.and_then(|body| parse_response(call, &body));
+        self.breakers.record(call.api, &outcome);
+        outcome
+    }
+
+    async fn permit(&self, deadline: Instant) -> Result<tokio::sync::SemaphorePermit<'_>, Unreachable> {
+        let permit = timeout_at(deadline, self.permits.acquire()).await.map_err(|_| Unreachable::TimedOut)?;
+        permit.map_err(|_| Unreachable::ConnectionLost)
+    }
+
+    /// One call: the body of a response with status 200.
+    async fn send(&self, call: &ApiCall<'_>, deadline: Instant) -> Result<Vec<u8>, Error> {
+        let mut url = self.api.clone();
+        url.set_path(&format!("{}/cgi-bin/{}", self.api.path().trim_end_matches('/'), call.api.name()));
+        url.query_pairs_mut().extend_pairs(&call.query);
+        let mut request = self.http.request(if call.body.is_some() { Method::POST } else { Method::GET }, url);
+        if let Some(body) = &call.body {
+            request = request.header(reqwest::header::CONTENT_TYPE, "application/json").body(body.to_string());
+        }
+        let name = call.api.name();
+        let answered = request.timeout(self.remaining(deadline)).send().await;
+        let response = answered.map_err(|error| classify_error(name, &error))?;
+        self.record_date(&response);
+        let body = match response.status().as_u16() {
+            200 => read(name, response).await,
+            300..=399 => Err(InvalidResponse::Redirected.into()),
+            status => Err(InvalidResponse::Status(status).into()),
+        };
+        body.inspect_err(|error| log_invalid_response(call.api, error))
+    }
+
+    /// The `Date` of whatever stands at the API's address. No secret goes out, and nothing is counted against us.
+    pub(crate) async fn date(&self) -> Result<Option<String>, Error> {
+        let deadline = self.deadline();
+        let _permit = self.permit(deadline).await?;
+        let answered = self.http.get(self.api.clone()).timeout(self.remaining(deadline)).send().await;
+        let response = answered.map_err(|error| {
+            self.breakers.failed();
+            classify_error("date", &error)
+        })?;
+        self.breakers.reached();
+        self.record_date(&response);
+        Ok(date(&response).map(str::to_owned))
+    }
+
+    /// The newest date that a response of the platform had, if there was one.
+    pub(crate) fn last_date(&self) -> Option<ObservedDate> {
+        self.last_date.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Remembers the date of a response, every few seconds at most.
+    fn record_date(&self, response: &Response) {
+        let at = self.clock.uptime();
+        let mut seen = self.last_date.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.as_ref().is_none_or(|seen| at.saturating_sub(seen.at) >= DATE_REFRESH_INTERVAL) {
+            *seen = date(response).map(|date| ObservedDate { date: date.to_owned(), at });
+        }
+    }
+
+    /// How long one call may take, with this much left of the whole.
+    fn remaining(&self, deadline: Instant) -> Duration {
+        self.timeouts.call.min(deadline.saturating_duration_since(Instant::now()))
+    }
+}
+
+/// The date of a response.
+fn date(response: &Response) -> Option<&str> {
+    let date = response.headers().get(reqwest::header::DATE).and_then(|date| date.to_str().ok());
+    date.filter(|date| date.len() <= 64)
+}
+
+/// Reads a body up to the limit.
+async fn read(api: &'static str, mut response: Response) -> Result<Vec<u8>, Error> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| classify_error(api, &error))? {
+        if body.len() + chunk.len() > MAX_BODY_BYTES {
+            return Err(InvalidResponse::TooLarge.into());
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// Tells a refusal from a response. The error number comes first: a refusal may carry a response's members, too.
+fn parse_response(call: &ApiCall<'_>, body: &[u8]) -> Result<ApiResponse, Error> {
+    let api = call.api;
+    let read = ApiResponse::read(body).and_then(|response| Ok((response.errcode()?, response)));
+    let (errcode, response) = read.map_err(Error::from).inspect_err(|error| log_invalid_response(api, error))?;
+    if errcode == 0 {
+        return Ok(response);
+    }
+    let message = ErrorMessage::new(response.text("errmsg").unwrap_or_default(), call.secrets());
+    let (hint, from_ip) = (message.hint(), message.address());
+    // A stale code is an everyday thing, the others are worth a look.
+    let ErrcodeInfo { fixable_by, text: [meaning, _] } = explain(errcode);
+    if fixable_by == FixableBy::Person {
+        tracing::info!(api = api.name(), errcode, hint, errmsg = message.text(), "the platform refused");
+    } else {
+        tracing::warn!(api = api.name(), errcode, hint, errmsg = message.text(), meaning, "the platform refused");
+    }
+    Err(Error::Refused { errcode, hint, from_ip })
+}
+
+fn log_invalid_response(api: Api, error: &Error) {
+    if let Error::InvalidResponse(how) = error {
+        tracing::warn!(api = api.name(), %how, "the platform's answer cannot be read");
+    }
+}
+
+/// Whether this machine has no sockets to spare. Strangers can bring that about by holding many connections, so it must not
+/// pass for the platform's fault.
+fn is_out_of_sockets() -> bool {
+    UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).is_err()
+}
+
+/// What became of a call without a response. The error itself has the address with its secrets, so only its cause is told.
+fn classify_error(api: &'static str, error: &reqwest::Error) -> Error {
+    let how = match error {
+        error if error.is_connect() && is_out_of_sockets() => Unreachable::NoLocalSockets,
+        error if error.is_connect() => Unreachable::Connect,
+        error if error.is_timeout() => Unreachable::TimedOut,
+        _ => Unreachable::ConnectionLost,
+    };
+    let causes = std::iter::successors(error.source(), |&cause| cause.source());
+    let cause = causes.filter(|cause| !cause.is::<reqwest::Error>()).last().map(ToString::to_string);
+    tracing::warn!(api, %how, cause, "the platform cannot be reached");
+    how.into()
+}

@@ -1,0 +1,125 @@
+//! Reading what the platform answers: lenient in spelling, strict in meaning.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use serde_json::{Map, Value};
+
+use crate::InvalidResponse;
+
+/// A JSON object from the platform, or from inside one of its answers.
+#[derive(Debug)]
+pub(crate) struct ApiResponse(Map<String, Value>);
+
+impl ApiResponse {
+    /// Reads a body.
+    pub(crate) fn read(body: &[u8]) -> Result<Self, InvalidResponse> {
+        serde_json::from_slice(body).map_err(|_| InvalidResponse::NotJson)
+    }
+
+    /// The error number; zero, success, where there is none, as in the platform's older answers.
+    pub(crate) fn errcode(&self) -> Result<i64, InvalidResponse> {
+        if self.0.contains_key("errcode") {
+            self.number("errcode").ok_or(InvalidResponse::MissingField("errcode"))
+        } else {
+            Ok(0)
+        }
+    }
+
+    /// A text that is not empty.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.as_str().filter(|text| !text.is_empty())
+    }
+
+    /// A whole number, or a text of one.
+    pub(crate) fn number(&self, name: &str) -> Option<i64> {
+        integer(self.0.get(name)?)
+    }
+
+    /// The first of a list of numbers.
+    pub(crate) fn first_number(&self, name: &str) -> Option<i64> {
+        integer(self.0.get(name)?.as_array()?.first()?)
+    }
+
+    /// The texts of a list, where it is one.
+    pub(crate) fn texts(&self, name: &str) -> Option<Vec<&str>> {
+        self.0.get(name)?.as_array()?.iter().map(Value::as_str).collect()
+    }
+
+    /// An object inside this one.
+    pub(crate) fn take(mut self, name: &str) -> Option<Self> {
+        match self.0.remove(name)? {
+            Value::Object(inner) => Some(Self(inner)),
+            _ => None,
+        }
+    }
+}
+
+fn integer(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_str()?.parse().ok())
+}
+
+impl<'de> Deserialize<'de> for ApiResponse {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(UniqueMembers)
+    }
+}
+
+/// Accepts an object that says each thing once: of two user ids neither is to be believed.
+struct UniqueMembers;
+
+impl<'de> Visitor<'de> for UniqueMembers {
+    type Value = ApiResponse;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<ApiResponse, A::Error> {
+        let mut map = Map::new();
+        while let Some((name, value)) = entries.next_entry::<String, Value>()? {
+            if map.insert(name, value).is_some() {
+                return Err(A::Error::custom("a member twice"));
+            }
+        }
+        Ok(ApiResponse(map))
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    fn errcode(body: &str) -> Result<i64, InvalidResponse> {
+        ApiResponse::read(body.as_bytes())?.errcode()
+    }
+
+    #[test]
+    fn an_error_number_may_be_absent_a_number_or_a_text_of_one() {
+        for (body, code) in [("{}", 0), (r#"{"errcode":-1}"#, -1), (r#"{"errcode":"40029"}"#, 40029)] {
+            assert_eq!(errcode(body), Ok(code), "{body}");
+        }
+        for value in ["0.0", "1e2", "null", "true", "{}", "[0]", "\"\"", "\" 0\"", "\"0x0\"", "9223372036854775808"] {
+            let body = format!("{{\"errcode\":{value}}}");
+            assert_eq!(errcode(&body), Err(InvalidResponse::MissingField("errcode")), "{body}");
+        }
+    }
+
+    #[test]
+    fn only_an_object_that_says_each_thing_once_is_an_answer() {
+        let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        for body in ["", "[]", "[0,\"ok\"]", "null", "\"{}\"", "{} {}", r#"{"errcode":40029,"errcode":0}"#, &deep] {
+            assert_eq!(errcode(body), Err(InvalidResponse::NotJson), "{body:.40}");
+        }
+    }
+
+    #[test]
+    fn members_of_another_type_do_not_count() {
+        let answer = ApiResponse::read(br#"{"a":"","b":1,"c":["7"],"d":[],"e":{"f":"g"}}"#).unwrap();
+        assert_eq!((answer.text("a"), answer.text("b"), answer.text("x")), (None, None, None));
+        assert_eq!((answer.number("b"), answer.first_number("c"), answer.first_number("d")), (Some(1), Some(7), None));
+        assert_eq!(answer.take("e").unwrap().text("f"), Some("g"));
+    }
+}

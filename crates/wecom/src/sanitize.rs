@@ -1,0 +1,26 @@
+//! Texts from outside, in a shape that can be passed on.
+
+use deskpass_core::is_invisible;
+
+/// The text without characters that move others or hide, cut to `at_most` characters.
+pub(crate) fn sanitize(text: &str, at_most: usize) -> String {
+    text.chars().filter(|c| !is_invisible(*c)).take(at_most).collect()
+}
+
+/// Whether a text is 1 to 512 bytes of visible ASCII, as the platform's codes, tokens and identifiers are.
+pub(crate) fn is_visible_ascii(text: &str) -> bool {
+    (1..=512).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_name_turns_the_line_around_or_hides() {
+        for mark in "\u{61c}\u{200b}\u{200e}\u{200f}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}\u{feff}\n\u{1b}".chars() {
+            assert_eq!(sanitize(&format!("{mark}张{mark}三{mark}"), 2), "张三", "{mark:?}");
+        }
+        assert_eq!(sanitize("阿不都·热合曼\u{3000}محمد", 128), "阿不都·热合曼\u{3000}محمد");
+    }
+}

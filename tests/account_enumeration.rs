@@ -1,0 +1,163 @@
+//! To a stranger all names look alike: those of agents with a password, of agents without one, and those nobody bears.
+
+use std::time::{Duration, Instant};
+
+use deskpass_core::Role;
+use deskpass_store::AttemptKind;
+use serde_json::{Value, json};
+
+use crate::brute_force::exhaust_attempts;
+use crate::harness::{Client, PASSWORD, PRODUCTION, Response, TestApp, settings};
+
+/// What a name may be.
+const KINDS: [&str; 3] = ["an agent with a password", "an agent without one", "nobody"];
+/// Names of each kind.
+const NAMES: usize = 100;
+/// How often each name is guessed at before it has to rest, one less than shuts it; and how often that is repeated.
+const GUESSES: usize = 4;
+const ROUNDS: usize = 5;
+const SAMPLES: usize = NAMES * GUESSES * ROUNDS;
+/// How far from chance the best guess at a kind by time alone may be. By chance, one in a million runs goes as far.
+const CHANCE: std::ops::RangeInclusive<f64> = 0.45..=0.55;
+const WRONG: &str = "three horses crossed a bridge";
+
+/// A desk that takes passwords though its platform works, and does not mind how often.
+async fn production() -> TestApp {
+    let more = [("agents.password_fallback", "always"), ("limits.enabled", "false"), ("server.settle", "0s")];
+    TestApp::with(settings(&[&PRODUCTION[..], &more].concat())).await
+}
+
+/// A row of numbers that looks random.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % u64::try_from(end).unwrap()).unwrap()
+    }
+
+    fn shuffle<T>(&mut self, items: &mut [T]) {
+        for at in (1..items.len()).rev() {
+            items.swap(at, self.below(at + 1));
+        }
+    }
+}
+
+async fn add_agent(desk: &TestApp, name: &str) {
+    desk.add(name, Role::Agent).await;
+    desk.auth().operator().add_agent(desk.key(name), "agent").await.unwrap();
+}
+
+/// Gives an agent the usual password, as an administrator and the agent do.
+async fn set_password(desk: &TestApp, client: &mut Client, name: &str) {
+    let code = desk.auth().operator().reset_password(desk.key(name)).await.unwrap().code.text();
+    let body = json!({ "employee_id": name, "setup_code": code, "new_password": PASSWORD });
+    client.post("/api/agents/password/setup", &[], &body).await.data();
+}
+
+/// What a stranger sees of an answer, but for what differs in every one.
+fn seen(answer: &Response) -> (u16, Vec<(String, String)>, Value) {
+    let mut body = answer.json();
+    assert!(body.as_object_mut().unwrap().remove("request_id").is_some());
+    let differs = |name: &str| ["x-request-id", "date"].contains(&name);
+    let headers = answer.headers.iter().filter(|(name, _)| !differs(name)).cloned().collect();
+    (answer.status, headers, body)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_names_are_answered_with_the_same_words() {
+    let desk = production().await;
+    let mut client = desk.client().await;
+    for name in ["with", "idle", "gone", "away"] {
+        add_agent(&desk, name).await;
+    }
+    for name in ["with", "gone", "away"] {
+        set_password(&desk, &mut client, name).await;
+    }
+    desk.add("user", Role::User).await;
+    desk.auth().operator().disable_agent(desk.key("gone")).await.unwrap();
+    desk.auth().operator().disable(desk.key("away")).await.unwrap();
+    let names = ["with", "idle", "gone", "away", "user", "none"];
+    for name in names {
+        exhaust_attempts(&desk, name, AttemptKind::Password, 90).await;
+    }
+    for guess in 0..14 {
+        if guess == 7 {
+            desk.clock.advance(Duration::from_mins(15));
+        }
+        let expected = client.agent_login(names[0], WRONG).await;
+        expected.refused(if guess % 7 < 5 { 401 } else { 429 }, if guess % 7 < 5 { 1011 } else { 1013 });
+        for name in &names[1..] {
+            assert_eq!(seen(&client.agent_login(name, WRONG).await), seen(&expected), "{name}, guess {guess}");
+        }
+    }
+    // Locked, each of them; and the right password of somebody who is shut out does not tell a stranger that it is right.
+    for name in names {
+        assert_eq!(client.agent_login(name, WRONG).await.refused(429, 1013).reason(), "locked");
+    }
+    for name in ["gone", "away"] {
+        desk.auth().operator().unlock_agent(desk.key(name)).await.unwrap();
+        client.agent_login(name, PASSWORD).await.refused(401, 1011);
+    }
+}
+
+/// Names, each with its kind, so mixed that a name says nothing of its kind.
+async fn people(desk: &TestApp, client: &mut Client, dice: &mut Dice) -> Vec<(String, usize)> {
+    let mut kinds: Vec<_> = (0..KINDS.len() * NAMES).map(|at| at % KINDS.len()).collect();
+    dice.shuffle(&mut kinds);
+    let people: Vec<_> = kinds.into_iter().enumerate().map(|(at, kind)| (format!("name{at:03}"), kind)).collect();
+    for (name, _) in people.iter().filter(|(_, kind)| *kind < 2) {
+        add_agent(desk, name).await;
+    }
+    let with: Vec<_> = people.iter().filter(|(_, kind)| *kind == 0).map(|(name, _)| &**name).collect();
+    set_password(desk, client, with[0]).await;
+    let (first, with) = (with[0], with.join("', '"));
+    desk.query(&format!(
+        "UPDATE agent SET setup_code = NULL, setup_code_until = NULL, (password_hash, password_set_at) =
+         (SELECT password_hash, password_set_at FROM agent WHERE employee_key = '{first}')
+         WHERE employee_key IN ('{with}')"
+    ));
+    let kept = desk.query("SELECT count(password_hash) FROM agent");
+    assert_eq!(kept, [NAMES.to_string()]);
+    people
+}
+
+/// How likely a time of `one` is longer than a time of `other`: Mann and Whitney's statistic as a share.
+fn share(one: &[u128], other: &[u128]) -> f64 {
+    let mut sorted = other.to_vec();
+    sorted.sort_unstable();
+    let twice = one.iter().map(|time| {
+        let (below, upto) = (sorted.partition_point(|t| t < time), sorted.partition_point(|t| t <= time));
+        below + upto
+    });
+    let pairs = one.len() * other.len();
+    f64::from(u32::try_from(twice.sum::<usize>()).unwrap()) / 2.0 / f64::from(u32::try_from(pairs).unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_names_take_the_same_time() {
+    let (desk, mut dice, began) = (production().await, Dice(0x9E37_79B9_7F4A_7C15), Instant::now());
+    let mut client = desk.client().await;
+    let people = people(&desk, &mut client, &mut dice).await;
+    let mut times: [Vec<u128>; KINDS.len()] = Default::default();
+    for _ in 0..ROUNDS {
+        let mut order: Vec<_> = (0..GUESSES).flat_map(|_| &people).collect();
+        dice.shuffle(&mut order);
+        for (name, kind) in order {
+            let asked = Instant::now();
+            let answer = client.agent_login(name, WRONG).await;
+            times[*kind].push(asked.elapsed().as_nanos());
+            answer.refused(401, 1011);
+        }
+        desk.clock.advance(Duration::from_mins(16));
+    }
+    for (one, other) in [(0, 1), (0, 2), (1, 2)] {
+        assert_eq!((times[one].len(), times[other].len()), (SAMPLES, SAMPLES));
+        let share = share(&times[one], &times[other]);
+        println!("{} against {}: {share:.4}", KINDS[one], KINDS[other]);
+        assert!(CHANCE.contains(&share), "{} and {} can be told apart: {share:.4}", KINDS[one], KINDS[other]);
+    }
+    println!("{} samples in {:.0?}", KINDS.len() * SAMPLES, began.elapsed());
+}

@@ -1,0 +1,106 @@
+//! Counts outlive the process, and the client's patience.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::{PAUSE, WRONG, guess_wrong, shut};
+use crate::harness::{Client, ClusterStore, PASSWORD, Process, Servers, query, request};
+
+/// How many guesses at a name stand on record.
+const COUNTED: &str = "SELECT in_a_row FROM guess WHERE employee_key = 'agent01' AND trial = 'password'";
+
+fn guess(password: &str) -> Vec<u8> {
+    let body = json!({ "employee_id": "agent01", "password": password }).to_string();
+    request("POST", "/api/agents/login", &[("content-type", "application/json")], body.as_bytes())
+}
+
+/// Waits until something is on record.
+async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(20), "{what}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+on_every_store! {
+    async fn counts_outlive_a_restart(desk) {
+        let mut client = desk.client().await;
+        client.first_password("agent01").await;
+        guess_wrong(&mut client, 4).await;
+        let desk = desk.restart().await;
+        let mut client = desk.client().await;
+        guess_wrong(&mut client, 1).await;
+        shut(&client.agent_login("agent01", PASSWORD).await);
+        let desk = desk.restart().await;
+        let mut client = desk.client().await;
+        assert_eq!(shut(&client.agent_login("agent01", PASSWORD).await), 900);
+        desk.clock.advance(PAUSE);
+        client.partial_sign_in("agent01").await;
+    }
+
+    async fn a_guess_counts_when_the_client_hangs_up(desk) {
+        let mut client = desk.client().await;
+        client.first_password("agent01").await;
+        for count in 1..=5 {
+            let mut impatient = desk.client().await;
+            impatient.start(&guess(WRONG)).await;
+            // Whoever hangs up before they were heard has guessed nothing.
+            until("a guess was not counted", || desk.query(COUNTED) == [count.to_string()]).await;
+            drop(impatient);
+        }
+        assert_eq!(shut(&client.agent_login("agent01", PASSWORD).await), 900);
+        desk.clock.advance(PAUSE);
+        // A right one makes up for them, also when nobody waits for what it earns.
+        let mut impatient = desk.client().await;
+        impatient.start(&guess(PASSWORD)).await;
+        until("a guess was not counted", || desk.query(COUNTED) != ["5"]).await;
+        drop(impatient);
+        until("a right guess was not noticed", || desk.query(COUNTED).is_empty()).await;
+        guess_wrong(&mut client, 4).await;
+        client.partial_sign_in("agent01").await;
+    }
+}
+
+/// Kills the service over guesses; none that was looked at is free.
+async fn killed_over_guesses(start: impl Fn() -> Process, on_record: impl Fn() -> Vec<String>) {
+    let node = start();
+    Client::connect(&node.address).await.first_password("agent01").await;
+    // Answered, then killed.
+    let mut client = Client::connect(&node.address).await;
+    guess_wrong(&mut client, 2).await;
+    node.kill();
+    let node = start();
+    // Asked, on record, and killed before anybody reads an answer.
+    let mut asked = Vec::new();
+    for _ in 0..3 {
+        let mut client = Client::connect(&node.address).await;
+        client.start(&guess(WRONG)).await;
+        asked.push(client);
+    }
+    until("no guess was counted", || on_record() != ["2"]).await;
+    node.kill();
+    let node = start();
+    let mut client = Client::connect(&node.address).await;
+    let counted: usize = on_record()[0].parse().unwrap();
+    assert!((3..=5).contains(&counted), "{counted}");
+    guess_wrong(&mut client, 5 - counted).await;
+    assert!((1..=900).contains(&shut(&client.agent_login("agent01", PASSWORD).await)));
+    assert_eq!(on_record(), ["5"]);
+    drop(asked);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kill_gives_no_guess_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let data: &Path = directory.path();
+    killed_over_guesses(|| Process::serve(data, &[]), || query(&data.join("deskpass.db"), COUNTED)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kill_gives_no_guess_back_scaled_out() {
+    let place: ClusterStore = Servers::shared().cluster_store();
+    killed_over_guesses(|| Process::node(&place, &[]), || place.query(COUNTED)).await;
+}

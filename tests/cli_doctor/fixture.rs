@@ -1,0 +1,103 @@
+//! Somebody for the doctor to look at.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::cli_simulate::Simulated;
+use crate::harness::{PRODUCTION, binary};
+
+/// A desk in production mode with a simulated platform, and a directory of its own to be examined in.
+pub(super) struct DoctorFixture {
+    pub(super) directory: TempDir,
+    pub(super) platform: Simulated,
+    pub(super) settings: Vec<(&'static str, String)>,
+}
+
+/// What the doctor said.
+pub(super) struct DoctorOutput {
+    pub(super) code: Option<i32>,
+    pub(super) text: String,
+}
+
+impl DoctorFixture {
+    /// In good health.
+    pub(super) fn new() -> Self {
+        Self::with(&["--domain", "desk.example.com"])
+    }
+
+    /// With a platform started so.
+    pub(super) fn with(platform: &[&str]) -> Self {
+        let platform = Simulated::start(&[&["--secret", PRODUCTION[1].1], platform].concat());
+        let api_url = format!("http://{}/sim", platform.address);
+        let mut settings: Vec<_> = PRODUCTION.map(|(key, value)| (key, value.to_owned())).into();
+        settings.push(("platform.api_url", api_url));
+        settings.push(("platform.agent_id", "1000002".to_owned()));
+        Self { directory: tempfile::tempdir().unwrap(), platform, settings }
+    }
+
+    pub(super) fn set(&mut self, key: &'static str, value: &str) {
+        self.settings.retain(|(given, _)| *given != key);
+        self.settings.push((key, value.to_owned()));
+    }
+
+    pub(super) fn data(&self) -> PathBuf {
+        self.directory.path().join("data")
+    }
+
+    pub(super) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = binary();
+        command.current_dir(self.directory.path()).args(arguments).env_remove("LC_ALL").env_remove("LANG");
+        for (key, value) in &self.settings {
+            command.env(format!("DESKPASS_{}", key.to_uppercase().replace('.', "__")), value);
+        }
+        command
+    }
+
+    /// Calls the doctor, who must keep the secrets.
+    pub(super) fn examine(&self, arguments: &[&str]) -> DoctorOutput {
+        examined(self.command(&["doctor"]).args(arguments))
+    }
+
+    /// What the doctor says in both languages, where both must come to the same.
+    pub(super) fn both(&self) -> [DoctorOutput; 2] {
+        ["en", "zh"].map(|language| self.examine(&["--language", language]))
+    }
+}
+
+pub(super) fn examined(command: &mut Command) -> DoctorOutput {
+    let output = command.output().unwrap();
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    for secret in [PRODUCTION[1].1, PRODUCTION[3].1] {
+        assert!(!text.contains(secret), "the doctor told a secret:\n{text}");
+    }
+    DoctorOutput { code: output.status.code(), text }
+}
+
+impl DoctorOutput {
+    /// Asserts that a line begins so, and returns the one below it.
+    pub(super) fn line(&self, beginning: &str) -> &str {
+        let mut lines = self.text.lines().skip_while(|line| !line.starts_with(beginning));
+        assert!(lines.next().is_some(), "{beginning:?} is missing in\n{}", self.text);
+        lines.next().unwrap_or_default()
+    }
+
+    /// Asserts that a line begins so and has these words below it.
+    pub(super) fn below(&self, beginning: &str, words: &[&str]) {
+        let line = self.line(beginning);
+        assert!(
+            line.starts_with("  ") && words.iter().all(|word| line.contains(word)),
+            "{words:?} below\n{}",
+            self.text
+        );
+    }
+
+    /// Asserts that exactly these are wrong and that the exit code says so.
+    pub(super) fn wrong(&self, expected: &[&str]) {
+        let found: Vec<_> = self.text.lines().filter(|line| line.starts_with('✗')).collect();
+        let same = found.len() == expected.len() && found.iter().zip(expected).all(|(line, what)| line.contains(what));
+        assert!(same, "{expected:?} expected in\n{}", self.text);
+        assert_eq!(self.code, Some(i32::from(!expected.is_empty())), "{}", self.text);
+    }
+}

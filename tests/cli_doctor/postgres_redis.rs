@@ -1,0 +1,102 @@
+//! The doctor on PostgreSQL and Redis that are really there.
+
+use super::fixture::DoctorFixture;
+use crate::harness::{ClusterStore, Servers};
+
+/// A patient who keeps things there.
+fn patient_at(place: &ClusterStore) -> DoctorFixture {
+    let mut patient = DoctorFixture::new();
+    for (key, value) in place.settings() {
+        patient.set(key, value);
+    }
+    patient
+}
+
+#[test]
+fn a_healthy_pair_passes_every_check() {
+    let servers = Servers::with_passwords();
+    let patient = patient_at(&servers.cluster_store());
+    let [english, chinese] = patient.both();
+    english.line("✓ tables: none yet; the first start makes them");
+    chinese.line("✓ 数据表：尚未创建");
+    assert!(patient.command(&["migrate"]).output().unwrap().status.success());
+    let [english, chinese] = patient.both();
+    for told in [&english, &chinese] {
+        told.wrong(&[]);
+        assert!(!told.text.contains("canary"), "{}", told.text);
+    }
+    for line in [
+        "✓ PostgreSQL: postgres://postgres:***@127.0.0.1:",
+        "✓ tables: up to date (version ",
+        "✓ clock of PostgreSQL: ",
+        "✓ Redis: redis://:***@127.0.0.1:",
+        "✓ memory of Redis: nothing is dropped before its time",
+        "✓ clock of Redis: ",
+        "✓ trusted domain",
+    ] {
+        english.line(line);
+    }
+    assert!(!patient.data().exists(), "the embedded database is not touched");
+}
+
+#[test]
+fn a_server_that_has_stopped_is_told_and_the_other_is_looked_at() {
+    let servers = Servers::private();
+    let patient = patient_at(&servers.cluster_store());
+    servers.stop_postgres();
+    let [english, chinese] = patient.both();
+    english.wrong(&["PostgreSQL: postgres://postgres@127.0.0.1:"]);
+    english.below("✗ PostgreSQL", &["see that it runs", "store.url"]);
+    chinese.below("✗ PostgreSQL：无法使用", &["store.url"]);
+    english.line("- tables: skipped");
+    english.line("✓ Redis: ");
+    servers.start_postgres();
+    servers.kill_redis();
+    let [english, chinese] = patient.both();
+    english.wrong(&["Redis: redis://127.0.0.1:"]);
+    english.below("✗ Redis", &["see that it runs", "shared.url"]);
+    chinese.below("✗ Redis：无法使用", &["shared.url"]);
+    english.line("✓ PostgreSQL: ");
+    english.line("- memory of Redis: skipped");
+}
+
+#[test]
+fn wrong_passwords_are_told_without_them() {
+    let servers = Servers::with_passwords();
+    let mut patient = patient_at(&servers.cluster_store());
+    for key in ["store.url", "shared.url"] {
+        let right = patient.settings.iter().find(|(given, _)| *given == key).unwrap().1.clone();
+        patient.set(key, &right.replace("canary-", "canary-wrong-"));
+    }
+    let [english, chinese] = patient.both();
+    english.wrong(&["PostgreSQL: postgres://postgres:***@", "Redis: redis://:***@"]);
+    english.below("✗ PostgreSQL", &["password"]);
+    english.below("✗ Redis", &["password"]);
+    for told in [&english, &chinese] {
+        assert!(!told.text.contains("canary"), "{}", told.text);
+    }
+    assert!(english.text.contains("password authentication failed"), "{}", english.text);
+}
+
+#[test]
+fn a_redis_that_drops_what_is_needed_is_told() {
+    let servers = Servers::private();
+    let patient = patient_at(&servers.cluster_store());
+    servers.redis_command(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
+    let [english, chinese] = patient.both();
+    english.wrong(&["memory of Redis: with maxmemory-policy allkeys-lru"]);
+    english.below("✗ memory of Redis", &["maxmemory-policy noeviction"]);
+    chinese.below("✗ Redis 内存", &["noeviction"]);
+}
+
+#[test]
+fn a_database_that_only_reads_is_told() {
+    let servers = Servers::private();
+    let patient = patient_at(&servers.cluster_store());
+    servers.postgres_command("ALTER SYSTEM SET default_transaction_read_only = on");
+    servers.postgres_command("SELECT pg_reload_conf()");
+    let [english, chinese] = patient.both();
+    english.wrong(&["PostgreSQL: postgres://postgres@127.0.0.1:"]);
+    english.below("✗ PostgreSQL", &["standby", "target_session_attrs=read-write"]);
+    chinese.below("✗ PostgreSQL：", &["只读", "store.url"]);
+}

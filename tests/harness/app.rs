@@ -1,0 +1,261 @@
+//! A desk inside the test's own process: real sockets, real disk, a clock wound by hand.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use deskpass::config::{self, Override, Settings, Sources};
+use deskpass::server::{Server, listen};
+use deskpass_auth::Auth;
+use deskpass_core::{Clock, EmployeeId, EmployeeKey, Person, Role, Roles, Timestamp};
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use super::{Client, ClusterStore, StoreBackend};
+
+/// A running desk.
+#[derive(Debug)]
+pub(crate) struct TestApp {
+    pub(crate) address: String,
+    pub(crate) clock: Clock,
+    desk: deskpass::Desk,
+    settings: Settings,
+    stop: Option<oneshot::Sender<()>>,
+    stopped: Option<JoinHandle<()>>,
+    home: TestStorage,
+}
+
+/// Where a desk keeps things.
+#[derive(Debug)]
+struct TestStorage {
+    directory: TempDir,
+    /// Instead of the directory, for a desk that is scaled out.
+    place: Option<ClusterStore>,
+}
+
+impl TestStorage {
+    fn at(place: Option<ClusterStore>) -> Self {
+        Self { directory: tempfile::tempdir().unwrap(), place }
+    }
+
+    /// The same settings, led here.
+    fn apply_to(&self, given: Settings) -> Settings {
+        let given = Settings { data: self.directory.path().to_owned(), ..given };
+        let Some(place) = &self.place else { return given };
+        let [store, shared, prefix] = place.settings();
+        let led = settings(&[("development.enabled", "true"), store, shared, prefix]);
+        Settings { store: config::Store { url: led.store.url, ..given.store }, shared: led.shared, ..given }
+    }
+}
+
+/// Settings as they would come from a file and flags.
+pub(crate) fn settings(given: &[(&'static str, &str)]) -> Settings {
+    let overrides = given.iter().map(|(key, value)| Override { key, value: (*value).to_owned(), flag: "a test" });
+    let nothing = |_: &Path| Err(std::io::ErrorKind::NotFound.into());
+    let sources = Sources { file: None, environment: Vec::new(), overrides: overrides.collect(), read: &nothing };
+    config::load(&sources).unwrap()
+}
+
+/// What production needs, made up.
+pub(crate) const PRODUCTION: [(&str, &str); 4] = [
+    ("platform.corp_id", "wwdeskpass"),
+    ("platform.secret", "canary-corp-secret"),
+    ("public_url", "https://desk.example.com"),
+    ("encryption_key", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="),
+];
+
+impl TestApp {
+    /// A desk in development mode.
+    pub(crate) async fn start() -> Self {
+        Self::with(settings(&[("development.enabled", "true")])).await
+    }
+
+    /// A desk in production mode.
+    pub(crate) async fn production() -> Self {
+        Self::with(Settings {
+            server: config::Server { settle: Duration::ZERO, ..settings(&PRODUCTION).server },
+            ..settings(&PRODUCTION)
+        })
+        .await
+    }
+
+    /// A desk with these settings, on a free port, on a fresh store of the test's kind.
+    pub(crate) async fn with(settings: Settings) -> Self {
+        Box::pin(Self::open(settings, TestStorage::at(StoreBackend::current().cluster_store()), new_clock())).await
+    }
+
+    /// A desk in development mode that goes by this clock.
+    pub(crate) async fn with_clock(clock: Clock) -> Self {
+        let settings = settings(&[("development.enabled", "true")]);
+        Box::pin(Self::open(settings, TestStorage::at(StoreBackend::current().cluster_store()), clock)).await
+    }
+
+    /// A desk with these settings in a place that others may share.
+    pub(crate) async fn at(place: &ClusterStore, settings: Settings) -> Self {
+        Box::pin(Self::open(settings, TestStorage::at(Some(place.clone())), new_clock())).await
+    }
+
+    /// Another node of the same cluster, with the same settings and the same clock. An embedded desk is alone.
+    pub(crate) async fn second_node(&self) -> Self {
+        let home = TestStorage::at(Some(self.cluster_store().clone()));
+        Box::pin(Self::open(self.settings.clone(), home, self.clock.clone())).await
+    }
+
+    async fn open(settings: Settings, home: TestStorage, clock: Clock) -> Self {
+        let given = home.apply_to(settings);
+        let (settings, listener) =
+            listen(given.clone().with_listen_address("127.0.0.1:0".parse().unwrap())).await.unwrap();
+        let address = settings.listen.to_string();
+        let desk = deskpass::Desk::open_at(settings, clock.clone()).await.unwrap();
+        let server = Server::new(desk.clone(), listener);
+        let (stop, stopping) = oneshot::channel();
+        let stopped = tokio::spawn(server.run(async { drop(stopping.await) }));
+        Self { address, clock, desk, settings: given, stop: Some(stop), stopped: Some(stopped), home }
+    }
+
+    /// Stops the desk and opens it again on the same data.
+    pub(crate) async fn restart(mut self) -> Self {
+        self.stop().await;
+        let Self { clock, desk, settings, home, .. } = self;
+        drop(desk);
+        Box::pin(Self::open(settings, home, clock)).await
+    }
+
+    /// Stops the desk and opens it again on the same data with other settings.
+    pub(crate) async fn restart_with(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self.restart().await
+    }
+
+    /// Why a desk that has stopped cannot be opened again with other settings.
+    pub(crate) async fn reopen_error(self, given: &[(&'static str, &str)]) -> String {
+        let Self { clock, desk, home, .. } = self;
+        drop(desk);
+        deskpass::Desk::open_at(home.apply_to(settings(given)), clock).await.unwrap_err().to_string()
+    }
+
+    /// Asks the desk to stop and waits until it has.
+    pub(crate) async fn stop(&mut self) {
+        drop(self.stop.take());
+        if let Some(stopped) = self.stopped.take() {
+            stopped.await.unwrap();
+        }
+    }
+
+    /// Asks the desk to stop, without waiting.
+    pub(crate) fn ask_to_stop(&mut self) {
+        drop(self.stop.take());
+    }
+
+    pub(crate) async fn client(&self) -> Client {
+        Client::connect(&self.address).await
+    }
+
+    pub(crate) fn auth(&self) -> &Auth {
+        &self.desk.auth
+    }
+
+    pub(crate) fn key(&self, employee: &str) -> EmployeeKey {
+        self.auth().resolve_key(None, &EmployeeId::parse(employee).unwrap())
+    }
+
+    /// Enters an employee of the home corporation.
+    pub(crate) async fn add(&self, employee: &str, role: Role) {
+        self.add_named(employee, employee, role).await;
+    }
+
+    /// Enters an employee of the home corporation who has a name.
+    pub(crate) async fn add_named(&self, employee: &str, name: &str, role: Role) {
+        self.add_person(self.key(employee), employee, name, role).await;
+    }
+
+    /// Signs in a namesake of user01 in a connected corporation; returns the token.
+    pub(crate) async fn sign_in_at_partner(&self) -> String {
+        self.add_person(EmployeeKey::from_parts("wwpartner", "user01"), "user01", "Namesake", Role::User).await;
+        let body = serde_json::json!({ "employee_id": "user01", "corp_id": "wwpartner" });
+        let entered = self.client().await.post("/api/dev/login", &[], &body).await.data();
+        entered["token"].as_str().unwrap().to_owned()
+    }
+
+    async fn add_person(&self, key: EmployeeKey, employee: &str, name: &str, role: Role) {
+        let (employee_id, name) = (employee.to_owned(), name.to_owned());
+        let (department, department_id, avatar, roles) =
+            (String::new(), String::new(), String::new(), Roles::NONE.with(role));
+        let person = Person { key, employee_id, name, department, department_id, avatar, roles, disabled: false };
+        self.auth().operator().add_employee(person).await.unwrap();
+    }
+
+    /// The file of an embedded desk's database.
+    pub(crate) fn database(&self) -> PathBuf {
+        assert!(self.home.place.is_none(), "this desk has no file");
+        self.home.directory.path().join("deskpass.db")
+    }
+
+    /// Where a desk that is scaled out keeps things.
+    pub(crate) fn cluster_store(&self) -> &ClusterStore {
+        self.home.place.as_ref().expect("an embedded desk is alone")
+    }
+
+    /// Keeps the desk's database from taking anything until it is let go; reading goes on.
+    pub(crate) async fn block_writes(&self) -> WriteLock {
+        let Some(place) = &self.home.place else {
+            let connection = rusqlite::Connection::open(self.database()).unwrap();
+            connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+            return WriteLock::File(connection);
+        };
+        let lock = "BEGIN; LOCK TABLE employee, session, login_log IN SHARE ROW EXCLUSIVE MODE";
+        WriteLock::Server(place.hold(lock).await)
+    }
+
+    /// What a query finds in the desk's database, each row's columns joined by `|`.
+    pub(crate) fn query(&self, sql: &str) -> Vec<String> {
+        match &self.home.place {
+            Some(place) => place.query(sql),
+            None => query(&self.database(), sql),
+        }
+    }
+}
+
+/// A database that takes nothing.
+#[derive(Debug)]
+pub(crate) enum WriteLock {
+    File(rusqlite::Connection),
+    Server(tokio_postgres::Client),
+}
+
+impl WriteLock {
+    /// Returns once it takes things again.
+    pub(crate) async fn release(self) {
+        match self {
+            Self::File(connection) => connection.execute_batch("ROLLBACK").unwrap(),
+            Self::Server(client) => client.batch_execute("ROLLBACK").await.unwrap(),
+        }
+    }
+}
+
+/// Every desk begins at the same moment.
+fn new_clock() -> Clock {
+    Clock::manual(Timestamp::from_millis(1_800_000_000_000))
+}
+
+/// What a query finds in a database, each row's columns joined by `|`.
+pub(crate) fn query(database: &Path, sql: &str) -> Vec<String> {
+    let connection = rusqlite::Connection::open(database).unwrap();
+    let mut statement = connection.prepare(sql).unwrap();
+    let columns = statement.column_count();
+    let rows = statement.query_map([], |row| {
+        let column = |at| row.get::<_, rusqlite::types::Value>(at);
+        let texts = (0..columns).map(|at| column(at).map(text)).collect::<Result<Vec<_>, _>>()?;
+        Ok(texts.join("|"))
+    });
+    rows.unwrap().map(Result::unwrap).collect()
+}
+
+fn text(value: rusqlite::types::Value) -> String {
+    match value {
+        rusqlite::types::Value::Text(text) => text,
+        rusqlite::types::Value::Integer(number) => number.to_string(),
+        rusqlite::types::Value::Null => "-".to_owned(),
+        other => format!("{other:?}"),
+    }
+}

@@ -1,0 +1,198 @@
+//! Foreign pages that have people tap and type, and lead them to one of our questions meanwhile: nothing of it is an answer.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
+use super::{is_good, nothing_was_blocked};
+use crate::harness::{Browser, Client, Driver, Options, TestApp, Viewport, picture};
+
+/// A page that counts what people press, and leaves for the address behind its `?` at the press that `#` says.
+const LURE: &str = "<!doctype html><meta name=viewport content='width=device-width'><title>Win</title>
+    <body style='margin:0;height:100vh'><h1>Tap, tap, tap!</h1><script>
+    let left = Number(location.hash.slice(1));
+    const go = () => { left -= 1; if (left === 0) location.href = decodeURIComponent(location.search.slice(1)); };
+    addEventListener('pointerdown', go); addEventListener('keydown', go);</script>";
+
+/// Where the lure is.
+async fn lure() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = listener.local_addr().unwrap().to_string();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.read(&mut [0; 4096]).await;
+            let length = LURE.len();
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
+            );
+            let _ = stream.write_all(format!("{head}{LURE}").as_bytes()).await;
+        }
+    });
+    format!("http://{at}/")
+}
+
+/// How somebody presses.
+#[derive(Clone, Copy, Debug)]
+enum Press {
+    /// A finger, where the button is that agrees.
+    Tap,
+    /// A mouse, there.
+    Click,
+    /// Keys, each for a moment, with the one that goes to the next control in between.
+    Keys(&'static str),
+    /// A key that stays down.
+    Held(&'static str),
+}
+
+impl Press {
+    async fn once(self, browser: &Browser, place: &Value, turn: u32) {
+        let at = |kind: &str| json!({ "type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1 });
+        match self {
+            Self::Tap => {
+                let touch = json!({ "type": "touchStart", "touchPoints": [{ "x": place[0], "y": place[1] }] });
+                browser.cdp("Input.dispatchTouchEvent", touch).await;
+                browser.cdp("Input.dispatchTouchEvent", json!({ "type": "touchEnd", "touchPoints": [] })).await;
+            }
+            Self::Click => {
+                browser.cdp("Input.dispatchMouseEvent", at("mousePressed")).await;
+                browser.cdp("Input.dispatchMouseEvent", at("mouseReleased")).await;
+            }
+            Self::Keys(name) => {
+                let name = if turn % 3 == 2 { name } else { "Tab" };
+                browser.cdp("Input.dispatchKeyEvent", key("keyDown", name, false)).await;
+                browser.cdp("Input.dispatchKeyEvent", key("keyUp", name, false)).await;
+            }
+            Self::Held(name) => {
+                browser.cdp("Input.dispatchKeyEvent", key("keyDown", name, turn > 0)).await;
+            }
+        }
+    }
+}
+
+fn key(kind: &str, name: &str, repeat: bool) -> Value {
+    let (code, number, text) = match name {
+        "Tab" => ("Tab", 9, ""),
+        "Enter" => ("Enter", 13, "\r"),
+        _ => ("Space", 32, " "),
+    };
+    let text = if kind == "keyDown" { text } else { "" };
+    json!({ "type": kind, "key": name, "code": code, "windowsVirtualKeyCode": number, "text": text, "autoRepeat": repeat })
+}
+
+/// Where the button is that agrees, in the middle of it.
+async fn place_of(browser: &Browser, css: &str) -> Value {
+    let middle = "const { x, y, width, height } = document.querySelector(arguments[0]).getBoundingClientRect();
+        return [x + width / 2, y + height / 2]";
+    browser.script(middle, &[json!(css)]).await
+}
+
+/// Has somebody press so often in this rhythm; at the press `leaves_at` the lure leaves for `target`.
+async fn follow(
+    browser: &Browser,
+    lure: &str,
+    target: &str,
+    place: &Value,
+    press: Press,
+    rhythm: (u32, u32, Duration),
+) {
+    let (times, leaves_at, pause) = rhythm;
+    let target: String = url::form_urlencoded::byte_serialize(target.as_bytes()).collect();
+    browser.goto(&format!("{lure}?{target}#{leaves_at}")).await;
+    for turn in 0..times {
+        press.once(browser, place, turn).await;
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// A code of the attacker's: its ticket, and the link that the victim's messenger opens silently as the victim.
+async fn trap(attacker: &mut Client) -> (String, String) {
+    let code = attacker.qrcode().await;
+    let link = code["qrcode_url"].as_str().unwrap().replace("#wechat_redirect", "&sim_user=admin01");
+    (code["ticket"].as_str().unwrap().to_owned(), link)
+}
+
+/// The promise: no press on a foreign page, however many, in whatever rhythm, signs the attacker in.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn presses_on_a_foreign_page_confirm_nothing() {
+    let (desk, driver, lure) = (TestApp::start().await, Driver::start(), lure().await);
+    let mut attacker = desk.client().await;
+    let phone = driver.browser(Options::on(Viewport::Phone)).await;
+    // The attacker knows our page, and places the lure's button accordingly.
+    let (_, link) = trap(&mut attacker).await;
+    follow(&phone, &lure, &link, &json!([195, 400]), Press::Tap, (1, 1, Duration::ZERO)).await;
+    phone.wait_for("body[data-view=ask] #confirm").await;
+    phone.wait_for("#opened-by-page").await;
+    is_good(&phone, "led here").await;
+    picture(&phone, "confirm-led").await;
+    let (confirm, sure) = (place_of(&phone, "#confirm").await, place_of(&phone, "#sure").await);
+    let quick = Duration::from_millis(40);
+    for (press, place, rhythm) in [
+        (Press::Tap, &confirm, (2, 1, Duration::from_millis(600))),
+        (Press::Tap, &confirm, (20, 1, quick)),
+        (Press::Tap, &sure, (20, 10, quick)),
+        (Press::Click, &confirm, (12, 3, Duration::from_millis(150))),
+        (Press::Keys("Enter"), &confirm, (18, 2, quick)),
+        (Press::Keys(" "), &confirm, (18, 2, quick)),
+        (Press::Held("Enter"), &confirm, (30, 2, quick)),
+        (Press::Held(" "), &confirm, (30, 2, quick)),
+        // So slowly that the page takes each press for a considered one.
+        (Press::Tap, &confirm, (2, 1, Duration::from_millis(2_200))),
+    ] {
+        let (ticket, link) = trap(&mut attacker).await;
+        follow(&phone, &lure, &link, place, press, rhythm).await;
+        phone.wait_for("body[data-view=ask], body[data-view=outcome]").await;
+        let state = attacker.scan_status(&ticket).await;
+        assert!(state["status"] != "waiting" && state["token"].is_null(), "{press:?} {rhythm:?}: {state}");
+    }
+    assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+    nothing_was_blocked(&phone).await;
+}
+
+/// Somebody who did want it gets there: the page says what is odd, and two considered presses at two places are an answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_who_was_lured_and_means_it_can_confirm() {
+    let (desk, driver, lure) = (TestApp::start().await, Driver::start(), lure().await);
+    let mut client = desk.client().await;
+    let phone = driver.browser(Options { language: "zh-CN", ..Options::on(Viewport::Phone) }).await;
+    let (ticket, link) = trap(&mut client).await;
+    follow(&phone, &lure, &link, &json!([195, 400]), Press::Tap, (1, 1, Duration::ZERO)).await;
+    phone.wait_for("body[data-view=ask] #opened-by-page").await;
+    assert!(phone.text("#opened-by-page").await.contains("由其他网页打开"));
+    // What is not enabled yet counts down, and a script's press is none.
+    let counts = "return [confirm.disabled, /\\(\\d\\)$/.test(document.querySelector('#sure-text').textContent)]";
+    let counts = counts.replace("confirm", "document.querySelector('#confirm')");
+    assert_eq!(phone.script(&counts, &[]).await, json!([true, true]));
+    phone.click("#sure").await;
+    phone.wait_until("document.querySelector('#sure').checked").await;
+    assert_eq!(phone.script("return document.querySelector('#confirm').disabled", &[]).await, true);
+    phone.click("#confirm").await;
+    phone.wait_for("#outcome.good").await;
+    assert!(client.scan_status(&ticket).await["token"].is_string());
+    nothing_was_blocked(&phone).await;
+}
+
+/// The same for the other question that a link leads to: presses elsewhere make nobody somebody else here.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn presses_on_a_foreign_page_continue_nothing() {
+    let (desk, driver, lure) = (TestApp::start().await, Driver::start(), lure().await);
+    let mut attacker = desk.client().await;
+    let victim = driver.browser(Options::on(Viewport::Phone)).await;
+    let (link, _) = attacker.begin_oauth(&format!("http://{}/h5/", desk.address)).await;
+    let mut place = json!([195, 400]);
+    for (press, times) in [(Press::Tap, 1), (Press::Tap, 20), (Press::Held("Enter"), 30)] {
+        let back = attacker.authorize(&link, "user01").await;
+        follow(&victim, &lure, &back, &place, press, (times, 1, Duration::from_millis(40))).await;
+        victim.wait_for("body[data-view=ask] #go-on").await;
+        place = place_of(&victim, "#go-on").await;
+    }
+    victim.wait_for("#go-on:enabled").await;
+    // A script's press is none; and whoever comes back from another window has the time again.
+    let again = "const button = document.querySelector('#go-on'); button.click();
+        window.dispatchEvent(new Event('focus')); return button.disabled";
+    assert_eq!(victim.script(again, &[]).await, true);
+    assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+    victim.click("#go-on").await;
+    victim.wait_for("#account").await;
+}

@@ -1,0 +1,140 @@
+//! What must not be lost by a press, and what must not come back: with real keys, a slow line and the browser's own memory.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Browser, Device, Driver, Key, Network, Options, PASSWORD, TestApp};
+
+/// A browser in which somebody is signed in.
+async fn signed_in(driver: &Driver, desk: &TestApp, token: &str) -> Browser {
+    let browser = driver.browser(Options::default()).await;
+    browser.goto(&format!("http://{}/version", desk.address)).await;
+    browser.script("sessionStorage.setItem('deskpass.token', arguments[0])", &[json!(token)]).await;
+    browser
+}
+
+async fn look(browser: &Browser, expression: &str) -> Value {
+    browser.script(&format!("return {expression}"), &[]).await
+}
+
+/// The key is made and shown nowhere else: whoever presses Escape meanwhile gets it all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_that_is_being_answered_cannot_be_closed() {
+    let desk = TestApp::start().await;
+    let (token, device) = desk.administrator().await;
+    let driver = Driver::start();
+    let browser = signed_in(&driver, &desk, &token).await;
+    browser.goto(&format!("http://{}/itadmin/#/keys", desk.address)).await;
+    browser.click("#new-key").await;
+    browser.type_into("#field-name", "Ticket system").await;
+    browser.type_into("#field-code", &device.next_code()).await;
+    browser.throttle(Network::Slow3g).await;
+    browser.press(Key::Enter).await;
+    for _ in 0..3 {
+        browser.press(Key::Escape).await;
+    }
+    browser.throttle(Network::Fast).await;
+    browser.wait_for("#key").await;
+    assert!(browser.text("#key").await.starts_with("dpk_"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_signed_in_user_stays_signed_in_wherever_an_address_leads() {
+    let desk = TestApp::start().await;
+    let (token, _) = desk.administrator().await;
+    let driver = Driver::start();
+    let browser = signed_in(&driver, &desk, &token).await;
+    browser.goto(&format!("http://{}/itadmin/", desk.address)).await;
+    browser.click("#views [href='#/networks']").await;
+    browser.type_into("#lists textarea", "10.0.0.0/8").await;
+    browser.script("history.back()", &[]).await;
+    browser.wait_for("dialog").await;
+    browser.press(Key::Escape).await;
+    browser.wait_until("location.hash === '#/networks'").await;
+    for hostile in ["#x", "#error=denied", "#ticket=dpt_x", "#bind_ticket=dpb_x"] {
+        browser.script("location.hash = arguments[0]", &[json!(hostile)]).await;
+        browser.wait_for("dialog").await;
+        browser.press(Key::Escape).await;
+        browser.wait_until("!document.querySelector('dialog')").await;
+        assert_eq!(look(&browser, "document.body.dataset.view").await, "desk", "{hostile}");
+        assert_eq!(look(&browser, "document.querySelector('#lists textarea').value").await, "10.0.0.0/8", "{hostile}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_presses_open_one_desk() {
+    let desk = TestApp::start().await;
+    let token = desk.client().await.sign_in("user01").await;
+    let driver = Driver::start();
+    let browser = signed_in(&driver, &desk, &token).await;
+    browser.block(&["*/api/auth/me"]).await;
+    browser.goto(&format!("http://{}/h5/", desk.address)).await;
+    browser.wait_for("#trouble #again").await;
+    browser.block(&[]).await;
+    browser.throttle(Network::Slow3g).await;
+    browser.script("document.querySelector('#again').click(); document.querySelector('#again').click()", &[]).await;
+    browser.wait_for("#live[data-state=live]").await;
+    assert_eq!(look(&browser, "document.querySelectorAll('#place, #views').length").await, 2);
+}
+
+/// Whoever comes to the computer next and presses Back, with the network pulled.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_comes_back_of_a_user_who_signed_out() {
+    let desk = TestApp::start().await;
+    let token = desk.client().await.sign_in("admin01").await;
+    let driver = Driver::start();
+    let browser = signed_in(&driver, &desk, &token).await;
+    browser.goto(&format!("http://{}/itadmin/#/people", desk.address)).await;
+    browser.wait_for("[data-id='wwdeskpass/agent01']").await;
+    browser.goto(&format!("http://{}/h5/", desk.address)).await;
+    browser.click("#sign-out").await;
+    browser.wait_for("#welcome").await;
+    browser.offline(true).await;
+    browser.script("history.back()", &[]).await;
+    browser.wait_until("location.pathname === '/itadmin/'").await;
+    browser.wait_for("#welcome").await;
+    assert!(!look(&browser, "document.documentElement.innerHTML").await.as_str().unwrap().contains("Arno Agent"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn recovery_codes_leave_the_page_with_their_owner() {
+    let desk = TestApp::start().await;
+    desk.client().await.first_password("agent01").await;
+    let driver = Driver::start();
+    let browser = driver.browser(Options::default()).await;
+    browser.goto(&format!("http://{}/itagent/", desk.address)).await;
+    browser.click("#by-password").await;
+    browser.type_into("#password-id", "agent01").await;
+    browser.type_into("#password-word", PASSWORD).await;
+    browser.press(Key::Enter).await;
+    browser.wait_for("#device-secret").await;
+    let secret = browser.text("#device-secret").await.replace(' ', "");
+    let device = Device::scan(&json!({ "secret": secret }), &desk.clock);
+    browser.type_into("#device-code", &device.code()).await;
+    browser.press(Key::Enter).await;
+    browser.wait_for("#recovery-codes").await;
+    let code = browser.text("#recovery-codes code").await;
+    assert_eq!(code.len(), 19, "{code}");
+    browser.click("#codes-seen").await;
+    browser.click("#codes-done").await;
+    browser.click("#sign-out").await;
+    browser.wait_for("#welcome").await;
+    let page = look(&browser, "document.documentElement.innerHTML").await;
+    assert!(!page.as_str().unwrap().contains(&code) && !page.as_str().unwrap().contains(&secret));
+}
+
+/// Inside WeCom the page goes to the platform by itself, but not for somebody who has just said no.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_no_is_not_followed_by_another_try() {
+    let desk = TestApp::start().await;
+    let mut attacker = desk.client().await;
+    let (link, _) = attacker.begin_oauth(&format!("http://{}/h5/", desk.address)).await;
+    let back = attacker.authorize(&link, "user01").await;
+    let driver = Driver::start();
+    let options = Options { phone: true, user_agent: Some("Mozilla/5.0 wxwork/4.1"), ..Options::default() };
+    let browser = driver.browser(options).await;
+    browser.goto(&back).await;
+    browser.click("#cancel").await;
+    browser.wait_for("#wecom").await;
+    assert_eq!(look(&browser, "document.querySelector('#wecom').disabled").await, false);
+    assert_eq!(look(&browser, "location.pathname").await, "/");
+}

@@ -1,0 +1,99 @@
+//! When an agent's password counts: as the settings say, and in an outage only while there is one.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::harness::{Client, PASSWORD, Platform, request};
+use crate::sign_in_proof::{equip, give_password, production, show};
+
+/// How long it stands whether the platform is out.
+const FRESH: Duration = Duration::from_secs(11);
+
+on_every_store! {
+    async fn passwords_count_as_the_settings_say() {
+        for (fallback, reason) in [("off", "password_off"), ("outage", "platform_works"), ("always", "")] {
+            let (desk, platform) = production(&[("agents.password_fallback", fallback)]).await;
+            give_password(&desk, "agent01").await;
+            let mut client = desk.client().await;
+            let answer = client.agent_login("agent01", PASSWORD).await;
+            assert_eq!((answer.status == 200, &*answer.reason()), (reason.is_empty(), reason), "{fallback}");
+            // The platform's way is open to agents in any case.
+            let code = platform.code(&mut client, "agent01").await;
+            let ask = json!({ "employee_id": "agent01", "code": code, "password": "wrong" });
+            assert_eq!(client.post("/api/agents/login", &[], &ask).await.data()["login_method"], "oauth2");
+            platform.stop().await;
+            desk.clock.advance(FRESH);
+            let answer = client.agent_login("agent01", PASSWORD).await;
+            assert_eq!(answer.status == 200, fallback != "off", "{fallback}: {answer:?}");
+        }
+    }
+
+    async fn a_password_counts_while_the_platform_is_gone_and_no_longer() {
+        let (desk, platform) = production(&[("agents.password_fallback", "outage")]).await;
+        let device = equip(&desk, &platform, "agent01").await;
+        let mut client = desk.client().await;
+        let refused = async |client: &mut Client, password: &str| {
+            assert_eq!(client.agent_login("agent01", password).await.refused(403, 1003).reason(), "platform_works");
+        };
+        refused(&mut client, PASSWORD).await;
+        // Nor does anybody learn whether it is right.
+        refused(&mut client, "wrong").await;
+        let address = platform.stop().await;
+        desk.clock.advance(FRESH);
+        client.agent_login("agent01", "wrong").await.refused(401, 1011);
+        let half = client.partial_sign_in("agent01").await;
+        let late = client.partial_sign_in("agent01").await;
+        let whole = show(&mut client, &half, "verify", &device.next_code()).await.data();
+
+        let _platform = Platform::restart_at(&address).await;
+        desk.clock.advance(FRESH);
+        refused(&mut client, PASSWORD).await;
+        refused(&mut client, "wrong").await;
+        // What was begun while it was gone goes on.
+        assert!(client.is_valid(whole["token"].as_str().unwrap()).await);
+        show(&mut client, &late, "verify", &device.next_code()).await.data();
+    }
+
+    async fn nothing_that_a_caller_says_makes_an_outage() {
+        let (desk, platform) = production(&[("agents.password_fallback", "outage")]).await;
+        give_password(&desk, "agent01").await;
+        let (mut client, mut control) = (desk.client().await, platform.client().await);
+        let long = "x".repeat(2_000);
+        for code in ["no-such-code", "", " ", "-1", "40029", "deskpass-is-looking", "a&errcode=-1", "%00", "码", &long] {
+            for password in [PASSWORD, "wrong"] {
+                let ask = json!({ "employee_id": "agent01", "code": code, "password": password, "errcode": -1, "outage": true });
+                let answer = client.post("/api/agents/login", &[], &ask).await;
+                assert!(answer.status == 403 || answer.status == 400, "{code}: {answer:?}");
+            }
+        }
+        // What the platform says of somebody's code is not what it says when we look.
+        for fault in [
+            json!({ "errcode": 40029 }),
+            json!({ "errcode": 50001 }),
+            json!({ "errcode": -1 }),
+            json!({ "errcode": 60020 }),
+            json!({ "errcode": 45009 }),
+            json!({ "drop": true }),
+            json!({ "http_status": 500 }),
+            json!({ "body": "<html>" }),
+        ] {
+            let mut fault = fault;
+            fault["api"] = json!("auth/getuserinfo");
+            // What was seen a moment ago stands, so the fault meets the caller's code and not our look.
+            let works = client.agent_login("agent01", PASSWORD).await;
+            assert_eq!(works.refused(403, 1003).reason(), "platform_works", "before {fault}");
+            control.set_fault(&fault).await;
+            let ask = json!({ "employee_id": "agent01", "code": "some-code", "password": PASSWORD });
+            let answer = client.post("/api/agents/login", &[], &ask).await;
+            assert_ne!(answer.status, 200, "{fault}: {answer:?}");
+            control.send(&request("DELETE", "/sim/faults", &[], b"")).await;
+            // Where it left a doubt, we look.
+            let works = client.agent_login("agent01", PASSWORD).await;
+            assert_eq!(works.refused(403, 1003).reason(), "platform_works", "after {fault}");
+            desk.clock.advance(Duration::from_mins(2));
+        }
+        assert_eq!(desk.query("SELECT count(*) FROM half_session"), ["0"]);
+        assert_eq!(desk.query("SELECT count(*) FROM guess WHERE trial = 'password'"), ["0"], "nobody looked at a password");
+    }
+}

@@ -1,0 +1,71 @@
+//! Nodes are restarted one after the other behind a balancer, and nobody notices.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use crate::harness::{Client, Process, Proxy, Servers, free_address};
+
+const ROUNDS: usize = 20;
+/// Longer than the balancer needs to notice, shorter than usual for the test's sake.
+const SETTLE: (&str, &str) = ("server.settle", "3s");
+
+/// Asks for all sorts of things until it is enough; every answer must be a good one.
+async fn ask(proxy: String, enough: Arc<AtomicBool>, asked: Arc<AtomicUsize>) {
+    let mut client = Client::connect(&proxy).await;
+    let kept = client.sign_in("admin01").await;
+    while !enough.load(Ordering::Relaxed) {
+        assert!(client.is_valid(&kept).await);
+        client.me(&kept).await.data();
+        let other = client.sign_in("user01").await;
+        client.switch(&kept, "agent").await.data();
+        client.switch(&kept, "admin").await.data();
+        client.logout(&other).await.data();
+        if asked.fetch_add(6, Ordering::Relaxed).is_multiple_of(5) {
+            // Whoever comes anew, too.
+            client = Client::connect(&proxy).await;
+        }
+    }
+}
+
+/// Which process answers.
+async fn who(address: &str) -> String {
+    let answer = Client::connect(address).await.post("/api/auth/verify", &[], &json!({ "token": "nobody" })).await;
+    answer.json()["request_id"].as_str().unwrap().split('-').next().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rolling_restart_is_not_noticed() {
+    let place = Servers::shared().cluster_store();
+    let addresses = [free_address(), free_address()];
+    let start = |at: usize| Process::node(&place, &[("listen", &*addresses[at]), SETTLE]);
+    let mut nodes = [Some(start(0)), Some(start(1))];
+    let proxy = Proxy::haproxy([&addresses[0], &addresses[1]]);
+    let (enough, asked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let mut load = JoinSet::new();
+    for _ in 0..4 {
+        load.spawn(ask(proxy.address.clone(), Arc::clone(&enough), Arc::clone(&asked)));
+    }
+    for round in 0..ROUNDS {
+        let at = round % 2;
+        let node = nodes[at].take().unwrap();
+        let (code, _) = tokio::task::spawn_blocking(move || node.terminate()).await.unwrap();
+        assert_eq!(code, Some(0));
+        nodes[at] = Some(start(at));
+        let (new, began) = (who(&addresses[at]).await, Instant::now());
+        // The other one must not go before the balancer sends people to this one.
+        while who(&proxy.address).await != new {
+            assert!(began.elapsed() < Duration::from_secs(10), "the balancer does not take the node back");
+        }
+        assert_eq!(load.len(), 4);
+    }
+    enough.store(true, Ordering::Relaxed);
+    // Panics where any answer was not a good one.
+    load.join_all().await;
+    let asked = asked.load(Ordering::Relaxed);
+    assert!(asked > ROUNDS * 50, "only {asked} requests: this test looks at nothing");
+    println!("{asked} requests during {ROUNDS} restarts");
+}

@@ -1,0 +1,149 @@
+//! Clients that do not read what they are sent.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use deskpass_core::{Clock, Timestamp, TotpStep};
+use serde_json::{Value, json};
+
+use crate::harness::{Client, Frame, Process, TestSocket, binary, with_settings};
+
+const MIB: usize = 1 << 20;
+const CROWD: usize = 40;
+
+/// Messages that are long, as many as a body takes.
+fn batch() -> Value {
+    let card = json!({ "to": { "employee_id": "user01" }, "msg_type": "byod_card", "content": "a".repeat(60_000) });
+    json!({ "messages": vec![card; 16] })
+}
+
+/// A key that may send, made by an administrator with a device.
+async fn make_key(client: &mut Client) -> String {
+    let clock = Clock::steady(Timestamp::from_millis(0));
+    let admin = client.sign_in("admin01").await;
+    let (device, _) = client.bind_device(&admin, &clock).await;
+    let code = device.seed.code_at(TotpStep::from_number(TotpStep::at(clock.now()).number() + 1));
+    let body = json!({ "name": "assistant", "scopes": ["messages"] });
+    let made = client.admin_request(&admin, &code, "POST", "/api/admin/service-keys", &body).await.data();
+    made["key"].as_str().unwrap().to_owned()
+}
+
+/// Bytes of memory that a process has.
+fn resident(process: u32) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.split_whitespace().next().unwrap().parse::<usize>().unwrap() * 1024
+}
+
+/// A figure of a service.
+async fn figure(client: &mut Client, name: &str) -> usize {
+    let metrics = client.get("/metrics", &[]).await.body;
+    let line = metrics.lines().find_map(|line| line.strip_prefix(name)).unwrap_or(" 0");
+    line.trim().parse().unwrap()
+}
+
+/// Reads whatever comes; returns how many cards that were once nothing more comes.
+fn reading(mut socket: TestSocket) -> tokio::task::JoinHandle<(TestSocket, usize)> {
+    tokio::spawn(async move {
+        let mut cards = 0;
+        loop {
+            let message = socket.message().await;
+            if message["content"] == "enough" {
+                return (socket, cards);
+            }
+            cards += 1;
+        }
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_that_never_read_cost_nothing_and_slow_no_other_down() {
+    let data = tempfile::tempdir().unwrap();
+    let mut command = binary();
+    command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(data.path()).stderr(Stdio::null());
+    with_settings(&mut command, [("sockets.max_per_employee", "1000")]);
+    let process = Process::spawn(command);
+    let mut client = Client::connect(&process.address).await;
+    let key = make_key(&mut client).await;
+    let token = client.sign_in("user01").await;
+    let mut good = TestSocket::open(&process.address, "employee", &token).await;
+    good.event("ready").await;
+    // As much as is kept for those who come back, so that it does not count below.
+    let good = reading(good);
+    let (body, enough) =
+        (batch(), json!({ "to": { "employee_id": "user01" }, "msg_type": "byod_card", "content": "enough" }));
+    for _ in 0..75 {
+        client.send_messages(&key, &body).await.data();
+    }
+    client.send_messages(&key, &enough).await.data();
+    let (good, cards) = good.await.unwrap();
+    assert_eq!(cards, 75 * 16);
+    let before = resident(process.id());
+
+    let mut stuck = Vec::new();
+    for _ in 0..CROWD {
+        stuck.push(TestSocket::open_with_small_buffer(&process.address, &token).await);
+    }
+    let good = reading(good);
+    let (mut most, mut slowest) = (before, Duration::ZERO);
+    for _ in 0..40 {
+        let since = Instant::now();
+        client.send_messages(&key, &body).await.data();
+        slowest = slowest.max(since.elapsed());
+        most = most.max(resident(process.id()));
+    }
+    client.send_messages(&key, &enough).await.data();
+    let (mut good, cards) = good.await.unwrap();
+    assert_eq!(cards, 40 * 16, "whoever reads gets all of it");
+    assert!(slowest < Duration::from_secs(2), "a batch took {slowest:?}");
+    let grown = most.saturating_sub(before);
+    assert!(grown <= 32 * MIB, "{} MiB more", grown / MIB);
+
+    let since = Instant::now();
+    while figure(&mut client, "deskpass_sockets ").await != 1 {
+        assert!(since.elapsed() < Duration::from_secs(30), "those who do not read are still there");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(figure(&mut client, "deskpass_sockets_closed_total{code=\"1013\"} ").await, CROWD);
+    good.is_quiet().await;
+    drop(stuck);
+}
+
+on_every_store! {
+    /// Whoever falls behind is told so, and comes back to where they were.
+    async fn a_client_that_was_too_slow_comes_back_and_has_lost_nothing(desk) {
+        let (key, _) = desk.service_key("messages").await;
+        let mut client = desk.client().await;
+        let token = client.sign_in("user01").await;
+        let mut slow = TestSocket::open_with_small_buffer(&desk.address, &token).await;
+        let card = |content: usize, length: usize| json!({ "to": { "employee_id": "user01" }, "msg_type": "byod_card", "content": content, "extra_data": "a".repeat(length) });
+        // More than the system takes for a client that does not read, and then more than such a client may be behind.
+        let long = (0..80).step_by(16).map(|start| (start..start + 16, 60_000));
+        for (places, length) in long.chain((80..380).step_by(100).map(|start| (start..start + 100, 1))) {
+            let many: Vec<_> = places.map(|content| card(content, length)).collect();
+            client.send_messages(&key, &json!({ "messages": many })).await.data();
+        }
+        let (mut last, mut next) = (String::new(), 0);
+        let parting = loop {
+            match slow.any().await {
+                Frame::Text(text) => {
+                    text["id"].as_str().unwrap().clone_into(&mut last);
+                    if text["msg_type"] != "session" {
+                        assert_eq!(text["content"], next);
+                        next += 1;
+                    }
+                }
+                Frame::Ping(_) | Frame::Pong(_) => {}
+                other => break other,
+            }
+        };
+        assert_eq!(parting, Frame::Close(1013, "too_slow".into()), "after {next}");
+        assert!(next < 380 - 256, "{next} were read");
+        let mut again = TestSocket::resume(&desk.address, "employee", &token, Some(&last)).await;
+        assert_eq!(again.event("ready").await["content"]["resumed"], true);
+        for content in next..380 {
+            assert_eq!(again.message().await["content"], content);
+        }
+        again.is_quiet().await;
+    }
+}
