@@ -9,7 +9,7 @@ use crate::harness::{Client, StoreBackend, TestApp, TestSocket, handshake, setti
 
 const WHO: &str = "norole01";
 
-/// A desk with rules of its own, and the roles of somebody there. A cell counts how far it reaches: not at all, own,
+/// A service with rules of its own, and the roles of somebody there. A cell counts how far it reaches: not at all, own,
 /// department, all.
 #[derive(Clone, Debug)]
 struct World {
@@ -107,31 +107,31 @@ fn question(held: Vec<Role>) -> impl Strategy<Value = Question> {
 
 async fn compare(world: &World, questions: &[Question]) {
     let given = settings(&[("development.enabled", "true")]);
-    let desk = TestApp::with(Settings {
+    let app = TestApp::with(Settings {
         access: Access { matrix: matrix(&world.cells), ..given.access.clone() },
         ..given.clone()
     })
     .await;
     for role in &world.held {
-        desk.auth().operator().grant(desk.key(WHO), role.name()).await.unwrap();
+        app.auth().operator().grant(app.key(WHO), role.name()).await.unwrap();
     }
-    let mut client = desk.client().await;
+    let mut client = app.client().await;
     let token = client.sign_in(WHO).await;
     for question in questions {
         // Lists are made after whoever asks has chosen a role: from here on they count at each use.
-        desk.auth().operator().set_ip_rules(&AllowLists::default()).await.unwrap();
+        app.auth().operator().set_ip_rules(&AllowLists::default()).await.unwrap();
         client.switch(&token, question.active.name()).await.data();
         let (bearer, from) = (format!("Bearer {token}"), NETWORKS[question.from].1);
         let head = handshake("/api/ws/employee", &[("authorization", &bearer), ("x-forwarded-for", from)]);
-        let mut open = TestSocket::try_open(&desk.address, &head).await.unwrap();
+        let mut open = TestSocket::try_open(&app.address, &head).await.unwrap();
         open.event("ready").await;
-        desk.auth().operator().set_ip_rules(&lists(world)).await.unwrap();
+        app.auth().operator().set_ip_rules(&lists(world)).await.unwrap();
         if question.taken_away {
-            desk.auth().operator().revoke(desk.key(WHO), question.active.name()).await.unwrap();
+            app.auth().operator().revoke(app.key(WHO), question.active.name()).await.unwrap();
         }
         ask(&mut client, &token, world, question).await;
-        connect(&desk, &token, world, question, open).await;
-        desk.auth().operator().grant(desk.key(WHO), question.active.name()).await.unwrap();
+        connect(&app, &token, world, question, open).await;
+        app.auth().operator().grant(app.key(WHO), question.active.name()).await.unwrap();
     }
 }
 
@@ -142,11 +142,11 @@ fn may_connect(world: &World, question: &Question, kind: &str) -> bool {
 }
 
 /// A socket is opened to whom it may be, and stays as long as it may.
-async fn connect(desk: &TestApp, token: &str, world: &World, question: &Question, mut open: TestSocket) {
+async fn connect(app: &TestApp, token: &str, world: &World, question: &Question, mut open: TestSocket) {
     let (bearer, from) = (format!("Bearer {token}"), NETWORKS[question.from].1);
     for kind in ["employee", "agent"] {
         let head = handshake(&format!("/api/ws/{kind}"), &[("authorization", &bearer), ("x-forwarded-for", from)]);
-        let status = TestSocket::try_open(&desk.address, &head).await.map_or_else(|refused| refused.status, |_| 101);
+        let status = TestSocket::try_open(&app.address, &head).await.map_or_else(|refused| refused.status, |_| 101);
         assert_eq!(status, if may_connect(world, question, kind) { 101 } else { 403 }, "{kind} {question:?}");
     }
     if may_connect(world, question, "employee") {

@@ -21,7 +21,7 @@ const SAMPLES: usize = NAMES * GUESSES * ROUNDS;
 const CHANCE: std::ops::RangeInclusive<f64> = 0.45..=0.55;
 const WRONG: &str = "three horses crossed a bridge";
 
-/// A desk that takes passwords though its platform works, and does not mind how often.
+/// A service that takes passwords though its platform works, and does not mind how often.
 async fn production() -> TestApp {
     let more = [("agents.password_fallback", "always"), ("limits.enabled", "false"), ("server.settle", "0s")];
     TestApp::with(settings(&[&PRODUCTION[..], &more].concat())).await
@@ -45,14 +45,14 @@ impl Dice {
     }
 }
 
-async fn add_agent(desk: &TestApp, name: &str) {
-    desk.add(name, Role::Agent).await;
-    desk.auth().operator().add_agent(desk.key(name), "agent").await.unwrap();
+async fn add_agent(app: &TestApp, name: &str) {
+    app.add(name, Role::Agent).await;
+    app.auth().operator().add_agent(app.key(name), "agent").await.unwrap();
 }
 
 /// Gives an agent the usual password, as an administrator and the agent do.
-async fn set_password(desk: &TestApp, client: &mut Client, name: &str) {
-    let code = desk.auth().operator().reset_password(desk.key(name)).await.unwrap().code.text();
+async fn set_password(app: &TestApp, client: &mut Client, name: &str) {
+    let code = app.auth().operator().reset_password(app.key(name)).await.unwrap().code.text();
     let body = json!({ "employee_id": name, "setup_code": code, "new_password": PASSWORD });
     client.post("/api/agents/password/setup", &[], &body).await.data();
 }
@@ -68,24 +68,24 @@ fn seen(answer: &Response) -> (u16, Vec<(String, String)>, Value) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_names_are_answered_with_the_same_words() {
-    let desk = production().await;
-    let mut client = desk.client().await;
+    let app = production().await;
+    let mut client = app.client().await;
     for name in ["with", "idle", "gone", "away"] {
-        add_agent(&desk, name).await;
+        add_agent(&app, name).await;
     }
     for name in ["with", "gone", "away"] {
-        set_password(&desk, &mut client, name).await;
+        set_password(&app, &mut client, name).await;
     }
-    desk.add("user", Role::User).await;
-    desk.auth().operator().disable_agent(desk.key("gone")).await.unwrap();
-    desk.auth().operator().disable(desk.key("away")).await.unwrap();
+    app.add("user", Role::User).await;
+    app.auth().operator().disable_agent(app.key("gone")).await.unwrap();
+    app.auth().operator().disable(app.key("away")).await.unwrap();
     let names = ["with", "idle", "gone", "away", "user", "none"];
     for name in names {
-        exhaust_attempts(&desk, name, AttemptKind::Password, 90).await;
+        exhaust_attempts(&app, name, AttemptKind::Password, 90).await;
     }
     for guess in 0..14 {
         if guess == 7 {
-            desk.clock.advance(Duration::from_mins(15));
+            app.clock.advance(Duration::from_mins(15));
         }
         let expected = client.agent_login(names[0], WRONG).await;
         expected.refused(if guess % 7 < 5 { 401 } else { 429 }, if guess % 7 < 5 { 1011 } else { 1013 });
@@ -98,28 +98,28 @@ async fn all_names_are_answered_with_the_same_words() {
         assert_eq!(client.agent_login(name, WRONG).await.refused(429, 1013).reason(), "locked");
     }
     for name in ["gone", "away"] {
-        desk.auth().operator().unlock_agent(desk.key(name)).await.unwrap();
+        app.auth().operator().unlock_agent(app.key(name)).await.unwrap();
         client.agent_login(name, PASSWORD).await.refused(401, 1011);
     }
 }
 
 /// Names, each with its kind, so mixed that a name says nothing of its kind.
-async fn people(desk: &TestApp, client: &mut Client, dice: &mut Dice) -> Vec<(String, usize)> {
+async fn people(app: &TestApp, client: &mut Client, dice: &mut Dice) -> Vec<(String, usize)> {
     let mut kinds: Vec<_> = (0..KINDS.len() * NAMES).map(|at| at % KINDS.len()).collect();
     dice.shuffle(&mut kinds);
     let people: Vec<_> = kinds.into_iter().enumerate().map(|(at, kind)| (format!("name{at:03}"), kind)).collect();
     for (name, _) in people.iter().filter(|(_, kind)| *kind < 2) {
-        add_agent(desk, name).await;
+        add_agent(app, name).await;
     }
     let with: Vec<_> = people.iter().filter(|(_, kind)| *kind == 0).map(|(name, _)| &**name).collect();
-    set_password(desk, client, with[0]).await;
+    set_password(app, client, with[0]).await;
     let (first, with) = (with[0], with.join("', '"));
-    desk.query(&format!(
+    app.query(&format!(
         "UPDATE agent SET setup_code = NULL, setup_code_until = NULL, (password_hash, password_set_at) =
          (SELECT password_hash, password_set_at FROM agent WHERE employee_key = '{first}')
          WHERE employee_key IN ('{with}')"
     ));
-    let kept = desk.query("SELECT count(password_hash) FROM agent");
+    let kept = app.query("SELECT count(password_hash) FROM agent");
     assert_eq!(kept, [NAMES.to_string()]);
     people
 }
@@ -138,9 +138,9 @@ fn share(one: &[u128], other: &[u128]) -> f64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_names_take_the_same_time() {
-    let (desk, mut dice, began) = (production().await, Dice(0x9E37_79B9_7F4A_7C15), Instant::now());
-    let mut client = desk.client().await;
-    let people = people(&desk, &mut client, &mut dice).await;
+    let (app, mut dice, began) = (production().await, Dice(0x9E37_79B9_7F4A_7C15), Instant::now());
+    let mut client = app.client().await;
+    let people = people(&app, &mut client, &mut dice).await;
     let mut times: [Vec<u128>; KINDS.len()] = Default::default();
     for _ in 0..ROUNDS {
         let mut order: Vec<_> = (0..GUESSES).flat_map(|_| &people).collect();
@@ -151,7 +151,7 @@ async fn all_names_take_the_same_time() {
             times[*kind].push(asked.elapsed().as_nanos());
             answer.refused(401, 1011);
         }
-        desk.clock.advance(Duration::from_mins(16));
+        app.clock.advance(Duration::from_mins(16));
     }
     for (one, other) in [(0, 1), (0, 2), (1, 2)] {
         assert_eq!((times[one].len(), times[other].len()), (SAMPLES, SAMPLES));

@@ -27,15 +27,15 @@ async fn guess_wrong(client: &mut Client, times: usize) {
 }
 
 /// Has guesses counted as if they had come, as fast as they may.
-pub(crate) async fn exhaust_attempts(desk: &TestApp, employee: &str, trial: AttemptKind, times: usize) {
+pub(crate) async fn exhaust_attempts(app: &TestApp, employee: &str, trial: AttemptKind, times: usize) {
     for guess in 0..times {
         if guess % 5 == 0 {
-            desk.clock.advance(PAUSE);
+            app.clock.advance(PAUSE);
         }
-        let counted = desk.auth().store.count_attempt(desk.key(employee), trial, desk.clock.now()).await;
+        let counted = app.auth().store.count_attempt(app.key(employee), trial, app.clock.now()).await;
         assert_eq!(counted.unwrap(), Ok(()));
     }
-    desk.clock.advance(PAUSE);
+    app.clock.advance(PAUSE);
 }
 
 /// For how many seconds an answer says that there are no more guesses.
@@ -57,7 +57,7 @@ fn telling(answer: &Response) -> Value {
     body
 }
 
-/// A code of the platform for somebody, on a desk that has its platform in the box.
+/// A code of the platform for somebody, on a service that has its platform in the box.
 async fn platform_code(client: &mut Client, who: &str) -> String {
     let (link, _) = client.begin_oauth("http://localhost/itagent/").await;
     let back = client.authorize(&link, who).await;
@@ -79,37 +79,37 @@ async fn comes_in_through_the_platform(client: &mut Client, who: &str) {
 }
 
 /// An agent of a connected corporation.
-async fn add_partner(desk: &TestApp, employee: &str) -> EmployeeKey {
+async fn add_partner(app: &TestApp, employee: &str) -> EmployeeKey {
     let key = EmployeeKey::from_parts("wwpartner", employee);
     let (employee_id, name) = (employee.to_owned(), employee.to_owned());
     let (department, department_id, avatar, roles) =
         (String::new(), String::new(), String::new(), Roles::NONE.with(Role::Agent));
     let person =
         Person { key: key.clone(), employee_id, name, department, department_id, avatar, roles, disabled: false };
-    desk.auth().operator().add_employee(person).await.unwrap();
-    desk.auth().operator().add_agent(key.clone(), "agent").await.unwrap();
+    app.auth().operator().add_employee(person).await.unwrap();
+    app.auth().operator().add_agent(key.clone(), "agent").await.unwrap();
     key
 }
 
 on_every_store! {
-    async fn five_wrong_passwords_shut_for_a_quarter_of_an_hour(desk) {
-        let mut client = desk.client().await;
+    async fn five_wrong_passwords_shut_for_a_quarter_of_an_hour(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         for _ in 0..2 {
             guess_wrong(&mut client, 5).await;
             assert_eq!(shut(&client.agent_login("agent01", WRONG).await), 900);
             assert_eq!(shut(&client.agent_login("agent01", PASSWORD).await), 900);
-            desk.clock.advance(Duration::from_millis(1_001));
+            app.clock.advance(Duration::from_millis(1_001));
             assert_eq!(shut(&client.agent_login("agent01", PASSWORD).await), 899);
-            desk.clock.advance(Duration::from_millis(900_000 - 1_002));
+            app.clock.advance(Duration::from_millis(900_000 - 1_002));
             assert_eq!(shut(&client.agent_login("agent01", PASSWORD).await), 1);
-            desk.clock.advance(Duration::from_millis(1));
+            app.clock.advance(Duration::from_millis(1));
             client.partial_sign_in("agent01").await;
         }
     }
 
-    async fn a_right_password_makes_up_for_four_wrong_ones(desk) {
-        let mut client = desk.client().await;
+    async fn a_right_password_makes_up_for_four_wrong_ones(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         for _ in 0..3 {
             guess_wrong(&mut client, 4).await;
@@ -119,29 +119,29 @@ on_every_store! {
         shut(&client.agent_login("agent01", PASSWORD).await);
     }
 
-    async fn guesses_a_quarter_of_an_hour_apart_do_not_shut_out(desk) {
-        let mut client = desk.client().await;
+    async fn guesses_a_quarter_of_an_hour_apart_do_not_shut_out(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         for _ in 0..12 {
             guess_wrong(&mut client, 1).await;
-            desk.clock.advance(PAUSE);
+            app.clock.advance(PAUSE);
         }
         client.partial_sign_in("agent01").await;
         // The pause is counted from the last one, so that nobody gets five in every quarter of an hour and more.
         for _ in 0..5 {
-            desk.clock.advance(Duration::from_millis(900_000 - 1));
+            app.clock.advance(Duration::from_millis(900_000 - 1));
             guess_wrong(&mut client, 1).await;
         }
         assert_eq!(shut(&client.agent_login("agent01", PASSWORD).await), 900);
     }
 
-    async fn a_hundred_wrong_passwords_lock_until_an_administrator_unlocks(desk) {
-        let mut client = desk.client().await;
+    async fn a_hundred_wrong_passwords_lock_until_an_administrator_unlocks(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         let session = client.sign_in("agent01").await;
         for _ in 0..19 {
             guess_wrong(&mut client, 5).await;
-            desk.clock.advance(PAUSE);
+            app.clock.advance(PAUSE);
         }
         guess_wrong(&mut client, 4).await;
         // The platform's word is another matter: it neither suffers by guesses nor makes up for them.
@@ -154,19 +154,19 @@ on_every_store! {
         locked(&client.post_as(&session, "/api/agents/password", &change).await);
         comes_in_through_the_platform(&mut client, "agent01").await;
         locked(&client.agent_login("agent01", PASSWORD).await);
-        desk.clock.advance(YEAR);
-        desk.auth().sweep().await.unwrap();
+        app.clock.advance(YEAR);
+        app.auth().sweep().await.unwrap();
         locked(&client.agent_login("agent01", PASSWORD).await);
         comes_in_through_the_platform(&mut client, "agent01").await;
 
-        assert!(desk.auth().operator().unlock_agent(desk.key("agent01")).await.unwrap());
+        assert!(app.auth().operator().unlock_agent(app.key("agent01")).await.unwrap());
         client.partial_sign_in("agent01").await;
         guess_wrong(&mut client, 4).await;
         client.partial_sign_in("agent01").await;
     }
 
-    async fn an_agent_shut_out_by_guesses_signs_in_through_the_platform(desk) {
-        let mut client = desk.client().await;
+    async fn an_agent_shut_out_by_guesses_signs_in_through_the_platform(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         let session = client.sign_in("agent01").await;
         guess_wrong(&mut client, 3).await;
@@ -182,8 +182,8 @@ on_every_store! {
         assert_eq!(shut(&client.agent_login("agent01", PASSWORD).await), 900);
     }
 
-    async fn a_code_that_is_none_does_not_hide_a_guess(desk) {
-        let mut client = desk.client().await;
+    async fn a_code_that_is_none_does_not_hide_a_guess(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         let body = json!({ "employee_id": "agent01", "code": "no-such-code", "password": WRONG });
         for _ in 0..5 {
@@ -193,8 +193,8 @@ on_every_store! {
         shut(&client.agent_login("agent01", PASSWORD).await);
     }
 
-    async fn a_wrong_old_password_is_a_guess_like_any_other(desk) {
-        let mut client = desk.client().await;
+    async fn a_wrong_old_password_is_a_guess_like_any_other(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         let session = client.sign_in("agent01").await;
         let change = |old: &str| json!({ "old_password": old, "new_password": "nine boats on a quiet river" });
@@ -206,13 +206,13 @@ on_every_store! {
         }
         assert_eq!(shut(&client.post_as(&session, path, &change(PASSWORD)).await), 900);
         assert_eq!(shut(&client.agent_login("agent01", PASSWORD).await), 900);
-        desk.clock.advance(PAUSE);
+        app.clock.advance(PAUSE);
         client.post_as(&session, path, &change(PASSWORD)).await.data();
         client.agent_login("agent01", "nine boats on a quiet river").await.data();
     }
 
-    async fn all_spellings_of_a_name_are_one_name(desk) {
-        let mut client = desk.client().await;
+    async fn all_spellings_of_a_name_are_one_name(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         let near = [" agent01", "agent01 ", "agent01\t", "agent01\0", "agent01/", "agent%3001", "ａgent01", "agént01", ""];
         for name in near {
@@ -220,23 +220,23 @@ on_every_store! {
         }
         // What cannot be a password is no guess at one.
         client.agent_login("agent01", &"x".repeat(1_025)).await.refused(400, 1002);
-        assert_eq!(desk.query("SELECT count(*) FROM guess"), ["0"]);
+        assert_eq!(app.query("SELECT count(*) FROM guess"), ["0"]);
         for name in ["agent01", "AGENT01", "Agent01", "aGeNt01", "agenT01"] {
             client.agent_login(name, WRONG).await.refused(401, 1011);
         }
         for name in ["agent01", "AGENT01", "AgEnT01"] {
             assert_eq!(shut(&client.agent_login(name, PASSWORD).await), 900);
         }
-        assert_eq!(desk.query("SELECT employee_key, trial, in_a_row FROM guess"), ["agent01|password|5"]);
+        assert_eq!(app.query("SELECT employee_key, trial, in_a_row FROM guess"), ["agent01|password|5"]);
     }
 
-    async fn a_namesake_in_another_corporation_is_another_person(desk) {
-        let mut client = desk.client().await;
-        add_partner(&desk, "agent01").await;
-        let ours = desk.agent_with_device("agent01").await;
+    async fn a_namesake_in_another_corporation_is_another_person(app) {
+        let mut client = app.client().await;
+        add_partner(&app, "agent01").await;
+        let ours = app.agent_with_device("agent01").await;
         let partner = json!({ "corp_id": "wwpartner", "employee_id": "agent01" });
         let theirs = client.post("/api/dev/login", &[], &partner).await.data()["token"].as_str().unwrap().to_owned();
-        let (device, _) = client.bind_device(&theirs, &desk.clock).await;
+        let (device, _) = client.bind_device(&theirs, &app.clock).await;
         for _ in 0..5 {
             let wrong = json!({ "code": device.wrong_code() });
             client.post_as(&theirs, "/api/auth/otp-verify", &wrong).await.refused(401, 1008);
@@ -253,16 +253,16 @@ on_every_store! {
     }
 
     /// Otherwise a stranger who asks often enough would know who is an agent.
-    async fn an_unknown_name_is_shut_and_locked_like_any_other(desk) {
-        let mut client = desk.client().await;
+    async fn an_unknown_name_is_shut_and_locked_like_any_other(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         let names = ["agent01", "nobody7"];
         for name in names {
-            exhaust_attempts(&desk, name, AttemptKind::Password, 90).await;
+            exhaust_attempts(&app, name, AttemptKind::Password, 90).await;
         }
         for guess in 0..12 {
             if guess == 6 {
-                desk.clock.advance(PAUSE);
+                app.clock.advance(PAUSE);
             }
             let known = client.agent_login(names[0], WRONG).await;
             let unknown = client.agent_login(names[1], WRONG).await;

@@ -216,19 +216,19 @@ on_both! {
 }
 
 on_every_store! {
-    async fn rows_go_when_they_are_old_enough(desk) {
-        let mut client = desk.client().await;
+    async fn rows_go_when_they_are_old_enough(app) {
+        let mut client = app.client().await;
         for _ in 0..3 {
             client.sign_in("user01").await;
         }
-        desk.clock.advance(Duration::from_hours(399 * 24));
+        app.clock.advance(Duration::from_hours(399 * 24));
         client.sign_in("user01").await;
-        desk.auth().sweep().await.unwrap();
-        assert_eq!(desk.query("SELECT count(*) FROM login_log"), ["4"]);
-        desk.clock.advance(Duration::from_hours(2 * 24));
-        desk.auth().sweep().await.unwrap();
-        assert_eq!(desk.query("SELECT count(*) FROM login_log"), ["1"]);
-        assert_eq!(desk.query("SELECT sum(pruned_seq) FROM log_chain"), ["3"]);
+        app.auth().sweep().await.unwrap();
+        assert_eq!(app.query("SELECT count(*) FROM login_log"), ["4"]);
+        app.clock.advance(Duration::from_hours(2 * 24));
+        app.auth().sweep().await.unwrap();
+        assert_eq!(app.query("SELECT count(*) FROM login_log"), ["1"]);
+        assert_eq!(app.query("SELECT sum(pruned_seq) FROM log_chain"), ["3"]);
     }
 }
 

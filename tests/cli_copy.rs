@@ -93,7 +93,7 @@ const TABLES: [&str; 21] = [
     "employee_network",
 ];
 
-/// Tokens of a desk that was in use and has stopped.
+/// Tokens of a service that was in use and has stopped.
 struct Lived {
     good: String,
     by_phone: String,
@@ -117,7 +117,7 @@ async fn work_as_agent(client: &mut Client) -> String {
     half
 }
 
-/// Has a desk in `data` see something of everything.
+/// Has a service in `data` see something of everything.
 async fn live(data: &Path) -> Lived {
     let process = Process::serve(data, &[]);
     let mut client = Client::connect(&process.address).await;

@@ -201,8 +201,8 @@ async fn nodes_go_by_the_clock_of_their_database() {
 async fn a_session_expires_while_the_machine_is_suspended() {
     let now = Timestamp::from_millis(1_800_000_000_000);
     let machine = MachineClock::manual(now);
-    let desk = TestApp::with_clock(Clock::after_record(machine.clone(), Some(now))).await;
-    let mut client = desk.client().await;
+    let app = TestApp::with_clock(Clock::after_record(machine.clone(), Some(now))).await;
+    let mut client = app.client().await;
     let token = client.sign_in("user01").await;
     machine.advance(Duration::from_hours(7));
     assert!(client.is_valid(&token).await);

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use crate::harness::{Client, Platform, Process, Servers, StoreBackend, TestApp, fragment, location, target};
 
-/// Runs tests whose desks are nodes.
+/// Runs tests whose services are nodes.
 macro_rules! on_nodes {
     ($(async fn $name:ident() $body:block)*) => {$(
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -54,8 +54,8 @@ fn shown(me: &Value) -> (&Value, &Value) {
 }
 
 on_every_store! {
-    async fn two_departments_with_one_name_do_not_see_each_other(desk) {
-        let mut client = desk.client().await;
+    async fn two_departments_with_one_name_do_not_see_each_other(app) {
+        let mut client = app.client().await;
         let user = sign_in_from(&mut client, "user01", NAMESAKE).await;
         assert_eq!(client.me(&user).await.data()["department"], DESK);
         sign_in(&mut client, "agent01").await;
@@ -75,8 +75,8 @@ on_every_store! {
         assert_eq!(listed(&mut client, &security, named).await, all);
     }
 
-    async fn an_employee_who_moves_sees_another_department_from_the_next_sign_in_on(desk) {
-        let mut client = desk.client().await;
+    async fn an_employee_who_moves_sees_another_department_from_the_next_sign_in_on(app) {
+        let mut client = app.client().await;
         sign_in(&mut client, "agent01").await;
         let before = sign_in(&mut client, "supervisor01").await;
         let before = as_supervisor(&mut client, before).await;
@@ -92,8 +92,8 @@ on_every_store! {
         assert_eq!(sight(&mut client, &before).await, ["agent01", "supervisor01"]);
     }
 
-    async fn an_employee_outside_the_visible_range_has_no_department(desk) {
-        let mut client = desk.client().await;
+    async fn an_employee_outside_the_visible_range_has_no_department(app) {
+        let mut client = app.client().await;
         let token = sign_in(&mut client, "supervisor01").await;
         let token = as_supervisor(&mut client, token).await;
         for out_of_sight in [json!({ "api": "user/get", "errcode": 60011 }), json!({ "api": "user/get", "body": r#"{"errcode":0,"userid":"supervisor01","name":"Sven Supervisor","department":[],"status":1}"# })] {
@@ -113,13 +113,13 @@ on_every_store! {
     }
 
     /// As in data from before departments had ids: nobody sees anybody until the platform tells one.
-    async fn an_employee_without_a_department_id_sees_only_themself(desk) {
-        let mut client = desk.client().await;
+    async fn an_employee_without_a_department_id_sees_only_themself(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("supervisor01").await;
         let token = as_supervisor(&mut client, token).await;
         for id in ["supervisor01", "agent01"] {
-            let unknown = IdentifiedPerson { key: desk.key(id), employee_id: id.to_owned(), through: None, name: None, department: None, department_id: Some(String::new()), avatar: None };
-            desk.auth().store.upsert_person(unknown, desk.clock.now()).await.unwrap();
+            let unknown = IdentifiedPerson { key: app.key(id), employee_id: id.to_owned(), through: None, name: None, department: None, department_id: Some(String::new()), avatar: None };
+            app.auth().store.upsert_person(unknown, app.clock.now()).await.unwrap();
         }
         assert_eq!(client.me(&token).await.data()["department"], DESK, "its name is still there");
         for path in ["/api/admin/employees", "/api/admin/sessions", "/api/admin/login-log"] {
@@ -128,12 +128,12 @@ on_every_store! {
         sign_in(&mut client, "supervisor01").await;
         assert_eq!(sight(&mut client, &token).await, ["supervisor01"]);
         // Development users get theirs when the service starts.
-        desk.auth().seed_dev_users().await.unwrap();
+        app.auth().seed_dev_users().await.unwrap();
         assert!(listed(&mut client, &token, "/api/admin/employees").await.contains("agent01"));
     }
 
-    async fn a_picture_that_is_not_told_any_more_is_gone(desk) {
-        let mut client = desk.client().await;
+    async fn a_picture_that_is_not_told_any_more_is_gone(app) {
+        let mut client = app.client().await;
         let token = sign_in(&mut client, "admin01").await;
         assert_ne!(client.me(&token).await.data()["avatar"], "");
         client.set_fault(&json!({ "api": "user/get", "drop": true })).await;

@@ -22,7 +22,7 @@ pub(crate) fn assert_shape(answer: &Response) {
 const JSON: (&str, &str) = ("content-type", "application/json");
 
 on_every_store! {
-    async fn bad_requests_are_told_what_is_wrong(desk) {
+    async fn bad_requests_are_told_what_is_wrong(app) {
         let post = |headers: &[(&str, &str)], body: &[u8]| request("POST", "/api/auth/verify", headers, body);
         let deep = "[".repeat(500);
         let large = format!(r#"{{"token":"{}"}}"#, "x".repeat(70_000));
@@ -44,27 +44,27 @@ on_every_store! {
             (post(&[JSON], large.as_bytes()), 413, 1002, "65536"),
         ];
         for (bytes, status, code, words) in cases {
-            let answer = desk.client().await.send(&bytes).await;
+            let answer = app.client().await.send(&bytes).await;
             assert_shape(answer.refused(status, code));
             assert!(answer.json()["message"].as_str().unwrap().contains(words), "{answer:?}");
         }
     }
 
-    async fn a_wrong_method_says_which_is_right(desk) {
-        let answer = desk.client().await.get("/api/auth/logout", &[]).await;
+    async fn a_wrong_method_says_which_is_right(app) {
+        let answer = app.client().await.get("/api/auth/logout", &[]).await;
         assert_eq!((answer.status, answer.header("allow")), (405, Some("POST")));
     }
 
-    async fn media_types_are_read_as_they_are_written(desk) {
-        let mut client = desk.client().await;
+    async fn media_types_are_read_as_they_are_written(app) {
+        let mut client = app.client().await;
         for kind in ["application/json", "Application/JSON", "application/json; charset=utf-8", "application/json ;x=y"] {
             let answer = client.send(&request("POST", "/api/auth/verify", &[("content-type", kind)], br#"{"token":"x"}"#)).await;
             assert_eq!(answer.data(), json!({ "valid": false }), "{kind}");
         }
     }
 
-    async fn request_ids_are_echoed_when_they_are_plain(desk) {
-        let mut client = desk.client().await;
+    async fn request_ids_are_echoed_when_they_are_plain(app) {
+        let mut client = app.client().await;
         let long = "x".repeat(64);
         for id in ["a", "A.b_c-9", &long] {
             assert_eq!(client.get("/api/version", &[("x-request-id", id)]).await.json()["request_id"], id);
@@ -79,8 +79,8 @@ on_every_store! {
         assert_ne!(made[0], made[1]);
     }
 
-    async fn messages_come_in_english_or_chinese(desk) {
-        let mut client = desk.client().await;
+    async fn messages_come_in_english_or_chinese(app) {
+        let mut client = app.client().await;
         let mut message = async |language: &str| client.get("/api/auth/me", &[("accept-language", language)]).await.json()["message"].clone();
         let (english, chinese) = (message("en").await, message("zh-CN").await);
         assert!(english.as_str().unwrap().is_ascii() && chinese.as_str().unwrap().contains("令牌"));
@@ -89,8 +89,8 @@ on_every_store! {
         assert_eq!(message("☃").await, english);
     }
 
-    async fn success_and_failure_have_the_same_members(desk) {
-        let mut client = desk.client().await;
+    async fn success_and_failure_have_the_same_members(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         for answer in [client.me(&token).await, client.switch(&token, "user").await, client.switch(&token, "admin").await, client.logout(&token).await, client.me(&token).await] {
             assert_shape(&answer);

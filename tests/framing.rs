@@ -126,9 +126,9 @@ async fn answers(address: &str, bytes: &[u8]) -> Vec<Response> {
 
 #[tokio::test]
 async fn is_refused_and_ends_the_connection() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     for (name, bytes, status) in odd() {
-        let answers = answers(&desk.address, format!("{bytes}{HIDDEN}").as_bytes()).await;
+        let answers = answers(&app.address, format!("{bytes}{HIDDEN}").as_bytes()).await;
         assert_eq!(answers.len(), 1, "{name}: {answers:?}");
         assert_shape(answers[0].refused(status, 1002));
         assert_eq!(answers[0].header("connection"), Some("close"), "{name}");
@@ -138,20 +138,20 @@ async fn is_refused_and_ends_the_connection() {
 /// Nor does it help to hide it behind a request, behind its body, or in small pieces.
 #[tokio::test]
 async fn is_refused_wherever_it_stands_on_a_connection() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let first = request("GET", "/healthz", &[], b"");
     let json = [("content-type", "application/json")];
     let second = request("POST", "/api/auth/verify", &json, b"{\n\"token\": \"\n\n\r\n\r\n\" }");
     for (name, bytes, status) in odd() {
         let all = [&first[..], &second, bytes.as_bytes(), HIDDEN.as_bytes()].concat();
-        let answers = answers(&desk.address, &all).await;
+        let answers = answers(&app.address, &all).await;
         let seen: Vec<_> = answers.iter().map(|answer| answer.status).collect();
         // A line break in a text is no JSON, and no reason to doubt the request.
         assert_eq!(seen, [200, 400, status], "{name}: {answers:?}");
         assert_eq!(answers[1].header("connection"), None, "{name}");
     }
     let (_, bytes, _) = &odd()[0];
-    let mut client = desk.client().await;
+    let mut client = app.client().await;
     for byte in &first {
         client.push(&[*byte]).await;
         tokio::task::yield_now().await;
@@ -167,7 +167,7 @@ async fn is_refused_wherever_it_stands_on_a_connection() {
 
 #[tokio::test]
 async fn chunks_that_are_framed_oddly_end_the_request() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let chunked = |body: &str| verify("transfer-encoding: chunked", body);
     for body in [
         "d\n{\"token\":\"x\"}\r\n0\r\n\r\n",
@@ -179,20 +179,20 @@ async fn chunks_that_are_framed_oddly_end_the_request() {
         "d\r\n{\"token\":\"x\"}\r\n0\r\nbad trailer\r\n\r\n",
         "fffffffffffffffff\r\n{\"token\":\"x\"}\r\n0\r\n\r\n",
     ] {
-        let answers = answers(&desk.address, format!("{}{HIDDEN}", chunked(body)).as_bytes()).await;
+        let answers = answers(&app.address, format!("{}{HIDDEN}", chunked(body)).as_bytes()).await;
         assert_eq!(answers.len(), 1, "{body:?}: {answers:?}");
         assert_shape(answers[0].refused(400, 1002));
     }
     let whole = "5;ext=\"a b\"\r\n{\"tok\r\n8\r\nen\":\"x\"}\r\n000\r\nx-trailer: y\r\n\r\n";
-    let mut client = desk.client().await;
+    let mut client = app.client().await;
     assert_eq!(client.send(chunked(whole).as_bytes()).await.data(), json!({ "valid": false }));
     assert_eq!(client.send(HIDDEN.as_bytes()).await.status, 200, "the connection goes on");
 }
 
 #[tokio::test]
 async fn is_not_what_good_clients_send() {
-    let desk = TestApp::start().await;
-    let mut client = desk.client().await;
+    let app = TestApp::start().await;
+    let mut client = app.client().await;
     let good = [
         "GET /api/version HTTP/1.1\r\nHost: LOCALHOST:80\r\n\r\n".to_owned(),
         "\r\nGET /api/version HTTP/1.1\r\nhost:\t127.0.0.1 \r\n\r\n".to_owned(),
@@ -208,29 +208,29 @@ async fn is_not_what_good_clients_send() {
     assert_eq!(client.read().await.unwrap().status, 100);
     assert_eq!(client.send(br#"{"token":"x"}"#).await.data(), json!({ "valid": false }));
     // A balancer's health check of the old kind.
-    let old = answers(&desk.address, b"GET /api/ready HTTP/1.0\r\n\r\n").await;
+    let old = answers(&app.address, b"GET /api/ready HTTP/1.0\r\n\r\n").await;
     assert_eq!(old.iter().map(|answer| answer.status).collect::<Vec<_>>(), [200]);
 }
 
 /// What follows an offer to switch is read as requests when the offer is declined, and as frames when it is not.
 #[tokio::test]
 async fn what_follows_an_offer_to_switch_is_read_as_what_it_is() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let offer = "GET /api/version HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n";
     let seen = async |bytes: String| {
-        let answers = answers(&desk.address, bytes.as_bytes()).await;
+        let answers = answers(&app.address, bytes.as_bytes()).await;
         answers.iter().map(|answer| answer.status).collect::<Vec<_>>()
     };
     let last = HIDDEN.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n");
     assert_eq!(seen(format!("{offer}{HIDDEN}{offer}{last}")).await, [200; 4]);
     assert_eq!(seen(format!("{offer}{}{HIDDEN}", HIDDEN.replace("\r\n", "\n"))).await, [200, 400]);
 
-    let token = desk.client().await.sign_in("user01").await;
+    let token = app.client().await.sign_in("user01").await;
     let bearer = format!("Bearer {token}");
     let shake = handshake("/api/ws/employee", &[("authorization", bearer.as_str())]);
     // A ping whose mask and text look like line ends, sent before the answer.
     let early = [&shake[..], b"\x89\x85\n\n\n\n\0\0\0\0\0"].concat();
-    let mut client = desk.client().await;
+    let mut client = app.client().await;
     client.start(&early).await;
     client.read_until("\n\n\n\n\n").await;
 }
@@ -238,14 +238,14 @@ async fn what_follows_an_offer_to_switch_is_read_as_what_it_is() {
 /// The HTTP library has refusals of its own, without an envelope. None of them is ever reached.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn is_told_in_the_envelope_whichever_byte_is_wrong() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let good = b"GET /api/version?a=b HTTP/1.1\r\nHost: localhost:80\r\nX-Ab: c d\r\nConnection: close\r\n\r\n";
     let mut statuses = std::collections::BTreeMap::<u16, usize>::new();
     for at in 0..good.len() - 4 {
         for byte in *b"\0\t\n\r \"#%:;<?@[x{\x7f\xc3" {
             let mut bytes = good.to_vec();
             bytes[at] = byte;
-            let mut client = desk.client().await;
+            let mut client = app.client().await;
             client.push(&bytes).await;
             let answer =
                 client.read().await.unwrap_or_else(|| panic!("no answer to {:?}", String::from_utf8_lossy(&bytes)));

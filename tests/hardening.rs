@@ -31,12 +31,12 @@ async fn browsers_are_told_to_use_https_alone_where_the_service_is_reached_by_it
     ];
     // Development mode never says so: everything on localhost would be held to it.
     let developing = settings(&[("development.enabled", "true"), ("public_url", "https://localhost:8443")]);
-    for (desk, expected) in [
+    for (app, expected) in [
         (TestApp::production().await, Some("max-age=31536000")),
         (TestApp::start().await, None),
         (TestApp::with(developing).await, None),
     ] {
-        let mut client = desk.client().await;
+        let mut client = app.client().await;
         for path in paths {
             let answer = client.get(path, &[]).await;
             assert_eq!(answer.header("strict-transport-security"), expected, "{path}: {answer:?}");

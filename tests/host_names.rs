@@ -19,7 +19,7 @@ async fn ask(address: &str, host: &str, path: &str) -> Response {
 
 #[tokio::test]
 async fn of_others_are_refused_on_every_path() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let json = [("content-type", "application/json")];
     let upgrade = [
         ("connection", "upgrade"),
@@ -30,7 +30,7 @@ async fn of_others_are_refused_on_every_path() {
     for host in
         ["evil.test", "evil.test:8080", "localhost.evil.test", "localhost.", "desk", "192.0.2.1", "[2001:db8::1]"]
     {
-        let mut client = desk.client().await;
+        let mut client = app.client().await;
         for path in ["/", "/h5/", "/api/version", "/api/dev/users", "/sim", "/sim/inbox", "/healthz", "/nothing"] {
             let answer = client.send(&to(host, "GET", path, &[], "")).await;
             assert_eq!(answer.refused(403, 1003).reason(), "unknown_host", "{host} {path}");
@@ -41,20 +41,20 @@ async fn of_others_are_refused_on_every_path() {
         let socket = to(host, "GET", "/api/ws/employee", &upgrade, "");
         assert_eq!(client.send(&socket).await.refused(403, 1003).reason(), "unknown_host");
     }
-    assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+    assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
 }
 
 #[tokio::test]
 async fn of_its_own_are_answered_at_any_port() {
     let known =
         [("development.enabled", "true"), ("public_url", "http://desk.test:9"), ("development.hosts", "box,NAS.test")];
-    let desk = TestApp::with(settings(&known)).await;
+    let app = TestApp::with(settings(&known)).await;
     let hosts =
         ["localhost", "LOCALHOST:1", "127.0.0.1:8080", "127.9.9.9", "[::1]:80", "desk.test", "box:8080", "nas.test"];
     for host in hosts {
-        assert_eq!(ask(&desk.address, host, "/api/version").await.status, 200, "{host}");
+        assert_eq!(ask(&app.address, host, "/api/version").await.status, 200, "{host}");
     }
-    assert_eq!(ask(&desk.address, "192.0.2.1", "/api/version").await.status, 403);
+    assert_eq!(ask(&app.address, "192.0.2.1", "/api/version").await.status, 403);
     let remote =
         TestApp::with(settings(&[("development.enabled", "true"), ("development.allow_remote", "true")])).await;
     for host in ["192.0.2.1:8080", "[2001:db8::1]"] {
@@ -86,8 +86,8 @@ const FOREIGN: [&[(&str, &str)]; 4] = [
 
 #[tokio::test]
 async fn pages_of_other_sites_change_nothing() {
-    let desk = TestApp::start().await;
-    let mut client = desk.client().await;
+    let app = TestApp::start().await;
+    let mut client = app.client().await;
     for (method, path, body) in CHANGES {
         for page in FOREIGN {
             let headers = [page, &[("content-type", "application/json")]].concat();
@@ -96,7 +96,7 @@ async fn pages_of_other_sites_change_nothing() {
         }
     }
     assert_eq!(client.get("/sim/faults", &[]).await.json(), json!({ "faults": [] }));
-    assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+    assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
     // Programs, and pages of this machine.
     let own = [("sec-fetch-site", "same-origin"), ("origin", "http://localhost:3000")];
     for headers in [&[][..], &own] {

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::harness::{Client, PASSWORD, PRODUCTION, Response, Servers, StoreBackend, TestApp, request, settings};
 
-/// A desk in production mode whose limits are the real ones, or as given.
+/// A service in production mode whose limits are the real ones, or as given.
 async fn production(more: &[(&'static str, &str)]) -> TestApp {
     TestApp::with(settings(&limited(more))).await
 }
@@ -58,31 +58,31 @@ async fn let_through(mut ask: impl AsyncFnMut() -> Response) -> usize {
 
 on_every_store! {
     async fn one_too_many_waits_to_the_millisecond() {
-        let desk = production(&[]).await;
-        let mut client = desk.client().await;
+        let app = production(&[]).await;
+        let mut client = app.client().await;
         for _ in 0..30 {
             qrcode(&mut client, "198.51.100.7").await.data();
         }
         let early = qrcode(&mut client, "198.51.100.7").await;
         wait(&early, "2");
         assert_eq!(early.json()["message"], "too many requests; try again in 2 seconds");
-        desk.clock.advance(Duration::from_millis(999));
+        app.clock.advance(Duration::from_millis(999));
         wait(&qrcode(&mut client, "198.51.100.7").await, "2");
-        desk.clock.advance(Duration::from_secs(1));
+        app.clock.advance(Duration::from_secs(1));
         let early = client.get("/api/auth/qrcode", &[("x-forwarded-for", "198.51.100.7"), ("accept-language", "zh")]).await;
         wait(&early, "1");
         assert_eq!(early.json()["message"], "请求过于频繁，请在 1 秒后重试");
-        desk.clock.advance(Duration::from_millis(1));
+        app.clock.advance(Duration::from_millis(1));
         qrcode(&mut client, "198.51.100.7").await.data();
         wait(&qrcode(&mut client, "198.51.100.7").await, "2");
         qrcode(&mut client, "198.51.100.8").await.data();
-        desk.clock.advance(Duration::from_mins(1));
+        app.clock.advance(Duration::from_mins(1));
         assert_eq!(let_through(async || qrcode(&mut client, "198.51.100.7").await).await, 30);
     }
 
     async fn the_promised_numbers_are_the_defaults() {
-        let desk = production(&[]).await;
-        let mut client = desk.client().await;
+        let app = production(&[]).await;
+        let mut client = app.client().await;
         let to = "/api/auth/oauth2/url?redirect_uri=https%3A%2F%2Fdesk.example.com%2Fh5%2F";
         assert_eq!(let_through(async || qrcode(&mut client, "192.0.2.1").await).await, 30);
         assert_eq!(let_through(async || client.get(to, &[("x-forwarded-for", "192.0.2.1")]).await).await, 60);
@@ -94,8 +94,8 @@ on_every_store! {
     async fn every_row_of_the_table_has_the_limit_it_says() {
         let three = ["qrcode", "oauth_url", "sign_in", "scan_status", "bind", "agents_login", "otp", "verify"];
         let three = three.map(|name| (&*format!("limits.{name}").leak(), "3/min"));
-        let desk = production(&three).await;
-        let mut client = desk.client().await;
+        let app = production(&three).await;
+        let mut client = app.client().await;
         for (row, route) in routes().iter().enumerate() {
             let from = format!("192.0.2.{row}");
             let ask = ask(route, &from);
@@ -116,8 +116,8 @@ on_every_store! {
     }
 
     async fn the_steps_of_a_sign_in_count_together() {
-        let desk = production(&[("limits.sign_in", "6/min")]).await;
-        let mut client = desk.client().await;
+        let app = production(&[("limits.sign_in", "6/min")]).await;
+        let mut client = app.client().await;
         let steps: Vec<_> = routes().into_iter().filter(|route| route.limit == RateLimit::SignIn).collect();
         assert_eq!(steps.len(), 6);
         for route in &steps {
@@ -129,8 +129,8 @@ on_every_store! {
     }
 
     async fn a_good_token_is_never_limited() {
-        let desk = TestApp::with(settings(&[("development.enabled", "true"), ("limits.enabled", "true")])).await;
-        let mut client = desk.client().await;
+        let app = TestApp::with(settings(&[("development.enabled", "true"), ("limits.enabled", "true")])).await;
+        let mut client = app.client().await;
         let good = client.sign_in("user01").await;
         for _ in 0..400 {
             assert_eq!(verify(&mut client, "192.0.2.1", &good).await.data()["valid"], true);
@@ -145,7 +145,7 @@ on_every_store! {
         wait(&verify(&mut client, "192.0.2.1", &gone).await, "1");
         assert_eq!(verify(&mut client, "192.0.2.1", &good).await.data()["valid"], true);
         assert_eq!(verify(&mut client, "192.0.2.2", "made up").await.data()["valid"], false);
-        desk.clock.advance(Duration::from_millis(200));
+        app.clock.advance(Duration::from_millis(200));
         verify(&mut client, "192.0.2.1", "made up").await.data();
         wait(&verify(&mut client, "192.0.2.1", "made up").await, "1");
         // What cannot be read is not a token that was refused.
@@ -153,8 +153,8 @@ on_every_store! {
     }
 
     async fn a_ticket_is_looked_at_twice_a_second_from_wherever() {
-        let desk = production(&[]).await;
-        let mut client = desk.client().await;
+        let app = production(&[]).await;
+        let mut client = app.client().await;
         let [one, other] = [client.qrcode().await, client.qrcode().await];
         let [one, other] = [&one, &other].map(|code| code["ticket"].as_str().unwrap().to_owned());
         let look = |route: &str, ticket: &str, from: &str| {
@@ -167,9 +167,9 @@ on_every_store! {
         wait(&client.send(&look("status", &one, "192.0.2.3")).await, "1");
         wait(&client.send(&look("events", &one, "192.0.2.1")).await, "1");
         assert_eq!(client.send(&look("status", &other, "192.0.2.1")).await.data()["status"], "waiting");
-        desk.clock.advance(Duration::from_millis(499));
+        app.clock.advance(Duration::from_millis(499));
         wait(&client.send(&look("status", &one, "192.0.2.1")).await, "1");
-        desk.clock.advance(Duration::from_millis(1));
+        app.clock.advance(Duration::from_millis(1));
         client.send(&look("status", &one, "192.0.2.1")).await.data();
         // What is no ticket counts by address, and takes nothing from those who have one.
         client.send(&look("status", "made-up", "192.0.2.1")).await.data();
@@ -181,8 +181,8 @@ on_every_store! {
 
     /// Anybody can make up tickets: they count by address, and leave nothing behind.
     async fn made_up_tickets_count_by_address() {
-        let desk = production(&[]).await;
-        let mut client = desk.client().await;
+        let app = production(&[]).await;
+        let mut client = app.client().await;
         let issued = client.qrcode().await["ticket"].as_str().unwrap().to_owned();
         let mut answered = 0;
         for turn in 0..60 {
@@ -191,22 +191,22 @@ on_every_store! {
             let path = format!("/api/auth/scan/{route}?ticket={}", ticket.expose());
             let answer = client.get(&path, &[("x-forwarded-for", "192.0.2.1"), ("connection", "close")]).await;
             answered += usize::from(answer.status == 200);
-            client = desk.client().await;
+            client = app.client().await;
         }
         assert_eq!(answered, 2);
         let path = format!("/api/auth/scan/status?ticket={issued}");
         assert_eq!(client.get(&path, &[("x-forwarded-for", "192.0.2.1")]).await.data()["status"], "waiting");
         if StoreBackend::current() == StoreBackend::ScaledOut {
             // Three counts: of codes, of looks from that address, of looks at the ticket that was issued.
-            let place = desk.cluster_store();
+            let place = app.cluster_store();
             let limits = place.records().into_iter().filter(|(name, _)| name.contains("limit")).count();
             assert_eq!(limits, 3, "{:?}", place.records().iter().map(|(name, _)| name).collect::<Vec<_>>());
         }
     }
 
     async fn agents_knock_ten_times_a_minute_from_one_address() {
-        let (desk, _platform) = TestApp::production_with_platform(&[]).await;
-        let mut client = desk.client().await;
+        let (app, _platform) = TestApp::production_with_platform(&[]).await;
+        let mut client = app.client().await;
         for turn in 0..10 {
             login(&mut client, &format!("6.6.6.{turn}, 192.0.2.1")).await.refused(403, 1003);
         }
@@ -220,16 +220,16 @@ on_every_store! {
         wait(&client.post("/api/agents/login", &from, &json!({})).await, "6");
         login(&mut client, "192.0.2.2").await.refused(403, 1003);
         otp(&mut client, "192.0.2.1").await.refused(401, 1001);
-        desk.clock.advance(Duration::from_millis(5_999));
+        app.clock.advance(Duration::from_millis(5_999));
         wait(&login(&mut client, "192.0.2.1").await, "1");
-        desk.clock.advance(Duration::from_millis(1));
+        app.clock.advance(Duration::from_millis(1));
         login(&mut client, "192.0.2.1").await.refused(403, 1003);
         wait(&login(&mut client, "192.0.2.1").await, "6");
     }
 
     async fn one_time_passwords_are_counted_together_by_address() {
-        let desk = production(&[]).await;
-        let mut client = desk.client().await;
+        let app = production(&[]).await;
+        let mut client = app.client().await;
         let about: Vec<_> = routes().into_iter().filter(|route| route.limit == RateLimit::Otp).collect();
         assert_eq!(about.len(), 5);
         for route in about.iter().chain(&about) {
@@ -239,14 +239,14 @@ on_every_store! {
             wait(&client.send(&ask(route, "10.0.0.1, 192.0.2.1")).await, "6");
             client.send(&ask(route, "192.0.2.2")).await.refused(401, 1001);
         }
-        desk.clock.advance(Duration::from_secs(6));
+        app.clock.advance(Duration::from_secs(6));
         client.send(&ask(&about[3], "192.0.2.1")).await.refused(401, 1001);
         wait(&client.send(&ask(&about[4], "192.0.2.1")).await, "6");
     }
 
     async fn a_made_up_header_does_not_change_the_counted_address() {
-        let desk = production(&[]).await;
-        let mut client = desk.client().await;
+        let app = production(&[]).await;
+        let mut client = app.client().await;
         for turn in 0..30 {
             let spoofs = [format!("10.9.8.{turn}"), format!("6.6.6.{turn}"), "garbage".into(), "é".into(), "::1".into()];
             qrcode(&mut client, &format!("{}, 198.51.100.7", spoofs[turn % 5])).await.data();
@@ -262,8 +262,8 @@ on_every_store! {
     }
 
     async fn from_an_untrusted_peer_only_the_connection_counts() {
-        let desk = production(&[("trusted_proxies", "10.0.0.0/8")]).await;
-        let mut client = desk.client().await;
+        let app = production(&[("trusted_proxies", "10.0.0.0/8")]).await;
+        let mut client = app.client().await;
         for turn in 0..30 {
             qrcode(&mut client, &format!("6.6.6.{turn}")).await.refused(403, 1003);
             client.get("/api/auth/qrcode", &[("x-real-ip", &format!("6.6.6.{turn}"))]).await.data();
@@ -273,8 +273,8 @@ on_every_store! {
     }
 
     async fn an_ipv6_network_is_one_client() {
-        let desk = production(&[]).await;
-        let mut client = desk.client().await;
+        let app = production(&[]).await;
+        let mut client = app.client().await;
         for turn in 0..30 {
             qrcode(&mut client, &format!("2001:db8:1:2:{turn:x}::{turn}")).await.data();
         }
@@ -283,8 +283,8 @@ on_every_store! {
     }
 
     async fn other_methods_neither_pass_nor_use_anything_up() {
-        let desk = production(&[("limits.qrcode", "3/min"), ("limits.bind", "3/min")]).await;
-        let mut client = desk.client().await;
+        let app = production(&[("limits.qrcode", "3/min"), ("limits.bind", "3/min")]).await;
+        let mut client = app.client().await;
         let from = [("x-forwarded-for", "192.0.2.1")];
         for limited in [false, true] {
             for method in ["OPTIONS", "PUT", "DELETE", "PATCH", "TRACE", "BREW", "get"] {
@@ -293,7 +293,7 @@ on_every_store! {
                 }
             }
             client.get("/api/auth/qrcode", &[from[0], ("sec-purpose", "prefetch")]).await.refused(400, 1002);
-            let mut looking = desk.client().await;
+            let mut looking = app.client().await;
             looking.start(&request("HEAD", "/api/auth/qrcode", &from, b"")).await;
             assert!(looking.read_until("\r\n\r\n").await.starts_with("HTTP/1.1 405"));
             let left = if limited { 0 } else { 3 };
@@ -303,8 +303,8 @@ on_every_store! {
     }
 
     async fn the_body_of_a_rate_limited_request_is_not_read() {
-        let desk = production(&[("limits.bind", "1/h")]).await;
-        let mut client = desk.client().await;
+        let app = production(&[("limits.bind", "1/h")]).await;
+        let mut client = app.client().await;
         bind(&mut client, "192.0.2.1").await.refused(403, 1003);
         // The same connection goes on, with a body that is there or with one that never comes.
         wait(&bind(&mut client, "192.0.2.1").await, "3600");
@@ -313,16 +313,16 @@ on_every_store! {
     }
 
     async fn in_development_there_are_none_unless_they_are_wanted() {
-        let desk = TestApp::start().await;
-        let mut client = desk.client().await;
+        let app = TestApp::start().await;
+        let mut client = app.client().await;
         for _ in 0..100 {
             client.get("/api/auth/qrcode", &[]).await.data();
             client.post("/api/agents/login", &[], &json!({})).await.refused(400, 1002);
             otp(&mut client, "192.0.2.1").await.refused(401, 1001);
         }
         let off = [("limits.qrcode", "off"), ("limits.bind", "1/s")];
-        let desk = production(&off).await;
-        let mut client = desk.client().await;
+        let app = production(&off).await;
+        let mut client = app.client().await;
         for _ in 0..100 {
             client.get("/api/auth/qrcode", &[]).await.data();
         }
@@ -360,13 +360,13 @@ async fn nodes_count_together() {
 }
 
 /// Waits until a node has found Redis again.
-async fn has_redis(desk: &TestApp) {
-    let (began, mut client) = (Instant::now(), desk.client().await);
+async fn has_redis(app: &TestApp) {
+    let (began, mut client) = (Instant::now(), app.client().await);
     while client.get("/api/ready", &[]).await.data()["dependencies"]["shared"] != "ok" {
         assert!(began.elapsed() < Duration::from_secs(5), "not found again");
         tokio::time::sleep(Duration::from_millis(20)).await;
-        // What readiness has seen counts for a second of the desk's own time.
-        desk.clock.advance(Duration::from_secs(1));
+        // What readiness has seen counts for a second of the service's own time.
+        app.clock.advance(Duration::from_secs(1));
     }
 }
 
@@ -384,8 +384,8 @@ async fn without_redis_every_node_counts_for_itself() {
     assert_eq!(let_through(async || bind(&mut here, "192.0.2.2").await).await, 20);
     assert_eq!(let_through(async || bind(&mut there, "192.0.2.2").await).await, 20);
     servers.start_redis();
-    for desk in [&one, &other] {
-        has_redis(desk).await;
+    for app in [&one, &other] {
+        has_redis(app).await;
     }
     assert_eq!(let_through(async || bind(&mut here, "192.0.2.3").await).await, 20);
     wait(&bind(&mut there, "192.0.2.3").await, "3");

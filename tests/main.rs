@@ -1,4 +1,4 @@
-//! The black-box suite: it mirrors the URLs, starts its own desks, owns the clock and does not sleep.
+//! The black-box suite: it mirrors the URLs, starts its own services, owns the clock and does not sleep.
 
 #![expect(
     clippy::unwrap_used,

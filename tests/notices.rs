@@ -29,8 +29,8 @@ async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
 }
 
 /// Waits until every notice was delivered or given up.
-pub(crate) async fn settled(desk: &TestApp) {
-    until("notices are settled", async || desk.query("SELECT count(*) FROM notice") == ["0"]).await;
+pub(crate) async fn settled(app: &TestApp) {
+    until("notices are settled", async || app.query("SELECT count(*) FROM notice") == ["0"]).await;
 }
 
 /// Waits until the platform has taken none of so many messages; then it takes them again.
@@ -48,9 +48,9 @@ async fn set_password(client: &mut Client, token: &str, body: &Value) -> Respons
     client.post("/api/agents/password", &headers, body).await
 }
 
-/// Everything of which an agent is told, done by agent01 on a desk in development mode; `after` sees how long each took.
-async fn do_everything(desk: &TestApp, mut after: impl AsyncFnMut(&str, Duration)) {
-    let mut client = desk.client().await;
+/// Everything of which an agent is told, done by agent01 on a service in development mode; `after` sees how long each took.
+async fn do_everything(app: &TestApp, mut after: impl AsyncFnMut(&str, Duration)) {
+    let mut client = app.client().await;
     let token = client.sign_in("agent01").await;
     let mut timed = async |what: &str, began: Instant| after(what, began.elapsed()).await;
 
@@ -64,7 +64,7 @@ async fn do_everything(desk: &TestApp, mut after: impl AsyncFnMut(&str, Duration
     timed("somebody used your password to sign in / 有人使用您的密码登录", began).await;
 
     let setup = client.post_as(half["token"].as_str().unwrap(), "/api/auth/otp-setup", &json!({})).await.data();
-    let device = crate::harness::Device::scan(&setup, &desk.clock);
+    let device = crate::harness::Device::scan(&setup, &app.clock);
     let began = Instant::now();
     let from =
         |token: &str| [("authorization", format!("Bearer {token}")), ("x-forwarded-for", "198.51.100.7".to_owned())];
@@ -85,18 +85,18 @@ async fn do_everything(desk: &TestApp, mut after: impl AsyncFnMut(&str, Duration
 }
 
 on_every_store! {
-    async fn everything_is_told_once_to_its_agent_in_both_languages_with_address_and_time(desk) {
-        let (mut platform, mut told) = (desk.client().await, 0);
-        do_everything(&desk, async |what, _| {
+    async fn everything_is_told_once_to_its_agent_in_both_languages_with_address_and_time(app) {
+        let (mut platform, mut told) = (app.client().await, 0);
+        do_everything(&app, async |what, _| {
             told += 1;
             until(what, async || inbox(&mut platform).await.len() >= told).await;
-            settled(&desk).await;
+            settled(&app).await;
             let messages = inbox(&mut platform).await;
             assert_eq!(messages.len(), told, "{messages:?}");
             let (message, (english, chinese)) = (&messages[told - 1], what.split_once(" / ").unwrap());
             assert_eq!((&message["touser"], &message["msgtype"]), (&json!(["agent01"]), &json!("text")));
             let text = message["text"]["content"].as_str().unwrap();
-            let at = jiff::Timestamp::from_millisecond(desk.clock.now().millis()).unwrap().to_string();
+            let at = jiff::Timestamp::from_millisecond(app.clock.now().millis()).unwrap().to_string();
             for line in [format!("{english} ({at}, 198.51.100.7)"), format!("{chinese}（{at}，198.51.100.7）")] {
                 assert!(text.contains(&line), "no {line:?} in {text:?}");
             }
@@ -106,10 +106,10 @@ on_every_store! {
         assert_eq!((told, platform.calls(SEND).await), (5, 5));
     }
 
-    async fn what_failed_is_not_told(desk) {
-        let mut client = desk.client().await;
-        let device = desk.agent_with_device("agent01").await;
-        settled(&desk).await;
+    async fn what_failed_is_not_told(app) {
+        let mut client = app.client().await;
+        let device = app.agent_with_device("agent01").await;
+        settled(&app).await;
         let before = client.calls(SEND).await;
         client.agent_login("agent01", "wrong").await.refused(401, 1011);
         client.agent_login("nobody", PASSWORD).await.refused(401, 1011);
@@ -118,7 +118,7 @@ on_every_store! {
         client.post_as(&token, "/api/auth/otp-unbind", &wrong).await.refused(401, 1008);
         set_password(&mut client, &token, &json!({ "old_password": OTHER, "new_password": OTHER })).await.refused(403, 1016);
         set_password(&mut client, &token, &json!({ "old_password": PASSWORD, "new_password": "brief" })).await.refused(400, 1014);
-        assert_eq!(desk.query("SELECT count(*) FROM notice"), ["0"]);
+        assert_eq!(app.query("SELECT count(*) FROM notice"), ["0"]);
         assert_eq!(client.calls(SEND).await, before);
     }
 
@@ -132,30 +132,30 @@ on_every_store! {
             json!({ "api": SEND, "delay_ms": 60_000, "times": 0 }),
             json!({ "drop": true, "times": 0 }),
         ] {
-            let desk = TestApp::start().await;
-            let mut platform = desk.client().await;
+            let app = TestApp::start().await;
+            let mut platform = app.client().await;
             platform.set_fault(&fault).await;
-            do_everything(&desk, async |what, took| assert!(took < Duration::from_secs(3), "{fault} {what}: {took:?}")).await;
+            do_everything(&app, async |what, took| assert!(took < Duration::from_secs(3), "{fault} {what}: {took:?}")).await;
             assert_eq!(inbox(&mut platform).await, Vec::<Value>::new(), "{fault}");
         }
     }
 
-    async fn a_message_without_a_known_recipient_is_given_up(desk) {
-        let mut client = desk.client().await;
-        desk.add("ghost01", deskpass_core::Role::Agent).await;
-        desk.auth().operator().add_agent(desk.key("ghost01"), "agent").await.unwrap();
+    async fn a_message_without_a_known_recipient_is_given_up(app) {
+        let mut client = app.client().await;
+        app.add("ghost01", deskpass_core::Role::Agent).await;
+        app.auth().operator().add_agent(app.key("ghost01"), "agent").await.unwrap();
         client.first_password("ghost01").await;
-        settled(&desk).await;
+        settled(&app).await;
         client.set_fault(&json!({ "api": SEND, "errcode": 81013 })).await;
         client.first_password("agent01").await;
-        settled(&desk).await;
+        settled(&app).await;
         assert_eq!((client.calls(SEND).await, inbox(&mut client).await.len()), (2, 0));
     }
 
     /// A platform that is busy, was asked too often or takes nothing from this address says so for now and not for good: that
     /// is when passwords are used.
-    async fn a_message_that_came_at_a_bad_moment_is_sent_again(desk) {
-        let mut client = desk.client().await;
+    async fn a_message_that_came_at_a_bad_moment_is_sent_again(app) {
+        let mut client = app.client().await;
         // A busy platform is asked three times on the spot.
         for (employee, errcode, calls) in [("agent01", -1, 3), ("admin01", 45009, 1), ("supervisor01", 60020, 1)] {
             clear(&mut client, "calls").await;
@@ -165,29 +165,29 @@ on_every_store! {
             turned_away(&mut client, calls).await;
             // The pause begins when the client has read the answer, which nobody here sees.
             until("it is sent again", async || {
-                desk.clock.advance(LATER);
-                desk.auth().notices_due.notify_one();
+                app.clock.advance(LATER);
+                app.auth().notices_due.notify_one();
                 inbox(&mut client).await.len() == 1
             })
             .await;
-            settled(&desk).await;
+            settled(&app).await;
             assert_eq!(inbox(&mut client).await.len(), 1, "{errcode}");
         }
     }
 
     /// Nodes of a later version know what it says; until one comes for it, everything else goes out.
-    async fn a_notice_of_something_unknown_is_left_for_others(desk) {
-        let mut client = desk.client().await;
-        desk.query("INSERT INTO notice (id, corp_id, employee_key, subject, ip_address, at, tries, due_at) \
+    async fn a_notice_of_something_unknown_is_left_for_others(app) {
+        let mut client = app.client().await;
+        app.query("INSERT INTO notice (id, corp_id, employee_key, subject, ip_address, at, tries, due_at) \
             VALUES ('later', 'wwdeskpass', 'agent01', 'moon_landing', '192.0.2.1', 1800000000000, 0, 0)");
         client.first_password("agent01").await;
-        until("the other one is delivered", async || desk.query("SELECT id FROM notice") == ["later"]).await;
+        until("the other one is delivered", async || app.query("SELECT id FROM notice") == ["later"]).await;
         assert_eq!(inbox(&mut client).await.len(), 1);
-        assert_eq!(desk.query("SELECT tries, due_at FROM notice"), ["0|0"]);
+        assert_eq!(app.query("SELECT tries, due_at FROM notice"), ["0|0"]);
     }
 
-    async fn after_a_day_it_is_no_use_telling(desk) {
-        let mut client = desk.client().await;
+    async fn after_a_day_it_is_no_use_telling(app) {
+        let mut client = app.client().await;
         let day = Duration::from_hours(24);
         for (employee, wait, told) in [("agent01", day, 1), ("admin01", day + Duration::from_millis(1), 0)] {
             clear(&mut client, "calls").await;
@@ -195,9 +195,9 @@ on_every_store! {
             client.set_fault(&json!({ "api": SEND, "drop": true, "times": 0 })).await;
             client.first_password(employee).await;
             turned_away(&mut client, 1).await;
-            desk.clock.advance(wait);
-            desk.auth().notices_due.notify_one();
-            settled(&desk).await;
+            app.clock.advance(wait);
+            app.auth().notices_due.notify_one();
+            settled(&app).await;
             assert_eq!(inbox(&mut client).await.len(), told, "{wait:?}");
         }
     }
@@ -213,12 +213,12 @@ async fn by_code(client: &mut Client, who: &str, computer: &str, phone: &str) {
 }
 
 on_every_store! {
-    async fn a_code_that_signs_in_from_a_new_network_is_told(desk) {
-        let mut client = desk.client().await;
+    async fn a_code_that_signs_in_from_a_new_network_is_told(app) {
+        let mut client = app.client().await;
         let mut told = async |who: &str, computer: &str, phone: &str| {
             let before = inbox(&mut client).await.len();
             by_code(&mut client, who, computer, phone).await;
-            settled(&desk).await;
+            settled(&app).await;
             let messages = inbox(&mut client).await;
             messages.get(before).map(|message| message["text"]["content"].as_str().unwrap().to_owned())
         };
@@ -237,16 +237,16 @@ on_every_store! {
             let text = told("agent01", computer, phone).await;
             assert_eq!(text.is_some(), is_told, "{computer}: {text:?}");
             let Some(text) = text else { continue };
-            let at = jiff::Timestamp::from_millisecond(desk.clock.now().millis()).unwrap();
+            let at = jiff::Timestamp::from_millisecond(app.clock.now().millis()).unwrap();
             for line in [format!("({at}, Chrome on Windows, {computer})"), format!("（{at}，Chrome on Windows，{computer}）")] {
                 assert!(text.contains(&line), "no {line:?} in {text:?}");
             }
             assert!(text.contains("That was not me") && text.contains("不是我本人"), "{text}");
         }
         // Half a year without a sign-in from there makes a network new again.
-        desk.clock.advance(Duration::from_hours(24 * 179));
+        app.clock.advance(Duration::from_hours(24 * 179));
         assert_eq!(told("agent01", "198.51.101.77", "203.0.113.1").await, None);
-        desk.clock.advance(Duration::from_hours(24 * 2));
+        app.clock.advance(Duration::from_hours(24 * 2));
         assert_eq!(told("agent01", "198.51.101.77", "203.0.113.1").await, None);
         assert!(told("agent01", "2001:db8:2::3", "203.0.113.1").await.is_some());
     }
@@ -355,13 +355,13 @@ on_every_store! {
         let pairs = platform.pairs();
         let given = pairs.iter().filter(|(key, _)| *key != "platform.agent_id").map(|(key, value)| (*key, &**value));
         let given: Vec<_> = given.chain([("limits.enabled", "false")]).collect();
-        let desk = TestApp::with(settings(&given)).await;
-        desk.auth().seed_dev_users().await.unwrap();
-        let mut client = desk.client().await;
+        let app = TestApp::with(settings(&given)).await;
+        app.auth().seed_dev_users().await.unwrap();
+        let mut client = app.client().await;
         let token = platform.sign_in(&mut client, "agent01").await;
         set_password(&mut client, &token, &json!({ "new_password": PASSWORD })).await.data();
-        client.bind_device(&token, &desk.clock).await;
-        settled(&desk).await;
+        client.bind_device(&token, &app.clock).await;
+        settled(&app).await;
         assert_eq!(platform.client().await.calls(SEND).await, 0);
     }
 }

@@ -54,23 +54,23 @@ async fn show(client: &mut Client, token: &str, to: &str, code: &str) -> Respons
 }
 
 on_every_store! {
-    async fn what_oathtool_shows_binds_a_device_and_is_taken_one_step_either_way(desk) {
-        let mut client = desk.client().await;
+    async fn what_oathtool_shows_binds_a_device_and_is_taken_one_step_either_way(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
         // At the first millisecond of a step, and at its last.
         for into_step in [Duration::ZERO, Duration::from_millis(29_999)] {
-            desk.clock.advance(into_step);
+            app.clock.advance(into_step);
             for steps in -2..=2 {
                 let setup = set_up(&mut client, &token).await;
                 let secret = setup["secret"].as_str().unwrap();
-                let code = |steps| oathtool(secret, away(desk.clock.now(), steps));
+                let code = |steps| oathtool(secret, away(app.clock.now(), steps));
                 let bound = show(&mut client, &token, "bind", &code(steps)).await;
                 if steps.abs() > 1 {
                     bound.refused(401, 1008);
                     continue;
                 }
                 assert_eq!(bound.data()["recovery_codes"].as_array().unwrap().len(), 10);
-                desk.clock.advance(10 * STEP);
+                app.clock.advance(10 * STEP);
                 for steps in [-2, 2] {
                     show(&mut client, &token, "verify", &code(steps)).await.refused(401, 1008);
                 }
@@ -78,18 +78,18 @@ on_every_store! {
                     show(&mut client, &token, "verify", &code(steps)).await.data();
                     show(&mut client, &token, "verify", &code(steps)).await.refused(401, 1008);
                 }
-                desk.clock.advance(2 * STEP);
+                app.clock.advance(2 * STEP);
                 show(&mut client, &token, "unbind", &code(0)).await.data();
             }
         }
     }
 
-    async fn an_authenticator_reads_the_same_from_the_picture_the_address_and_the_secret(desk) {
-        let mut client = desk.client().await;
+    async fn an_authenticator_reads_the_same_from_the_picture_the_address_and_the_secret(app) {
+        let mut client = app.client().await;
         for employee in ["agent01", "Ann.O-Neil_2@example.com"] {
             if employee != "agent01" {
-                desk.add(employee, Role::Agent).await;
-                desk.auth().operator().add_agent(desk.key(employee), "agent").await.unwrap();
+                app.add(employee, Role::Agent).await;
+                app.auth().operator().add_agent(app.key(employee), "agent").await.unwrap();
             }
             let token = client.sign_in(employee).await;
             let setup = set_up(&mut client, &token).await;
@@ -108,7 +108,7 @@ on_every_store! {
             // Each time another one, and the one before is good for nothing.
             let other = set_up(&mut client, &token).await;
             assert_ne!(setup["secret"], other["secret"]);
-            show(&mut client, &token, "bind", &oathtool(secret, desk.clock.now())).await.refused(401, 1008);
+            show(&mut client, &token, "bind", &oathtool(secret, app.clock.now())).await.refused(401, 1008);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The description that programs are given, held against what the desk answers. Every other test does so too, by its client.
+//! The description that programs are given, held against what the service answers. Every other test does so too, by its client.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use crate::harness::{Response, TestApp, assert_documented, request};
 
 /// Lets schemathesis make up requests from the description and hold the answers against it.
-async fn explore(desk: &TestApp, token: Option<&str>) {
+async fn explore(app: &TestApp, token: Option<&str>) {
     let home = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("schemathesis");
     let settings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/schemathesis.toml");
     let scratch = tempfile::tempdir().unwrap();
     let mut command = Command::new(home.join("bin/st"));
     command.current_dir(scratch.path()).arg("--no-color").arg("--config-file").arg(settings.canonicalize().unwrap());
-    command.arg("run").arg(format!("http://{}/api/openapi.json", desk.address)).args(["--warnings", "off"]);
+    command.arg("run").arg(format!("http://{}/api/openapi.json", app.address)).args(["--warnings", "off"]);
     if let Some(token) = token {
         command.arg("--header").arg(format!("Authorization: Bearer {token}"));
     }
@@ -26,14 +26,14 @@ async fn explore(desk: &TestApp, token: Option<&str>) {
 }
 
 on_every_store! {
-    async fn schemathesis_finds_no_answer_outside_the_description(desk) {
-        let token = desk.client().await.sign_in("admin01").await;
-        explore(&desk, Some(&token)).await;
-        assert!(desk.client().await.is_valid(&token).await, "it was asked with a token that was good until the end");
+    async fn schemathesis_finds_no_answer_outside_the_description(app) {
+        let token = app.client().await.sign_in("admin01").await;
+        explore(&app, Some(&token)).await;
+        assert!(app.client().await.is_valid(&token).await, "it was asked with a token that was good until the end");
     }
 
-    async fn the_description_is_handed_out_to_anyone(desk) {
-        let answer = desk.client().await.get("/api/openapi.json", &[]).await;
+    async fn the_description_is_handed_out_to_anyone(app) {
+        let answer = app.client().await.get("/api/openapi.json", &[]).await;
         assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")));
         assert_eq!(answer.header("cache-control"), Some("no-store"));
         assert_eq!(answer.json()["openapi"], "3.1.0");

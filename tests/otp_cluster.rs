@@ -7,7 +7,7 @@ use crate::cluster::soon;
 use crate::harness::{Client, Device, PASSWORD, Process, Response, STEP, Servers, StoreBackend, TestApp};
 use crate::oathtool::oathtool;
 
-/// Two nodes; where a desk is alone, that one is asked twice.
+/// Two nodes; where a service is alone, that one is asked twice.
 struct Two {
     one: TestApp,
     other: Option<TestApp>,
@@ -48,8 +48,8 @@ fn sorted(here: Response, there: Response) -> [Response; 2] {
 }
 
 on_every_store! {
-    async fn a_code_shown_twice_at_once_counts_once(desk) {
-        let two = Two::of(desk).await;
+    async fn a_code_shown_twice_at_once_counts_once(app) {
+        let two = Two::of(app).await;
         let [mut one, mut other] = two.clients().await;
         let token = one.sign_in("agent01").await;
         let (device, _) = one.bind_device(&token, &two.one.clock).await;
@@ -62,8 +62,8 @@ on_every_store! {
         }
     }
 
-    async fn one_code_for_two_risky_operations_at_once_does_one_of_them(desk) {
-        let two = Two::of(desk).await;
+    async fn one_code_for_two_risky_operations_at_once_does_one_of_them(app) {
+        let two = Two::of(app).await;
         let [mut one, mut other] = two.clients().await;
         let token = one.sign_in("admin01").await;
         let (device, _) = one.bind_device(&token, &two.one.clock).await;
@@ -78,8 +78,8 @@ on_every_store! {
         }
     }
 
-    async fn of_two_good_codes_at_once_one_completes_the_half(desk) {
-        let two = Two::of(desk).await;
+    async fn of_two_good_codes_at_once_one_completes_the_half(app) {
+        let two = Two::of(app).await;
         let device = two.one.agent_with_device("agent01").await;
         let [mut one, mut other] = two.clients().await;
         for round in 1..=StoreBackend::current().rounds(100) {
@@ -95,8 +95,8 @@ on_every_store! {
         }
     }
 
-    async fn a_recovery_code_shown_twice_at_once_counts_once(desk) {
-        let two = Two::of(desk).await;
+    async fn a_recovery_code_shown_twice_at_once_counts_once(app) {
+        let two = Two::of(app).await;
         let [mut one, mut other] = two.clients().await;
         let token = one.sign_in("agent01").await;
         for _ in 0..StoreBackend::current().rounds(10) {
@@ -112,8 +112,8 @@ on_every_store! {
         }
     }
 
-    async fn a_recovery_code_that_unbinds_on_one_node_opens_nothing_on_another(desk) {
-        let two = Two::of(desk).await;
+    async fn a_recovery_code_that_unbinds_on_one_node_opens_nothing_on_another(app) {
+        let two = Two::of(app).await;
         let device = two.one.agent_with_device("agent01").await;
         let [mut one, mut other] = two.clients().await;
         let token = one.sign_in("agent01").await;
@@ -123,8 +123,8 @@ on_every_store! {
         show(&mut other, &half, "verify", &device.next_code()).await.refused(403, 1009);
     }
 
-    async fn a_device_set_up_on_one_node_is_bound_on_another(desk) {
-        let two = Two::of(desk).await;
+    async fn a_device_set_up_on_one_node_is_bound_on_another(app) {
+        let two = Two::of(app).await;
         let [mut one, mut other] = two.clients().await;
         let token = one.sign_in("agent01").await;
         let device = Device::scan(&set_up(&mut one, &token).await, &two.one.clock);
@@ -133,8 +133,8 @@ on_every_store! {
         show(&mut one, &token, "verify", &device.next_code()).await.data();
     }
 
-    async fn of_two_binds_at_once_one_counts_and_its_ten_codes_work(desk) {
-        let two = Two::of(desk).await;
+    async fn of_two_binds_at_once_one_counts_and_its_ten_codes_work(app) {
+        let two = Two::of(app).await;
         let [mut one, mut other] = two.clients().await;
         let token = one.sign_in("agent01").await;
         for _ in 0..StoreBackend::current().rounds(50) {
@@ -153,8 +153,8 @@ on_every_store! {
         }
     }
 
-    async fn of_two_setups_at_once_the_one_that_stays_can_be_bound(desk) {
-        let two = Two::of(desk).await;
+    async fn of_two_setups_at_once_the_one_that_stays_can_be_bound(app) {
+        let two = Two::of(app).await;
         let [mut one, mut other] = two.clients().await;
         let token = one.sign_in("agent01").await;
         for _ in 0..StoreBackend::current().rounds(50) {
@@ -171,8 +171,8 @@ on_every_store! {
         }
     }
 
-    async fn a_partial_session_is_completed_or_left_on_another_node(desk) {
-        let two = Two::of(desk).await;
+    async fn a_partial_session_is_completed_or_left_on_another_node(app) {
+        let two = Two::of(app).await;
         let device = two.one.agent_with_device("agent01").await;
         let [mut one, mut other] = two.clients().await;
         for _ in 0..10 {
@@ -193,8 +193,8 @@ on_every_store! {
         }
     }
 
-    async fn a_partial_session_is_completed_or_left_and_never_both(desk) {
-        let two = Two::of(desk).await;
+    async fn a_partial_session_is_completed_or_left_and_never_both(app) {
+        let two = Two::of(app).await;
         let device = two.one.agent_with_device("agent01").await;
         let [mut one, mut other] = two.clients().await;
         for round in 0..StoreBackend::current().rounds(50) {
@@ -215,8 +215,8 @@ on_every_store! {
         }
     }
 
-    async fn a_password_changed_on_one_node_ends_what_others_hold(desk) {
-        let two = Two::of(desk).await;
+    async fn a_password_changed_on_one_node_ends_what_others_hold(app) {
+        let two = Two::of(app).await;
         let device = two.one.agent_with_device("agent01").await;
         let [mut one, mut other] = two.clients().await;
         let passwords = [PASSWORD, "nine boats on a quiet river"];
@@ -237,31 +237,31 @@ on_every_store! {
         }
     }
 
-    async fn a_step_stays_used_over_a_restart_and_when_the_clock_is_set_back(desk) {
-        let mut client = desk.client().await;
+    async fn a_step_stays_used_over_a_restart_and_when_the_clock_is_set_back(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
         let setup = set_up(&mut client, &token).await;
-        let device = Device::scan(&setup, &desk.clock);
+        let device = Device::scan(&setup, &app.clock);
         let codes = [device.code(), device.next_code(), device.next_code()];
         show(&mut client, &token, "bind", &codes[1]).await.data();
         show(&mut client, &token, "verify", &codes[2]).await.data();
-        let mut desk = desk.restart().await;
-        let mut client = desk.client().await;
+        let mut app = app.restart().await;
+        let mut client = app.client().await;
         show(&mut client, &token, "verify", &codes[2]).await.refused(401, 1008);
 
         for steps in 1..=2 {
-            desk.clock = Clock::manual(desk.clock.now() - STEP);
-            desk = desk.restart().await;
-            let mut client = desk.client().await;
+            app.clock = Clock::manual(app.clock.now() - STEP);
+            app = app.restart().await;
+            let mut client = app.client().await;
             for code in &codes[2 - steps..] {
                 show(&mut client, &token, "verify", code).await.refused(401, 1008);
             }
-            desk.auth().operator().unlock_agent(desk.key("agent01")).await.unwrap();
+            app.auth().operator().unlock_agent(app.key("agent01")).await.unwrap();
         }
         // Once the clock has caught up, the device is good again.
-        desk.clock.advance(3 * STEP);
-        let device = Device::scan(&setup, &desk.clock);
-        show(&mut desk.client().await, &token, "verify", &device.code()).await.data();
+        app.clock.advance(3 * STEP);
+        let device = Device::scan(&setup, &app.clock);
+        show(&mut app.client().await, &token, "verify", &device.code()).await.data();
     }
 
     async fn what_was_used_stays_used_after_kill_9() {

@@ -1,4 +1,4 @@
-//! The pages in a real browser, as people use them: on a phone and at a desk, in English and in Chinese, and when things fail.
+//! The pages in a real browser, as people use them: on a phone and at a service, in English and in Chinese, and when things fail.
 
 mod agent;
 mod clickjacking;
@@ -36,17 +36,11 @@ fn told<'a>(options: &Options<'_>, english: &'a str, chinese: &'a str) -> &'a st
     if options.language == "en" { english } else { chinese }
 }
 
-/// A browser in which somebody is signed in, at a page of the desk; and their token.
-async fn at_the_desk(
-    driver: &Driver,
-    desk: &TestApp,
-    options: Options<'_>,
-    who: &str,
-    path: &str,
-) -> (Browser, String) {
-    let token = desk.client().await.sign_in(who).await;
+/// A browser in which somebody is signed in, at a page of the service; and their token.
+async fn at_the_desk(driver: &Driver, app: &TestApp, options: Options<'_>, who: &str, path: &str) -> (Browser, String) {
+    let token = app.client().await.sign_in(who).await;
     let browser = driver.browser(options).await;
-    hand_over(&browser, &desk.address, &token, path).await;
+    hand_over(&browser, &app.address, &token, path).await;
     (browser, token)
 }
 

@@ -1,4 +1,4 @@
-//! The administration in a real browser, at a desk whose clock the test owns.
+//! The administration in a real browser, at a service whose clock the test owns.
 
 mod agents;
 mod export;
@@ -21,18 +21,18 @@ const CHINESE_PHONE: Options<'_> =
 /// How many rows a list shows.
 const ROWS: &str = "document.querySelectorAll('.listing tbody tr:not(.below)').length";
 
-/// A desk with an administrator who has a device.
+/// A service with an administrator who has a device.
 struct Office {
-    desk: TestApp,
+    app: TestApp,
     driver: Driver,
     device: Device,
 }
 
 impl Office {
     async fn open() -> Self {
-        let desk = TestApp::start().await;
-        let device = desk.agent_with_device("admin01").await;
-        Self { desk, driver: Driver::start(), device }
+        let app = TestApp::start().await;
+        let device = app.agent_with_device("admin01").await;
+        Self { app, driver: Driver::start(), device }
     }
 
     /// The administrator's browser, at a view.
@@ -43,15 +43,15 @@ impl Office {
     /// The browser of somebody who acts in one of their roles, at a view.
     async fn signed_in(&self, options: Options<'_>, who: [&str; 2], view: &str) -> Browser {
         let browser = self.driver.browser(options).await;
-        keep_time(&browser, &self.desk.clock).await;
+        keep_time(&browser, &self.app.clock).await;
         let token = self.token(who).await;
-        arrive(&browser, &self.desk.address, &token, view).await;
+        arrive(&browser, &self.app.address, &token, view).await;
         browser
     }
 
     /// A session in one of somebody's roles.
     async fn token(&self, [employee, role]: [&str; 2]) -> String {
-        let mut client = self.desk.client().await;
+        let mut client = self.app.client().await;
         let token = client.sign_in(employee).await;
         if client.me(&token).await.data()["current_role"] != role {
             client.switch(&token, role).await.data();
@@ -66,7 +66,7 @@ impl Office {
     }
 }
 
-/// The page's clock goes as the desk's does: what is today to one is today to the other.
+/// The page's clock goes as the service's does: what is today to one is today to the other.
 async fn keep_time(browser: &Browser, clock: &Clock) {
     let now = clock.now().millis();
     let source = format!(
@@ -103,7 +103,7 @@ async fn refused(browser: &Browser, words: &str) {
         .await;
 }
 
-/// Waits until the desk says something with these words.
+/// Waits until the service says something with these words.
 async fn said(browser: &Browser, words: &str) {
     browser.wait_until(&format!("document.querySelector('#said').textContent.includes({})", Value::from(words))).await;
 }

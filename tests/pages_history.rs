@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use crate::harness::{Browser, Device, Driver, Key, Network, Options, PASSWORD, TestApp};
 
 /// A browser in which somebody is signed in.
-async fn signed_in(driver: &Driver, desk: &TestApp, token: &str) -> Browser {
+async fn signed_in(driver: &Driver, app: &TestApp, token: &str) -> Browser {
     let browser = driver.browser(Options::default()).await;
-    browser.goto(&format!("http://{}/version", desk.address)).await;
+    browser.goto(&format!("http://{}/version", app.address)).await;
     browser.script("sessionStorage.setItem('deskpass.token', arguments[0])", &[json!(token)]).await;
     browser
 }
@@ -19,11 +19,11 @@ async fn look(browser: &Browser, expression: &str) -> Value {
 /// The key is made and shown nowhere else: whoever presses Escape meanwhile gets it all the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_that_is_being_answered_cannot_be_closed() {
-    let desk = TestApp::start().await;
-    let (token, device) = desk.administrator().await;
+    let app = TestApp::start().await;
+    let (token, device) = app.administrator().await;
     let driver = Driver::start();
-    let browser = signed_in(&driver, &desk, &token).await;
-    browser.goto(&format!("http://{}/itadmin/#/keys", desk.address)).await;
+    let browser = signed_in(&driver, &app, &token).await;
+    browser.goto(&format!("http://{}/itadmin/#/keys", app.address)).await;
     browser.click("#new-key").await;
     browser.type_into("#field-name", "Ticket system").await;
     browser.type_into("#field-code", &device.next_code()).await;
@@ -39,11 +39,11 @@ async fn a_question_that_is_being_answered_cannot_be_closed() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_signed_in_user_stays_signed_in_wherever_an_address_leads() {
-    let desk = TestApp::start().await;
-    let (token, _) = desk.administrator().await;
+    let app = TestApp::start().await;
+    let (token, _) = app.administrator().await;
     let driver = Driver::start();
-    let browser = signed_in(&driver, &desk, &token).await;
-    browser.goto(&format!("http://{}/itadmin/", desk.address)).await;
+    let browser = signed_in(&driver, &app, &token).await;
+    browser.goto(&format!("http://{}/itadmin/", app.address)).await;
     browser.click("#views [href='#/networks']").await;
     browser.type_into("#lists textarea", "10.0.0.0/8").await;
     browser.script("history.back()", &[]).await;
@@ -62,12 +62,12 @@ async fn a_signed_in_user_stays_signed_in_wherever_an_address_leads() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_presses_open_one_desk() {
-    let desk = TestApp::start().await;
-    let token = desk.client().await.sign_in("user01").await;
+    let app = TestApp::start().await;
+    let token = app.client().await.sign_in("user01").await;
     let driver = Driver::start();
-    let browser = signed_in(&driver, &desk, &token).await;
+    let browser = signed_in(&driver, &app, &token).await;
     browser.block(&["*/api/auth/me"]).await;
-    browser.goto(&format!("http://{}/h5/", desk.address)).await;
+    browser.goto(&format!("http://{}/h5/", app.address)).await;
     browser.wait_for("#trouble #again").await;
     browser.block(&[]).await;
     browser.throttle(Network::Slow3g).await;
@@ -79,13 +79,13 @@ async fn two_presses_open_one_desk() {
 /// Whoever comes to the computer next and presses Back, with the network pulled.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_comes_back_of_a_user_who_signed_out() {
-    let desk = TestApp::start().await;
-    let token = desk.client().await.sign_in("admin01").await;
+    let app = TestApp::start().await;
+    let token = app.client().await.sign_in("admin01").await;
     let driver = Driver::start();
-    let browser = signed_in(&driver, &desk, &token).await;
-    browser.goto(&format!("http://{}/itadmin/#/people", desk.address)).await;
+    let browser = signed_in(&driver, &app, &token).await;
+    browser.goto(&format!("http://{}/itadmin/#/people", app.address)).await;
     browser.wait_for("[data-id='wwdeskpass/agent01']").await;
-    browser.goto(&format!("http://{}/h5/", desk.address)).await;
+    browser.goto(&format!("http://{}/h5/", app.address)).await;
     browser.click("#sign-out").await;
     browser.wait_for("#welcome").await;
     browser.offline(true).await;
@@ -97,18 +97,18 @@ async fn nothing_comes_back_of_a_user_who_signed_out() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn recovery_codes_leave_the_page_with_their_owner() {
-    let desk = TestApp::start().await;
-    desk.client().await.first_password("agent01").await;
+    let app = TestApp::start().await;
+    app.client().await.first_password("agent01").await;
     let driver = Driver::start();
     let browser = driver.browser(Options::default()).await;
-    browser.goto(&format!("http://{}/itagent/", desk.address)).await;
+    browser.goto(&format!("http://{}/itagent/", app.address)).await;
     browser.click("#by-password").await;
     browser.type_into("#password-id", "agent01").await;
     browser.type_into("#password-word", PASSWORD).await;
     browser.press(Key::Enter).await;
     browser.wait_for("#device-secret").await;
     let secret = browser.text("#device-secret").await.replace(' ', "");
-    let device = Device::scan(&json!({ "secret": secret }), &desk.clock);
+    let device = Device::scan(&json!({ "secret": secret }), &app.clock);
     browser.type_into("#device-code", &device.code()).await;
     browser.press(Key::Enter).await;
     browser.wait_for("#recovery-codes").await;
@@ -125,9 +125,9 @@ async fn recovery_codes_leave_the_page_with_their_owner() {
 /// Inside WeCom the page goes to the platform by itself, but not for somebody who has just said no.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_no_is_not_followed_by_another_try() {
-    let desk = TestApp::start().await;
-    let mut attacker = desk.client().await;
-    let (link, _) = attacker.begin_oauth(&format!("http://{}/h5/", desk.address)).await;
+    let app = TestApp::start().await;
+    let mut attacker = app.client().await;
+    let (link, _) = attacker.begin_oauth(&format!("http://{}/h5/", app.address)).await;
     let back = attacker.authorize(&link, "user01").await;
     let driver = Driver::start();
     let options = Options { phone: true, user_agent: Some("Mozilla/5.0 wxwork/4.1"), ..Options::default() };

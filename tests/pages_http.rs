@@ -19,8 +19,8 @@ async fn stylesheet(client: &mut Client) -> String {
 }
 
 /// The head of an answer to HEAD, which has no body that its length would tell of.
-async fn head(desk: &TestApp, path: &str, headers: &[(&str, &str)]) -> String {
-    let mut client = desk.client().await;
+async fn head(app: &TestApp, path: &str, headers: &[(&str, &str)]) -> String {
+    let mut client = app.client().await;
     client.start(&request("HEAD", path, &[headers, &[("connection", "close")]].concat(), b"")).await;
     let answer = client.read_until("\r\n\r\n").await;
     assert!(answer.ends_with("\r\n\r\n"), "{path}: a body: {answer}");
@@ -29,8 +29,8 @@ async fn head(desk: &TestApp, path: &str, headers: &[(&str, &str)]) -> String {
 
 #[tokio::test]
 async fn a_page_comes_in_the_language_that_was_chosen_else_in_the_one_liked_best() {
-    let desk = TestApp::start().await;
-    let mut client = desk.client().await;
+    let app = TestApp::start().await;
+    let mut client = app.client().await;
     for page in PAGES {
         let mut shown = async |headers: &[(&str, &str)]| language(&client.get(page, headers).await);
         assert_eq!(shown(&[]).await, "en");
@@ -50,14 +50,14 @@ async fn a_page_comes_in_the_language_that_was_chosen_else_in_the_one_liked_best
             assert_eq!(shown(&[chinese, ("cookie", broken)]).await, "zh-CN", "{broken}");
         }
     }
-    let desk = TestApp::with(settings(&[("development.enabled", "true"), ("default_language", "zh")])).await;
-    assert_eq!(language(&desk.client().await.get("/", &[("accept-language", "fr")]).await), "zh-CN");
+    let app = TestApp::with(settings(&[("development.enabled", "true"), ("default_language", "zh")])).await;
+    assert_eq!(language(&app.client().await.get("/", &[("accept-language", "fr")]).await), "zh-CN");
 }
 
 #[tokio::test]
 async fn a_cached_page_is_revalidated_and_varies_by_its_headers() {
-    let desk = TestApp::start().await;
-    let mut client = desk.client().await;
+    let app = TestApp::start().await;
+    let mut client = app.client().await;
     for page in PAGES {
         let answer = client.get(page, &[]).await;
         assert_eq!(answer.header("cache-control"), Some("no-cache"));
@@ -79,8 +79,8 @@ async fn a_cached_page_is_revalidated_and_varies_by_its_headers() {
 /// Whoever opens a page of ours in a window has no hold on it, and whoever is elsewhere brings scripts through a proxy of theirs.
 #[tokio::test]
 async fn pages_of_other_origins_reach_neither_ours_nor_what_they_need() {
-    let desk = TestApp::start().await;
-    let mut client = desk.client().await;
+    let app = TestApp::start().await;
+    let mut client = app.client().await;
     let alone = Some("same-origin");
     let reach = |answer: &Response| {
         let of = |name| answer.header(name).map(str::to_owned);
@@ -104,8 +104,8 @@ async fn pages_of_other_origins_reach_neither_ours_nor_what_they_need() {
 
 #[tokio::test]
 async fn every_form_of_a_page_is_known_by_a_tag_of_its_own() {
-    let desk = TestApp::start().await;
-    let mut client = desk.client().await;
+    let app = TestApp::start().await;
+    let mut client = app.client().await;
     let forms: [&[(&str, &str)]; 4] = [
         &[],
         &[("accept-encoding", "gzip")],
@@ -134,8 +134,8 @@ async fn every_form_of_a_page_is_known_by_a_tag_of_its_own() {
 
 #[tokio::test]
 async fn a_file_is_packed_for_those_who_take_it() {
-    let desk = TestApp::start().await;
-    let mut client = desk.client().await;
+    let app = TestApp::start().await;
+    let mut client = app.client().await;
     let sheet = stylesheet(&mut client).await;
     for path in ["/", "/assets/desk.css", "/assets/deskpass.js", &sheet] {
         let plain = client.get(path, &[]).await;
@@ -158,8 +158,8 @@ async fn a_file_is_packed_for_those_who_take_it() {
 
 #[tokio::test]
 async fn an_asset_may_be_kept_where_its_address_names_the_version() {
-    let desk = TestApp::start().await;
-    let mut client = desk.client().await;
+    let app = TestApp::start().await;
+    let mut client = app.client().await;
     let sheet = stylesheet(&mut client).await;
     let kept = client.get(&sheet, &[]).await;
     assert_eq!(kept.header("cache-control"), Some("public, max-age=31536000, immutable"));
@@ -178,12 +178,12 @@ async fn an_asset_may_be_kept_where_its_address_names_the_version() {
 
 #[tokio::test]
 async fn a_head_request_gets_the_same_headers() {
-    let desk = TestApp::start().await;
-    let mut client = desk.client().await;
+    let app = TestApp::start().await;
+    let mut client = app.client().await;
     for path in ["/", "/assets/desk.css", &stylesheet(&mut client).await] {
         for wish in ["identity", "gzip"] {
             let headers = [("accept-encoding", wish)];
-            let (answer, seen) = (client.get(path, &headers).await, head(&desk, path, &headers).await);
+            let (answer, seen) = (client.get(path, &headers).await, head(&app, path, &headers).await);
             assert!(seen.starts_with("http/1.1 200"), "{seen}");
             let names = ["etag", "content-length", "content-type", "cache-control", "vary", "content-encoding"];
             for (name, value) in names.iter().filter_map(|name| Some((name, answer.header(name)?))) {
@@ -196,11 +196,11 @@ async fn a_head_request_gets_the_same_headers() {
 /// What a page is told is shown as text. Should a script of ours forget that, the browser does not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_text_becomes_markup() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
     let browser = driver.browser(Options::default()).await;
     for page in PAGES {
-        browser.goto(&format!("http://{}{page}", desk.address)).await;
+        browser.goto(&format!("http://{}{page}", app.address)).await;
         let tried = "try { document.body.innerHTML = '<b>x</b>'; return 'taken' } catch (error) { return error.name }";
         assert_eq!(browser.script(tried, &[]).await, "TypeError", "{page}");
     }

@@ -15,7 +15,7 @@ fn chinese_phone() -> Options<'static> {
 
 /// Somebody at their desk.
 struct Office {
-    desk: TestApp,
+    app: TestApp,
     token: String,
     browser: Browser,
     _driver: Driver,
@@ -24,31 +24,31 @@ struct Office {
 impl Office {
     /// An administrator with a device.
     async fn open(options: Options<'_>) -> (Self, Device) {
-        let desk = TestApp::start().await;
-        let (token, device) = desk.administrator().await;
-        (Self::of(desk, token, options).await, device)
+        let app = TestApp::start().await;
+        let (token, device) = app.administrator().await;
+        (Self::of(app, token, options).await, device)
     }
 
     /// Somebody without a device, in one of their roles.
     async fn of_person(employee: &str, role: &str) -> Self {
-        let desk = TestApp::start().await;
-        let mut client = desk.client().await;
+        let app = TestApp::start().await;
+        let mut client = app.client().await;
         let token = client.sign_in(employee).await;
         client.switch(&token, role).await.data();
-        Self::of(desk, token, Options::default()).await
+        Self::of(app, token, Options::default()).await
     }
 
-    async fn of(desk: TestApp, token: String, options: Options<'_>) -> Self {
+    async fn of(app: TestApp, token: String, options: Options<'_>) -> Self {
         let driver = Driver::start();
         let browser = driver.browser(options).await;
-        browser.goto(&format!("http://{}/version", desk.address)).await;
+        browser.goto(&format!("http://{}/version", app.address)).await;
         browser.script("sessionStorage.setItem('deskpass.token', arguments[0])", &[json!(token)]).await;
-        Self { desk, token, browser, _driver: driver }
+        Self { app, token, browser, _driver: driver }
     }
 
     /// Opens a view of the administration, and waits for what it shows.
     async fn view(&self, name: &str, shown: &str) {
-        self.browser.goto(&format!("http://{}/itadmin/#/{name}", self.desk.address)).await;
+        self.browser.goto(&format!("http://{}/itadmin/#/{name}", self.app.address)).await;
         self.browser.wait_for(shown).await;
     }
 
@@ -65,7 +65,7 @@ impl Office {
         self.until_text("dialog .refusal", why).await;
     }
 
-    /// Waits until the desk says something to everybody.
+    /// Waits until the service says something to everybody.
     async fn said(&self, text: &str) {
         self.until_text("#said", text).await;
         self.browser.wait_until("!document.querySelector('dialog')").await;
@@ -90,9 +90,9 @@ impl Office {
         self.browser.script(look, &[json!(css)]).await == json!(true)
     }
 
-    /// What the desk answers to whoever sits here.
+    /// What the service answers to whoever sits here.
     async fn get(&self, path: &str) -> Value {
-        self.desk.client().await.get_as(&self.token, path).await.data()
+        self.app.client().await.get_as(&self.token, path).await.data()
     }
 
     /// Nothing is wider than the screen, everybody can use it, and nothing was kept from running.

@@ -15,7 +15,7 @@ fn service() -> (tempfile::TempDir, Process) {
     (directory, process)
 }
 
-/// What came over the wire for this view; all of it is from the desk itself.
+/// What came over the wire for this view; all of it is from the service itself.
 async fn cost(browser: &Browser, origin: &str) -> Vec<(String, u64)> {
     let loads = browser.transferred().await;
     for (address, _) in &loads {

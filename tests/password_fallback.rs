@@ -13,9 +13,9 @@ const FRESH: Duration = Duration::from_secs(11);
 on_every_store! {
     async fn passwords_count_as_the_settings_say() {
         for (fallback, reason) in [("off", "password_off"), ("outage", "platform_works"), ("always", "")] {
-            let (desk, platform) = production(&[("agents.password_fallback", fallback)]).await;
-            give_password(&desk, "agent01").await;
-            let mut client = desk.client().await;
+            let (app, platform) = production(&[("agents.password_fallback", fallback)]).await;
+            give_password(&app, "agent01").await;
+            let mut client = app.client().await;
             let answer = client.agent_login("agent01", PASSWORD).await;
             assert_eq!((answer.status == 200, &*answer.reason()), (reason.is_empty(), reason), "{fallback}");
             // The platform's way is open to agents in any case.
@@ -23,16 +23,16 @@ on_every_store! {
             let ask = json!({ "employee_id": "agent01", "code": code, "password": "wrong" });
             assert_eq!(client.post("/api/agents/login", &[], &ask).await.data()["login_method"], "oauth2");
             platform.stop().await;
-            desk.clock.advance(FRESH);
+            app.clock.advance(FRESH);
             let answer = client.agent_login("agent01", PASSWORD).await;
             assert_eq!(answer.status == 200, fallback != "off", "{fallback}: {answer:?}");
         }
     }
 
     async fn a_password_counts_while_the_platform_is_gone_and_no_longer() {
-        let (desk, platform) = production(&[("agents.password_fallback", "outage")]).await;
-        let device = equip(&desk, &platform, "agent01").await;
-        let mut client = desk.client().await;
+        let (app, platform) = production(&[("agents.password_fallback", "outage")]).await;
+        let device = equip(&app, &platform, "agent01").await;
+        let mut client = app.client().await;
         let refused = async |client: &mut Client, password: &str| {
             assert_eq!(client.agent_login("agent01", password).await.refused(403, 1003).reason(), "platform_works");
         };
@@ -40,14 +40,14 @@ on_every_store! {
         // Nor does anybody learn whether it is right.
         refused(&mut client, "wrong").await;
         let address = platform.stop().await;
-        desk.clock.advance(FRESH);
+        app.clock.advance(FRESH);
         client.agent_login("agent01", "wrong").await.refused(401, 1011);
         let half = client.partial_sign_in("agent01").await;
         let late = client.partial_sign_in("agent01").await;
         let whole = show(&mut client, &half, "verify", &device.next_code()).await.data();
 
         let _platform = Platform::restart_at(&address).await;
-        desk.clock.advance(FRESH);
+        app.clock.advance(FRESH);
         refused(&mut client, PASSWORD).await;
         refused(&mut client, "wrong").await;
         // What was begun while it was gone goes on.
@@ -56,9 +56,9 @@ on_every_store! {
     }
 
     async fn nothing_that_a_caller_says_makes_an_outage() {
-        let (desk, platform) = production(&[("agents.password_fallback", "outage")]).await;
-        give_password(&desk, "agent01").await;
-        let (mut client, mut control) = (desk.client().await, platform.client().await);
+        let (app, platform) = production(&[("agents.password_fallback", "outage")]).await;
+        give_password(&app, "agent01").await;
+        let (mut client, mut control) = (app.client().await, platform.client().await);
         let long = "x".repeat(2_000);
         for code in ["no-such-code", "", " ", "-1", "40029", "deskpass-is-looking", "a&errcode=-1", "%00", "码", &long] {
             for password in [PASSWORD, "wrong"] {
@@ -91,9 +91,9 @@ on_every_store! {
             // Where it left a doubt, we look.
             let works = client.agent_login("agent01", PASSWORD).await;
             assert_eq!(works.refused(403, 1003).reason(), "platform_works", "after {fault}");
-            desk.clock.advance(Duration::from_mins(2));
+            app.clock.advance(Duration::from_mins(2));
         }
-        assert_eq!(desk.query("SELECT count(*) FROM half_session"), ["0"]);
-        assert_eq!(desk.query("SELECT count(*) FROM guess WHERE trial = 'password'"), ["0"], "nobody looked at a password");
+        assert_eq!(app.query("SELECT count(*) FROM half_session"), ["0"]);
+        assert_eq!(app.query("SELECT count(*) FROM guess WHERE trial = 'password'"), ["0"], "nobody looked at a password");
     }
 }

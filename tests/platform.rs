@@ -54,9 +54,9 @@ fn bad_answers() -> Vec<(&'static str, Value)> {
 }
 
 on_every_store! {
-    async fn bad_answers_make_no_token_and_a_fixed_word(desk) {
-        let mut client = desk.client().await;
-        let page = format!("http://{}/h5/", desk.address);
+    async fn bad_answers_make_no_token_and_a_fixed_word(app) {
+        let mut client = app.client().await;
+        let page = format!("http://{}/h5/", app.address);
         let token = client.sign_in("agent01").await;
         for (what, fault) in bad_answers() {
             client.set_fault(&fault).await;
@@ -74,7 +74,7 @@ on_every_store! {
             assert_eq!(fragment(&land(&mut client, &page).await, "error"), word, "{what}");
         }
         let log = "SELECT event, reason, count(*) FROM login_log WHERE login_method = 'oauth2' GROUP BY event, reason ORDER BY reason";
-        assert_eq!(desk.query(log), ["sign_in_refused|invalid_code|2", "sign_in_refused|not_a_member|2"]);
+        assert_eq!(app.query(log), ["sign_in_refused|invalid_code|2", "sign_in_refused|not_a_member|2"]);
         // Old spellings and texts for numbers are no reason to turn anyone away.
         for fine in [r#"{"UserId":"user01","DeviceId":""}"#, r#"{"errcode":"0","userid":"user01"}"#, r#"{"errcode":0,"userid":"user01","openid":"o-1"}"#] {
             client.set_fault(&body(fine)).await;
@@ -82,9 +82,9 @@ on_every_store! {
         }
     }
 
-    async fn a_voided_access_token_is_replaced_once_without_a_failed_request(desk) {
-        let mut client = desk.client().await;
-        let page = format!("http://{}/h5/", desk.address);
+    async fn a_voided_access_token_is_replaced_once_without_a_failed_request(app) {
+        let mut client = app.client().await;
+        let page = format!("http://{}/h5/", app.address);
         assert!(land(&mut client, &page).await.contains("#ticket="));
         for errcode in [40014, 42001, 40001] {
             client.send(&crate::harness::request("DELETE", "/sim/calls", &[], b"")).await;
@@ -101,14 +101,14 @@ on_every_store! {
             assert_eq!(fragment(&land(&mut client, &page).await, "error"), "platform_unavailable");
         }
         assert_eq!(client.calls("gettoken").await, 1);
-        desk.clock.advance(Duration::from_secs(10));
+        app.clock.advance(Duration::from_secs(10));
         client.send(&crate::harness::request("DELETE", "/sim/faults", &[], b"")).await;
         assert!(land(&mut client, &page).await.contains("#ticket="));
     }
 
-    async fn a_wrong_secret_is_tried_once_a_minute(desk) {
-        let mut client = desk.client().await;
-        let page = format!("http://{}/h5/", desk.address);
+    async fn a_wrong_secret_is_tried_once_a_minute(app) {
+        let mut client = app.client().await;
+        let page = format!("http://{}/h5/", app.address);
         client.set_fault(&json!({ "api": "gettoken", "errcode": 40001, "times": 0 })).await;
         for _ in 0..20 {
             assert_eq!(fragment(&land(&mut client, &page).await, "error"), "platform_unavailable");
@@ -117,14 +117,14 @@ on_every_store! {
         let ready = client.get("/api/ready", &[]).await.data();
         assert_eq!((&ready["ready"], &ready["dependencies"]["platform"]), (&json!(true), &json!("suspended")));
         client.send(&crate::harness::request("DELETE", "/sim/faults", &[], b"")).await;
-        desk.clock.advance(Duration::from_secs(61));
+        app.clock.advance(Duration::from_secs(61));
         assert!(land(&mut client, &page).await.contains("#ticket="));
         assert_eq!(client.get("/api/ready", &[]).await.data()["dependencies"]["platform"], "ok");
     }
 
-    async fn a_platform_that_refuses_all_sign_ins_shows_as_such(desk) {
-        let mut client = desk.client().await;
-        let page = format!("http://{}/h5/", desk.address);
+    async fn a_platform_that_refuses_all_sign_ins_shows_as_such(app) {
+        let mut client = app.client().await;
+        let page = format!("http://{}/h5/", app.address);
         let state = async |client: &mut Client| client.get("/api/ready", &[]).await.data()["dependencies"]["platform"].clone();
         assert_eq!(state(&mut client).await, "unknown");
         client.set_fault(&json!({ "api": "auth/getuserinfo", "errcode": 60020 })).await;
@@ -137,14 +137,14 @@ on_every_store! {
         assert_eq!(state(&mut client).await, "ok");
     }
 
-    async fn a_failed_profile_lookup_does_not_prevent_a_sign_in(desk) {
-        let mut client = desk.client().await;
-        let page = format!("http://{}/h5/", desk.address);
+    async fn a_failed_profile_lookup_does_not_prevent_a_sign_in(app) {
+        let mut client = app.client().await;
+        let page = format!("http://{}/h5/", app.address);
         for fault in [json!({ "api": "user/get", "drop": true }), json!({ "api": "user/get", "body": "<html>" }), json!({ "api": "user/get", "errcode": 48002 }), json!({ "api": "department/get", "http_status": 500, "body": "" })] {
             client.set_fault(&fault).await;
             assert!(land(&mut client, &page).await.contains("#ticket="), "{fault}");
         }
-        let me = desk.query("SELECT name, department FROM employee WHERE employee_key = 'user01'");
+        let me = app.query("SELECT name, department FROM employee WHERE employee_key = 'user01'");
         assert_eq!(me, ["Uma User|Sales"]);
     }
 }
@@ -155,9 +155,9 @@ on_every_store! {
         let mut given = settings(&[("development.enabled", "true")]);
         given.server.max_connections = 4_000;
         given.server.max_connections_per_address = 4_000;
-        let desk = TestApp::with(given).await;
-        let page = format!("http://{}/h5/", desk.address);
-        let mut client = desk.client().await;
+        let app = TestApp::with(given).await;
+        let page = format!("http://{}/h5/", app.address);
+        let mut client = app.client().await;
         let mut ready = Vec::new();
         for _ in 0..1_000 {
             let (link, cookies) = client.begin_oauth(&page).await;
@@ -165,7 +165,7 @@ on_every_store! {
         }
         let mut herd = JoinSet::new();
         for (back, cookies) in ready {
-            let mut client = desk.client().await;
+            let mut client = app.client().await;
             herd.spawn(async move { location(&client.oauth_callback(&back, &cookies).await).to_owned() });
         }
         for landed in herd.join_all().await {
@@ -173,17 +173,17 @@ on_every_store! {
         }
         assert_eq!(client.calls("gettoken").await, 1);
         assert_eq!(client.calls("auth/getuserinfo").await, 1_000);
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1000"]);
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["1000"]);
     }
 
     /// The platform takes its time: whoever comes back is told within five seconds, and nobody else waits at all.
-    async fn a_slow_platform_is_not_waited_for_and_delays_no_other_request(desk) {
-        let page = format!("http://{}/h5/", desk.address);
-        let mut client = desk.client().await;
+    async fn a_slow_platform_is_not_waited_for_and_delays_no_other_request(app) {
+        let page = format!("http://{}/h5/", app.address);
+        let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
         assert!(land(&mut client, &page).await.contains("#ticket="));
         client.set_fault(&json!({ "api": "auth/getuserinfo", "delay_ms": 60_000, "times": 0, "body": "{}" })).await;
-        let mut slow = desk.client().await;
+        let mut slow = app.client().await;
         let started = Instant::now();
         let waiting = tokio::spawn(async move { land(&mut slow, &page).await });
         let mut answers = 0;
@@ -253,20 +253,20 @@ on_every_store! {
     async fn answers_without_an_end_are_broken_off() {
         for kind in [Endless::Huge, Endless::Drip, Endless::Silence] {
             let api = format!("http://{}", endless(kind).await);
-            let desk = TestApp::with(settings(&[("development.enabled", "true"), ("platform.api_url", &api)])).await;
-            let mut client = desk.client().await;
+            let app = TestApp::with(settings(&[("development.enabled", "true"), ("platform.api_url", &api)])).await;
+            let mut client = app.client().await;
             let started = Instant::now();
-            let landed = land(&mut client, &format!("http://{}/h5/", desk.address)).await;
+            let landed = land(&mut client, &format!("http://{}/h5/", app.address)).await;
             assert_eq!(fragment(&landed, "error"), "platform_unavailable", "{kind:?}");
             assert!(started.elapsed() < Duration::from_secs(5), "{kind:?}: {:?}", started.elapsed());
-            assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+            assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
         }
     }
 
     /// Two loads of the same page while the platform does not answer: both are told at the same time, and it is asked once.
-    async fn loads_that_wait_together_fail_together(desk) {
-        let mut clients = [desk.client().await, desk.client().await, desk.client().await];
-        let (link, flow) = clients[0].begin_oauth(&format!("http://{}/h5/", desk.address)).await;
+    async fn loads_that_wait_together_fail_together(app) {
+        let mut clients = [app.client().await, app.client().await, app.client().await];
+        let (link, flow) = clients[0].begin_oauth(&format!("http://{}/h5/", app.address)).await;
         let back = clients[0].authorize(&link, "user01").await;
         clients[0].set_fault(&json!({ "api": "auth/getuserinfo", "delay_ms": 60_000, "times": 1, "body": "{}" })).await;
         let [one, two, three] = &mut clients;
@@ -284,10 +284,10 @@ on_every_store! {
     /// The platform is gone altogether.
     async fn without_a_platform_the_desk_serves_who_is_signed_in() {
         let nowhere = format!("http://{}", free_address());
-        let desk = TestApp::with(settings(&[("development.enabled", "true"), ("platform.api_url", &nowhere)])).await;
-        let mut client = desk.client().await;
+        let app = TestApp::with(settings(&[("development.enabled", "true"), ("platform.api_url", &nowhere)])).await;
+        let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
-        let landed = land(&mut client, &format!("http://{}/h5/", desk.address)).await;
+        let landed = land(&mut client, &format!("http://{}/h5/", app.address)).await;
         assert_eq!(fragment(&landed, "error"), "platform_unavailable");
         assert!(client.is_valid(&token).await);
         client.qrcode().await;

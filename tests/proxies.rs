@@ -102,10 +102,10 @@ fn told<'a>(answer: &'a Response, name: &str) -> Vec<&'a str> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nginx_asks_who_may_pass_and_tells_the_application_who_it_is() {
-    let mut desk = TestApp::start().await;
-    desk.add_named("Zhang.San", "张三", Role::Agent).await;
-    let proxy = Proxy::nginx_auth_request([&desk.address, &desk.address], &application().await);
-    let (mut client, mut at_desk) = (Client::connect(&proxy.address).await, desk.client().await);
+    let mut app = TestApp::start().await;
+    app.add_named("Zhang.San", "张三", Role::Agent).await;
+    let proxy = Proxy::nginx_auth_request([&app.address, &app.address], &application().await);
+    let (mut client, mut at_desk) = (Client::connect(&proxy.address).await, app.client().await);
 
     let answer = client.get("/tickets", &[]).await;
     assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some("Bearer")));
@@ -140,7 +140,7 @@ async fn nginx_asks_who_may_pass_and_tells_the_application_who_it_is() {
     at_desk.logout(&token).await.data();
     assert_eq!(client.get("/tickets", &[("authorization", &bearer)]).await.status, 401);
 
-    desk.stop().await;
+    app.stop().await;
     let answer = Client::connect(&proxy.address).await.get("/tickets", &[("authorization", &other)]).await;
     answer.refused(503, 1005);
 }

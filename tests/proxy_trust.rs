@@ -7,7 +7,7 @@ use crate::harness::{
     settings, target, with_settings,
 };
 
-/// A desk with the defaults of production, and these besides.
+/// A service with the defaults of production, and these besides.
 async fn production(more: &[(&'static str, &str)]) -> TestApp {
     TestApp::with(settings(&[&PRODUCTION[..], &[("server.settle", "0s")], more].concat())).await
 }
@@ -34,15 +34,15 @@ fn untrusted(answer: &Response) {
 async fn clients_in_a_private_network_choose_no_address_through_a_proxy() {
     let xff = |value: String| vec![("x-forwarded-for", value)];
     for client_is in ["10.1.1.1", "192.168.7.7", "172.20.0.9", "fd00::7", "100.64.3.3"] {
-        let desk = production(&[("server.operator_networks", "198.51.100.0/24")]).await;
-        let mut client = desk.client().await;
+        let app = production(&[("server.operator_networks", "198.51.100.0/24")]).await;
+        let mut client = app.client().await;
         // A proxy that appends, one that appends as a second header, and one that replaces.
         let appended = codes(&mut client, |turn| xff(format!("6.6.{turn}.6, {client_is}"))).await;
         assert_eq!(appended, 30, "{client_is}");
-        desk.clock.advance(std::time::Duration::from_mins(2));
+        app.clock.advance(std::time::Duration::from_mins(2));
         let two = |turn| [xff(format!("6.6.{turn}.6")), xff(client_is.to_owned())].concat();
         assert_eq!(codes(&mut client, two).await, 30, "{client_is}");
-        desk.clock.advance(std::time::Duration::from_mins(2));
+        app.clock.advance(std::time::Duration::from_mins(2));
         assert_eq!(codes(&mut client, |_| xff(client_is.to_owned())).await, 30, "{client_is}");
         let operator = format!("198.51.100.7, {client_is}");
         client.get("/metrics", &[("x-forwarded-for", &operator)]).await.refused(403, 1003);
@@ -53,8 +53,8 @@ async fn clients_in_a_private_network_choose_no_address_through_a_proxy() {
 /// The peer is private and not listed: a client that pretends to be a proxy, or a proxy that was forgotten.
 #[tokio::test]
 async fn a_private_peer_that_is_not_listed_is_refused_when_it_forwards() {
-    let desk = production(&[("trusted_proxies", "127.0.0.9"), ("server.operator_networks", "10.0.0.0/8")]).await;
-    let mut client = Client::connect_from(&desk.address, "127.0.0.2").await;
+    let app = production(&[("trusted_proxies", "127.0.0.9"), ("server.operator_networks", "10.0.0.0/8")]).await;
+    let mut client = Client::connect_from(&app.address, "127.0.0.2").await;
     for spoof in ["198.51.100.7", "10.0.0.1", "127.0.0.9", "", "garbage", "::1"] {
         let forwarded = [("x-forwarded-for", spoof)];
         for path in ["/api/auth/qrcode", "/api/auth/me", "/metrics", "/", "/no/such/path", "/api/dev/users"] {
@@ -73,15 +73,15 @@ async fn a_private_peer_that_is_not_listed_is_refused_when_it_forwards() {
     assert_eq!(codes(&mut client, unread).await, 30);
     client.get("/metrics", &[("forwarded", "for=10.0.0.1"), ("x-real-ip", "10.0.0.1")]).await.refused(403, 1003);
     // The proxy that is listed is believed.
-    let mut proxy = Client::connect_from(&desk.address, "127.0.0.9").await;
+    let mut proxy = Client::connect_from(&app.address, "127.0.0.9").await;
     assert_eq!(proxy.get("/metrics", &[("x-forwarded-for", "10.0.0.1")]).await.status, 200);
     let figures = proxy.get("/metrics", &[("x-forwarded-for", "10.0.0.1")]).await.body;
     assert!(figures.contains("deskpass_untrusted_proxy_requests_total 43"), "{figures}");
 }
 
 /// A browser shows a code and a phone scans it; returns the phone's secret.
-async fn scanned(desk: &TestApp, platform: &Platform, browser: &[(&str, &str)], phone: &[(&str, &str)]) -> String {
-    let mut client = desk.client().await;
+async fn scanned(app: &TestApp, platform: &Platform, browser: &[(&str, &str)], phone: &[(&str, &str)]) -> String {
+    let mut client = app.client().await;
     let code = client.get("/api/auth/qrcode", browser).await.data();
     let back = platform.client().await.authorize(code["qrcode_url"].as_str().unwrap(), "user01").await;
     let landed = client.get(&target(&back), phone).await;
@@ -89,8 +89,8 @@ async fn scanned(desk: &TestApp, platform: &Platform, browser: &[(&str, &str)], 
 }
 
 /// What the phone is told of the computer that asks: its address, and whether it is in the phone's network.
-async fn shown(desk: &TestApp, platform: &Platform, browser: &[(&str, &str)], phone: &[(&str, &str)]) -> [Value; 2] {
-    let (mut client, confirm) = (desk.client().await, scanned(desk, platform, browser, phone).await);
+async fn shown(app: &TestApp, platform: &Platform, browser: &[(&str, &str)], phone: &[(&str, &str)]) -> [Value; 2] {
+    let (mut client, confirm) = (app.client().await, scanned(app, platform, browser, phone).await);
     let asked = client.post("/api/auth/scan/request", phone, &json!({ "confirm": confirm })).await.data();
     ["ip_address", "same_network"].map(|name| asked[name].clone())
 }
@@ -98,24 +98,24 @@ async fn shown(desk: &TestApp, platform: &Platform, browser: &[(&str, &str)], ph
 /// Behind a proxy that says nothing about its clients, all of them seem to be where the proxy is.
 #[tokio::test]
 async fn the_phone_is_told_when_an_address_is_not_known() {
-    let (desk, platform) = TestApp::production_with_platform(&[]).await;
+    let (app, platform) = TestApp::production_with_platform(&[]).await;
     let (here, there) = ([("x-forwarded-for", "198.51.100.7")], [("x-forwarded-for", "203.0.113.9")]);
     let unknown = [json!(null), json!(null)];
-    assert_eq!(shown(&desk, &platform, &[], &[]).await, unknown, "two that are not known need not be together");
-    assert_eq!(shown(&desk, &platform, &[], &here).await, unknown);
-    assert_eq!(shown(&desk, &platform, &[("x-forwarded-for", "garbage")], &here).await, unknown);
-    assert_eq!(shown(&desk, &platform, &here, &[]).await, [json!("198.51.100.7"), json!(null)]);
-    assert_eq!(shown(&desk, &platform, &here, &here).await, [json!("198.51.100.7"), json!(true)]);
-    assert_eq!(shown(&desk, &platform, &here, &there).await, [json!("198.51.100.7"), json!(false)]);
+    assert_eq!(shown(&app, &platform, &[], &[]).await, unknown, "two that are not known need not be together");
+    assert_eq!(shown(&app, &platform, &[], &here).await, unknown);
+    assert_eq!(shown(&app, &platform, &[("x-forwarded-for", "garbage")], &here).await, unknown);
+    assert_eq!(shown(&app, &platform, &here, &[]).await, [json!("198.51.100.7"), json!(null)]);
+    assert_eq!(shown(&app, &platform, &here, &here).await, [json!("198.51.100.7"), json!(true)]);
+    assert_eq!(shown(&app, &platform, &here, &there).await, [json!("198.51.100.7"), json!(false)]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_confirm_page_says_that_an_address_is_not_known() {
-    let (desk, platform) = TestApp::production_with_platform(&[]).await;
-    let confirm = scanned(&desk, &platform, &[], &[]).await;
+    let (app, platform) = TestApp::production_with_platform(&[]).await;
+    let confirm = scanned(&app, &platform, &[], &[]).await;
     let driver = Driver::start();
     let phone = driver.browser(Options::on(Viewport::Phone)).await;
-    phone.goto(&format!("http://{}/scan/#confirm={confirm}", desk.address)).await;
+    phone.goto(&format!("http://{}/scan/#confirm={confirm}", app.address)).await;
     phone.wait_for("#unlocated").await;
     assert_eq!(phone.text("#address").await, "unknown");
     assert!(phone.text("#unlocated").await.contains("could not be determined"));

@@ -21,8 +21,8 @@ async fn confirmed(client: &mut Client, code: &serde_json::Value, who: &str) {
 
 on_every_store! {
     /// The code is not bound to the browser: a picture of it is enough to take the sign-in over.
-    async fn qr_flaw_1_holding_the_picture_is_not_enough(desk) {
-        let mut client = desk.client().await;
+    async fn qr_flaw_1_holding_the_picture_is_not_enough(app) {
+        let mut client = app.client().await;
         let page = ("sec-fetch-site", "same-origin");
         let answer = client.get("/api/auth/qrcode", &[page]).await;
         let (code, own) = (answer.data(), cookies(&answer));
@@ -45,23 +45,23 @@ on_every_store! {
     }
 
     /// The code can be used again.
-    async fn qr_flaw_2_a_code_is_used_once(desk) {
-        let mut client = desk.client().await;
+    async fn qr_flaw_2_a_code_is_used_once(app) {
+        let mut client = app.client().await;
         let code = client.qrcode().await;
         confirmed(&mut client, &code, "user01").await;
         let token = client.scan_status(text(&code, "ticket")).await["token"].clone();
         let landed = client.scan(&code, "admin01").await;
         assert_eq!(fragment(&landed, "error"), "invalid_code");
-        desk.clock.advance(std::time::Duration::from_secs(30));
+        app.clock.advance(std::time::Duration::from_secs(30));
         assert_eq!(client.scan_status(text(&code, "ticket")).await["status"], "expired");
         assert_eq!(client.scan(&code, "admin01").await.split_once("#error=").unwrap().1[..12], *"invalid_code");
-        assert_eq!(desk.query("SELECT employee_key FROM session"), ["user01"]);
+        assert_eq!(app.query("SELECT employee_key FROM session"), ["user01"]);
         assert!(client.is_valid(token.as_str().unwrap()).await);
     }
 
     /// The identifiers can be predicted.
-    async fn qr_flaw_3_nothing_can_be_predicted(desk) {
-        let mut client = desk.client().await;
+    async fn qr_flaw_3_nothing_can_be_predicted(app) {
+        let mut client = app.client().await;
         let (mut seen, mut bits) = (HashSet::new(), [0_u32; 6 * 43]);
         for _ in 0..CODES {
             let code = client.qrcode().await;
@@ -78,8 +78,8 @@ on_every_store! {
     }
 
     /// The client chooses the identifier.
-    async fn qr_flaw_4_no_client_chooses_an_identifier(desk) {
-        let mut client = desk.client().await;
+    async fn qr_flaw_4_no_client_chooses_an_identifier(app) {
+        let mut client = app.client().await;
         let chosen = Secret::<Ticket>::generate(&deskpass_core::Entropy::system()).unwrap();
         let chosen = chosen.expose();
         let code = client.get(&format!("/api/auth/qrcode?ticket={chosen}&sid={chosen}"), &[]).await.data();
@@ -94,8 +94,8 @@ on_every_store! {
     }
 
     /// Whoever confirms says himself who he is.
-    async fn qr_flaw_5_only_the_platform_says_who_confirms(desk) {
-        let mut client = desk.client().await;
+    async fn qr_flaw_5_only_the_platform_says_who_confirms(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "user01").await;
@@ -116,8 +116,8 @@ on_every_store! {
     }
 
     /// Asking how far it is tells too much to too many.
-    async fn qr_flaw_6_asking_tells_only_the_holder_and_only_what_is_needed(desk) {
-        let mut client = desk.client().await;
+    async fn qr_flaw_6_asking_tells_only_the_holder_and_only_what_is_needed(app) {
+        let mut client = app.client().await;
         let code = client.qrcode().await;
         let waiting = client.scan_status(text(&code, "ticket")).await;
         let members: Vec<_> = waiting.as_object().unwrap().keys().cloned().collect();
@@ -136,12 +136,12 @@ on_every_store! {
     }
 
     /// What the six have in common: looking is not deciding.
-    async fn a_scan_alone_never_signs_in(desk) {
-        let mut client = desk.client().await;
+    async fn a_scan_alone_never_signs_in(app) {
+        let mut client = app.client().await;
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "user01").await;
         for method in ["GET", "HEAD", "PUT", "OPTIONS"] {
-            let mut other = desk.client().await;
+            let mut other = app.client().await;
             other.start(&crate::harness::request(method, &format!("/api/auth/scan/confirm?confirm={confirm}"), &[], b"")).await;
             assert!(other.read_until("\r\n\r\n").await.starts_with("HTTP/1.1 405"), "{method}");
         }
@@ -156,23 +156,23 @@ on_every_store! {
             client.decide("request", &confirm).await.data();
         }
         assert_eq!(client.scan_status(text(&code, "ticket")).await["status"], "scanned");
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
     }
 }
 
 #[tokio::test]
 async fn a_path_without_the_slash_redirects_to_the_page() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     for page in ["/h5", "/itagent", "/itadmin"] {
-        let answer = desk.client().await.get(page, &[]).await;
+        let answer = app.client().await.get(page, &[]).await;
         assert_eq!((answer.status, answer.header("location")), (308, Some(&*format!("{page}/"))));
     }
 }
 
 #[tokio::test]
 async fn the_pages_refuse_frames_and_anything_from_elsewhere() {
-    let desk = TestApp::start().await;
-    let mut client = desk.client().await;
+    let app = TestApp::start().await;
+    let mut client = app.client().await;
     for page in ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/"] {
         let answer = client.get(page, &[]).await;
         assert_eq!((answer.status, answer.header("x-frame-options")), (200, Some("DENY")), "{page}");

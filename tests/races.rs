@@ -26,10 +26,10 @@ async fn round(clients: &mut [Client; 4], token: &str) -> bool {
     first.status == 401 || second.status == 401
 }
 
-async fn many_rounds(desk: &TestApp) {
+async fn many_rounds(app: &TestApp) {
     let (mut workers, rounds) = (JoinSet::new(), StoreBackend::current().rounds(ROUNDS));
     for _ in 0..3 {
-        let mut clients = [desk.client().await, desk.client().await, desk.client().await, desk.client().await];
+        let mut clients = [app.client().await, app.client().await, app.client().await, app.client().await];
         workers.spawn(async move {
             let mut won = 0;
             for _ in 0..rounds / 3 {
@@ -41,40 +41,40 @@ async fn many_rounds(desk: &TestApp) {
     }
     let won: usize = workers.join_all().await.into_iter().sum();
     assert!(won > 0, "the logout never came first: this test races nothing");
-    let left = desk.query("SELECT count(*) FROM session");
+    let left = app.query("SELECT count(*) FROM session");
     assert_eq!(left, ["0"]);
 }
 
 on_every_store! {
-    async fn a_switch_never_revives_what_a_logout_ended(desk) {
-        many_rounds(&desk).await;
+    async fn a_switch_never_revives_what_a_logout_ended(app) {
+        many_rounds(&app).await;
     }
 
-    async fn of_many_logouts_one_succeeds(desk) {
-        let mut client = desk.client().await;
+    async fn of_many_logouts_one_succeeds(app) {
+        let mut client = app.client().await;
         for _ in 0..50 {
             let token = client.sign_in("user01").await;
             let mut all = JoinSet::new();
             for _ in 0..4 {
-                let (mut other, token) = (desk.client().await, token.clone());
+                let (mut other, token) = (app.client().await, token.clone());
                 all.spawn(async move { other.logout(&token).await.status });
             }
             let mut statuses = all.join_all().await;
             statuses.sort_unstable();
             assert_eq!(statuses, [200, 401, 401, 401]);
         }
-        assert_eq!(desk.query("SELECT count(*) FROM login_log WHERE event = 'logout'"), ["50"]);
+        assert_eq!(app.query("SELECT count(*) FROM login_log WHERE event = 'logout'"), ["50"]);
     }
 
-    async fn a_role_taken_away_is_not_switched_to(desk) {
-        let mut clients = [desk.client().await, desk.client().await];
+    async fn a_role_taken_away_is_not_switched_to(app) {
+        let mut clients = [app.client().await, app.client().await];
         for _ in 0..200 {
             // Refusals are limited by the minute, and how many there are depends on who is quicker.
-            desk.clock.advance(Duration::from_secs(1));
-            desk.auth().operator().grant(desk.key("user01"), "security").await.unwrap();
+            app.clock.advance(Duration::from_secs(1));
+            app.auth().operator().grant(app.key("user01"), "security").await.unwrap();
             let token = clients[0].sign_in("user01").await;
-            let key = desk.key("user01");
-            let operator = desk.auth().operator();
+            let key = app.key("user01");
+            let operator = app.auth().operator();
             let (switched, revoked) = tokio::join!(clients[1].switch(&token, "security"), operator.revoke(key, "security"));
             assert!(revoked.unwrap());
             assert!(switched.status == 200 || switched.code() == 1003, "{switched:?}");
@@ -87,44 +87,44 @@ on_every_store! {
 
     /// After a restart the cache is cold: every verify reads the store, some of them just before a commit that ends the
     /// session. What they read must not stay in the cache.
-    async fn a_reader_that_comes_late_does_not_fill_the_cache_with_the_past(desk) {
+    async fn a_reader_that_comes_late_does_not_fill_the_cache_with_the_past(app) {
         const CROWD: usize = 400;
-        let mut client = desk.client().await;
+        let mut client = app.client().await;
         let mut tokens = Vec::new();
         for at in 0..CROWD {
-            desk.add(&format!("crowd{at}"), Role::User).await;
+            app.add(&format!("crowd{at}"), Role::User).await;
             tokens.push(client.sign_in(&format!("crowd{at}")).await);
         }
-        let desk = desk.restart().await;
-        let mut clients = [desk.client().await, desk.client().await, desk.client().await];
+        let app = app.restart().await;
+        let mut clients = [app.client().await, app.client().await, app.client().await];
         for (at, token) in tokens.iter().enumerate() {
             let [one, two, three] = &mut clients;
-            let key = desk.key(&format!("crowd{at}"));
-            let operator = desk.auth().operator();
+            let key = app.key(&format!("crowd{at}"));
+            let operator = app.auth().operator();
             let (.., ended) = tokio::join!(one.verify(token), two.verify(token), three.verify(token), operator.disable(key.clone()));
             assert_eq!(ended.unwrap(), 1);
-            desk.auth().operator().enable(key).await.unwrap();
+            app.auth().operator().enable(key).await.unwrap();
             assert!(!one.is_valid(token).await, "the past came back from the cache");
         }
     }
 
-    async fn no_sign_in_outlives_being_disabled(desk) {
-        let mut client = desk.client().await;
+    async fn no_sign_in_outlives_being_disabled(app) {
+        let mut client = app.client().await;
         for _ in 0..100 {
-            let key = desk.key("user01");
+            let key = app.key("user01");
             let ask = serde_json::json!({ "employee_id": "user01" });
-            let operator = desk.auth().operator();
+            let operator = app.auth().operator();
             let (login, disabled) = tokio::join!(client.post("/api/dev/login", &[], &ask), operator.disable(key.clone()));
             disabled.unwrap();
             if login.status == 200 {
                 assert!(!client.is_valid(login.data()["token"].as_str().unwrap()).await);
             }
-            desk.auth().operator().enable(key).await.unwrap();
+            app.auth().operator().enable(key).await.unwrap();
             if login.status == 200 {
                 assert!(!client.is_valid(login.data()["token"].as_str().unwrap()).await);
             }
         }
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
     }
 }
 
@@ -142,8 +142,8 @@ const SIGN_INS: usize = 1_000;
 
 on_every_store! {
     /// Two phones scan the same code, then both try to decide, then the browser asks twice.
-    async fn of_two_scanners_one_decides_and_of_two_yeses_one_counts(desk) {
-        let mut clients = [desk.client().await, desk.client().await];
+    async fn of_two_scanners_one_decides_and_of_two_yeses_one_counts(app) {
+        let mut clients = [app.client().await, app.client().await];
         let mut won = [0, 0];
         for round in 0..StoreBackend::current().rounds(SIGN_INS) {
             let code = clients[0].qrcode().await;
@@ -163,13 +163,13 @@ on_every_store! {
             let (first, second) = tokio::join!(one.scan_status(ticket), two.scan_status(ticket));
             assert_eq!(first, second);
             assert_eq!(first["employee_id"], ["user01", "agent01"][winner]);
-            assert_eq!(desk.query("SELECT count(*) FROM session"), [(round + 1).to_string()]);
+            assert_eq!(app.query("SELECT count(*) FROM session"), [(round + 1).to_string()]);
         }
         assert!(won.iter().all(|won| *won > 0), "one of the two always won: this test races nothing: {won:?}");
     }
 
-    async fn a_yes_and_a_no_at_once_are_one_or_the_other(desk) {
-        let mut clients = [desk.client().await, desk.client().await];
+    async fn a_yes_and_a_no_at_once_are_one_or_the_other(app) {
+        let mut clients = [app.client().await, app.client().await];
         let (mut yes, mut no) = (0, 0);
         for _ in 0..StoreBackend::current().rounds(SIGN_INS) {
             let code = clients[0].qrcode().await;
@@ -182,13 +182,13 @@ on_every_store! {
             if confirmed.status == 200 { yes += 1 } else { no += 1 }
         }
         assert!(yes > 0 && no > 0, "{yes} {no}: this test races nothing");
-        assert_eq!(desk.query("SELECT count(*) FROM session"), [yes.to_string()]);
+        assert_eq!(app.query("SELECT count(*) FROM session"), [yes.to_string()]);
     }
 
     /// The same code comes from two browsers at once.
-    async fn of_two_browsers_with_one_code_one_is_let_in(desk) {
-        let mut clients = [desk.client().await, desk.client().await];
-        let page = format!("http://{}/h5/", desk.address);
+    async fn of_two_browsers_with_one_code_one_is_let_in(app) {
+        let mut clients = [app.client().await, app.client().await];
+        let page = format!("http://{}/h5/", app.address);
         let mut won = [0, 0];
         for round in 0..StoreBackend::current().rounds(SIGN_INS) {
             let flows = [clients[0].begin_oauth(&page).await, clients[1].begin_oauth(&page).await];
@@ -198,7 +198,7 @@ on_every_store! {
             let let_in = [location(&first), location(&second)].map(|landed| landed.contains("#ticket="));
             assert_ne!(let_in[0], let_in[1]);
             won[usize::from(let_in[1])] += 1;
-            assert_eq!(desk.query("SELECT count(*) FROM session"), [(round + 1).to_string()]);
+            assert_eq!(app.query("SELECT count(*) FROM session"), [(round + 1).to_string()]);
         }
         assert!(won.iter().all(|won| *won > 0), "one of the two always won: this test races nothing: {won:?}");
     }

@@ -177,19 +177,19 @@ async fn accepted(client: &mut Client, address: &str) -> bool {
 
 on_every_store! {
     async fn no_hostile_address_is_accepted_in_production() {
-        let desk = TestApp::production().await;
-        let mut client = desk.client().await;
+        let app = TestApp::production().await;
+        let mut client = app.client().await;
         let all = hostile();
         assert!(all.len() >= 300, "only {}", all.len());
         for address in &all {
-            desk.clock.advance(Duration::from_secs(1));
+            app.clock.advance(Duration::from_secs(1));
             assert!(!accepted(&mut client, address).await, "{address:?}");
         }
     }
 
     async fn the_pages_of_the_clients_and_the_callback_are() {
-        let desk = TestApp::production().await;
-        let mut client = desk.client().await;
+        let app = TestApp::production().await;
+        let mut client = app.client().await;
         for path in [
             "/h5/",
             "/itadmin/",
@@ -209,8 +209,8 @@ on_every_store! {
             ("redirect_origins", "https://m.example.com:8443,https://other.example.com"),
             ("server.settle", "0s"),
         ]);
-        let desk = TestApp::with(settings(&given)).await;
-        let mut client = desk.client().await;
+        let app = TestApp::with(settings(&given)).await;
+        let mut client = app.client().await;
         for address in
             ["https://m.example.com:8443/h5/", "https://other.example.com/itadmin/", "https://desk.example.com/h5/"]
         {
@@ -246,8 +246,8 @@ mod properties {
             let address = format!("{head}{middle}");
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             let taken = runtime.block_on(async {
-                let desk = TestApp::production().await;
-                accepted(&mut desk.client().await, &address).await
+                let app = TestApp::production().await;
+                accepted(&mut app.client().await, &address).await
             });
             if taken {
                 let url = Url::parse(&address).unwrap();

@@ -7,14 +7,14 @@ use url::Url;
 
 use crate::harness::{Client, StoreBackend, TestApp, fragment, location, target};
 
-/// Runs tests whose desks keep records in Redis.
+/// Runs tests whose services keep records in Redis.
 macro_rules! with_redis {
-    ($($(#[$about:meta])* async fn $name:ident($desk:ident) $body:block)*) => {$(
+    ($($(#[$about:meta])* async fn $name:ident($app:ident) $body:block)*) => {$(
         $(#[$about])*
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $name() {
             StoreBackend::ScaledOut.run(Box::pin(async {
-                let $desk = TestApp::start().await;
+                let $app = TestApp::start().await;
                 $body
             })).await;
         }
@@ -27,15 +27,15 @@ const TURN: Duration = Duration::from_secs(5);
 /// What lies in Redis about codes after the platform has said whom one stands for, and before that is answered. The request
 /// that comes back with it is `callback`, of a browser of its own.
 async fn in_the_middle(
-    desk: &TestApp,
+    app: &TestApp,
     callback: impl AsyncFnOnce(Client) -> String + Send,
 ) -> (Vec<(String, Vec<u8>)>, String) {
-    let (mut client, browser) = (desk.client().await, desk.client().await);
+    let (mut client, browser) = (app.client().await, app.client().await);
     let before = client.calls("user/get").await;
     client.set_fault(&json!({ "api": "user/get", "delay_ms": 700 })).await;
     let look = async {
         while client.calls("user/get").await == before {}
-        desk.cluster_store().store_records("code")
+        app.cluster_store().store_records("code")
     };
     let (records, landed) = tokio::join!(look, callback(browser));
     assert_eq!(records.len(), 1, "this test looks at nothing");
@@ -51,12 +51,12 @@ fn parameter(address: &str, name: &str) -> String {
 with_redis! {
     /// The phone of an administrator scans a code. Whoever has seen the address that it came back to, comes from the same
     /// address with the same program, and writes to Redis, must not scan a code of their own as that administrator.
-    async fn a_code_that_was_used_to_scan_is_not_used_again(desk) {
-        let mut attacker = desk.client().await;
+    async fn a_code_that_was_used_to_scan_is_not_used_again(app) {
+        let mut attacker = app.client().await;
         let shown = attacker.qrcode().await;
         let back = attacker.authorize(shown["qrcode_url"].as_str().unwrap(), "admin01").await;
         let path = target(&back);
-        let (records, landed) = in_the_middle(&desk, async |mut phone| {
+        let (records, landed) = in_the_middle(&app, async |mut phone| {
             location(&phone.get(&path, &[("user-agent", "phone")]).await).to_owned()
         }).await;
         assert!(landed.contains("#confirm="), "{landed}");
@@ -64,67 +64,67 @@ with_redis! {
         let other = parameter(&parameter(own["qrcode_url"].as_str().unwrap(), "redirect_uri"), "sid");
         let again = path.replace(&parameter(&back, "sid"), &other);
         assert_ne!(again, path);
-        desk.clock.advance(TURN);
-        desk.cluster_store().restore_records(&records);
+        app.clock.advance(TURN);
+        app.cluster_store().restore_records(&records);
         let landed = location(&attacker.get(&again, &[("user-agent", "phone")]).await).to_owned();
         assert_eq!(fragment(&landed, "error"), "invalid_code", "{landed}");
         assert_eq!(attacker.scan_status(own["ticket"].as_str().unwrap()).await["status"], "waiting");
     }
 
-    async fn a_used_code_does_not_sign_in_again(desk) {
-        let mut client = desk.client().await;
-        let (link, cookies) = client.begin_oauth(&format!("http://{}/h5/", desk.address)).await;
-        let flow = desk.cluster_store().store_records("flow");
+    async fn a_used_code_does_not_sign_in_again(app) {
+        let mut client = app.client().await;
+        let (link, cookies) = client.begin_oauth(&format!("http://{}/h5/", app.address)).await;
+        let flow = app.cluster_store().store_records("flow");
         let back = client.authorize(&link, "user01").await;
-        let (records, landed) = in_the_middle(&desk, async |mut browser| {
+        let (records, landed) = in_the_middle(&app, async |mut browser| {
             location(&browser.oauth_callback(&back, &cookies).await).to_owned()
         }).await;
         assert!(landed.contains("#ticket="), "{landed}");
-        desk.clock.advance(TURN);
-        desk.cluster_store().restore_records(&[records, flow].concat());
+        app.clock.advance(TURN);
+        app.cluster_store().restore_records(&[records, flow].concat());
         let landed = location(&client.oauth_callback(&back, &cookies).await).to_owned();
         assert_eq!(fragment(&landed, "error"), "invalid_code", "{landed}");
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["1"]);
         // The platform said whose code it is, and so does the log.
-        assert_eq!(desk.query("SELECT employee_key FROM login_log WHERE reason = 'invalid_code'"), ["user01"]);
+        assert_eq!(app.query("SELECT employee_key FROM login_log WHERE reason = 'invalid_code'"), ["user01"]);
     }
 
     /// The browser set out once and was let in. A code of somebody else's does not sign it in without a question.
-    async fn a_browser_is_let_in_once_for_each_time_it_sets_out(desk) {
-        let mut client = desk.client().await;
-        let (link, cookies) = client.begin_oauth(&format!("http://{}/h5/", desk.address)).await;
-        let flow = desk.cluster_store().store_records("flow");
+    async fn a_browser_is_let_in_once_for_each_time_it_sets_out(app) {
+        let mut client = app.client().await;
+        let (link, cookies) = client.begin_oauth(&format!("http://{}/h5/", app.address)).await;
+        let flow = app.cluster_store().store_records("flow");
         let (back, other) = (client.authorize(&link, "user01").await, client.authorize(&link, "agent01").await);
         assert!(location(&client.oauth_callback(&back, &cookies).await).contains("#ticket="));
-        desk.cluster_store().restore_records(&flow);
+        app.cluster_store().restore_records(&flow);
         let landed = location(&client.oauth_callback(&other, &cookies).await).to_owned();
         assert!(landed.contains("/continue/#continue="), "{landed}");
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["1"]);
     }
 
-    async fn a_continued_sign_in_is_not_continued_again(desk) {
-        let mut client = desk.client().await;
-        let (link, _) = client.begin_oauth(&format!("http://{}/h5/", desk.address)).await;
+    async fn a_continued_sign_in_is_not_continued_again(app) {
+        let mut client = app.client().await;
+        let (link, _) = client.begin_oauth(&format!("http://{}/h5/", app.address)).await;
         let back = client.authorize(&link, "user01").await;
         let pending = fragment(location(&client.oauth_callback(&back, "").await), "continue");
-        let (ask, held) = (json!({ "continue": pending }), desk.cluster_store().store_records("pending"));
+        let (ask, held) = (json!({ "continue": pending }), app.cluster_store().store_records("pending"));
         client.post("/api/auth/oauth2/continue", &[], &ask).await.data();
-        desk.cluster_store().restore_records(&held);
+        app.cluster_store().restore_records(&held);
         client.post("/api/auth/oauth2/continue", &[], &ask).await.refused(409, 1019);
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["1"]);
         // What is remembered of it goes once nothing could be put back any more.
-        assert_eq!(desk.query("SELECT count(*) FROM used_once"), ["2"]);
-        desk.clock.advance(Duration::from_mins(9));
-        desk.auth().store.sweep(desk.clock.now(), desk.clock.now(), 100).await.unwrap();
-        assert_eq!(desk.query("SELECT count(*) FROM used_once"), ["0"]);
+        assert_eq!(app.query("SELECT count(*) FROM used_once"), ["2"]);
+        app.clock.advance(Duration::from_mins(9));
+        app.auth().store.sweep(app.clock.now(), app.clock.now(), 100).await.unwrap();
+        assert_eq!(app.query("SELECT count(*) FROM used_once"), ["0"]);
     }
 
     /// A database that fails for a moment, and the same request again.
-    async fn what_came_to_nothing_for_a_reason_that_passes_can_be_used_again(desk) {
-        let mut client = desk.client().await;
-        let break_off = |table: &str| desk.query(&format!("ALTER TABLE {table} RENAME TO elsewhere"));
-        let mend = |table: &str| desk.query(&format!("ALTER TABLE elsewhere RENAME TO {table}"));
-        let (link, cookies) = client.begin_oauth(&format!("http://{}/h5/", desk.address)).await;
+    async fn what_came_to_nothing_for_a_reason_that_passes_can_be_used_again(app) {
+        let mut client = app.client().await;
+        let break_off = |table: &str| app.query(&format!("ALTER TABLE {table} RENAME TO elsewhere"));
+        let mend = |table: &str| app.query(&format!("ALTER TABLE elsewhere RENAME TO {table}"));
+        let (link, cookies) = client.begin_oauth(&format!("http://{}/h5/", app.address)).await;
         let back = client.authorize(&link, "user01").await;
         break_off("session");
         let landed = location(&client.oauth_callback(&back, &cookies).await).to_owned();
@@ -134,7 +134,7 @@ with_redis! {
         assert!(landed.contains("#ticket="), "{landed}");
 
         // A refusal that cannot be written down is none.
-        let (link, cookies) = client.begin_oauth(&format!("http://{}/h5/", desk.address)).await;
+        let (link, cookies) = client.begin_oauth(&format!("http://{}/h5/", app.address)).await;
         let back = client.authorize(&link, "left01").await;
         break_off("login_log");
         let landed = location(&client.oauth_callback(&back, &cookies).await).to_owned();

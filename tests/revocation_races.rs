@@ -43,52 +43,52 @@ impl Revocation {
     }
 
     /// Revokes it at a node, whose session it is in whichever role.
-    async fn revoke(self, desk: &TestApp, employee: &str, token: &str, role: Role) {
-        desk.auth().store.wait_until_caught_up().await;
-        let (operator, mut client) = (desk.auth().operator(), desk.client().await);
+    async fn revoke(self, app: &TestApp, employee: &str, token: &str, role: Role) {
+        app.auth().store.wait_until_caught_up().await;
+        let (operator, mut client) = (app.auth().operator(), app.client().await);
         match self {
             Logout => drop(client.logout(token).await.data()),
             LogoutAll => drop(client.post_as(token, "/api/auth/logout-all", &json!({})).await.data()),
-            SessionEnded => drop(operator.end_sessions_of(desk.key(employee)).await.unwrap()),
-            Disabled => drop(operator.disable(desk.key(employee)).await.unwrap()),
-            RoleTaken => assert!(operator.revoke(desk.key(employee), role.name()).await.unwrap()),
+            SessionEnded => drop(operator.end_sessions_of(app.key(employee)).await.unwrap()),
+            Disabled => drop(operator.disable(app.key(employee)).await.unwrap()),
+            RoleTaken => assert!(operator.revoke(app.key(employee), role.name()).await.unwrap()),
             RoleSwitched => drop(client.switch(token, "user").await.data()),
-            Expired => desk.clock.advance(Duration::from_hours(8)),
+            Expired => app.clock.advance(Duration::from_hours(8)),
             AddressExcluded => {
                 assert!(operator.set_ip_rules_of(role, vec!["192.0.2.0/24".parse().unwrap()]).await.unwrap());
             }
         }
     }
 
-    /// Gives it back; returns once the desk has heard of it.
-    async fn restore(self, desk: &TestApp, employee: &str, role: Role) {
-        let operator = desk.auth().operator();
+    /// Gives it back; returns once the service has heard of it.
+    async fn restore(self, app: &TestApp, employee: &str, role: Role) {
+        let operator = app.auth().operator();
         match self {
-            Disabled => operator.enable(desk.key(employee)).await.unwrap(),
-            RoleTaken => assert!(operator.grant(desk.key(employee), role.name()).await.unwrap()),
+            Disabled => operator.enable(app.key(employee)).await.unwrap(),
+            RoleTaken => assert!(operator.grant(app.key(employee), role.name()).await.unwrap()),
             AddressExcluded => assert!(operator.set_ip_rules_of(role, Vec::new()).await.unwrap()),
             _ => {}
         }
-        desk.auth().store.wait_until_caught_up().await;
+        app.auth().store.wait_until_caught_up().await;
     }
 }
 
-/// A request whose head was sent, and maybe a part of its body, to a desk that waits for the rest.
+/// A request whose head was sent, and maybe a part of its body, to a service that waits for the rest.
 struct HeldRequest {
     client: Client,
     rest: Vec<u8>,
 }
 
 impl HeldRequest {
-    /// Sends the head and `sent` bytes of the body. The desk asks for the body once it has authorised the head.
+    /// Sends the head and `sent` bytes of the body. The service asks for the body once it has authorised the head.
     async fn send(
-        desk: &TestApp,
+        app: &TestApp,
         (method, path): (&str, &str),
         headers: &[(&str, &str)],
         body: &Value,
         sent: usize,
     ) -> Self {
-        let mut client = desk.client().await;
+        let mut client = app.client().await;
         let body = body.to_string().into_bytes();
         let expecting = [("expect", "100-continue"), ("content-type", "application/json")];
         let headers: Vec<_> = headers.iter().copied().chain(expecting).collect();
@@ -109,7 +109,7 @@ impl HeldRequest {
 }
 
 /// Everything that a request could have changed.
-fn state(desk: &TestApp) -> Vec<String> {
+fn state(app: &TestApp) -> Vec<String> {
     let tables = [
         "employee_key, name, disabled_at FROM employee",
         "employee_key, role_id FROM user_role",
@@ -122,7 +122,7 @@ fn state(desk: &TestApp) -> Vec<String> {
         "id, name, revoked_at FROM service_key",
         "sign_in FROM disowned",
     ];
-    let mut rows: Vec<_> = tables.iter().flat_map(|text| desk.query(&format!("SELECT {text}"))).collect();
+    let mut rows: Vec<_> = tables.iter().flat_map(|text| app.query(&format!("SELECT {text}"))).collect();
     rows.sort();
     rows
 }
@@ -155,66 +155,66 @@ fn can_be_held(route: &Route) -> bool {
 }
 
 /// Another node, where there are several.
-async fn elsewhere(desk: &TestApp) -> Option<TestApp> {
+async fn elsewhere(app: &TestApp) -> Option<TestApp> {
     match StoreBackend::current() {
-        StoreBackend::ScaledOut => Some(desk.second_node().await),
+        StoreBackend::ScaledOut => Some(app.second_node().await),
         StoreBackend::Embedded => None,
     }
 }
 
-/// Holds a request open at a desk while the rights of its sender are revoked, at another node where there is one.
+/// Holds a request open at a service while the rights of its sender are revoked, at another node where there is one.
 async fn hold_and_revoke(
-    (desk, other): (&TestApp, &TestApp),
+    (app, other): (&TestApp, &TestApp),
     route: &Route,
     device: &Device,
     revocation: Revocation,
     sent: usize,
 ) {
-    let token = desk.client().await.sign_in("admin01").await;
+    let token = app.client().await.sign_in("admin01").await;
     let (bearer, code) = (format!("Bearer {token}"), device.next_code());
     let path = route.path.replace("{corp_id}", "wwdeskpass").replace("{employee_id}", "user01");
     let headers = [("authorization", &*bearer), ("x-otp-code", &*code)];
-    let held = HeldRequest::send(desk, (route.method.as_str(), &path), &headers, &asked_by(route), sent).await;
+    let held = HeldRequest::send(app, (route.method.as_str(), &path), &headers, &asked_by(route), sent).await;
     revocation.revoke(other, "admin01", &token, Role::Admin).await;
-    let before = state(desk);
+    let before = state(app);
     let answer = held.finish().await;
     let told = (answer.status, answer.reason());
     let (status, reason) = revocation.refusal();
     assert_eq!(told, (status, reason.to_owned()), "{route:?} after {revocation:?}: {answer:?}");
-    assert_eq!(state(desk), before, "{route:?} after {revocation:?}");
-    revocation.restore(desk, "admin01", Role::Admin).await;
+    assert_eq!(state(app), before, "{route:?} after {revocation:?}");
+    revocation.restore(app, "admin01", Role::Admin).await;
 }
 
 on_every_store! {
-    async fn no_administrative_request_outlives_its_senders_rights(desk) {
-        let mut client = desk.client().await;
+    async fn no_administrative_request_outlives_its_senders_rights(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
-        let (device, _) = client.bind_device(&token, &desk.clock).await;
-        let second = elsewhere(&desk).await;
-        let other = second.as_ref().unwrap_or(&desk);
+        let (device, _) = client.bind_device(&token, &app.clock).await;
+        let second = elsewhere(&app).await;
+        let other = second.as_ref().unwrap_or(&app);
         let table = routes();
         let held: Vec<_> = table.iter().filter(|route| can_be_held(route)).collect();
         assert!(held.len() >= 6, "{held:?}");
         for (number, route) in held.into_iter().enumerate() {
             for (at, revocation) in REVOCATIONS.into_iter().enumerate() {
                 let sent = if (number + at) % 2 == 0 { 0 } else { 9 };
-                hold_and_revoke((&desk, other), route, &device, revocation, sent).await;
+                hold_and_revoke((&app, other), route, &device, revocation, sent).await;
             }
         }
-        let told = desk.query("SELECT COUNT(*) FROM login_log WHERE event LIKE '%_refused' AND reason = 'signed_out'");
+        let told = app.query("SELECT COUNT(*) FROM login_log WHERE event LIKE '%_refused' AND reason = 'signed_out'");
         assert_ne!(told, ["0"], "what was refused is written down");
         // The same request goes through where nothing was revoked.
         let token = client.sign_in("admin01").await;
         let (bearer, code) = (format!("Bearer {token}"), device.next_code());
         let (put, body) = (("PUT", "/api/admin/roles/user-roles"), json!({ "employee_id": "user01", "roles": ["agent"] }));
-        let held = HeldRequest::send(&desk, put, &[("authorization", &bearer), ("x-otp-code", &code)], &body, 5).await;
+        let held = HeldRequest::send(&app, put, &[("authorization", &bearer), ("x-otp-code", &code)], &body, 5).await;
         held.finish().await.data();
     }
 
-    async fn no_request_about_the_own_account_outlives_its_session(desk) {
-        let device = desk.agent_with_device("agent01").await;
-        let other = elsewhere(&desk).await;
-        let other = other.as_ref().unwrap_or(&desk);
+    async fn no_request_about_the_own_account_outlives_its_session(app) {
+        let device = app.agent_with_device("agent01").await;
+        let other = elsewhere(&app).await;
+        let other = other.as_ref().unwrap_or(&app);
         let another = "seven clouds over a quiet harbour";
         let asks: [(&str, &[Revocation]); 5] = [
             ("/api/agents/password", &[Logout, SessionEnded, Disabled, RoleTaken, Expired, AddressExcluded]),
@@ -225,84 +225,84 @@ on_every_store! {
         ];
         for (path, revocations) in asks {
             for revocation in revocations {
-                let token = desk.client().await.sign_in("agent01").await;
-                let _another = desk.client().await.sign_in("agent01").await;
+                let token = app.client().await.sign_in("agent01").await;
+                let _another = app.client().await.sign_in("agent01").await;
                 let body = json!({
                     "old_password": PASSWORD, "new_password": another, "code": device.next_code(), "role": "user",
                     "except_current": true
                 });
                 let bearer = format!("Bearer {token}");
-                let held = HeldRequest::send(&desk, ("POST", path), &[("authorization", &bearer)], &body, 3).await;
+                let held = HeldRequest::send(&app, ("POST", path), &[("authorization", &bearer)], &body, 3).await;
                 revocation.revoke(other, "agent01", &token, Role::Agent).await;
-                let before = state(&desk);
+                let before = state(&app);
                 let answer = held.finish().await;
                 let (status, reason) = revocation.refusal();
                 let told = (answer.status, answer.reason());
                 assert_eq!(told, (status, reason.to_owned()), "{path} after {revocation:?}: {answer:?}");
-                assert_eq!(state(&desk), before, "{path} after {revocation:?}");
-                revocation.restore(&desk, "agent01", Role::Agent).await;
+                assert_eq!(state(&app), before, "{path} after {revocation:?}");
+                revocation.restore(&app, "agent01", Role::Agent).await;
             }
         }
     }
 
-    async fn a_session_that_is_over_learns_nothing_of_the_password(desk) {
-        let mut client = desk.client().await;
+    async fn a_session_that_is_over_learns_nothing_of_the_password(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         let token = client.sign_in("agent01").await;
         let (bearer, post) = (format!("Bearer {token}"), ("POST", "/api/agents/password"));
         let body = json!({ "old_password": "a guess", "new_password": "seven clouds over a quiet harbour" });
-        let held = HeldRequest::send(&desk, post, &[("authorization", &bearer)], &body, 3).await;
+        let held = HeldRequest::send(&app, post, &[("authorization", &bearer)], &body, 3).await;
         client.logout(&token).await.data();
         assert_eq!(held.finish().await.refused(401, 1001).reason(), "signed_out");
-        assert_eq!(desk.query("SELECT count(*) FROM guess"), ["0"]);
+        assert_eq!(app.query("SELECT count(*) FROM guess"), ["0"]);
     }
 
-    async fn no_role_is_switched_to_that_was_taken_away_meanwhile(desk) {
-        let other = elsewhere(&desk).await;
-        let other = other.as_ref().unwrap_or(&desk);
-        let token = desk.client().await.sign_in("agent01").await;
+    async fn no_role_is_switched_to_that_was_taken_away_meanwhile(app) {
+        let other = elsewhere(&app).await;
+        let other = other.as_ref().unwrap_or(&app);
+        let token = app.client().await.sign_in("agent01").await;
         let bearer = format!("Bearer {token}");
         let (post, body) = (("POST", "/api/auth/switch-role"), json!({ "role": "user" }));
-        let held = HeldRequest::send(&desk, post, &[("authorization", &bearer)], &body, 3).await;
+        let held = HeldRequest::send(&app, post, &[("authorization", &bearer)], &body, 3).await;
         RoleTaken.revoke(other, "agent01", &token, Role::User).await;
-        let before = state(&desk);
+        let before = state(&app);
         assert_eq!(held.finish().await.refused(403, 1003).reason(), "role_not_held");
-        assert_eq!(state(&desk), before);
-        RoleTaken.restore(&desk, "agent01", Role::User).await;
-        desk.client().await.switch(&token, "user").await.data();
+        assert_eq!(state(&app), before);
+        RoleTaken.restore(&app, "agent01", Role::User).await;
+        app.client().await.switch(&token, "user").await.data();
     }
 
-    async fn no_device_is_bound_for_a_session_or_partial_session_that_has_ended(desk) {
-        let mut client = desk.client().await;
+    async fn no_device_is_bound_for_a_session_or_partial_session_that_has_ended(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         for with_password in [false, true] {
             let token = if with_password { client.partial_sign_in("agent01").await } else { client.sign_in("agent01").await };
             let setup = client.post_as(&token, "/api/auth/otp-setup", &json!({})).await.data();
-            let body = json!({ "code": Device::scan(&setup, &desk.clock).code() });
+            let body = json!({ "code": Device::scan(&setup, &app.clock).code() });
             let bearer = format!("Bearer {token}");
-            let held = HeldRequest::send(&desk, ("POST", "/api/auth/otp-bind"), &[("authorization", &bearer)], &body, 1).await;
+            let held = HeldRequest::send(&app, ("POST", "/api/auth/otp-bind"), &[("authorization", &bearer)], &body, 1).await;
             client.logout(&token).await.data();
-            let before = state(&desk);
+            let before = state(&app);
             assert_eq!(held.finish().await.refused(401, 1001).reason(), "signed_out");
-            assert_eq!(state(&desk), before);
+            assert_eq!(state(&app), before);
         }
     }
 
-    async fn no_answer_outlives_the_session_it_is_given_in(desk) {
-        let mut client = desk.client().await;
+    async fn no_answer_outlives_the_session_it_is_given_in(app) {
+        let mut client = app.client().await;
         let wish = json!({ "resource": "account", "operation": "read", "scope": "all" });
         for (path, body) in [("/api/auth/check", wish), ("/api/admin/ip-rules/dry-run", everything())] {
             let token = client.sign_in("admin01").await;
             let bearer = format!("Bearer {token}");
-            let held = HeldRequest::send(&desk, ("POST", path), &[("authorization", &bearer)], &body, 4).await;
+            let held = HeldRequest::send(&app, ("POST", path), &[("authorization", &bearer)], &body, 4).await;
             client.logout(&token).await.data();
             assert_eq!(held.finish().await.refused(401, 1001).reason(), "signed_out");
         }
     }
 
-    async fn no_service_outlives_its_key(desk) {
-        let operator = desk.auth().operator();
-        let mut client = desk.client().await;
+    async fn no_service_outlives_its_key(app) {
+        let operator = app.auth().operator();
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         let message = json!({ "to": { "employee_id": "user01" }, "msg_type": "byod_card", "content": {} });
         for (path, body) in [("/api/auth/introspect", json!({ "token": token })), ("/api/messages", message)] {
@@ -310,7 +310,7 @@ on_every_store! {
             let name = deskpass_core::ServiceKeyName::parse("service").unwrap();
             let made = operator.create_service_key(&name, scopes, Duration::from_hours(1)).await.unwrap();
             let bearer = format!("Bearer {}", made.value.expose());
-            let held = HeldRequest::send(&desk, ("POST", path), &[("authorization", &bearer)], &body, 4).await;
+            let held = HeldRequest::send(&app, ("POST", path), &[("authorization", &bearer)], &body, 4).await;
             assert!(operator.revoke_service_key(made.kept.id).await.unwrap());
             held.finish().await.refused(401, 1001);
         }

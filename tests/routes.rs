@@ -11,8 +11,8 @@ fn ask(route: &Route, headers: &[(&str, &str)]) -> Vec<u8> {
 }
 
 on_every_store! {
-    async fn without_a_token_only_open_routes_answer(desk) {
-        let mut client = desk.client().await;
+    async fn without_a_token_only_open_routes_answer(app) {
+        let mut client = app.client().await;
         for route in routes() {
             let answer = client.send(&ask(&route, &[])).await;
             match route.access {
@@ -27,10 +27,10 @@ on_every_store! {
     async fn with_the_active_role_taken_away_only_holders_routes_answer() {
         let with_token = |route: &Route| matches!(route.access, RequiredAccess::PartialOrFull | RequiredAccess::TokenHolder | RequiredAccess::ActiveUser | RequiredAccess::Reader | RequiredAccess::Admin | RequiredAccess::HighRisk);
         for route in routes().into_iter().filter(with_token) {
-            let desk = TestApp::start().await;
-            let mut client = desk.client().await;
+            let app = TestApp::start().await;
+            let mut client = app.client().await;
             let bearer = format!("Bearer {}", client.sign_in("agent01").await);
-            desk.auth().operator().revoke(desk.key("agent01"), "agent").await.unwrap();
+            app.auth().operator().revoke(app.key("agent01"), "agent").await.unwrap();
             let answer = client.send(&ask(&route, &[("authorization", &bearer)])).await;
             let suspended = answer.code() == 1003 && answer.reason() == "role_taken_away";
             let callers = matches!(route.access, RequiredAccess::ActiveUser | RequiredAccess::Reader | RequiredAccess::Admin | RequiredAccess::HighRisk);
@@ -39,12 +39,12 @@ on_every_store! {
     }
 
     /// What somebody with a password and nothing else can reach.
-    async fn with_a_partial_session_only_completing_and_leaving_it_answer(desk) {
-        let mut client = desk.client().await;
+    async fn with_a_partial_session_only_completing_and_leaving_it_answer(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         for route in routes() {
             let half = client.partial_sign_in("agent01").await;
-            desk.auth().operator().unlock_agent(desk.key("agent01")).await.unwrap();
+            app.auth().operator().unlock_agent(app.key("agent01")).await.unwrap();
             let answer = client.send(&ask(&route, &[("authorization", &format!("Bearer {half}"))])).await;
             match route.access {
                 RequiredAccess::PartialOrFull => assert_ne!(answer.code(), 1001, "{route:?} {answer:?}"),
@@ -62,10 +62,10 @@ on_every_store! {
         assert_eq!(open, expected.map(|path| format!("/api/auth/{path}")));
     }
 
-    async fn only_high_risk_routes_ask_for_a_fresh_code(desk) {
-        let mut client = desk.client().await;
+    async fn only_high_risk_routes_ask_for_a_fresh_code(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
-        client.bind_device(&token, &desk.clock).await;
+        client.bind_device(&token, &app.clock).await;
         for route in routes() {
             let (admin, agent) = (client.sign_in("admin01").await, client.sign_in("agent01").await);
             let asked = client.send(&ask(&route, &[("authorization", &format!("Bearer {admin}"))])).await;
@@ -77,8 +77,8 @@ on_every_store! {
     }
 
     async fn in_production_developers_routes_do_not_answer_and_operators_need_their_network() {
-        let desk = TestApp::production().await;
-        let mut client = desk.client().await;
+        let app = TestApp::production().await;
+        let mut client = app.client().await;
         for route in routes() {
             let answer = client.send(&ask(&route, &[("x-forwarded-for", "203.0.113.5")])).await;
             match route.access {
@@ -91,8 +91,8 @@ on_every_store! {
         }
     }
 
-    async fn every_route_below_api_answers_in_the_envelope_whatever_the_method(desk) {
-        let mut client = desk.client().await;
+    async fn every_route_below_api_answers_in_the_envelope_whatever_the_method(app) {
+        let mut client = app.client().await;
         for route in routes().into_iter().filter(|route| route.path.starts_with("/api")) {
             for method in ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"] {
                 let answer = client.send(&request(method, route.path, &[], b"")).await;
@@ -113,12 +113,12 @@ on_every_store! {
         let expected = ["auth/qrcode", "auth/scan/status", "auth/scan/events", "auth/oauth2/url", "auth/oauth2/callback"];
         let expected = expected.into_iter().chain(["ws/employee", "ws/agent"]).map(|path| format!("/api/{path}"));
         assert_eq!(traces, expected.collect::<Vec<_>>());
-        let desk = TestApp::start().await;
+        let app = TestApp::start().await;
         for path in traces {
-            let mut client = desk.client().await;
+            let mut client = app.client().await;
             client.start(&request("HEAD", path, &[], b"")).await;
             assert!(client.read_until("\r\n\r\n").await.starts_with("HTTP/1.1 405"), "{path}");
-            desk.client().await.get(path, &[("sec-purpose", "prefetch")]).await.refused(400, 1002);
+            app.client().await.get(path, &[("sec-purpose", "prefetch")]).await.refused(400, 1002);
         }
     }
 }

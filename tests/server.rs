@@ -14,21 +14,21 @@ const DEV: (&str, &str) = ("development.enabled", "true");
 
 #[tokio::test]
 async fn a_head_that_does_not_end_is_not_waited_for() {
-    let desk = TestApp::with(settings(&[DEV, ("server.header_timeout", "200ms")])).await;
-    let mut slow = desk.client().await;
+    let app = TestApp::with(settings(&[DEV, ("server.header_timeout", "200ms")])).await;
+    let mut slow = app.client().await;
     let answer = slow.try_send(b"GET /api/ready HTTP/1.1\r\nhost: localhost\r\nx-slow: ").await;
     assert!(answer.is_none_or(|answer| answer.status == 408));
     assert!(slow.read().await.is_none(), "the connection is closed");
-    desk.client().await.get("/api/ready", &[]).await.data();
+    app.client().await.get("/api/ready", &[]).await.data();
 }
 
 #[tokio::test]
 async fn a_connection_may_be_idle_longer_than_a_head_may_take() {
-    let desk = TestApp::with(settings(&[DEV, ("server.header_timeout", "200ms"), ("server.idle_timeout", "1h")])).await;
-    let mut idle = desk.client().await;
+    let app = TestApp::with(settings(&[DEV, ("server.header_timeout", "200ms"), ("server.idle_timeout", "1h")])).await;
+    let mut idle = app.client().await;
     idle.get("/healthz", &[]).await;
     // A slow head is this test's clock: once it has run out, the idle connection has waited as long.
-    assert!(desk.client().await.try_send(b"GET /api/ready HTTP/1.1\r\n").await.is_none());
+    assert!(app.client().await.try_send(b"GET /api/ready HTTP/1.1\r\n").await.is_none());
     assert_eq!(idle.get("/healthz", &[]).await.status, 200);
     // The second head on a connection is held to the same limit as the first.
     assert!(idle.try_send(b"GET /api/ready HTTP/1.1\r\n").await.is_none());
@@ -36,73 +36,73 @@ async fn a_connection_may_be_idle_longer_than_a_head_may_take() {
 
 #[tokio::test]
 async fn an_idle_connection_ends_in_the_end() {
-    let desk = TestApp::with(settings(&[DEV, ("server.header_timeout", "1h"), ("server.idle_timeout", "200ms")])).await;
-    let mut idle = desk.client().await;
+    let app = TestApp::with(settings(&[DEV, ("server.header_timeout", "1h"), ("server.idle_timeout", "200ms")])).await;
+    let mut idle = app.client().await;
     idle.get("/healthz", &[]).await;
     assert!(idle.read().await.is_none());
 }
 
 #[tokio::test]
 async fn a_body_that_does_not_come_is_not_waited_for() {
-    let desk = TestApp::with(settings(&[DEV, ("server.body_timeout", "200ms")])).await;
+    let app = TestApp::with(settings(&[DEV, ("server.body_timeout", "200ms")])).await;
     let head = b"POST /api/auth/verify HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{\"token";
-    let answer = desk.client().await.send(head).await;
+    let answer = app.client().await.send(head).await;
     assert!(answer.refused(400, 1002).json()["message"].as_str().unwrap().contains("in time"));
 }
 
 #[tokio::test]
 async fn a_client_that_takes_no_answers_is_not_kept() {
-    let desk = TestApp::with(settings(&[DEV, ("server.idle_timeout", "300ms"), ("server.max_connections", "1")])).await;
-    let mut greedy = desk.client().await;
+    let app = TestApp::with(settings(&[DEV, ("server.idle_timeout", "300ms"), ("server.max_connections", "1")])).await;
+    let mut greedy = app.client().await;
     // Asks on and on and reads nothing, until there is no more room for answers on the way.
     let ask = request("GET", "/api/dev/users", &[], b"").repeat(64);
     while greedy.push(&ask).await {}
     // Its place is free again: the only one there is.
-    assert_eq!(desk.client().await.get("/healthz", &[]).await.status, 200);
+    assert_eq!(app.client().await.get("/healthz", &[]).await.status, 200);
 }
 
 #[tokio::test]
 async fn a_body_in_pieces_is_put_together() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let head = b"POST /api/dev/login HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
     let chunks: &[u8] = b"9\r\n{\"employe\r\n13\r\ne_id\":\"user01\"    }\r\n0\r\n\r\n";
-    let answer = desk.client().await.send(&[head, chunks].concat()).await;
+    let answer = app.client().await.send(&[head, chunks].concat()).await;
     assert_eq!(answer.data()["employee_id"], "user01");
 }
 
 #[tokio::test]
 async fn a_head_that_is_too_large_is_refused() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let names: Vec<_> = (0..80).map(|at| format!("x-{at}")).collect();
     let headers: Vec<_> = names.iter().map(|name| (name.as_str(), "x")).collect();
-    assert_eq!(desk.client().await.get("/api/ready", &headers).await.status, 431);
+    assert_eq!(app.client().await.get("/api/ready", &headers).await.status, 431);
     let large = "x".repeat(20_000);
-    assert_eq!(desk.client().await.get("/api/ready", &[("x-large", &large)]).await.status, 431);
+    assert_eq!(app.client().await.get("/api/ready", &[("x-large", &large)]).await.status, 431);
 }
 
 #[tokio::test]
 async fn one_address_has_so_many_connections_and_no_more() {
     let limits = [DEV, ("server.max_connections_per_address", "3"), ("trusted_proxies", "10.0.0.0/8")];
-    let desk = TestApp::with(settings(&limits)).await;
+    let app = TestApp::with(settings(&limits)).await;
     let mut held = Vec::new();
     for _ in 0..3 {
-        let mut client = desk.client().await;
+        let mut client = app.client().await;
         client.get("/healthz", &[]).await;
         held.push(client);
     }
     let ask = request("GET", "/healthz", &[], b"");
-    assert!(desk.client().await.try_send(&ask).await.is_none(), "the fourth is turned away");
+    assert!(app.client().await.try_send(&ask).await.is_none(), "the fourth is turned away");
     held.pop();
     // The place comes free when the server has seen the end of the connection.
-    while desk.client().await.try_send(&ask).await.is_none() {
+    while app.client().await.try_send(&ask).await.is_none() {
         tokio::task::yield_now().await;
     }
 }
 
 #[tokio::test]
 async fn a_desk_that_stops_says_so_first_and_finishes_what_it_began() {
-    let mut desk = TestApp::with(settings(&[DEV, ("server.settle", "1s")])).await;
-    let (mut watcher, mut slow) = (desk.client().await, desk.client().await);
+    let mut app = TestApp::with(settings(&[DEV, ("server.settle", "1s")])).await;
+    let (mut watcher, mut slow) = (app.client().await, app.client().await);
     watcher.get("/api/ready", &[]).await.data();
     let body = json!({ "employee_id": "user01" }).to_string();
     let ask = request("POST", "/api/dev/login", &[("content-type", "application/json")], body.as_bytes());
@@ -110,7 +110,7 @@ async fn a_desk_that_stops_says_so_first_and_finishes_what_it_began() {
     // The answer to a first request shows that the connection is being served.
     slow.get("/healthz", &[]).await;
     slow.start(now).await;
-    desk.ask_to_stop();
+    app.ask_to_stop();
     let draining = loop {
         let answer = watcher.get("/api/ready", &[]).await;
         if answer.status != 200 {
@@ -120,10 +120,10 @@ async fn a_desk_that_stops_says_so_first_and_finishes_what_it_began() {
     };
     assert_eq!(draining.refused(503, 1005).json()["data"]["draining"], true);
     assert_eq!(draining.header("connection"), Some("close"), "balancers learn of it with an answer");
-    desk.client().await.get("/api/version", &[]).await.data();
+    app.client().await.get("/api/version", &[]).await.data();
     slow.send(later).await.data();
-    desk.stop().await;
-    assert!(tokio::net::TcpStream::connect(&desk.address).await.is_err(), "nobody listens any more");
+    app.stop().await;
+    assert!(tokio::net::TcpStream::connect(&app.address).await.is_err(), "nobody listens any more");
 }
 
 #[test]
@@ -137,14 +137,14 @@ fn sigterm_ends_the_program_in_peace() {
 
 #[tokio::test]
 async fn idle_connections_do_not_hold_up_the_end() {
-    let mut desk = TestApp::start().await;
+    let mut app = TestApp::start().await;
     let mut idle: Vec<Client> = Vec::new();
     for _ in 0..5 {
-        let mut client = desk.client().await;
+        let mut client = app.client().await;
         client.get("/healthz", &[]).await;
         idle.push(client);
     }
-    tokio::time::timeout(Duration::from_secs(5), desk.stop()).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(5), app.stop()).await.unwrap();
 }
 
 #[test]
@@ -230,7 +230,7 @@ async fn production_does_not_start_with_another_key_than_before() {
     assert!(!serve(ours).output().unwrap().status.success());
 }
 
-/// The desk's own clock never goes back, so that nothing is revived. Authenticators go by everybody else's.
+/// The service's own clock never goes back, so that nothing is revived. Authenticators go by everybody else's.
 #[tokio::test]
 async fn one_time_passwords_go_by_the_machines_time() {
     let directory = tempfile::tempdir().unwrap();

@@ -90,9 +90,9 @@ impl Model {
 }
 
 /// Takes one step on both and compares.
-async fn take(step: &Step, model: &mut Model, desk: TestApp) -> TestApp {
-    let mut client = desk.client().await;
-    let key = |person: usize| desk.key(PEOPLE[person]);
+async fn take(step: &Step, model: &mut Model, app: TestApp) -> TestApp {
+    let mut client = app.client().await;
+    let key = |person: usize| app.key(PEOPLE[person]);
     match *step {
         Step::SignIn(person) => sign_in(person, model, &mut client).await,
         Step::Verify(token) | Step::Me(token) | Step::Switch(token, _) | Step::Logout(token)
@@ -102,30 +102,30 @@ async fn take(step: &Step, model: &mut Model, desk: TestApp) -> TestApp {
         }
         Step::Verify(_) | Step::Me(_) | Step::Switch(..) | Step::Logout(_) => {}
         Step::Grant(person, role) => {
-            let added = desk.auth().operator().grant(key(person), ROLES[role]).await.unwrap();
+            let added = app.auth().operator().grant(key(person), ROLES[role]).await.unwrap();
             assert_eq!(added, model.people[person].0.insert(role));
         }
         Step::Revoke(person, role) => {
-            let removed = desk.auth().operator().revoke(key(person), ROLES[role]).await.unwrap();
+            let removed = app.auth().operator().revoke(key(person), ROLES[role]).await.unwrap();
             assert_eq!(removed, model.people[person].0.remove(&role));
         }
         Step::Disable(person) => {
-            desk.auth().operator().disable(key(person)).await.unwrap();
+            app.auth().operator().disable(key(person)).await.unwrap();
             model.people[person].1 = true;
             model.tokens.iter_mut().filter(|token| token.person == person).for_each(|token| token.ended = true);
         }
         Step::Enable(person) => {
-            desk.auth().operator().enable(key(person)).await.unwrap();
+            app.auth().operator().enable(key(person)).await.unwrap();
             model.people[person].1 = false;
         }
         Step::Wait(seconds) => {
-            desk.clock.advance(Duration::from_secs(seconds));
+            app.clock.advance(Duration::from_secs(seconds));
             model.now += seconds;
         }
-        Step::Sweep => drop(desk.auth().sweep().await.unwrap()),
-        Step::Restart => return desk.restart().await,
+        Step::Sweep => drop(app.auth().sweep().await.unwrap()),
+        Step::Restart => return app.restart().await,
     }
-    desk
+    app
 }
 
 async fn sign_in(person: usize, model: &mut Model, client: &mut Client) {
@@ -207,12 +207,12 @@ mod a_history_goes_as_the_model_says {
     use super::*;
 
     async fn compare(history: &[Step]) {
-        let (mut desk, mut model) = (TestApp::start().await, Model::new());
+        let (mut app, mut model) = (TestApp::start().await, Model::new());
         for step in history {
-            desk = take(step, &mut model, desk).await;
+            app = take(step, &mut model, app).await;
         }
         for at in 0..model.tokens.len() {
-            on_token(&Step::Verify(at), at, &mut model, &mut desk.client().await).await;
+            on_token(&Step::Verify(at), at, &mut model, &mut app.client().await).await;
         }
     }
 
@@ -242,8 +242,8 @@ mod a_history_goes_as_the_model_says {
 mod histories_side_by_side_do_not_disturb_each_other {
     use super::*;
 
-    async fn live(desk: &TestApp, person: usize, history: Vec<Step>) {
-        let (mut client, mut model) = (desk.client().await, Model::new());
+    async fn live(app: &TestApp, person: usize, history: Vec<Step>) {
+        let (mut client, mut model) = (app.client().await, Model::new());
         for step in history {
             match step {
                 Step::SignIn(_) => sign_in(person, &mut model, &mut client).await,
@@ -253,23 +253,23 @@ mod histories_side_by_side_do_not_disturb_each_other {
                     }
                 }
                 Step::Grant(_, role) => {
-                    let added = desk.auth().operator().grant(desk.key(PEOPLE[person]), ROLES[role]).await.unwrap();
+                    let added = app.auth().operator().grant(app.key(PEOPLE[person]), ROLES[role]).await.unwrap();
                     assert_eq!(added, model.people[person].0.insert(role));
                 }
                 Step::Revoke(_, role) => {
-                    let removed = desk.auth().operator().revoke(desk.key(PEOPLE[person]), ROLES[role]).await.unwrap();
+                    let removed = app.auth().operator().revoke(app.key(PEOPLE[person]), ROLES[role]).await.unwrap();
                     assert_eq!(removed, model.people[person].0.remove(&role));
                 }
                 Step::Disable(_) => {
-                    desk.auth().operator().disable(desk.key(PEOPLE[person])).await.unwrap();
+                    app.auth().operator().disable(app.key(PEOPLE[person])).await.unwrap();
                     model.people[person].1 = true;
                     model.tokens.iter_mut().for_each(|token| token.ended = true);
                 }
                 Step::Enable(_) => {
-                    desk.auth().operator().enable(desk.key(PEOPLE[person])).await.unwrap();
+                    app.auth().operator().enable(app.key(PEOPLE[person])).await.unwrap();
                     model.people[person].1 = false;
                 }
-                Step::Sweep => drop(desk.auth().sweep().await.unwrap()),
+                Step::Sweep => drop(app.auth().sweep().await.unwrap()),
                 // Time and restarts are everyone's.
                 Step::Wait(_) | Step::Restart => {}
             }
@@ -277,11 +277,11 @@ mod histories_side_by_side_do_not_disturb_each_other {
     }
 
     async fn side_by_side(histories: Vec<Vec<Step>>) {
-        let desk = std::sync::Arc::new(TestApp::start().await);
+        let app = std::sync::Arc::new(TestApp::start().await);
         let mut lives = JoinSet::new();
         for (person, history) in histories.into_iter().enumerate() {
-            let desk = std::sync::Arc::clone(&desk);
-            lives.spawn(async move { live(&desk, person, history).await });
+            let app = std::sync::Arc::clone(&app);
+            lives.spawn(async move { live(&app, person, history).await });
         }
         while let Some(life) = lives.join_next().await {
             life.unwrap();

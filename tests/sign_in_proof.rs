@@ -11,12 +11,12 @@ use crate::harness::{
 
 pub(crate) const OTHER: &str = "nine boats on a quiet river";
 
-/// A desk in production with agents, where passwords always count unless `more` says otherwise.
+/// A service in production with agents, where passwords always count unless `more` says otherwise.
 pub(crate) async fn production(more: &[(&'static str, &str)]) -> (TestApp, Platform) {
     let given = [&[("limits.enabled", "false"), ("agents.password_fallback", "always")], more].concat();
-    let (desk, platform) = TestApp::production_with_platform(&given).await;
-    desk.auth().seed_dev_users().await.unwrap();
-    (desk, platform)
+    let (app, platform) = TestApp::production_with_platform(&given).await;
+    app.auth().seed_dev_users().await.unwrap();
+    (app, platform)
 }
 
 /// Lets whoever is on this machine name themselves: a session for which nobody vouches.
@@ -51,25 +51,25 @@ pub(crate) async fn show(client: &mut Client, token: &str, to: &str, code: &str)
 }
 
 /// Gives an agent the usual password by an administrator's code.
-pub(crate) async fn give_password(desk: &TestApp, who: &str) {
-    let reset = desk.auth().operator().reset_password(desk.key(who)).await.unwrap();
-    use_setup_code(&mut desk.client().await, who, &reset.code.text()).await.data();
+pub(crate) async fn give_password(app: &TestApp, who: &str) {
+    let reset = app.auth().operator().reset_password(app.key(who)).await.unwrap();
+    use_setup_code(&mut app.client().await, who, &reset.code.text()).await.data();
 }
 
 /// Gives an agent the usual password, and a device that they bound in a session for which the platform vouched.
-pub(crate) async fn equip(desk: &TestApp, platform: &Platform, who: &str) -> Device {
-    give_password(desk, who).await;
-    let mut client = desk.client().await;
+pub(crate) async fn equip(app: &TestApp, platform: &Platform, who: &str) -> Device {
+    give_password(app, who).await;
+    let mut client = app.client().await;
     let token = platform.sign_in(&mut client, who).await;
-    let (device, _) = client.bind_device(&token, &desk.clock).await;
+    let (device, _) = client.bind_device(&token, &app.clock).await;
     client.logout(&token).await.data();
     device
 }
 
 on_every_store! {
     async fn a_first_password_is_set_by_whom_the_platform_vouches_for() {
-        let (desk, platform) = production(&OPEN).await;
-        let mut client = desk.client().await;
+        let (app, platform) = production(&OPEN).await;
+        let mut client = app.client().await;
         let first = json!({ "new_password": PASSWORD });
         let named = by_name(&mut client, "agent01").await;
         assert_eq!(set_password(&mut client, &named, &first).await.refused(403, 1003).reason(), "not_proven");
@@ -95,37 +95,37 @@ on_every_store! {
     }
 
     async fn a_setup_code_counts_once_for_a_day_for_its_agent_and_only_the_newest() {
-        let (desk, _platform) = production(&[]).await;
-        let mut client = desk.client().await;
-        let code = async |who: &str| desk.auth().operator().reset_password(desk.key(who)).await.unwrap().code.text();
+        let (app, _platform) = production(&[]).await;
+        let mut client = app.client().await;
+        let code = async |who: &str| app.auth().operator().reset_password(app.key(who)).await.unwrap().code.text();
         let (older, newest) = (code("agent01").await, code("agent01").await);
         let others = code("supervisor01").await;
         for (who, code) in [("agent01", &older), ("agent01", &others), ("supervisor01", &newest), ("user01", &newest), ("nobody", &newest)] {
             let refused = use_setup_code(&mut client, who, code).await;
             assert_eq!(refused.refused(403, 1003).reason(), "setup_code", "{who}");
         }
-        desk.clock.advance(Duration::from_hours(24) - Duration::from_millis(1));
+        app.clock.advance(Duration::from_hours(24) - Duration::from_millis(1));
         use_setup_code(&mut client, "AGENT01", &newest.to_uppercase().replace('-', "")).await.data();
         use_setup_code(&mut client, "agent01", &newest).await.refused(403, 1003);
         client.partial_sign_in("agent01").await;
-        desk.clock.advance(Duration::from_millis(1));
+        app.clock.advance(Duration::from_millis(1));
         use_setup_code(&mut client, "supervisor01", &others).await.refused(403, 1003);
 
         // A weak password does not use it up; a first password set otherwise does, and so does shutting the agent out.
         let code = code("supervisor01").await;
         let weak = json!({ "employee_id": "supervisor01", "setup_code": code, "new_password": "brief" });
         client.post("/api/agents/password/setup", &[], &weak).await.refused(400, 1014);
-        desk.auth().operator().disable_agent(desk.key("supervisor01")).await.unwrap();
+        app.auth().operator().disable_agent(app.key("supervisor01")).await.unwrap();
         use_setup_code(&mut client, "supervisor01", &code).await.refused(403, 1003);
-        desk.auth().operator().enable_agent(desk.key("supervisor01")).await.unwrap();
+        app.auth().operator().enable_agent(app.key("supervisor01")).await.unwrap();
         use_setup_code(&mut client, "supervisor01", &code).await.data();
     }
 
     async fn of_two_who_bring_one_setup_code_at_once_one_sets_the_password() {
-        let (desk, _platform) = production(&[]).await;
-        let mut clients = [desk.client().await, desk.client().await];
+        let (app, _platform) = production(&[]).await;
+        let mut clients = [app.client().await, app.client().await];
         for _ in 0..StoreBackend::current().rounds(25) {
-            let code = desk.auth().operator().reset_password(desk.key("agent01")).await.unwrap().code.text();
+            let code = app.auth().operator().reset_password(app.key("agent01")).await.unwrap().code.text();
             let [one, two] = &mut clients;
             let ask = |new| json!({ "employee_id": "agent01", "setup_code": code, "new_password": new });
             let (first, second) = (ask(PASSWORD), ask(OTHER));
@@ -140,11 +140,11 @@ on_every_store! {
     }
 
     async fn that_an_agent_has_no_password_is_told_to_the_agent_alone() {
-        let (desk, platform) = production(&OPEN).await;
-        let mut client = desk.client().await;
+        let (app, platform) = production(&OPEN).await;
+        let mut client = app.client().await;
         let page = ("sec-fetch-site", "same-origin");
         let cookie = async |who: &str| {
-            let mut client = desk.client().await;
+            let mut client = app.client().await;
             let code = platform.code(&mut client, who).await;
             let ask = json!({ "employee_id": who, "code": code });
             let answer = client.post("/api/agents/login", &[page], &ask).await;
@@ -162,7 +162,7 @@ on_every_store! {
         let (proven, over) = (bearer(proven), bearer(over));
         let ask = json!({ "employee_id": "agent01", "password": PASSWORD });
         let mut login = async |header: Option<(&str, &str)>| {
-            desk.auth().operator().unlock_agent(desk.key("agent01")).await.unwrap();
+            app.auth().operator().unlock_agent(app.key("agent01")).await.unwrap();
             let headers: Vec<_> = header.into_iter().chain([("x-request-id", "same")]).collect();
             client.post("/api/agents/login", &headers, &ask).await
         };
@@ -177,16 +177,16 @@ on_every_store! {
     }
 
     async fn a_password_leads_to_the_top_only_with_a_device_that_the_platform_vouched_for() {
-        let (desk, platform) = production(&OPEN).await;
-        let mut client = desk.client().await;
-        give_password(&desk, "admin01").await;
+        let (app, platform) = production(&OPEN).await;
+        let mut client = app.client().await;
+        give_password(&app, "admin01").await;
         let unlock = "/api/admin/agents/agent01/unlock";
         // Bound by whoever has the password; whoever only says who they are binds none.
         let named = by_name(&mut client, "admin01").await;
         let refused = client.post_as(&named, "/api/auth/otp-setup", &json!({})).await;
         assert_eq!(refused.refused(403, 1003).reason(), "not_proven");
         let half = client.partial_sign_in("admin01").await;
-        let (device, login) = client.bind_device(&half, &desk.clock).await;
+        let (device, login) = client.bind_device(&half, &app.clock).await;
         assert_eq!((&login["roles"], &login["current_role"]), (&json!(["agent", "user"]), &json!("agent")));
         for code in [device.next_code(), device.recovery_codes[0].clone()] {
             let half = client.partial_sign_in("admin01").await;
@@ -199,8 +199,8 @@ on_every_store! {
             // Nor does what such a session binds.
             show(&mut client, token, "verify", &device.code()).await.data();
         }
-        desk.auth().operator().reset_device(desk.key("admin01")).await.unwrap();
-        let device = equip(&desk, &platform, "admin01").await;
+        app.auth().operator().reset_device(app.key("admin01")).await.unwrap();
+        let device = equip(&app, &platform, "admin01").await;
         for code in [device.next_code(), device.recovery_codes[0].clone()] {
             let half = client.partial_sign_in("admin01").await;
             let login = show(&mut client, &half, "verify", &code).await.data();
@@ -210,24 +210,24 @@ on_every_store! {
         // Whoever has the password and a recovery code gets rid of the device, and not to the top.
         let half = client.partial_sign_in("admin01").await;
         show(&mut client, &half, "unbind", &device.recovery_codes[1]).await.data();
-        let (_, login) = client.bind_device(&half, &desk.clock).await;
+        let (_, login) = client.bind_device(&half, &app.clock).await;
         assert_eq!(login["roles"], json!(["agent", "user"]));
     }
 
     /// An administrator and nothing else has nothing left to act as. They are told before a device is bound whose recovery
     /// codes nobody would ever see.
     async fn an_agent_who_cannot_sign_in_binds_no_device_on_the_way() {
-        let (desk, _platform) = production(&[]).await;
-        let mut client = desk.client().await;
-        desk.add("chief01", Role::Admin).await;
-        desk.auth().operator().add_agent(desk.key("chief01"), "admin").await.unwrap();
-        give_password(&desk, "chief01").await;
+        let (app, _platform) = production(&[]).await;
+        let mut client = app.client().await;
+        app.add("chief01", Role::Admin).await;
+        app.auth().operator().add_agent(app.key("chief01"), "admin").await.unwrap();
+        give_password(&app, "chief01").await;
         let half = client.partial_sign_in("chief01").await;
         let setup = client.post_as(&half, "/api/auth/otp-setup", &json!({})).await.data();
-        let code = Device::scan(&setup, &desk.clock).code();
+        let code = Device::scan(&setup, &app.clock).code();
         assert_eq!(show(&mut client, &half, "bind", &code).await.refused(403, 1003).reason(), "no_role");
         assert_eq!(client.get_as(&half, "/api/auth/otp-status").await.data()["bound"], false);
-        desk.auth().operator().grant(desk.key("chief01"), "agent").await.unwrap();
+        app.auth().operator().grant(app.key("chief01"), "agent").await.unwrap();
         let bound = show(&mut client, &half, "bind", &code).await.data();
         assert_eq!(bound["recovery_codes"].as_array().unwrap().len(), 10);
     }
@@ -246,10 +246,10 @@ async fn by_link(client: &mut Client, platform: &Platform, target: &str) -> Stri
 on_every_store! {
     /// Whoever may act as an agent for a while does not become the agent.
     async fn a_link_gives_nothing_that_outlives_it() {
-        let (desk, platform) = production(&[]).await;
-        let mut client = desk.client().await;
-        let partner = desk.auth().resolve_key(Some(&CorpId::parse("wwpartner").unwrap()), &EmployeeId::parse("partner01").unwrap());
-        desk.auth().operator().approve_link(partner.clone(), desk.key("admin01")).await.unwrap();
+        let (app, platform) = production(&[]).await;
+        let mut client = app.client().await;
+        let partner = app.auth().resolve_key(Some(&CorpId::parse("wwpartner").unwrap()), &EmployeeId::parse("partner01").unwrap());
+        app.auth().operator().approve_link(partner.clone(), app.key("admin01")).await.unwrap();
         let bound = by_link(&mut client, &platform, "admin01").await;
         let linked = platform.sign_in(&mut client, "wwpartner/partner01").await;
         for token in [&bound, &linked] {
@@ -258,39 +258,39 @@ on_every_store! {
             assert_eq!(refused.refused(403, 1003).reason(), "not_proven");
         }
         // Nor with a code that an administrator handed out: they do not become the agent for whom it is.
-        let code = desk.auth().operator().reset_device(desk.key("admin01")).await.unwrap().code.text();
+        let code = app.auth().operator().reset_device(app.key("admin01")).await.unwrap().code.text();
         for (token, ask) in [(&bound, json!({})), (&linked, json!({})), (&linked, json!({ "setup_code": code }))] {
             let refused = client.post_as(token, "/api/auth/otp-setup", &ask).await;
             assert_eq!(refused.refused(403, 1003).reason(), "not_proven");
         }
-        assert_eq!(desk.query("SELECT count(*) FROM agent WHERE otp_pending IS NOT NULL"), ["0"]);
+        assert_eq!(app.query("SELECT count(*) FROM agent WHERE otp_pending IS NOT NULL"), ["0"]);
     }
 
     async fn an_administrator_without_other_roles_acts_as_their_agent_record_says() {
-        let (desk, _platform) = production(&[]).await;
-        let mut client = desk.client().await;
-        desk.add("chief01", Role::Admin).await;
-        desk.auth().operator().add_agent(desk.key("chief01"), "agent").await.unwrap();
-        give_password(&desk, "chief01").await;
+        let (app, _platform) = production(&[]).await;
+        let mut client = app.client().await;
+        app.add("chief01", Role::Admin).await;
+        app.auth().operator().add_agent(app.key("chief01"), "agent").await.unwrap();
+        give_password(&app, "chief01").await;
         let half = client.partial_sign_in("chief01").await;
-        let (device, login) = client.bind_device(&half, &desk.clock).await;
+        let (device, login) = client.bind_device(&half, &app.clock).await;
         assert_eq!((&login["roles"], &login["current_role"]), (&json!(["agent"]), &json!("agent")));
         let half = client.partial_sign_in("chief01").await;
         let login = show(&mut client, &half, "verify", &device.next_code()).await.data();
         let token = login["token"].as_str().unwrap();
         assert_eq!(client.verify(token).await["roles"], json!(["agent"]));
         // Nobody goes on with what is lent no more.
-        desk.auth().operator().set_agent_role(desk.key("chief01"), "supervisor").await.unwrap();
+        app.auth().operator().set_agent_role(app.key("chief01"), "supervisor").await.unwrap();
         assert_eq!(client.me(token).await.refused(401, 1001).reason(), "kicked");
     }
 
     /// A phone that was replaced on a day without the platform is as good as any once its owner has shown it on another day.
     async fn a_device_is_proven_by_use_where_the_platform_vouches() {
-        let (desk, platform) = production(&[]).await;
-        let mut client = desk.client().await;
-        give_password(&desk, "admin01").await;
+        let (app, platform) = production(&[]).await;
+        let mut client = app.client().await;
+        give_password(&app, "admin01").await;
         let half = client.partial_sign_in("admin01").await;
-        let (device, _) = client.bind_device(&half, &desk.clock).await;
+        let (device, _) = client.bind_device(&half, &app.clock).await;
         let token = platform.sign_in(&mut client, "admin01").await;
         let proven = async |client: &mut Client| client.get_as(&token, "/api/auth/otp-status").await.data()["proven"].clone();
         assert_eq!(proven(&mut client).await, false);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-use self::fixture::{BreakableConnection, Desk, Home};
+use self::fixture::{App, BreakableConnection, Home};
 use crate::harness::{Browser, Driver, Options, free_address};
 
 /// Has the module open a socket, and keeps all that it tells.
@@ -59,19 +59,19 @@ async fn nothing_was_blocked(browser: &Browser) {
 on_every_store! {
     /// A browser cannot send a header here: the token comes as a subprotocol, and the answer picks one of those offered.
     async fn a_browser_opens_a_socket_by_its_subprotocols() {
-        let desk = Desk::start();
-        let token = desk.client().await.sign_in("agent01").await;
+        let app = App::start();
+        let token = app.client().await.sign_in("agent01").await;
         let bearer = format!("bearer.{token}");
         let driver = Driver::start();
         let browser = driver.browser(Options::default()).await;
-        browser.goto(&desk.at("/h5/")).await;
+        browser.goto(&app.at("/h5/")).await;
         for (protocols, chosen) in [
             (vec!["deskpass.v1", &bearer], "deskpass.v1"),
             (vec![&bearer, "deskpass.v1"], "deskpass.v1"),
             (vec![&bearer], &bearer),
         ] {
             for socket in ["employee", "agent"] {
-                let address = desk.at(&format!("/api/ws/{socket}")).replace("http", "ws");
+                let address = app.at(&format!("/api/ws/{socket}")).replace("http", "ws");
                 let opened = browser.script(OPEN, &[json!(address), json!(protocols)]).await;
                 assert_eq!(opened[0], chosen, "{opened}");
                 assert_eq!(opened[1]["msg_type"], "session");
@@ -83,28 +83,28 @@ on_every_store! {
     }
 
     async fn messages_reach_the_page_and_so_does_the_end_of_the_session() {
-        let desk = Desk::start();
-        let token = desk.client().await.sign_in("user01").await;
+        let app = App::start();
+        let token = app.client().await.sign_in("user01").await;
         let driver = Driver::start();
-        let browser = listening(&driver, &desk.at("/h5/"), "employee", &token).await;
+        let browser = listening(&driver, &app.at("/h5/"), "employee", &token).await;
         browser.wait_until(LIVE).await;
         let extra = json!({ "trace": "8f1", "deep": [{ "列": null }] });
         let message = json!({ "msg_type": "ai_structured", "content": { "text": "which?" }, "extra_data": extra });
-        assert_eq!(desk.send("user01", message).await["delivered"], 1);
+        assert_eq!(app.send("user01", message).await["delivered"], 1);
         browser.wait_until("heard.length === 2").await;
         let frame = browser.script("return heard[1]", &[]).await;
         assert_eq!((&frame["content"], &frame["extra_data"]), (&json!({ "text": "which?" }), &extra));
 
         for (seq, text) in ["Hel", "lo, ", "world"].into_iter().enumerate() {
             let content = json!({ "stream_id": "s", "seq": seq, "text": text, "done": seq == 2 });
-            desk.send("user01", json!({ "msg_type": "typewriter", "content": content })).await;
+            app.send("user01", json!({ "msg_type": "typewriter", "content": content })).await;
         }
         browser.wait_until("texts.length === 3").await;
         let last = browser.script("return texts[2]", &[]).await;
         let whole = json!({ "stream_id": "s", "text": "Hello, world", "added": "world", "done": true, "whole": true });
         assert_eq!(last, whole);
 
-        desk.client().await.logout(&token).await.data();
+        app.client().await.logout(&token).await.data();
         browser.wait_until("ends.length === 1").await;
         let ends = browser.script("return ends", &[]).await;
         assert_eq!(ends, json!([{ "over": "session", "reason": "signed_out" }]));
@@ -114,26 +114,26 @@ on_every_store! {
 
     /// The line breaks; where there are two nodes, the one at its end dies. What is posted meanwhile comes, once and in order.
     async fn a_broken_line_loses_nothing() {
-        let mut desk = Desk::start();
-        let token = desk.client().await.sign_in("agent01").await;
-        let line = BreakableConnection::to(&desk.process.address).await;
+        let mut app = App::start();
+        let token = app.client().await.sign_in("agent01").await;
+        let line = BreakableConnection::to(&app.process.address).await;
         let driver = Driver::start();
         let browser = listening(&driver, &format!("http://{}/itagent/", line.address), "agent", &token).await;
         browser.wait_until(LIVE).await;
-        desk.recommend("agent01", 0..1).await;
+        app.recommend("agent01", 0..1).await;
         browser.wait_until("heard.length === 2").await;
         for round in 0..3 {
             browser.script("states.length = 0", &[]).await;
-            match &desk.home {
+            match &app.home {
                 Home::Directory(_) => line.cut(),
                 Home::Cluster(_) => {
-                    let other = desk.home.serve(&free_address());
-                    std::mem::replace(&mut desk.process, other).kill();
+                    let other = app.home.serve(&free_address());
+                    std::mem::replace(&mut app.process, other).kill();
                 }
             }
             browser.wait_until("states.includes('waiting')").await;
-            desk.recommend("agent01", round * 3 + 1..round * 3 + 4).await;
-            line.lead_to(&desk.process.address);
+            app.recommend("agent01", round * 3 + 1..round * 3 + 4).await;
+            line.lead_to(&app.process.address);
             browser.wait_until(&format!("heard.some(({{ content }}) => content === {})", round * 3 + 3)).await;
         }
         assert_eq!(recommended(&browser).await, json!((0..10).collect::<Vec<_>>()));
@@ -144,19 +144,19 @@ on_every_store! {
 /// What an embedded service kept for those who come back is gone with it: the page is told to read anew.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restarted_service_is_found_again_and_the_gap_is_told() {
-    let mut desk = Desk::start();
-    let address = desk.process.address.clone();
-    let token = desk.client().await.sign_in("user01").await;
+    let mut app = App::start();
+    let address = app.process.address.clone();
+    let token = app.client().await.sign_in("user01").await;
     let driver = Driver::start();
-    let browser = listening(&driver, &desk.at("/h5/"), "employee", &token).await;
+    let browser = listening(&driver, &app.at("/h5/"), "employee", &token).await;
     browser.wait_until(LIVE).await;
-    let (code, _) = desk.process.terminate();
+    let (code, _) = app.process.terminate();
     assert_eq!(code, Some(0));
     browser.wait_until("states.includes('waiting')").await;
-    desk.process = desk.home.serve(&address);
+    app.process = app.home.serve(&address);
     browser.wait_until(LIVE).await;
     assert_eq!(browser.script("return [gaps, ends]", &[]).await, json!([1, []]));
-    desk.recommend("user01", 0..2).await;
+    app.recommend("user01", 0..2).await;
     browser.wait_until("heard.some(({ content }) => content === 1)").await;
     assert_eq!(recommended(&browser).await, json!([0, 1]));
 }
@@ -164,8 +164,8 @@ async fn a_restarted_service_is_found_again_and_the_gap_is_told() {
 /// A browser hides why it was refused: the module finds out, and does not knock for ever.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refused_handshake_is_told_with_its_reason() {
-    let desk = Desk::start();
-    let mut client = desk.client().await;
+    let app = App::start();
+    let mut client = app.client().await;
     let employee = client.sign_in("user01").await;
     let gone = client.sign_in("user01").await;
     client.logout(&gone).await.data();
@@ -175,7 +175,7 @@ async fn a_refused_handshake_is_told_with_its_reason() {
         ("employee", &gone, "session", "signed_out"),
         ("agent", &"nonsense".to_owned(), "session", "malformed"),
     ] {
-        let browser = listening(&driver, &desk.at("/h5/"), socket, token).await;
+        let browser = listening(&driver, &app.at("/h5/"), socket, token).await;
         browser.wait_until("ends.length === 1").await;
         let told = browser.script("return [ends[0], states]", &[]).await;
         assert_eq!(told, json!([{ "over": over, "reason": reason }, ["connecting", "waiting", "ended"]]));
@@ -200,13 +200,13 @@ async fn elsewhere() -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_of_a_foreign_origin_opens_no_socket() {
-    let desk = Desk::start();
-    let mut client = desk.client().await;
+    let app = App::start();
+    let mut client = app.client().await;
     let token = client.sign_in("user01").await;
     let driver = Driver::start();
     let browser = driver.browser(Options::default()).await;
     browser.goto(&format!("http://{}/", elsewhere().await)).await;
-    let address = desk.at("/api/ws/employee").replace("http", "ws");
+    let address = app.at("/api/ws/employee").replace("http", "ws");
     let protocols = json!(["deskpass.v1", format!("bearer.{token}")]);
     let refused = browser.script(OPEN, &[json!(address), protocols.clone()]).await;
     assert_eq!(refused, json!(["closed", 1006]));
@@ -214,21 +214,21 @@ async fn a_page_of_a_foreign_origin_opens_no_socket() {
     let asked = r#"deskpass_requests_total{method="GET",route="/api/ws/employee",outcome="refused"} 1"#;
     let metrics = client.get("/metrics", &[]).await.body;
     assert!(metrics.contains(asked), "{metrics}");
-    browser.goto(&desk.at("/h5/")).await;
+    browser.goto(&app.at("/h5/")).await;
     assert_eq!(browser.script(OPEN, &[json!(address), protocols]).await[0], "deskpass.v1");
 }
 
 /// Our own page: another role and the end of the session show at once, wherever they come from.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_page_shows_what_happens_to_the_session_elsewhere() {
-    let desk = Desk::start();
-    let mut client = desk.client().await;
+    let app = App::start();
+    let mut client = app.client().await;
     let token = client.sign_in("agent01").await;
     let driver = Driver::start();
     let browser = driver.browser(Options::default()).await;
-    browser.goto(&desk.at("/h5/")).await;
+    browser.goto(&app.at("/h5/")).await;
     browser.script("sessionStorage.setItem('deskpass.token', arguments[0])", &[json!(token)]).await;
-    browser.goto(&desk.at("/itagent/")).await;
+    browser.goto(&app.at("/itagent/")).await;
     browser.wait_for("#live[data-state=live]").await;
     assert_eq!(browser.text("#live").await, "Live");
     // The first is on the agents' socket, which it has to leave, and the second on the employees'.
@@ -247,12 +247,12 @@ async fn the_page_shows_what_happens_to_the_session_elsewhere() {
 /// Whoever opens too many loses the oldest, which does not fight for its place, but may be given one again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_newer_socket_takes_the_place_of_the_oldest() {
-    let desk = Desk::start();
-    let token = desk.client().await.sign_in("user01").await;
+    let app = App::start();
+    let token = app.client().await.sign_in("user01").await;
     let driver = Driver::start();
-    let browser = listening(&driver, &desk.at("/h5/"), "employee", &token).await;
+    let browser = listening(&driver, &app.at("/h5/"), "employee", &token).await;
     browser.wait_until(LIVE).await;
-    let address = desk.at("/api/ws/employee").replace("http", "ws");
+    let address = app.at("/api/ws/employee").replace("http", "ws");
     let crowd =
         "window.crowd = Array.from({ length: 10 }, () => new WebSocket(arguments[0], ['bearer.' + arguments[1]]))";
     browser.script(crowd, &[json!(address), json!(token)]).await;
@@ -263,7 +263,7 @@ async fn a_newer_socket_takes_the_place_of_the_oldest() {
     browser.wait_until(LIVE).await;
     browser.script("line.close()", &[]).await;
     let closed = r#"deskpass_sockets_closed_total{code="1000"} 1"#;
-    let (mut client, deadline) = (desk.client().await, Instant::now() + Duration::from_secs(10));
+    let (mut client, deadline) = (app.client().await, Instant::now() + Duration::from_secs(10));
     while !client.get("/metrics", &[]).await.body.contains(closed) {
         assert!(Instant::now() < deadline, "it is still open");
     }
@@ -273,10 +273,10 @@ async fn a_newer_socket_takes_the_place_of_the_oldest() {
 /// Pieces may come twice, too early or in the middle; one that never comes does not hold up the rest for ever.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_typewriter_puts_pieces_in_order() {
-    let desk = Desk::start();
+    let app = App::start();
     let driver = Driver::start();
     let browser = driver.browser(Options::default()).await;
-    browser.goto(&desk.at("/h5/")).await;
+    browser.goto(&app.at("/h5/")).await;
     let taken = async |pieces: Value| {
         let take = "return import('/assets/deskpass.js').then(({ Typewriter }) => {
             const typewriter = new Typewriter();

@@ -168,10 +168,10 @@ fn note(frame: &Value, heard: &mut Heard) {
 
 impl World {
     async fn new(nodes: usize) -> Self {
-        let desk = TestApp::start().await;
-        let (key, _) = desk.service_key("messages").await;
-        let mut nodes = if nodes > 1 { vec![desk.second_node().await] } else { Vec::new() };
-        nodes.push(desk);
+        let app = TestApp::start().await;
+        let (key, _) = app.service_key("messages").await;
+        let mut nodes = if nodes > 1 { vec![app.second_node().await] } else { Vec::new() };
+        nodes.push(app);
         let mut sessions = Vec::new();
         for _ in 0..CLIENTS {
             sessions.push(Session::begin(&mut nodes[0].client().await).await);

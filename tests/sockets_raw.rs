@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use crate::harness::{Client, Frame, TestApp, TestSocket, handshake, masked, settings};
 
-/// Waits until a desk has so many sockets.
-async fn until(desk: &TestApp, count: usize) {
+/// Waits until a service has so many sockets.
+async fn until(app: &TestApp, count: usize) {
     let since = Instant::now();
-    while desk.auth().sockets.len() != count {
-        assert!(since.elapsed() < Duration::from_secs(5), "{} sockets", desk.auth().sockets.len());
+    while app.auth().sockets.len() != count {
+        assert!(since.elapsed() < Duration::from_secs(5), "{} sockets", app.auth().sockets.len());
         tokio::task::yield_now().await;
     }
 }
@@ -21,8 +21,8 @@ fn declared(first: u8, length: u64) -> Vec<u8> {
 }
 
 /// Sends bytes on a fresh socket, and asserts how it is closed: orderly, so that the client gets to read the code.
-async fn closes(desk: &TestApp, token: &str, what: &str, bytes: &[u8], code: u16, word: &str) {
-    let mut socket = desk.socket("employee", token).await;
+async fn closes(app: &TestApp, token: &str, what: &str, bytes: &[u8], code: u16, word: &str) {
+    let mut socket = app.socket("employee", token).await;
     socket.push(bytes).await;
     let (found, why, said) = socket.closed().await;
     assert_eq!((found, &*why, said.len()), (code, word, 0), "{what}");
@@ -30,8 +30,8 @@ async fn closes(desk: &TestApp, token: &str, what: &str, bytes: &[u8], code: u16
 }
 
 on_every_store! {
-    async fn what_breaks_the_protocol_is_told_so(desk) {
-        let token = desk.client().await.sign_in("user01").await;
+    async fn what_breaks_the_protocol_is_told_so(app) {
+        let token = app.client().await.sign_in("user01").await;
         let unmasked = |first: u8| vec![first, 2, b'h', b'i'];
         for (what, bytes) in [
             ("a text without a mask", unmasked(0x81)),
@@ -56,32 +56,32 @@ on_every_store! {
             ("a text in the middle of a text", [masked(0x01, b"a"), masked(0x81, b"b")].concat()),
             ("a goodbye of one byte", masked(0x88, b"x")),
         ] {
-            closes(&desk, &token, what, &bytes, 1002, "protocol_error").await;
+            closes(&app, &token, what, &bytes, 1002, "protocol_error").await;
         }
-        until(&desk, 0).await;
+        until(&app, 0).await;
     }
 
-    async fn a_goodbye_with_a_code_that_may_not_be_is_no_goodbye(desk) {
-        let token = desk.client().await.sign_in("user01").await;
+    async fn a_goodbye_with_a_code_that_may_not_be_is_no_goodbye(app) {
+        let token = app.client().await.sign_in("user01").await;
         for code in [0_u16, 999, 1004, 1005, 1006, 1015, 2999, 5000, 65_535] {
-            let mut socket = desk.socket("employee", &token).await;
+            let mut socket = app.socket("employee", &token).await;
             socket.frame(0x88, &code.to_be_bytes()).await;
             assert_eq!(socket.closed().await.0, 1002, "{code}");
         }
         for code in [1000_u16, 1001, 1003, 1007, 1011, 3000, 4000, 4999] {
-            let mut socket = desk.socket("employee", &token).await;
+            let mut socket = app.socket("employee", &token).await;
             socket.frame(0x88, &code.to_be_bytes()).await;
             assert_eq!(socket.closed().await.0, code);
         }
-        let mut socket = desk.socket("employee", &token).await;
+        let mut socket = app.socket("employee", &token).await;
         socket.frame(0x88, b"").await;
         assert_eq!(socket.any().await, Frame::Close(1005, String::new()));
-        closes(&desk, &token, "a goodbye that is no text", &masked(0x88, b"\x03\xe8\xff"), 1007, "not_utf8").await;
-        until(&desk, 0).await;
+        closes(&app, &token, "a goodbye that is no text", &masked(0x88, b"\x03\xe8\xff"), 1007, "not_utf8").await;
+        until(&app, 0).await;
     }
 
-    async fn what_is_no_text_is_told_so(desk) {
-        let token = desk.client().await.sign_in("user01").await;
+    async fn what_is_no_text_is_told_so(app) {
+        let token = app.client().await.sign_in("user01").await;
         for (what, bytes) in [
             ("a byte that is never", masked(0x81, b"a\xffb")),
             ("half a character", masked(0x81, b"\xe4\xbd")),
@@ -92,15 +92,15 @@ on_every_store! {
             ("across two pieces", [masked(0x01, b"\xe4"), masked(0x80, b"a")].concat()),
             ("cut off in the last piece", [masked(0x01, b"\xe4"), masked(0x00, b"\xbd"), masked(0x80, b"")].concat()),
         ] {
-            closes(&desk, &token, what, &bytes, 1007, "not_utf8").await;
+            closes(&app, &token, what, &bytes, 1007, "not_utf8").await;
         }
-        closes(&desk, &token, "bytes", &masked(0x82, b"hi"), 1003, "text_only").await;
-        closes(&desk, &token, "bytes in pieces", &[masked(0x02, b"h"), masked(0x80, b"i")].concat(), 1003, "text_only").await;
+        closes(&app, &token, "bytes", &masked(0x82, b"hi"), 1003, "text_only").await;
+        closes(&app, &token, "bytes in pieces", &[masked(0x02, b"h"), masked(0x80, b"i")].concat(), 1003, "text_only").await;
     }
 
     /// Nothing is kept of what is too long, and nothing is waited for.
-    async fn what_is_too_long_is_told_so(desk) {
-        let token = desk.client().await.sign_in("user01").await;
+    async fn what_is_too_long_is_told_so(app) {
+        let token = app.client().await.sign_in("user01").await;
         let whole = masked(0x81, &vec![b'a'; 65_537]);
         let megabyte = masked(0x81, &vec![b'a'; 1 << 20]);
         let pieces: Vec<_> = std::iter::once(masked(0x01, &[b'a'; 1_000])).chain((0..70).map(|_| masked(0x00, &[b'a'; 1_000]))).flatten().collect();
@@ -116,16 +116,16 @@ on_every_store! {
             ("in pieces", pieces),
             ("two pieces", [masked(0x01, &vec![b'a'; 40_000]), masked(0x80, &vec![b'a'; 40_000])].concat()),
         ] {
-            closes(&desk, &token, what, &bytes, 1009, "too_big").await;
+            closes(&app, &token, what, &bytes, 1009, "too_big").await;
         }
-        let mut socket = desk.socket("employee", &token).await;
+        let mut socket = app.socket("employee", &token).await;
         socket.frame(0x81, &vec![b'a'; 65_536]).await;
         socket.is_quiet().await;
     }
 
-    async fn what_is_allowed_is_not_mistaken_for_anything(desk) {
-        let token = desk.client().await.sign_in("user01").await;
-        let mut socket = desk.socket("employee", &token).await;
+    async fn what_is_allowed_is_not_mistaken_for_anything(app) {
+        let token = app.client().await.sign_in("user01").await;
+        let mut socket = app.socket("employee", &token).await;
         // In pieces, a character among them, with questions in between.
         for bytes in [masked(0x01, b"\xe4"), masked(0x89, b"one"), masked(0x00, b"\xbd"), masked(0x00, b""), masked(0x8a, b"uncalled"), masked(0x89, &[b'p'; 125]), masked(0x80, b"\xa0")] {
             socket.push(&bytes).await;
@@ -146,35 +146,35 @@ on_every_store! {
         socket.is_quiet().await;
     }
 
-    async fn floods_are_cut_off(desk) {
-        let token = desk.client().await.sign_in("user01").await;
+    async fn floods_are_cut_off(app) {
+        let token = app.client().await.sign_in("user01").await;
         for (what, frame) in [("texts", masked(0x81, b"x")), ("questions", masked(0x89, b"")), ("answers", masked(0x8a, b"")), ("long ones", masked(0x81, &[b'a'; 10_000]))] {
-            let mut socket = desk.socket("employee", &token).await;
+            let mut socket = app.socket("employee", &token).await;
             let flood = frame.repeat(200);
             socket.push(&flood).await;
             let (code, word, _) = socket.closed().await;
             assert_eq!((code, &*word), (1008, "too_many_messages"), "{what}");
         }
-        until(&desk, 0).await;
+        until(&app, 0).await;
     }
 
     /// A flood that does not end is not listened to for ever.
-    async fn a_flood_that_does_not_end_is_cut_off_too(desk) {
-        let token = desk.client().await.sign_in("user01").await;
+    async fn a_flood_that_does_not_end_is_cut_off_too(app) {
+        let token = app.client().await.sign_in("user01").await;
         for frame in [masked(0x81, b"xxxxxxxxxx"), masked(0x82, &[0; 1_000]), masked(0x91, &[0; 1_000])] {
-            let mut socket = desk.socket("employee", &token).await;
+            let mut socket = app.socket("employee", &token).await;
             let flood = frame.repeat(1_000);
             let since = Instant::now();
             while socket.push(&flood).await {
                 assert!(since.elapsed() < Duration::from_secs(5), "it is listened to");
             }
-            until(&desk, 0).await;
+            until(&app, 0).await;
         }
     }
 
-    async fn pieces_of_nothing_without_end_are_cut_off(desk) {
-        let token = desk.client().await.sign_in("user01").await;
-        let mut socket = desk.socket("employee", &token).await;
+    async fn pieces_of_nothing_without_end_are_cut_off(app) {
+        let token = app.client().await.sign_in("user01").await;
+        let mut socket = app.socket("employee", &token).await;
         // No piece is a frame that could be counted.
         socket.frame(0x01, b"").await;
         let pieces = masked(0x00, b"").repeat(10_000);
@@ -186,21 +186,21 @@ on_every_store! {
         socket.ends_with(1008, "too_many_messages").await;
     }
 
-    async fn a_client_that_disconnects_without_a_close_frees_its_slot(desk) {
-        let mut client = desk.client().await;
+    async fn a_client_that_disconnects_without_a_close_frees_its_slot(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         for round in 0..3 {
             let mut sockets = Vec::new();
             for at in 0..10 {
-                let mut socket = desk.socket("employee", &token).await;
+                let mut socket = app.socket("employee", &token).await;
                 // In the middle of a head, of a frame, of a message.
                 let begun = [vec![], vec![0x81], b"\x81\x85\x01\x02\x03\x04a".to_vec(), masked(0x01, b"a")];
                 socket.push(&begun[at % 4]).await;
                 sockets.push(socket);
             }
-            assert_eq!(desk.auth().sockets.len(), 10, "round {round}");
+            assert_eq!(app.auth().sockets.len(), 10, "round {round}");
             drop(sockets);
-            until(&desk, 0).await;
+            until(&app, 0).await;
         }
         let metrics = client.get("/metrics", &[]).await.body;
         assert!(metrics.lines().any(|line| line == "deskpass_sockets 0"), "{metrics}");
@@ -208,43 +208,43 @@ on_every_store! {
         assert_eq!(gone, Some("30"), "{metrics}");
     }
 
-    async fn a_client_that_disconnects_before_the_answer_holds_no_slot(desk) {
-        let token = desk.client().await.sign_in("user01").await;
+    async fn a_client_that_disconnects_before_the_answer_holds_no_slot(app) {
+        let token = app.client().await.sign_in("user01").await;
         for _ in 0..20 {
-            let mut client = desk.client().await;
+            let mut client = app.client().await;
             client.start(&handshake("/api/ws/employee", &[("authorization", &format!("Bearer {token}"))])).await;
         }
         // Their places are free as soon as it is noticed, whether they were taken by then or not.
-        let mut last = desk.socket("employee", &token).await;
-        until(&desk, 1).await;
+        let mut last = app.socket("employee", &token).await;
+        until(&app, 1).await;
         last.is_quiet().await;
     }
 
     async fn a_handshake_that_is_never_finished_is_given_up() {
         let given = [("development.enabled", "true"), ("server.header_timeout", "300ms"), ("server.max_connections", "4")];
-        let desk = TestApp::with(settings(&given)).await;
-        let token = desk.client().await.sign_in("user01").await;
+        let app = TestApp::with(settings(&given)).await;
+        let token = app.client().await.sign_in("user01").await;
         let whole = handshake("/api/ws/employee", &[("authorization", &format!("Bearer {token}"))]);
         let mut begun = Vec::new();
         for cut in [1, 20, whole.len() / 2, whole.len() - 1] {
-            let mut client = Client::connect(&desk.address).await;
+            let mut client = Client::connect(&app.address).await;
             client.start(&whole[..cut]).await;
             begun.push(client);
         }
         // All places are taken until they are given up.
-        let mut socket = desk.socket("employee", &token).await;
+        let mut socket = app.socket("employee", &token).await;
         socket.is_quiet().await;
-        assert_eq!(desk.auth().sockets.len(), 1);
+        assert_eq!(app.auth().sockets.len(), 1);
     }
 
     /// Others are told as if nothing was.
-    async fn a_misbehaving_client_disturbs_no_other(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn a_misbehaving_client_disturbs_no_other(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
-        let mut good = desk.socket("employee", &token).await;
+        let mut good = app.socket("employee", &token).await;
         for bytes in [masked(0x83, b""), masked(0x82, b""), declared(0x81, u64::MAX), masked(0x81, b"\xff"), masked(0x89, b"").repeat(150)] {
-            let mut bad = desk.socket("employee", &token).await;
+            let mut bad = app.socket("employee", &token).await;
             bad.push(&bytes).await;
             client.send_card(&key, &serde_json::json!({ "employee_id": "user01" }), &serde_json::json!(1)).await;
             assert_eq!(good.message().await["content"], 1);
@@ -254,7 +254,7 @@ on_every_store! {
     }
 }
 
-/// A desk that leaves while somebody comes in says so, and does not fall over.
+/// A service that leaves while somebody comes in says so, and does not fall over.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_connects_during_shutdown_is_told() {
     crate::harness::StoreBackend::ScaledOut.run(come_in_late()).await;
@@ -264,20 +264,20 @@ async fn come_in_late() {
     let first = TestApp::start().await;
     let token = first.client().await.sign_in("user01").await;
     // A node that has not heard of the session has to look, and for now it cannot.
-    let (mut desk, place) = (first.second_node().await, first.cluster_store());
+    let (mut app, place) = (first.second_node().await, first.cluster_store());
     let lock = place.hold("BEGIN; LOCK TABLE session IN ACCESS EXCLUSIVE MODE").await;
-    let (address, bearer) = (desk.address.clone(), format!("Bearer {token}"));
+    let (address, bearer) = (app.address.clone(), format!("Bearer {token}"));
     let head = handshake("/api/ws/employee", &[("authorization", &bearer)]);
     let coming = tokio::spawn(async move { TestSocket::try_open(&address, &head).await });
     let waits = "SELECT count(*) FROM pg_locks JOIN pg_class ON pg_class.oid = relation \
         WHERE NOT granted AND relname = 'session' AND relnamespace = current_schema()::regnamespace";
     soon_enough("it looks", || place.query(waits) != ["0"]).await;
-    desk.ask_to_stop();
-    soon_enough("it leaves", || std::net::TcpStream::connect(&desk.address).is_err()).await;
+    app.ask_to_stop();
+    soon_enough("it leaves", || std::net::TcpStream::connect(&app.address).is_err()).await;
     lock.batch_execute("ROLLBACK").await.unwrap();
     let mut socket = coming.await.unwrap().unwrap();
     socket.ends_with(1012, "restarting").await;
-    desk.stop().await;
+    app.stop().await;
 }
 
 async fn soon_enough(what: &str, is_so: impl Fn() -> bool) {

@@ -48,16 +48,16 @@ struct Secrets {
     service_key: String,
 }
 
-async fn furnish(desk: &TestApp) -> Secrets {
-    let mut client = desk.client().await;
+async fn furnish(app: &TestApp) -> Secrets {
+    let mut client = app.client().await;
     // So that what agents are to be told stays where a thief finds it.
     client.set_fault(&json!({ "api": "message/send", "drop": true, "times": 1_000 })).await;
     client.first_password("agent01").await;
     client.first_password("admin01").await;
     let admin = client.sign_in("admin01").await;
-    let (admin_device, _) = client.bind_device(&admin, &desk.clock).await;
+    let (admin_device, _) = client.bind_device(&admin, &app.clock).await;
     let device = client.sign_in("agent01").await;
-    let (device, _) = client.bind_device(&device, &desk.clock).await;
+    let (device, _) = client.bind_device(&device, &app.clock).await;
     let half = format!("Bearer {}", client.partial_sign_in("agent01").await);
     let page = [("authorization", &*half), ("sec-fetch-site", "same-origin")];
     let entered = client.post(VERIFY, &page, &json!({ "code": device.recovery_codes[0] })).await;
@@ -66,11 +66,11 @@ async fn furnish(desk: &TestApp) -> Secrets {
     let half = client.partial_sign_in("agent01").await;
     client.agent_login("agent01", "wrong").await.refused(401, 1011);
     let colleague = client.sign_in("supervisor01").await;
-    let device_code = desk.auth().operator().reset_device(desk.key("supervisor01")).await.unwrap().code.text();
+    let device_code = app.auth().operator().reset_device(app.key("supervisor01")).await.unwrap().code.text();
     let setup = client.post_as(&colleague, "/api/auth/otp-setup", &json!({})).await.data();
-    let pending = Device::scan(&setup, &desk.clock);
-    let setup_code = desk.auth().operator().reset_password(desk.key("supervisor01")).await.unwrap().code.text();
-    let (service_key, _) = desk.service_key("introspect messages").await;
+    let pending = Device::scan(&setup, &app.clock);
+    let setup_code = app.auth().operator().reset_password(app.key("supervisor01")).await.unwrap().code.text();
+    let (service_key, _) = app.service_key("introspect messages").await;
     Secrets {
         admin,
         admin_device,
@@ -111,16 +111,16 @@ fn encoded(bytes: &[u8]) -> [Vec<u8>; 5] {
 }
 
 /// Every file next to the database, or every row of every table and all that lies in Redis.
-fn loot(desk: &TestApp) -> Vec<Vec<u8>> {
+fn loot(app: &TestApp) -> Vec<Vec<u8>> {
     match StoreBackend::current() {
         StoreBackend::Embedded => {
-            let files = std::fs::read_dir(desk.database().parent().unwrap()).unwrap();
+            let files = std::fs::read_dir(app.database().parent().unwrap()).unwrap();
             let paths = files.map(|file| file.unwrap().path()).filter(|path| path.is_file());
             paths.map(|path| std::fs::read(path).unwrap()).collect()
         }
         StoreBackend::ScaledOut => {
-            let records = desk.cluster_store().records().into_iter().flat_map(|(key, value)| [key.into_bytes(), value]);
-            desk.cluster_store().rows().into_iter().map(String::into_bytes).chain(records).collect()
+            let records = app.cluster_store().records().into_iter().flat_map(|(key, value)| [key.into_bytes(), value]);
+            app.cluster_store().rows().into_iter().map(String::into_bytes).chain(records).collect()
         }
     }
 }
@@ -130,12 +130,12 @@ fn has(loot: &[Vec<u8>], piece: &[u8]) -> bool {
 }
 
 /// Every value of every row; and what somebody who knows how bearers are made would make of those that could be one.
-fn values(desk: &TestApp) -> BTreeSet<String> {
+fn values(app: &TestApp) -> BTreeSet<String> {
     let tables = match StoreBackend::current() {
         StoreBackend::Embedded => "SELECT name FROM sqlite_master WHERE type = 'table'",
         StoreBackend::ScaledOut => "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()",
     };
-    let rows = desk.query(tables).into_iter().flat_map(|table| desk.query(&format!("SELECT * FROM {table}")));
+    let rows = app.query(tables).into_iter().flat_map(|table| app.query(&format!("SELECT * FROM {table}")));
     let cells: BTreeSet<_> = rows.flat_map(|row| row.split('|').map(str::to_owned).collect::<Vec<_>>()).collect();
     let digests = cells.iter().filter_map(|cell| Digest::from_text(cell));
     let forged = digests.flat_map(|digest| {
@@ -157,9 +157,9 @@ fn forged<K: SecretKind>(digest: Digest) -> String {
     Secret::<K>::generate(&chosen).unwrap().expose().to_owned()
 }
 
-async fn unlock(desk: &TestApp) {
+async fn unlock(app: &TestApp) {
     for agent in ["agent01", "admin01"] {
-        desk.auth().operator().unlock_agent(desk.key(agent)).await.unwrap();
+        app.auth().operator().unlock_agent(app.key(agent)).await.unwrap();
     }
 }
 
@@ -180,9 +180,9 @@ async fn type_in(client: &mut Client, held: &Secrets, value: &str) {
 
 on_every_store! {
     async fn what_people_hold_is_nowhere_in_it() {
-        let desk = TestApp::with(sealed_with(KEY)).await;
-        let held = furnish(&desk).await;
-        let loot = loot(&desk);
+        let app = TestApp::with(sealed_with(KEY)).await;
+        let held = furnish(&app).await;
+        let loot = loot(&app);
         for there in ["agent01", "$argon2id$", "password_used", "device_bound"] {
             assert!(has(&loot, there.as_bytes()), "{there} is not there: this test looks at nothing");
         }
@@ -195,12 +195,12 @@ on_every_store! {
     }
 
     async fn what_is_in_it_is_no_token() {
-        let desk = TestApp::with(sealed_with(KEY)).await;
-        let held = furnish(&desk).await;
-        let mut client = desk.client().await;
+        let app = TestApp::with(sealed_with(KEY)).await;
+        let held = furnish(&app).await;
+        let mut client = app.client().await;
         let open = |route: &Route| matches!(route.access, RequiredAccess::Anyone | RequiredAccess::Developer | RequiredAccess::Operator);
         let closed: Vec<_> = routes().into_iter().filter(|route| !open(route)).collect();
-        for value in values(&desk) {
+        for value in values(&app) {
             let headers = [("authorization", &*format!("Bearer {value}")), ("content-type", "application/json")];
             for route in &closed {
                 let ask = request(route.method.as_str(), route.path, &headers, b"{}");
@@ -215,22 +215,22 @@ on_every_store! {
     }
 
     async fn what_is_in_it_is_no_code_no_password_and_no_cookie() {
-        let desk = TestApp::with(sealed_with(KEY)).await;
-        let held = furnish(&desk).await;
-        let mut client = desk.client().await;
-        for value in values(&desk) {
-            unlock(&desk).await;
+        let app = TestApp::with(sealed_with(KEY)).await;
+        let held = furnish(&app).await;
+        let mut client = app.client().await;
+        for value in values(&app) {
+            unlock(&app).await;
             type_in(&mut client, &held, &value).await;
-            let known = desk.query("SELECT count(*) FROM guess WHERE trial LIKE 'browser%'");
+            let known = app.query("SELECT count(*) FROM guess WHERE trial LIKE 'browser%'");
             assert_eq!(known, ["0"], "{value} is taken for the cookie of a browser that is known");
         }
 
         // The real ones still do.
-        unlock(&desk).await;
+        unlock(&app).await;
         let cookie = format!("deskpass_known={}", held.cookie);
         let login = json!({ "employee_id": "agent01", "password": "wrong" });
         client.post("/api/agents/login", &[("cookie", &cookie)], &login).await.refused(401, 1011);
-        assert_eq!(desk.query("SELECT count(*) FROM guess WHERE trial LIKE 'browser%'"), ["1"]);
+        assert_eq!(app.query("SELECT count(*) FROM guess WHERE trial LIKE 'browser%'"), ["1"]);
         client.post_as(&held.half, VERIFY, &json!({ "code": held.device.recovery_codes[1] })).await.data();
         client.post_with_otp(&held.admin, UNLOCK, Some(&held.admin_device.next_code())).await.data();
         let setup = json!({ "employee_id": "supervisor01", "setup_code": held.setup_code, "new_password": PASSWORD });
@@ -241,9 +241,9 @@ on_every_store! {
 
     /// A thief has all the time in the world, but has to know when a guess is right.
     async fn nothing_in_it_says_whether_a_guess_is_right() {
-        let desk = TestApp::with(sealed_with(KEY)).await;
-        let held = furnish(&desk).await;
-        let kept = desk.query("SELECT password_hash FROM agent WHERE employee_key = 'agent01'").remove(0);
+        let app = TestApp::with(sealed_with(KEY)).await;
+        let held = furnish(&app).await;
+        let kept = app.query("SELECT password_hash FROM agent WHERE employee_key = 'agent01'").remove(0);
         let [hash, salt] = [kept.rsplit('$').next(), kept.rsplit('$').nth(1)].map(|text| STANDARD_NO_PAD.decode(text.unwrap()).unwrap());
         let argon = |secret: &[u8]| {
             let params = Params::new(19_456, 2, 1, None).unwrap();
@@ -259,12 +259,12 @@ on_every_store! {
         assert_eq!(argon(key("agent01").bytes()), *hash, "this test tries nothing");
         assert_ne!(argon(key("admin01").bytes()), *hash, "it is any agent's");
 
-        let digests = desk.query("SELECT digest FROM recovery_code UNION SELECT setup_code FROM agent WHERE setup_code IS NOT NULL
+        let digests = app.query("SELECT digest FROM recovery_code UNION SELECT setup_code FROM agent WHERE setup_code IS NOT NULL
             UNION SELECT otp_setup_code FROM agent WHERE otp_setup_code IS NOT NULL");
         assert_eq!(digests.len(), 10 + 9 + 1 + 1);
         let codes = held.device.recovery_codes.iter().chain(&held.admin_device.recovery_codes);
         let codes = codes.chain([&held.setup_code, &held.device_code]);
-        let keyed = |code: &str, key: &[u8; 32], owner| RecoveryCode::parse(code).unwrap().digest(key, &desk.key(owner)).to_text();
+        let keyed = |code: &str, key: &[u8; 32], owner| RecoveryCode::parse(code).unwrap().digest(key, &app.key(owner)).to_text();
         let key = Digest::of(&[b"deskpass spare codes", &KEY]);
         assert!(digests.contains(&keyed(&held.setup_code, key.bytes(), "supervisor01")), "this test tries nothing");
         for code in codes {
@@ -282,20 +282,20 @@ on_every_store! {
 
     /// Whoever can also write puts a secret they know into the place of one they do not.
     async fn what_is_moved_to_another_agent_does_not_open() {
-        let desk = TestApp::with(sealed_with(KEY)).await;
-        let held = furnish(&desk).await;
-        let mut client = desk.client().await;
+        let app = TestApp::with(sealed_with(KEY)).await;
+        let held = furnish(&app).await;
+        let mut client = app.client().await;
         let of = |column: &str, agent: &str| format!("(SELECT {column} FROM agent WHERE employee_key = '{agent}')");
-        let give = |set: &str| desk.query(&format!("UPDATE agent SET {set} WHERE employee_key = 'admin01'"));
+        let give = |set: &str| app.query(&format!("UPDATE agent SET {set} WHERE employee_key = 'admin01'"));
         give(&format!("otp_secret = {}", of("otp_secret", "agent01")));
         let half = client.partial_sign_in("admin01").await;
         for code in [held.device.next_code(), held.admin_device.code()] {
             damaged(&client.post_as(&half, VERIFY, &json!({ "code": code })).await);
             damaged(&client.post_with_otp(&held.admin, UNLOCK, Some(&code)).await);
         }
-        desk.query("UPDATE recovery_code SET employee_key = 'admin01'");
+        app.query("UPDATE recovery_code SET employee_key = 'admin01'");
         client.post_as(&half, VERIFY, &json!({ "code": held.device.recovery_codes[1] })).await.refused(401, 1008);
-        unlock(&desk).await;
+        unlock(&app).await;
         give(&format!(
             "otp_secret = NULL, otp_pending = {}, otp_pending_by = '{}', otp_pending_until = {}, setup_code = {}, setup_code_until = {}",
             of("otp_pending", "supervisor01"),
@@ -312,10 +312,10 @@ on_every_store! {
     }
 
     async fn under_another_key_nothing_opens_until_it_is_reset() {
-        let desk = TestApp::with(sealed_with(KEY)).await;
-        let held = furnish(&desk).await;
-        let desk = desk.restart_with(sealed_with(OTHER_KEY)).await;
-        let mut client = desk.client().await;
+        let app = TestApp::with(sealed_with(KEY)).await;
+        let held = furnish(&app).await;
+        let app = app.restart_with(sealed_with(OTHER_KEY)).await;
+        let mut client = app.client().await;
         damaged(&client.post_as(&held.half, VERIFY, &json!({ "code": held.device.next_code() })).await);
         client.post_as(&held.half, VERIFY, &json!({ "code": held.device.recovery_codes[1] })).await.refused(401, 1008);
         damaged(&client.post_with_otp(&held.admin, UNLOCK, Some(&held.admin_device.code())).await);
@@ -325,12 +325,12 @@ on_every_store! {
         let setup = |code: &str| json!({ "employee_id": "supervisor01", "setup_code": code, "new_password": PASSWORD });
         client.post(SET_UP_PASSWORD, &[], &setup(&held.setup_code)).await.refused(403, 1003);
 
-        assert!(desk.auth().operator().reset_device(desk.key("agent01")).await.unwrap().was_bound);
-        let (device, bound) = client.bind_device(&held.half, &desk.clock).await;
+        assert!(app.auth().operator().reset_device(app.key("agent01")).await.unwrap().was_bound);
+        let (device, bound) = client.bind_device(&held.half, &app.clock).await;
         assert!(client.is_valid(bound["token"].as_str().unwrap()).await);
         client.post_as(&held.session, VERIFY, &json!({ "code": device.next_code() })).await.data();
-        client.bind_device(&colleague, &desk.clock).await;
-        let reset = desk.auth().operator().reset_password(desk.key("supervisor01")).await.unwrap();
+        client.bind_device(&colleague, &app.clock).await;
+        let reset = app.auth().operator().reset_password(app.key("supervisor01")).await.unwrap();
         client.post(SET_UP_PASSWORD, &[], &setup(&reset.code.text())).await.data();
         client.partial_sign_in("supervisor01").await;
     }

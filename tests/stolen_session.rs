@@ -13,22 +13,22 @@ const SETUP: &str = "/api/auth/otp-setup";
 const UNLOCK: &str = "/api/admin/agents/agent01/unlock";
 
 /// A session that began through the platform, and was stolen when it was no longer recent.
-async fn stolen(desk: &TestApp, platform: &Platform, client: &mut Client, who: &str) -> String {
+async fn stolen(app: &TestApp, platform: &Platform, client: &mut Client, who: &str) -> String {
     let token = platform.sign_in(client, who).await;
-    desk.clock.advance(RECENT);
+    app.clock.advance(RECENT);
     token
 }
 
 /// Everything that an agent proves themselves with.
-fn enrolled(desk: &TestApp) -> Vec<String> {
-    desk.query(
+fn enrolled(app: &TestApp) -> Vec<String> {
+    app.query(
         "SELECT employee_key, COALESCE(password_hash, ''), COALESCE(otp_secret, ''), COALESCE(otp_pending, ''), otp_proven
         FROM agent ORDER BY employee_key",
     )
 }
 
-async fn device_code(desk: &TestApp, who: &str) -> String {
-    desk.auth().operator().reset_device(desk.key(who)).await.unwrap().code.text()
+async fn device_code(app: &TestApp, who: &str) -> String {
+    app.auth().operator().reset_device(app.key(who)).await.unwrap().code.text()
 }
 
 async fn is_proven(client: &mut Client, token: &str) -> bool {
@@ -37,14 +37,14 @@ async fn is_proven(client: &mut Client, token: &str) -> bool {
 
 on_every_store! {
     async fn an_old_session_enrols_nothing_for_the_first_time_and_changes_nothing() {
-        let (desk, platform) = production(&[]).await;
-        let mut client = desk.client().await;
+        let (app, platform) = production(&[]).await;
+        let mut client = app.client().await;
         let by_qr = by_qr(&mut client, &platform, "admin01").await;
         let code = platform.code(&mut client, "admin01").await;
         let login = client.post("/api/agents/login", &[], &json!({ "employee_id": "admin01", "code": code })).await.data();
         let by_code = login["token"].as_str().unwrap().to_owned();
-        let by_oauth = stolen(&desk, &platform, &mut client, "admin01").await;
-        let before = enrolled(&desk);
+        let by_oauth = stolen(&app, &platform, &mut client, "admin01").await;
+        let before = enrolled(&app);
         for token in [&by_qr, &by_code, &by_oauth] {
             let first = [(SETUP, json!({})), ("/api/agents/password", json!({ "new_password": PASSWORD }))];
             for (path, ask) in &first {
@@ -69,20 +69,20 @@ on_every_store! {
             let status = client.get_as(token, "/api/auth/otp-status").await.data();
             assert_eq!(status["recent_sign_in"], false);
         }
-        assert_eq!(enrolled(&desk), before);
+        assert_eq!(enrolled(&app), before);
         let log = "SELECT event, reason, count(*) FROM login_log WHERE reason = 'recent_sign_in_needed'
             GROUP BY event, reason ORDER BY event";
-        assert_eq!(desk.query(log), ["otp_refused|recent_sign_in_needed|3", "password_refused|recent_sign_in_needed|3"]);
+        assert_eq!(app.query(log), ["otp_refused|recent_sign_in_needed|3", "password_refused|recent_sign_in_needed|3"]);
 
         // The owner signs in again, and does both until the last moment.
         let fresh = platform.sign_in(&mut client, "admin01").await;
-        desk.clock.advance(RECENT.saturating_sub(Duration::from_millis(1)));
+        app.clock.advance(RECENT.saturating_sub(Duration::from_millis(1)));
         assert_eq!(client.get_as(&fresh, "/api/auth/otp-status").await.data()["recent_sign_in"], true);
         set_password(&mut client, &fresh, &json!({ "new_password": PASSWORD })).await.data();
-        let (device, _) = client.bind_device(&fresh, &desk.clock).await;
+        let (device, _) = client.bind_device(&fresh, &app.clock).await;
         client.post_with_otp(&fresh, UNLOCK, Some(&device.next_code())).await.data();
         // What is there is changed by whoever has it, however old the session is.
-        let old = stolen(&desk, &platform, &mut client, "admin01").await;
+        let old = stolen(&app, &platform, &mut client, "admin01").await;
         set_password(&mut client, &old, &json!({ "new_password": OTHER })).await.refused(400, 1015);
         set_password(&mut client, &old, &json!({ "old_password": OTHER, "new_password": OTHER })).await.refused(403, 1016);
         show(&mut client, &old, "unbind", &device.wrong_code()).await.refused(401, 1008);
@@ -93,36 +93,36 @@ on_every_store! {
 
     /// Neither has the owner bind a thief's device, nor a thief wait for what the owner's fresh session began.
     async fn a_setup_is_bound_by_the_session_that_began_it() {
-        let (desk, platform) = production(&[]).await;
-        let mut client = desk.client().await;
+        let (app, platform) = production(&[]).await;
+        let mut client = app.client().await;
         let [one, other] = [platform.sign_in(&mut client, "admin01").await, platform.sign_in(&mut client, "admin01").await];
         let setup = client.post_as(&one, SETUP, &json!({})).await.data();
-        let device = Device::scan(&setup, &desk.clock);
+        let device = Device::scan(&setup, &app.clock);
         let refused = show(&mut client, &other, "bind", &device.code()).await;
         assert_eq!(refused.refused(409, 1019).reason(), "setup_over");
-        give_password(&desk, "admin01").await;
+        give_password(&app, "admin01").await;
         let one = platform.sign_in(&mut client, "admin01").await;
         let half = client.partial_sign_in("admin01").await;
         let setup = client.post_as(&half, SETUP, &json!({})).await.data();
-        let device = Device::scan(&setup, &desk.clock);
+        let device = Device::scan(&setup, &app.clock);
         assert_eq!(show(&mut client, &one, "bind", &device.code()).await.refused(409, 1019).reason(), "setup_over");
         // What began in time may take its time.
         let setup = client.post_as(&one, SETUP, &json!({})).await.data();
-        let device = Device::scan(&setup, &desk.clock);
+        let device = Device::scan(&setup, &app.clock);
         assert_eq!(show(&mut client, &half, "bind", &device.code()).await.refused(409, 1019).reason(), "setup_over");
-        desk.clock.advance(Duration::from_mins(9));
+        app.clock.advance(Duration::from_mins(9));
         show(&mut client, &one, "bind", &device.code()).await.data();
         assert!(is_proven(&mut client, &one).await);
     }
 
     async fn a_setup_code_binds_one_first_device_in_an_old_session() {
-        let (desk, platform) = production(&[]).await;
-        let mut client = desk.client().await;
-        let others = device_code(&desk, "agent01").await;
-        let replaced = device_code(&desk, "admin01").await;
-        let code = device_code(&desk, "admin01").await;
-        let for_password = desk.auth().operator().reset_password(desk.key("admin01")).await.unwrap().code.text();
-        let old = stolen(&desk, &platform, &mut client, "admin01").await;
+        let (app, platform) = production(&[]).await;
+        let mut client = app.client().await;
+        let others = device_code(&app, "agent01").await;
+        let replaced = device_code(&app, "admin01").await;
+        let code = device_code(&app, "admin01").await;
+        let for_password = app.auth().operator().reset_password(app.key("admin01")).await.unwrap().code.text();
+        let old = stolen(&app, &platform, &mut client, "admin01").await;
         for wrong in [&others, &replaced, &for_password, "", "x"] {
             let refused = client.post_as(&old, SETUP, &json!({ "setup_code": wrong })).await;
             assert_eq!(refused.refused(403, 1003).reason(), "setup_code", "{wrong}");
@@ -131,7 +131,7 @@ on_every_store! {
         // Whoever loses the page begins again; only what is bound spends it.
         client.post_as(&old, SETUP, &json!({ "setup_code": code })).await.data();
         let setup = client.post_as(&old, SETUP, &json!({ "setup_code": code.to_uppercase().replace('-', " ") })).await;
-        let device = Device::scan(&setup.data(), &desk.clock);
+        let device = Device::scan(&setup.data(), &app.clock);
         show(&mut client, &old, "bind", &device.code()).await.data();
         assert!(is_proven(&mut client, &old).await, "the platform had named them when the session began");
         client.post_with_otp(&old, UNLOCK, Some(&device.next_code())).await.data();
@@ -139,25 +139,25 @@ on_every_store! {
         let spent = client.post_as(&old, SETUP, &json!({ "setup_code": code })).await;
         assert_eq!(spent.refused(403, 1003).reason(), "setup_code");
         // One that was not needed is spent, too; and one that is a day old does not count.
-        let code = device_code(&desk, "admin01").await;
+        let code = device_code(&app, "admin01").await;
         let fresh = platform.sign_in(&mut client, "admin01").await;
-        let (device, _) = client.bind_device(&fresh, &desk.clock).await;
+        let (device, _) = client.bind_device(&fresh, &app.clock).await;
         show(&mut client, &fresh, "unbind", &device.next_code()).await.data();
         client.post_as(&old, SETUP, &json!({ "setup_code": code })).await.refused(403, 1003);
-        let code = device_code(&desk, "admin01").await;
-        desk.clock.advance(Duration::from_hours(24));
+        let code = device_code(&app, "admin01").await;
+        app.clock.advance(Duration::from_hours(24));
         let fresh = platform.sign_in(&mut client, "admin01").await;
         client.post_as(&fresh, SETUP, &json!({ "setup_code": code })).await.refused(403, 1003);
     }
 
     /// A thief who bound a device by password does not have it confirmed in a session that they stole.
     async fn an_unproven_device_counts_for_nothing_of_high_risk_and_an_old_session_does_not_prove_it() {
-        let (desk, platform) = production(&[]).await;
-        let mut client = desk.client().await;
-        give_password(&desk, "admin01").await;
+        let (app, platform) = production(&[]).await;
+        let mut client = app.client().await;
+        give_password(&app, "admin01").await;
         let half = client.partial_sign_in("admin01").await;
-        let (device, _) = client.bind_device(&half, &desk.clock).await;
-        let old = stolen(&desk, &platform, &mut client, "admin01").await;
+        let (device, _) = client.bind_device(&half, &app.clock).await;
+        let old = stolen(&app, &platform, &mut client, "admin01").await;
         show(&mut client, &old, "verify", &device.next_code()).await.data();
         assert!(!is_proven(&mut client, &old).await);
         for code in [Some(device.next_code()), Some(device.wrong_code()), None] {
@@ -175,21 +175,21 @@ on_every_store! {
 
     /// Whoever lost their phone on a day without the platform binds another minutes after they signed in by password.
     async fn a_session_by_password_binds_another_device_in_its_first_minutes() {
-        let (desk, platform) = production(&[]).await;
-        let mut client = desk.client().await;
-        let lost = equip(&desk, &platform, "admin01").await;
+        let (app, platform) = production(&[]).await;
+        let mut client = app.client().await;
+        let lost = equip(&app, &platform, "admin01").await;
         let enter = async |client: &mut Client, code: &str| {
             let half = client.partial_sign_in("admin01").await;
             show(client, &half, "verify", code).await.data()["token"].as_str().unwrap().to_owned()
         };
         let token = enter(&mut client, &lost.recovery_codes[0]).await;
         show(&mut client, &token, "unbind", &lost.recovery_codes[1]).await.data();
-        let (device, _) = client.bind_device(&token, &desk.clock).await;
+        let (device, _) = client.bind_device(&token, &app.clock).await;
         assert!(!is_proven(&mut client, &token).await);
         let refused = client.post_with_otp(&token, UNLOCK, Some(&device.next_code())).await;
         assert_eq!(refused.refused(403, 1003).reason(), "device_not_proven");
         show(&mut client, &token, "unbind", &device.next_code()).await.data();
-        desk.clock.advance(RECENT);
+        app.clock.advance(RECENT);
         let refused = client.post_as(&token, SETUP, &json!({})).await;
         assert_eq!(refused.refused(403, 1003).reason(), "recent_sign_in_needed");
     }

@@ -23,32 +23,32 @@ fn cast() -> impl Strategy<Value = Cast> {
     proptest::collection::vec([roles(), roles()], NAMES.len())
 }
 
-/// A desk at which everybody of the cast is, with a session each. The last of them administrates, here and there.
+/// A service at which everybody of the cast is, with a session each. The last of them administrates, here and there.
 async fn stage(cast: &Cast) -> TestApp {
-    let desk = TestApp::with(settings(&[("development.enabled", "true"), ("bind.mode", "proof")])).await;
+    let app = TestApp::with(settings(&[("development.enabled", "true"), ("bind.mode", "proof")])).await;
     for (id, roles) in NAMES.into_iter().zip(cast) {
         for ((corp, mark), roles) in MARKS.into_iter().zip(roles) {
             let extra = (id == "boss").then_some(Role::Admin);
             let roles: Roles = roles.iter().copied().chain(extra).collect();
             let key = EmployeeKey::from_parts(corp, id);
-            if desk.auth().store.person(&key).await.unwrap().is_none() {
+            if app.auth().store.person(&key).await.unwrap().is_none() {
                 let (employee_id, name) = (id.to_owned(), format!("{mark} {id}"));
                 let (department, department_id) = (mark.to_owned(), mark.to_owned());
                 let (avatar, disabled) = (String::new(), false);
                 let person = Person { key, employee_id, name, department, department_id, avatar, roles, disabled };
-                desk.auth().operator().add_employee(person).await.unwrap();
+                app.auth().operator().add_employee(person).await.unwrap();
             } else {
-                desk.auth().operator().set_roles(key, roles).await.unwrap();
+                app.auth().operator().set_roles(key, roles).await.unwrap();
             }
         }
     }
-    let mut client = desk.client().await;
+    let mut client = app.client().await;
     for id in NAMES {
         for (corp, _) in MARKS {
             sign_in(&mut client, corp, id).await;
         }
     }
-    desk
+    app
 }
 
 async fn sign_in(client: &mut Client, corp: &str, id: &str) -> String {
@@ -58,9 +58,9 @@ async fn sign_in(client: &mut Client, corp: &str, id: &str) -> String {
 }
 
 /// Everything that belongs to a corporation, except for when it was last used.
-fn belongings(desk: &TestApp, corp: &str) -> Vec<String> {
+fn belongings(app: &TestApp, corp: &str) -> Vec<String> {
     let of = |columns: &str, table: &str, whose: &str| {
-        desk.query(&format!("SELECT {columns} FROM {table} WHERE {whose} = '{corp}' ORDER BY {columns}"))
+        app.query(&format!("SELECT {columns} FROM {table} WHERE {whose} = '{corp}' ORDER BY {columns}"))
     };
     [
         of("employee_key, name, department, department_id, disabled_at", "employee", "corp_id"),
@@ -95,7 +95,7 @@ fn names_an_employee(route: &Route) -> bool {
 }
 
 struct Intruder<'a> {
-    desk: &'a TestApp,
+    app: &'a TestApp,
     corp: &'static str,
     id: &'static str,
     device: Option<Device>,
@@ -104,9 +104,9 @@ struct Intruder<'a> {
 impl Intruder<'_> {
     /// Asks by a route for what is the other corporation's, and looks at what comes of it.
     async fn try_out(&self, route: &Route, target: &'static str, session: &str) {
-        let mut client = self.desk.client().await;
+        let mut client = self.app.client().await;
         let token = sign_in(&mut client, self.corp, self.id).await;
-        let before = belongings(self.desk, target);
+        let before = belongings(self.app, target);
         let (path, body) = (leading(route, target, self.id, session), everything(target, self.id));
         let path =
             if route.method == "GET" { format!("{path}?corp_id={target}&employee_id={}", self.id) } else { path };
@@ -117,12 +117,12 @@ impl Intruder<'_> {
         let answer = client.send(&request(route.method.as_str(), &path, &headers, body.as_bytes())).await;
         let (_, mark) = MARKS.into_iter().find(|(corp, _)| *corp == target).unwrap();
         assert!(!answer.body.contains(mark), "{} of {} saw {target} by {route:?}: {answer:?}", self.id, self.corp);
-        assert_eq!(belongings(self.desk, target), before, "{} of {} touched {target} by {route:?}", self.id, self.corp);
+        assert_eq!(belongings(self.app, target), before, "{} of {} touched {target} by {route:?}", self.id, self.corp);
     }
 
     /// Reads a list without naming any corporation.
     async fn look_around(&self, route: &Route) {
-        let mut client = self.desk.client().await;
+        let mut client = self.app.client().await;
         let token = sign_in(&mut client, self.corp, self.id).await;
         let answer = client.get_as(&token, route.path).await;
         for (corp, mark) in MARKS.into_iter().filter(|(corp, _)| *corp != self.corp) {
@@ -132,27 +132,27 @@ impl Intruder<'_> {
 }
 
 /// The session of a namesake.
-fn session_of(desk: &TestApp, corp: &str, id: &str) -> String {
-    desk.query(&format!("SELECT digest FROM session WHERE corp_id = '{corp}' AND employee_key = '{id}'")).remove(0)
+fn session_of(app: &TestApp, corp: &str, id: &str) -> String {
+    app.query(&format!("SELECT digest FROM session WHERE corp_id = '{corp}' AND employee_key = '{id}'")).remove(0)
 }
 
 async fn keep_apart(cast: &Cast) {
-    let desk = stage(cast).await;
+    let app = stage(cast).await;
     // Whoever administrates the other corporation has a device, so that nothing but the corporation keeps them out.
     let key = EmployeeKey::from_parts(ABROAD, "boss");
-    desk.auth().operator().add_agent(key, "admin").await.unwrap();
-    let mut client = desk.client().await;
+    app.auth().operator().add_agent(key, "admin").await.unwrap();
+    let mut client = app.client().await;
     let token = sign_in(&mut client, ABROAD, "boss").await;
-    let (device, _) = client.bind_device(&token, &desk.clock).await;
-    let mut intruders = vec![Intruder { desk: &desk, corp: ABROAD, id: "boss", device: Some(device) }];
+    let (device, _) = client.bind_device(&token, &app.clock).await;
+    let mut intruders = vec![Intruder { app: &app, corp: ABROAD, id: "boss", device: Some(device) }];
     for id in ["user01", "agent01", "security01"] {
-        intruders.extend([ABROAD, HOME].map(|corp| Intruder { desk: &desk, corp, id, device: None }));
+        intruders.extend([ABROAD, HOME].map(|corp| Intruder { app: &app, corp, id, device: None }));
     }
     for intruder in &intruders {
         let target = if intruder.corp == HOME { ABROAD } else { HOME };
         // Whoever may read everything at home may read of every corporation, by naming it, and rules there are for everybody.
         let everywhere = intruder.corp == HOME;
-        let session = session_of(&desk, target, intruder.id);
+        let session = session_of(&app, target, intruder.id);
         for route in routes().iter().filter(|route| names_an_employee(route)) {
             if !(everywhere && matches!(route.access, RequiredAccess::Reader | RequiredAccess::Admin)) {
                 intruder.try_out(route, target, &session).await;

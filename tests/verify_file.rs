@@ -9,8 +9,8 @@ async fn is_served_as_it_is_and_nothing_beside_it() {
     std::fs::write(&path, "0123456789abcdef").unwrap();
     std::fs::write(directory.path().join("WW_verify_other.txt"), "other").unwrap();
     let given = [("development.enabled", "true"), ("platform.verify_file", path.to_str().unwrap())];
-    let desk = TestApp::with(settings(&given)).await;
-    let mut client = desk.client().await;
+    let app = TestApp::with(settings(&given)).await;
+    let mut client = app.client().await;
     let answer = client.get("/WW_verify_0123456789abcdef.txt", &[]).await;
     assert_eq!((answer.status, answer.body.as_str()), (200, "0123456789abcdef"));
     assert_eq!(answer.header("content-type"), Some("text/plain; charset=utf-8"));
@@ -26,10 +26,10 @@ async fn is_served_as_it_is_and_nothing_beside_it() {
 
 #[tokio::test]
 async fn without_one_there_is_none_and_a_wrong_one_is_refused_at_the_start() {
-    let mut desk = TestApp::start().await;
-    desk.client().await.get("/WW_verify_0123456789abcdef.txt", &[]).await.refused(404, 1004);
-    desk.stop().await;
+    let mut app = TestApp::start().await;
+    app.client().await.get("/WW_verify_0123456789abcdef.txt", &[]).await.refused(404, 1004);
+    app.stop().await;
     let given = [("development.enabled", "true"), ("platform.verify_file", "/etc/passwd")];
-    let refusal = desk.reopen_error(&given).await;
+    let refusal = app.reopen_error(&given).await;
     assert_eq!(refusal, "platform.verify_file /etc/passwd: its name must be WW_verify_….txt, as the platform gave it");
 }

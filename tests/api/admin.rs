@@ -15,12 +15,12 @@ use crate::harness::{PASSWORD, request};
 const UNLOCK: &str = "/api/admin/agents/agent01/unlock";
 
 on_every_store! {
-    async fn high_risk_wants_a_fresh_code(desk) {
-        let mut client = desk.client().await;
+    async fn high_risk_wants_a_fresh_code(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
         client.post_with_otp(&token, UNLOCK, None).await.refused(403, 1009);
         client.post_with_otp(&token, UNLOCK, Some("123456")).await.refused(403, 1009);
-        let (device, _) = client.bind_device(&token, &desk.clock).await;
+        let (device, _) = client.bind_device(&token, &app.clock).await;
 
         let asked = client.post_with_otp(&token, UNLOCK, None).await;
         let challenge = asked.refused(403, 1007).header("www-authenticate").unwrap();
@@ -34,10 +34,10 @@ on_every_store! {
         client.post_with_otp(&token, other, Some(&code)).await.refused(401, 1008);
     }
 
-    async fn high_risk_is_for_the_active_role_admin(desk) {
-        let mut client = desk.client().await;
+    async fn high_risk_is_for_the_active_role_admin(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
-        let (device, _) = client.bind_device(&token, &desk.clock).await;
+        let (device, _) = client.bind_device(&token, &app.clock).await;
         client.switch(&token, "agent").await.data();
         let refused = client.post_with_otp(&token, UNLOCK, Some(&device.next_code())).await;
         assert_eq!(refused.refused(403, 1003).reason(), "role_needed");
@@ -46,30 +46,30 @@ on_every_store! {
     }
 
     /// A slip costs no code.
-    async fn a_name_that_is_none_uses_no_code_up(desk) {
-        let mut client = desk.client().await;
+    async fn a_name_that_is_none_uses_no_code_up(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
-        let (device, _) = client.bind_device(&token, &desk.clock).await;
+        let (device, _) = client.bind_device(&token, &app.clock).await;
         let code = device.next_code();
         client.post_with_otp(&token, "/api/admin/agents/a%20b/unlock", Some(&code)).await.refused(400, 1002);
         client.post_with_otp(&token, "/api/admin/agents/user01/unlock", Some(&code)).await.refused(404, 1004);
         client.post_with_otp(&token, UNLOCK, Some(&code)).await.data();
     }
 
-    async fn two_codes_in_one_request_are_none(desk) {
-        let mut client = desk.client().await;
+    async fn two_codes_in_one_request_are_none(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
-        let (device, _) = client.bind_device(&token, &desk.clock).await;
+        let (device, _) = client.bind_device(&token, &app.clock).await;
         let (bearer, code) = (format!("Bearer {token}"), device.next_code());
         let headers = [("authorization", &*bearer), ("x-otp-code", &*code), ("x-otp-code", "000000")];
         client.send(&request("POST", UNLOCK, &headers, b"")).await.refused(401, 1008);
     }
 
-    async fn agents_are_unlocked_and_their_device_and_password_reset(desk) {
-        let mut client = desk.client().await;
+    async fn agents_are_unlocked_and_their_device_and_password_reset(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
-        let (device, _) = client.bind_device(&token, &desk.clock).await;
-        desk.agent_with_device("agent01").await;
+        let (device, _) = client.bind_device(&token, &app.clock).await;
+        app.agent_with_device("agent01").await;
         for _ in 0..5 {
             client.agent_login("agent01", "wrong").await.refused(401, 1011);
         }

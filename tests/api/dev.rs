@@ -5,8 +5,8 @@ use serde_json::json;
 use crate::harness::{PRODUCTION, StoreBackend, TestApp, request};
 
 on_every_store! {
-    async fn login_signs_anyone_in_with_any_role_they_hold(desk) {
-        let mut client = desk.client().await;
+    async fn login_signs_anyone_in_with_any_role_they_hold(app) {
+        let mut client = app.client().await;
         let login = client.post("/api/dev/login", &[], &json!({ "employee_id": "admin01", "role": "agent" })).await.data();
         assert_eq!((&login["current_role"], &login["login_method"]), (&json!("agent"), &json!("dev")));
         client.post("/api/dev/login", &[], &json!({ "employee_id": "user01", "role": "admin" })).await.refused(403, 1003);
@@ -14,8 +14,8 @@ on_every_store! {
         client.post("/api/dev/login", &[], &json!({ "employee_id": "nobody" })).await.refused(403, 1003);
     }
 
-    async fn users_are_the_six_of_a_fresh_desk(desk) {
-        let mut client = desk.client().await;
+    async fn users_are_the_six_of_a_fresh_desk(app) {
+        let mut client = app.client().await;
         client.sign_in("user01").await;
         let users = client.get("/api/dev/users", &[]).await.data()["users"].clone();
         let brief: Vec<_> = users.as_array().unwrap().iter().map(|user| (user["employee_id"].clone(), user["roles"].clone())).collect();
@@ -31,25 +31,25 @@ on_every_store! {
         assert_eq!(users[0]["last_login_ip"], json!(null));
     }
 
-    async fn health_says_that_development_mode_is_on(desk) {
-        let health = desk.client().await.get("/api/dev/health", &[]).await.data();
+    async fn health_says_that_development_mode_is_on(app) {
+        let health = app.client().await.get("/api/dev/health", &[]).await.data();
         assert_eq!((&health["status"], &health["development"]), (&json!("ok"), &json!(true)));
     }
 
-    async fn seeding_again_changes_nothing(desk) {
-        desk.auth().operator().revoke(desk.key("user01"), "user").await.unwrap();
-        let desk = desk.restart().await;
-        assert_eq!(desk.query("SELECT count(*) FROM employee"), ["6"]);
+    async fn seeding_again_changes_nothing(app) {
+        app.auth().operator().revoke(app.key("user01"), "user").await.unwrap();
+        let app = app.restart().await;
+        assert_eq!(app.query("SELECT count(*) FROM employee"), ["6"]);
         let agents = "SELECT a.employee_key, r.name FROM agent a JOIN role r ON r.id = a.role_id ORDER BY 1";
-        assert_eq!(desk.query(agents), ["admin01|admin", "agent01|agent", "supervisor01|supervisor"]);
-        desk.client().await.post("/api/dev/login", &[], &json!({ "employee_id": "user01" })).await.refused(403, 1003);
+        assert_eq!(app.query(agents), ["admin01|admin", "agent01|agent", "supervisor01|supervisor"]);
+        app.client().await.post("/api/dev/login", &[], &json!({ "employee_id": "user01" })).await.refused(403, 1003);
     }
 }
 
 on_every_store! {
     async fn in_production_every_method_and_path_is_1018() {
-        let desk = TestApp::production().await;
-        let mut client = desk.client().await;
+        let app = TestApp::production().await;
+        let mut client = app.client().await;
         let tails = [
             "",
             "/",
@@ -80,14 +80,14 @@ on_every_store! {
 
     async fn data_of_development_mode_does_not_open_in_production_nor_the_other_way_round() {
         let elsewhere = if StoreBackend::current() == StoreBackend::Embedded { "--data" } else { "store.url" };
-        let mut desk = TestApp::start().await;
-        desk.client().await.sign_in("admin01").await;
-        desk.stop().await;
-        let why = desk.reopen_error(&PRODUCTION).await;
+        let mut app = TestApp::start().await;
+        app.client().await.sign_in("admin01").await;
+        app.stop().await;
+        let why = app.reopen_error(&PRODUCTION).await;
         assert!(why.contains("development mode") && why.contains(elsewhere), "{why}");
-        let mut desk = TestApp::production().await;
-        desk.stop().await;
-        let why = desk.reopen_error(&[("development.enabled", "true")]).await;
+        let mut app = TestApp::production().await;
+        app.stop().await;
+        let why = app.reopen_error(&[("development.enabled", "true")]).await;
         assert!(why.contains("production") && why.contains(elsewhere), "{why}");
     }
 }

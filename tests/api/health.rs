@@ -3,26 +3,26 @@
 use serde_json::json;
 
 on_every_store! {
-    async fn ready_names_each_dependency(desk) {
-        let ready = desk.client().await.get("/api/ready", &[]).await.data();
+    async fn ready_names_each_dependency(app) {
+        let ready = app.client().await.get("/api/ready", &[]).await.data();
         assert_eq!(ready, json!({ "ready": true, "draining": false, "mode": "development", "dependencies": { "store": "ok", "shared": "ok", "platform": "unknown", "clock": "ok" } }));
     }
 
-    async fn versions_are_the_same_on_both_paths(desk) {
-        let mut client = desk.client().await;
+    async fn versions_are_the_same_on_both_paths(app) {
+        let mut client = app.client().await;
         let version = client.get("/version", &[]).await.data();
         assert_eq!(version, client.get("/api/version", &[]).await.data());
         assert_eq!((&version["name"], &version["version"]), (&json!("deskpass"), &json!(env!("CARGO_PKG_VERSION"))));
         assert!(version["commit"].is_string() && version["built_at"].is_string());
     }
 
-    async fn healthz_is_plain(desk) {
-        let answer = desk.client().await.get("/healthz", &[]).await;
+    async fn healthz_is_plain(app) {
+        let answer = app.client().await.get("/healthz", &[]).await;
         assert_eq!((answer.status, answer.body.as_str()), (200, "ok\n"));
     }
 
-    async fn metrics_count_by_route_and_outcome(desk) {
-        let mut client = desk.client().await;
+    async fn metrics_count_by_route_and_outcome(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         for _ in 0..3 {
             client.me(&token).await.data();

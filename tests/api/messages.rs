@@ -34,12 +34,12 @@ async fn get(sockets: &mut [TestSocket], contents: &[&[u64]]) {
 }
 
 on_every_store! {
-    async fn every_kind_arrives_with_what_was_sent_and_nothing_else(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn every_kind_arrives_with_what_was_sent_and_nothing_else(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
-        let mut socket = desk.socket("employee", &token).await;
-        desk.clock.advance(Duration::from_millis(123));
+        let mut socket = app.socket("employee", &token).await;
+        app.clock.advance(Duration::from_millis(123));
         let to = json!({ "employee_id": "user01" });
         for (seq, kind) in KINDS.into_iter().enumerate() {
             let content = json!({ "stream_id": "s", "seq": seq, "text": "你好", "done": false });
@@ -60,11 +60,11 @@ on_every_store! {
         }
     }
 
-    async fn content_and_extra_data_go_out_byte_for_byte(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn content_and_extra_data_go_out_byte_for_byte(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
-        let mut socket = desk.socket("employee", &token).await;
+        let mut socket = app.socket("employee", &token).await;
         let deep = format!("{}1{}", "[".repeat(5_000), "]".repeat(5_000));
         for value in [
             "null", "true", "\"\"", "1.0", "-0", "-0.0", "1e400", "1E+2", "0.1000000000000000055511151231257827", "18446744073709551616",
@@ -84,26 +84,26 @@ on_every_store! {
     }
 
     /// What stands around it is none of the client's business.
-    async fn blanks_around_are_left_out_and_lines_within_are_kept(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn blanks_around_are_left_out_and_lines_within_are_kept(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
-        let mut socket = desk.socket("employee", &token).await;
+        let mut socket = app.socket("employee", &token).await;
         let body = "\r\n{ \"to\" : {\"employee_id\":\"user01\"} ,\n \"msg_type\" : \"byod_card\",\"content\" :\n {\r\n \"a\":\t1 }  \n , \"extra_data\":  7 }\n";
         raw(&mut client, &key, body).await.data();
         let text = socket.raw_text().await;
         assert!(text.contains("\"content\":{\r\n \"a\":\t1 },\"extra_data\":7,"), "{text:?}");
     }
 
-    async fn it_reaches_whom_it_names_each_once(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn it_reaches_whom_it_names_each_once(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let (user, agent, again) = (client.sign_in("user01").await, client.sign_in("agent01").await, client.sign_in("agent01").await);
         client.switch(&again, "user").await.data();
         // An employee's, an agent's two, and an agent's who acts as an employee.
         let mut sockets = [
-            desk.socket("employee", &user).await, desk.socket("employee", &agent).await, desk.socket("agent", &agent).await,
-            desk.socket("employee", &again).await,
+            app.socket("employee", &user).await, app.socket("employee", &agent).await, app.socket("agent", &agent).await,
+            app.socket("employee", &again).await,
         ];
         let everybody = json!([{ "employee_id": "user01" }, { "employee_id": "USER01", "corp_id": "wwdeskpass" }, { "role": "user" },
             { "role": "agent" }, { "employee_id": "agent01" }, { "employee_id": "nobody" }, { "role": "security" }]);
@@ -128,12 +128,12 @@ on_every_store! {
         get(&mut sockets, &[&[0, 5, 9, 10], &[1, 3, 4, 9, 10], &[1, 2, 4, 9], &[1, 3, 5, 9, 10]]).await;
     }
 
-    async fn namesakes_of_two_corporations_are_two_people(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn namesakes_of_two_corporations_are_two_people(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let home = client.sign_in("user01").await;
-        let abroad = desk.sign_in_at_partner().await;
-        let mut sockets = [desk.socket("employee", &home).await, desk.socket("employee", &abroad).await];
+        let abroad = app.sign_in_at_partner().await;
+        let mut sockets = [app.socket("employee", &home).await, app.socket("employee", &abroad).await];
         for (content, (to, delivered)) in [
             (json!({ "employee_id": "user01" }), 1),
             (json!({ "corp_id": "wwpartner", "employee_id": "user01" }), 1),
@@ -149,11 +149,11 @@ on_every_store! {
         get(&mut sockets, &[&[0, 3, 7], &[1, 4]]).await;
     }
 
-    async fn a_role_is_the_active_one(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn a_role_is_the_active_one(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
-        let mut socket = desk.socket("employee", &token).await;
+        let mut socket = app.socket("employee", &token).await;
         let to = |role: &str| json!({ "role": role });
         for (role, delivered) in [("admin", 1), ("agent", 0), ("user", 0)] {
             assert_eq!(client.send_card(&key, &to(role), &json!(role)).await, delivered, "{role}");
@@ -167,11 +167,11 @@ on_every_store! {
         socket.is_quiet().await;
     }
 
-    async fn a_batch_is_taken_whole_or_not_at_all(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn a_batch_is_taken_whole_or_not_at_all(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let (token, other) = (client.sign_in("user01").await, client.sign_in("agent01").await);
-        let mut sockets = [desk.socket("employee", &token).await, desk.socket("agent", &other).await];
+        let mut sockets = [app.socket("employee", &token).await, app.socket("agent", &other).await];
         let (to, role) = (json!({ "employee_id": "user01" }), json!([{ "role": "agent" }, { "role": "user" }]));
         let many: Vec<_> = (0..100).map(|n| card(if n % 2 == 0 { &to } else { &role }, &json!(n))).collect();
         let sent = client.send_messages(&key, &json!({ "messages": many })).await.data();
@@ -191,13 +191,13 @@ on_every_store! {
         assert_eq!(sent["delivered"], 1, "nothing of the stream was taken either");
     }
 
-    async fn only_a_service_that_may_sends(desk) {
-        let mut client = desk.client().await;
+    async fn only_a_service_that_may_sends(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
-        let mut socket = desk.socket("agent", &token).await;
+        let mut socket = app.socket("agent", &token).await;
         let body = card(&json!({ "role": "admin" }), &json!(1));
-        let (key, id) = desk.service_key("messages").await;
-        let (introspect, _) = desk.service_key("introspect").await;
+        let (key, id) = app.service_key("messages").await;
+        let (introspect, _) = app.service_key("introspect").await;
         assert_eq!(client.post(PATH, &[], &body).await.refused(401, 1001).reason(), "missing");
         assert_eq!(client.send_messages(&token, &body).await.refused(401, 1001).reason(), "malformed");
         assert_eq!(client.send_messages("nonsense", &body).await.refused(401, 1001).reason(), "malformed");
@@ -207,23 +207,23 @@ on_every_store! {
         socket.is_quiet().await;
         client.send_messages(&key, &body).await.data();
         socket.message().await;
-        desk.auth().operator().revoke_service_key(id).await.unwrap();
+        app.auth().operator().revoke_service_key(id).await.unwrap();
         client.send_messages(&key, &body).await.refused(401, 1001);
-        let (key, _) = desk.service_key("messages").await;
-        desk.clock.advance(Duration::from_hours(365 * 24));
+        let (key, _) = app.service_key("messages").await;
+        app.clock.advance(Duration::from_hours(365 * 24));
         assert_eq!(client.send_messages(&key, &body).await.refused(401, 1001).reason(), "expired");
     }
 
     /// Whoever has ended a session knows that nothing reaches it after that.
-    async fn nothing_is_on_its_way_to_a_session_that_ended(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn nothing_is_on_its_way_to_a_session_that_ended(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let to = json!([{ "employee_id": "user01" }, { "role": "user" }]);
         for _ in 0..10 {
             let (token, other) = (client.sign_in("user01").await, client.sign_in("user01").await);
             let mut sockets = Vec::new();
             for token in [&token, &token, &other] {
-                sockets.push(desk.socket("employee", token).await);
+                sockets.push(app.socket("employee", token).await);
             }
             assert_eq!(client.send_card(&key, &to, &json!(1)).await, 3);
             client.logout(&token).await.data();

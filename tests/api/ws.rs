@@ -20,18 +20,18 @@ fn bearer(token: &str) -> String {
 }
 
 /// What a handshake with these fields is answered with.
-async fn ask(desk: &TestApp, path: &str, headers: &[(&str, &str)]) -> Response {
-    match TestSocket::try_open(&desk.address, &handshake(path, headers)).await {
+async fn ask(app: &TestApp, path: &str, headers: &[(&str, &str)]) -> Response {
+    match TestSocket::try_open(&app.address, &handshake(path, headers)).await {
         Ok(socket) => socket.answer,
         Err(answer) => answer,
     }
 }
 
 /// The same with a token in the header besides.
-async fn ask_as(desk: &TestApp, token: &str, path: &str, headers: &[(&str, &str)]) -> Response {
+async fn ask_as(app: &TestApp, token: &str, path: &str, headers: &[(&str, &str)]) -> Response {
     let bearer = bearer(token);
     let headers: Vec<_> = [("authorization", &*bearer)].into_iter().chain(headers.iter().copied()).collect();
-    ask(desk, path, &headers).await
+    ask(app, path, &headers).await
 }
 
 impl TestSocket {

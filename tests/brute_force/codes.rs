@@ -18,9 +18,9 @@ struct Doors {
 impl Doors {
     const COUNT: usize = 4;
 
-    async fn open(desk: &TestApp) -> Self {
-        let device = desk.agent_with_device("admin01").await;
-        let mut client = desk.client().await;
+    async fn open(app: &TestApp) -> Self {
+        let device = app.agent_with_device("admin01").await;
+        let mut client = app.client().await;
         let (half, whole) = (client.partial_sign_in("admin01").await, client.sign_in("admin01").await);
         Self { client, device, half, whole }
     }
@@ -44,8 +44,8 @@ impl Doors {
 }
 
 on_every_store! {
-    async fn five_wrong_codes_at_any_doors_shut_all_doors(desk) {
-        let mut doors = Doors::open(&desk).await;
+    async fn five_wrong_codes_at_any_doors_shut_all_doors(app) {
+        let mut doors = Doors::open(&app).await;
         doors.show_wrong(5).await;
         let right = doors.device.recovery_codes[0].clone();
         for door in 0..Doors::COUNT - 1 {
@@ -56,7 +56,7 @@ on_every_store! {
             assert_eq!(shut(&doors.show(door, &right).await), 870);
         }
         // It was looked at nowhere.
-        desk.clock.advance(PAUSE);
+        app.clock.advance(PAUSE);
         let right = doors.device.code();
         doors.show(3, &right).await.data();
         // A code that was used already is a guess too, and a right one makes up for those before it.
@@ -70,14 +70,14 @@ on_every_store! {
         shut(&doors.show(0, &next).await);
     }
 
-    async fn what_cannot_be_a_code_is_no_guess_at_one(desk) {
-        let mut doors = Doors::open(&desk).await;
+    async fn what_cannot_be_a_code_is_no_guess_at_one(app) {
+        let mut doors = Doors::open(&app).await;
         for near in ["12345", "1234567", "12345x", " 123456", "aaaa-bbbb-cccc", ""] {
             doors.show(1, near).await;
         }
         // In a header nothing stands in for a device, so this is no guess; where it does, it is one.
         doors.show(3, "aaaa-bbbb-cccc-dddd").await.refused(401, 1008);
-        assert_eq!(desk.query("SELECT count(*) FROM guess"), ["0"]);
+        assert_eq!(app.query("SELECT count(*) FROM guess"), ["0"]);
         for _ in 0..5 {
             doors.show(1, "aaaa-bbbb-cccc-dddd").await.refused(401, 1008);
         }
@@ -86,23 +86,23 @@ on_every_store! {
     }
 
     /// Whoever binds a device was told its secret: there is nothing to guess at.
-    async fn a_slip_while_binding_counts_nothing(desk) {
-        let mut client = desk.client().await;
+    async fn a_slip_while_binding_counts_nothing(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
         let setup = client.post_as(&token, "/api/auth/otp-setup", &json!({})).await.data();
-        let device = Device::scan(&setup, &desk.clock);
+        let device = Device::scan(&setup, &app.clock);
         for _ in 0..6 {
             let wrong = json!({ "code": device.wrong_code() });
             client.post_as(&token, "/api/auth/otp-bind", &wrong).await.refused(401, 1008);
         }
         client.post_as(&token, "/api/auth/otp-bind", &json!({ "code": device.code() })).await.data();
-        assert_eq!(desk.query("SELECT count(*) FROM guess"), ["0"]);
+        assert_eq!(app.query("SELECT count(*) FROM guess"), ["0"]);
     }
 
     /// A double click is refused, and shuts nobody out.
-    async fn a_right_code_that_was_used_is_no_guess(desk) {
-        let mut client = desk.client().await;
-        let device = desk.agent_with_device("agent01").await;
+    async fn a_right_code_that_was_used_is_no_guess(app) {
+        let mut client = app.client().await;
+        let device = app.agent_with_device("agent01").await;
         let token = client.sign_in("agent01").await;
         let code = json!({ "code": device.next_code() });
         client.post_as(&token, "/api/auth/otp-verify", &code).await.data();
@@ -112,16 +112,16 @@ on_every_store! {
         client.post_as(&token, "/api/auth/otp-verify", &json!({ "code": device.next_code() })).await.data();
     }
 
-    async fn passwords_and_codes_are_counted_apart(desk) {
-        let mut client = desk.client().await;
-        let device = desk.agent_with_device("agent01").await;
+    async fn passwords_and_codes_are_counted_apart(app) {
+        let mut client = app.client().await;
+        let device = app.agent_with_device("agent01").await;
         let (half, token) = (client.partial_sign_in("agent01").await, client.sign_in("agent01").await);
         guess_wrong(&mut client, 5).await;
         shut(&client.agent_login("agent01", PASSWORD).await);
         client.post_as(&half, "/api/auth/otp-verify", &json!({ "code": device.next_code() })).await.data();
         // A right code does not make up for wrong passwords, and the other way round.
         shut(&client.agent_login("agent01", PASSWORD).await);
-        desk.clock.advance(PAUSE);
+        app.clock.advance(PAUSE);
         for _ in 0..5 {
             client.partial_sign_in("agent01").await;
             let wrong = json!({ "code": device.wrong_code() });
@@ -131,11 +131,11 @@ on_every_store! {
         assert_eq!(shut(&client.post_as(&half, "/api/auth/otp-verify", &json!({ "code": device.code() })).await), 900);
     }
 
-    async fn a_hundred_wrong_codes_lock_until_an_administrator_unlocks(desk) {
-        let mut doors = Doors::open(&desk).await;
+    async fn a_hundred_wrong_codes_lock_until_an_administrator_unlocks(app) {
+        let mut doors = Doors::open(&app).await;
         for round in 0..20 {
             if round > 0 {
-                desk.clock.advance(PAUSE);
+                app.clock.advance(PAUSE);
                 doors.half = doors.client.partial_sign_in("admin01").await;
             }
             doors.show_wrong(5).await;
@@ -147,13 +147,13 @@ on_every_store! {
         locked(&doors.show(0, &spare).await);
         assert!(doors.client.is_valid(&doors.whole).await);
         comes_in_through_the_platform(&mut doors.client, "admin01").await;
-        desk.clock.advance(YEAR);
-        desk.auth().sweep().await.unwrap();
+        app.clock.advance(YEAR);
+        app.auth().sweep().await.unwrap();
         (doors.half, doors.whole) = (doors.client.partial_sign_in("admin01").await, doors.client.sign_in("admin01").await);
         let right = doors.device.code();
         locked(&doors.show(3, &right).await);
 
-        assert!(desk.auth().operator().unlock_agent(desk.key("admin01")).await.unwrap());
+        assert!(app.auth().operator().unlock_agent(app.key("admin01")).await.unwrap());
         doors.show(3, &right).await.data();
         doors.show(0, &spare).await.data();
     }

@@ -76,12 +76,12 @@ async fn codes(desks: &[&TestApp]) {
 }
 
 on_every_store! {
-    async fn of_two_hundred_passwords_at_once_five_are_looked_at(desk) {
-        passwords(&[&desk]).await;
+    async fn of_two_hundred_passwords_at_once_five_are_looked_at(app) {
+        passwords(&[&app]).await;
     }
 
-    async fn of_two_hundred_codes_at_once_five_are_looked_at(desk) {
-        codes(&[&desk]).await;
+    async fn of_two_hundred_codes_at_once_five_are_looked_at(app) {
+        codes(&[&app]).await;
     }
 }
 

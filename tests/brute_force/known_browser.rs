@@ -35,8 +35,8 @@ async fn use_up(client: &mut Client) {
 }
 
 on_every_store! {
-    async fn strangers_do_not_use_up_the_guesses_of_a_browser_that_is_known(desk) {
-        let mut client = desk.client().await;
+    async fn strangers_do_not_use_up_the_guesses_of_a_browser_that_is_known(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         let cookie = sign_in_by_page(&mut client, "agent01").await;
         use_up(&mut client).await;
@@ -52,32 +52,32 @@ on_every_store! {
             knock(&mut client, &cookie, "agent01", WRONG).await.refused(401, 1011);
         }
         assert_eq!(shut(&knock(&mut client, &cookie, "agent01", PASSWORD).await), 900);
-        desk.clock.advance(PAUSE);
+        app.clock.advance(PAUSE);
         knock(&mut client, &cookie, "agent01", PASSWORD).await.data();
         let other = sign_in_by_page(&mut client, "agent01").await;
         assert_ne!(cookie, other);
     }
 
-    async fn strangers_do_not_lock_a_browser_that_is_known(desk) {
-        let mut client = desk.client().await;
+    async fn strangers_do_not_lock_a_browser_that_is_known(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         let cookie = sign_in_by_page(&mut client, "agent01").await;
-        exhaust_attempts(&desk, "agent01", AttemptKind::Password, 100).await;
+        exhaust_attempts(&app, "agent01", AttemptKind::Password, 100).await;
         locked(&client.agent_login("agent01", PASSWORD).await);
         knock(&mut client, &cookie, "agent01", PASSWORD).await.data();
         // A browser of one's own is locked like everything else.
         let own = Secret::<KnownBrowser>::parse(cookie.split_once('=').unwrap().1).unwrap().digest();
-        exhaust_attempts(&desk, "agent01", AttemptKind::KnownBrowser(own), 99).await;
+        exhaust_attempts(&app, "agent01", AttemptKind::KnownBrowser(own), 99).await;
         knock(&mut client, &cookie, "agent01", WRONG).await.refused(401, 1011);
         locked(&knock(&mut client, &cookie, "agent01", PASSWORD).await);
-        assert!(desk.auth().operator().unlock_agent(desk.key("agent01")).await.unwrap());
+        assert!(app.auth().operator().unlock_agent(app.key("agent01")).await.unwrap());
         knock(&mut client, &cookie, "agent01", PASSWORD).await.data();
         client.partial_sign_in("agent01").await;
     }
 
-    async fn completing_a_partial_session_makes_the_browser_known(desk) {
-        let mut client = desk.client().await;
-        let device = desk.agent_with_device("agent01").await;
+    async fn completing_a_partial_session_makes_the_browser_known(app) {
+        let mut client = app.client().await;
+        let device = app.agent_with_device("agent01").await;
         let half = knock(&mut client, "deskpass_known=none", "agent01", PASSWORD).await;
         assert_eq!(cookies(&half), "", "half-way in is not in");
         let bearer = format!("Bearer {}", half.data()["token"].as_str().unwrap());
@@ -98,8 +98,8 @@ on_every_store! {
         assert_eq!(cookies(&whole), "");
     }
 
-    async fn a_browser_known_for_another_agent_counts_as_unknown(desk) {
-        let mut client = desk.client().await;
+    async fn a_browser_known_for_another_agent_counts_as_unknown(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         sign_in_by_page(&mut client, "agent01").await;
         let others = sign_in_by_page(&mut client, "admin01").await;
@@ -116,13 +116,13 @@ on_every_store! {
         knock(&mut client, &others, "admin01", WRONG).await.refused(403, 1012);
     }
 
-    async fn a_browser_stays_known_while_it_is_used_and_to_everybody_who_uses_it(desk) {
-        let mut client = desk.client().await;
+    async fn a_browser_stays_known_while_it_is_used_and_to_everybody_who_uses_it(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         client.first_password("admin01").await;
         let cookie = sign_in_by_page(&mut client, "agent01").await;
         for (who, days) in [("agent01", 60), ("admin01", 60), ("agent01", 60)] {
-            desk.clock.advance(Duration::from_hours(days * 24));
+            app.clock.advance(Duration::from_hours(days * 24));
             let ask = json!({ "employee_id": who, "code": platform_code(&mut client, who).await });
             let again = client.post("/api/agents/login", &[PAGE, ("cookie", &cookie)], &ask).await;
             again.data();
@@ -138,8 +138,8 @@ on_every_store! {
         assert_ne!(cookies(&answer), made_up);
     }
 
-    async fn other_browsers_are_forgotten_when_the_password_is_changed(desk) {
-        let mut client = desk.client().await;
+    async fn other_browsers_are_forgotten_when_the_password_is_changed(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         let (own, other) =
             (sign_in_by_page(&mut client, "agent01").await, sign_in_by_page(&mut client, "agent01").await);
@@ -152,8 +152,8 @@ on_every_store! {
         knock(&mut client, &own, "agent01", "nine boats on a quiet river").await.data();
     }
 
-    async fn a_browser_that_is_known_is_not_signed_in_by_that(desk) {
-        let mut client = desk.client().await;
+    async fn a_browser_that_is_known_is_not_signed_in_by_that(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         let cookie = sign_in_by_page(&mut client, "agent01").await;
         let value = cookie.split_once('=').unwrap().1;
@@ -167,35 +167,35 @@ on_every_store! {
         assert!(!client.is_valid(value).await);
     }
 
-    async fn a_browser_is_forgotten_with_the_password_the_record_and_time(desk) {
-        let mut client = desk.client().await;
+    async fn a_browser_is_forgotten_with_the_password_the_record_and_time(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         for what in ["reset", "disable", "time"] {
             let cookie = sign_in_by_page(&mut client, "agent01").await;
             use_up(&mut client).await;
             knock(&mut client, &cookie, "agent01", PASSWORD).await.data();
-            forget(&desk, &mut client, what).await;
-            desk.auth().operator().unlock_agent(desk.key("agent01")).await.unwrap();
+            forget(&app, &mut client, what).await;
+            app.auth().operator().unlock_agent(app.key("agent01")).await.unwrap();
             use_up(&mut client).await;
             shut(&knock(&mut client, &cookie, "agent01", PASSWORD).await);
-            desk.auth().operator().unlock_agent(desk.key("agent01")).await.unwrap();
+            app.auth().operator().unlock_agent(app.key("agent01")).await.unwrap();
             client.partial_sign_in("agent01").await;
         }
     }
 }
 
-async fn forget(desk: &TestApp, client: &mut Client, what: &str) {
-    let key = desk.key("agent01");
+async fn forget(app: &TestApp, client: &mut Client, what: &str) {
+    let key = app.key("agent01");
     match what {
         "reset" => {
-            let code = desk.auth().operator().reset_password(key).await.unwrap().code.text();
+            let code = app.auth().operator().reset_password(key).await.unwrap().code.text();
             let body = json!({ "employee_id": "agent01", "setup_code": code, "new_password": PASSWORD });
             client.post("/api/agents/password/setup", &[], &body).await.data();
         }
         "disable" => {
-            desk.auth().operator().disable_agent(key.clone()).await.unwrap();
-            desk.auth().operator().enable_agent(key).await.unwrap();
+            app.auth().operator().disable_agent(key.clone()).await.unwrap();
+            app.auth().operator().enable_agent(key).await.unwrap();
         }
-        _ => desk.clock.advance(Duration::from_hours(90 * 24)),
+        _ => app.clock.advance(Duration::from_hours(90 * 24)),
     }
 }

@@ -81,12 +81,12 @@ async fn ask(client: &mut Client, device: &Device, kind: usize, right: bool) -> 
     client.post_as(&token, "/api/auth/otp-verify", &json!({ "code": code })).await
 }
 
-async fn guess(desk: &TestApp, device: &Device, reference: &mut Reference, kind: usize, right: bool) {
+async fn guess(app: &TestApp, device: &Device, reference: &mut Reference, kind: usize, right: bool) {
     if right {
         // A code that is not used up.
-        wait(desk, reference, STEP.as_secs());
+        wait(app, reference, STEP.as_secs());
     }
-    let answer = ask(&mut desk.client().await, device, kind, right).await;
+    let answer = ask(&mut app.client().await, device, kind, right).await;
     match reference.door(kind) {
         Door::Locked => locked(&answer),
         Door::Shut(seconds) => assert_eq!(shut(&answer), seconds, "{reference:?}"),
@@ -98,36 +98,36 @@ async fn guess(desk: &TestApp, device: &Device, reference: &mut Reference, kind:
     }
 }
 
-fn wait(desk: &TestApp, reference: &mut Reference, seconds: u64) {
-    desk.clock.advance(Duration::from_secs(seconds));
+fn wait(app: &TestApp, reference: &mut Reference, seconds: u64) {
+    app.clock.advance(Duration::from_secs(seconds));
     reference.now += seconds;
 }
 
 async fn compare(history: &[Step]) {
-    let (mut desk, mut reference) = (TestApp::start().await, Reference::default());
-    let device = desk.agent_with_device("agent01").await;
+    let (mut app, mut reference) = (TestApp::start().await, Reference::default());
+    let device = app.agent_with_device("agent01").await;
     for step in history {
         match *step {
-            Step::Guess { kind, right } => guess(&desk, &device, &mut reference, kind, right).await,
-            Step::Wait(seconds) => wait(&desk, &mut reference, seconds),
+            Step::Guess { kind, right } => guess(&app, &device, &mut reference, kind, right).await,
+            Step::Wait(seconds) => wait(&app, &mut reference, seconds),
             Step::Siege(rounds) => {
                 for _ in 0..rounds {
                     for _ in 0..6 {
-                        guess(&desk, &device, &mut reference, CODE, false).await;
+                        guess(&app, &device, &mut reference, CODE, false).await;
                     }
-                    wait(&desk, &mut reference, 900);
+                    wait(&app, &mut reference, 900);
                 }
             }
             Step::Unlock => {
-                let had = desk.auth().operator().unlock_agent(desk.key("agent01")).await.unwrap();
+                let had = app.auth().operator().unlock_agent(app.key("agent01")).await.unwrap();
                 assert_eq!(had, reference.guesses.iter().any(|guesses| !guesses.is_empty()));
                 reference.guesses = Default::default();
             }
-            Step::Restart => desk = desk.restart().await,
+            Step::Restart => app = app.restart().await,
         }
     }
     for kind in 0..KINDS {
-        guess(&desk, &device, &mut reference, kind, true).await;
+        guess(&app, &device, &mut reference, kind, true).await;
     }
 }
 

@@ -26,39 +26,39 @@ async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 on_every_store! {
-    async fn counts_outlive_a_restart(desk) {
-        let mut client = desk.client().await;
+    async fn counts_outlive_a_restart(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         guess_wrong(&mut client, 4).await;
-        let desk = desk.restart().await;
-        let mut client = desk.client().await;
+        let app = app.restart().await;
+        let mut client = app.client().await;
         guess_wrong(&mut client, 1).await;
         shut(&client.agent_login("agent01", PASSWORD).await);
-        let desk = desk.restart().await;
-        let mut client = desk.client().await;
+        let app = app.restart().await;
+        let mut client = app.client().await;
         assert_eq!(shut(&client.agent_login("agent01", PASSWORD).await), 900);
-        desk.clock.advance(PAUSE);
+        app.clock.advance(PAUSE);
         client.partial_sign_in("agent01").await;
     }
 
-    async fn a_guess_counts_when_the_client_hangs_up(desk) {
-        let mut client = desk.client().await;
+    async fn a_guess_counts_when_the_client_hangs_up(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         for count in 1..=5 {
-            let mut impatient = desk.client().await;
+            let mut impatient = app.client().await;
             impatient.start(&guess(WRONG)).await;
             // Whoever hangs up before they were heard has guessed nothing.
-            until("a guess was not counted", || desk.query(COUNTED) == [count.to_string()]).await;
+            until("a guess was not counted", || app.query(COUNTED) == [count.to_string()]).await;
             drop(impatient);
         }
         assert_eq!(shut(&client.agent_login("agent01", PASSWORD).await), 900);
-        desk.clock.advance(PAUSE);
+        app.clock.advance(PAUSE);
         // A right one makes up for them, also when nobody waits for what it earns.
-        let mut impatient = desk.client().await;
+        let mut impatient = app.client().await;
         impatient.start(&guess(PASSWORD)).await;
-        until("a guess was not counted", || desk.query(COUNTED) != ["5"]).await;
+        until("a guess was not counted", || app.query(COUNTED) != ["5"]).await;
         drop(impatient);
-        until("a right guess was not noticed", || desk.query(COUNTED).is_empty()).await;
+        until("a right guess was not noticed", || app.query(COUNTED).is_empty()).await;
         guess_wrong(&mut client, 4).await;
         client.partial_sign_in("agent01").await;
     }

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use crate::cli_simulate::Simulated;
 use crate::harness::{PRODUCTION, binary};
 
-/// A desk in production mode with a simulated platform, and a directory of its own to be examined in.
+/// A service in production mode with a simulated platform, and a directory of its own to be examined in.
 pub(super) struct DoctorFixture {
     pub(super) directory: TempDir,
     pub(super) platform: Simulated,

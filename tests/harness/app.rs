@@ -1,4 +1,4 @@
-//! A desk inside the test's own process: real sockets, real disk, a clock wound by hand.
+//! A service inside the test's own process: real sockets, real disk, a clock wound by hand.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,18 +18,18 @@ use super::{Client, ClusterStore, StoreBackend};
 pub(crate) struct TestApp {
     pub(crate) address: String,
     pub(crate) clock: Clock,
-    desk: deskpass::Desk,
+    app: deskpass::App,
     settings: Settings,
     stop: Option<oneshot::Sender<()>>,
     stopped: Option<JoinHandle<()>>,
     home: TestStorage,
 }
 
-/// Where a desk keeps things.
+/// Where a service keeps things.
 #[derive(Debug)]
 struct TestStorage {
     directory: TempDir,
-    /// Instead of the directory, for a desk that is scaled out.
+    /// Instead of the directory, for a service that is scaled out.
     place: Option<ClusterStore>,
 }
 
@@ -65,12 +65,12 @@ pub(crate) const PRODUCTION: [(&str, &str); 4] = [
 ];
 
 impl TestApp {
-    /// A desk in development mode.
+    /// A service in development mode.
     pub(crate) async fn start() -> Self {
         Self::with(settings(&[("development.enabled", "true")])).await
     }
 
-    /// A desk in production mode.
+    /// A service in production mode.
     pub(crate) async fn production() -> Self {
         Self::with(Settings {
             server: config::Server { settle: Duration::ZERO, ..settings(&PRODUCTION).server },
@@ -79,18 +79,18 @@ impl TestApp {
         .await
     }
 
-    /// A desk with these settings, on a free port, on a fresh store of the test's kind.
+    /// A service with these settings, on a free port, on a fresh store of the test's kind.
     pub(crate) async fn with(settings: Settings) -> Self {
         Box::pin(Self::open(settings, TestStorage::at(StoreBackend::current().cluster_store()), new_clock())).await
     }
 
-    /// A desk in development mode that goes by this clock.
+    /// A service in development mode that goes by this clock.
     pub(crate) async fn with_clock(clock: Clock) -> Self {
         let settings = settings(&[("development.enabled", "true")]);
         Box::pin(Self::open(settings, TestStorage::at(StoreBackend::current().cluster_store()), clock)).await
     }
 
-    /// A desk with these settings in a place that others may share.
+    /// A service with these settings in a place that others may share.
     pub(crate) async fn at(place: &ClusterStore, settings: Settings) -> Self {
         Box::pin(Self::open(settings, TestStorage::at(Some(place.clone())), new_clock())).await
     }
@@ -106,35 +106,35 @@ impl TestApp {
         let (settings, listener) =
             listen(given.clone().with_listen_address("127.0.0.1:0".parse().unwrap())).await.unwrap();
         let address = settings.listen.to_string();
-        let desk = deskpass::Desk::open_at(settings, clock.clone()).await.unwrap();
-        let server = Server::new(desk.clone(), listener);
+        let app = deskpass::App::open_at(settings, clock.clone()).await.unwrap();
+        let server = Server::new(app.clone(), listener);
         let (stop, stopping) = oneshot::channel();
         let stopped = tokio::spawn(server.run(async { drop(stopping.await) }));
-        Self { address, clock, desk, settings: given, stop: Some(stop), stopped: Some(stopped), home }
+        Self { address, clock, app, settings: given, stop: Some(stop), stopped: Some(stopped), home }
     }
 
-    /// Stops the desk and opens it again on the same data.
+    /// Stops the service and opens it again on the same data.
     pub(crate) async fn restart(mut self) -> Self {
         self.stop().await;
-        let Self { clock, desk, settings, home, .. } = self;
-        drop(desk);
+        let Self { clock, app, settings, home, .. } = self;
+        drop(app);
         Box::pin(Self::open(settings, home, clock)).await
     }
 
-    /// Stops the desk and opens it again on the same data with other settings.
+    /// Stops the service and opens it again on the same data with other settings.
     pub(crate) async fn restart_with(mut self, settings: Settings) -> Self {
         self.settings = settings;
         self.restart().await
     }
 
-    /// Why a desk that has stopped cannot be opened again with other settings.
+    /// Why a service that has stopped cannot be opened again with other settings.
     pub(crate) async fn reopen_error(self, given: &[(&'static str, &str)]) -> String {
-        let Self { clock, desk, home, .. } = self;
-        drop(desk);
-        deskpass::Desk::open_at(home.apply_to(settings(given)), clock).await.unwrap_err().to_string()
+        let Self { clock, app, home, .. } = self;
+        drop(app);
+        deskpass::App::open_at(home.apply_to(settings(given)), clock).await.unwrap_err().to_string()
     }
 
-    /// Asks the desk to stop and waits until it has.
+    /// Asks the service to stop and waits until it has.
     pub(crate) async fn stop(&mut self) {
         drop(self.stop.take());
         if let Some(stopped) = self.stopped.take() {
@@ -142,7 +142,7 @@ impl TestApp {
         }
     }
 
-    /// Asks the desk to stop, without waiting.
+    /// Asks the service to stop, without waiting.
     pub(crate) fn ask_to_stop(&mut self) {
         drop(self.stop.take());
     }
@@ -152,7 +152,7 @@ impl TestApp {
     }
 
     pub(crate) fn auth(&self) -> &Auth {
-        &self.desk.auth
+        &self.app.auth
     }
 
     pub(crate) fn key(&self, employee: &str) -> EmployeeKey {
@@ -191,12 +191,12 @@ impl TestApp {
         self.home.directory.path().join("deskpass.db")
     }
 
-    /// Where a desk that is scaled out keeps things.
+    /// Where a service that is scaled out keeps things.
     pub(crate) fn cluster_store(&self) -> &ClusterStore {
         self.home.place.as_ref().expect("an embedded desk is alone")
     }
 
-    /// Keeps the desk's database from taking anything until it is let go; reading goes on.
+    /// Keeps the service's database from taking anything until it is let go; reading goes on.
     pub(crate) async fn block_writes(&self) -> WriteLock {
         let Some(place) = &self.home.place else {
             let connection = rusqlite::Connection::open(self.database()).unwrap();
@@ -207,7 +207,7 @@ impl TestApp {
         WriteLock::Server(place.hold(lock).await)
     }
 
-    /// What a query finds in the desk's database, each row's columns joined by `|`.
+    /// What a query finds in the service's database, each row's columns joined by `|`.
     pub(crate) fn query(&self, sql: &str) -> Vec<String> {
         match &self.home.place {
             Some(place) => place.query(sql),

@@ -1,4 +1,4 @@
-//! Where a desk that is scaled out keeps things: a schema in PostgreSQL and a prefix in Redis.
+//! Where a service that is scaled out keeps things: a schema in PostgreSQL and a prefix in Redis.
 
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 use url::Url;

@@ -1,4 +1,4 @@
-//! Starts desks and talks to them.
+//! Starts services and talks to them.
 
 mod agent;
 mod app;
@@ -33,27 +33,27 @@ pub(crate) use servers::{PASSWORDS, Servers};
 pub(crate) use socket::{Frame, TestSocket, handshake, masked};
 pub(crate) use store_backend::StoreBackend;
 
-/// Runs a test on every store, under a name that says which. It gets a desk in development mode, or starts its own.
+/// Runs a test on every store, under a name that says which. It gets a service in development mode, or starts its own.
 macro_rules! on_every_store {
-    ($($(#[$meta:meta])* async fn $name:ident($($desk:ident)?) $body:block)*) => {$(
+    ($($(#[$meta:meta])* async fn $name:ident($($app:ident)?) $body:block)*) => {$(
         $(#[$meta])*
         mod $name {
             #[allow(unused_imports, clippy::allow_attributes, reason = "not every test needs all of its neighbours")]
             use super::*;
 
-            async fn run($($desk: crate::harness::TestApp)?) $body
+            async fn run($($app: crate::harness::TestApp)?) $body
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn embedded() {
-                crate::harness::StoreBackend::Embedded.run(async { run($(crate::harness::on_every_store!(@start $desk))?).await }).await;
+                crate::harness::StoreBackend::Embedded.run(async { run($(crate::harness::on_every_store!(@start $app))?).await }).await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn scaled_out() {
-                crate::harness::StoreBackend::ScaledOut.run(async { run($(crate::harness::on_every_store!(@start $desk))?).await }).await;
+                crate::harness::StoreBackend::ScaledOut.run(async { run($(crate::harness::on_every_store!(@start $app))?).await }).await;
             }
         }
     )*};
-    (@start $desk:ident) => { crate::harness::TestApp::start().await };
+    (@start $app:ident) => { crate::harness::TestApp::start().await };
 }
 pub(crate) use on_every_store;

@@ -20,7 +20,7 @@ static VALIDATORS: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::
 
 /// Asserts that an answer is one that the description names, where it names the request.
 pub(crate) fn assert_documented(request: &[u8], answer: &Response) {
-    // What is not from the desk but from a proxy before it has no name.
+    // What is not from the service but from a proxy before it has no name.
     if answer.header("x-request-id").is_none() {
         return;
     }

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use super::{ClusterStore, binary, query, with_settings};
 
-/// An operator of a desk in development mode, who has it in a directory, or on servers.
+/// An operator of a service in development mode, who has it in a directory, or on servers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Operator<'a> {
     In(&'a Path),

@@ -59,7 +59,7 @@ impl Client {
         location(&self.get(&path, &[]).await).to_owned()
     }
 
-    /// Scans a code with the phone of `who`, on a desk that has its platform in the box; returns where the phone lands.
+    /// Scans a code with the phone of `who`, on a service that has its platform in the box; returns where the phone lands.
     pub(crate) async fn scan(&mut self, qrcode: &Value, who: &str) -> String {
         let back = self.authorize(qrcode["qrcode_url"].as_str().unwrap(), who).await;
         location(&self.get(&target(&back), &[("user-agent", "phone")]).await).to_owned()
@@ -70,7 +70,7 @@ impl Client {
         fragment(&self.scan(qrcode, who).await, "confirm")
     }
 
-    /// Signs somebody in by a code that their phone confirms, on a desk that has its platform in the box; returns the token.
+    /// Signs somebody in by a code that their phone confirms, on a service that has its platform in the box; returns the token.
     pub(crate) async fn sign_in_by_phone(&mut self, who: &str) -> String {
         let qrcode = self.qrcode().await;
         let confirm = self.scan_as(&qrcode, who).await;
@@ -120,7 +120,7 @@ pub(crate) struct Platform {
     stopped: JoinHandle<()>,
 }
 
-/// The domain of the desks that a test starts in production mode.
+/// The domain of the services that a test starts in production mode.
 const DOMAIN: &str = "desk.example.com";
 
 impl Platform {
@@ -181,31 +181,31 @@ impl Platform {
 }
 
 impl Platform {
-    /// Somebody sets out from a desk's page and comes back with a code: the address they come back to, and their cookies.
-    async fn send_back(&self, desk: &mut Client, who: &str) -> (String, String) {
-        let (link, cookies) = desk.begin_oauth(&format!("https://{DOMAIN}/itagent/")).await;
+    /// Somebody sets out from a service's page and comes back with a code: the address they come back to, and their cookies.
+    async fn send_back(&self, app: &mut Client, who: &str) -> (String, String) {
+        let (link, cookies) = app.begin_oauth(&format!("https://{DOMAIN}/itagent/")).await;
         (self.client().await.authorize(&link, who).await, cookies)
     }
 
     /// A code for somebody.
-    pub(crate) async fn code(&self, desk: &mut Client, who: &str) -> String {
-        let (back, _) = self.send_back(desk, who).await;
+    pub(crate) async fn code(&self, app: &mut Client, who: &str) -> String {
+        let (back, _) = self.send_back(app, who).await;
         let url = Url::parse(&back).unwrap();
         url.query_pairs().find(|(name, _)| name == "code").unwrap().1.into_owned()
     }
 
     /// Signs somebody in by the platform's word and returns the token.
-    pub(crate) async fn sign_in(&self, desk: &mut Client, who: &str) -> String {
-        let (back, cookies) = self.send_back(desk, who).await;
-        let landed = desk.oauth_callback(&back, &cookies).await;
+    pub(crate) async fn sign_in(&self, app: &mut Client, who: &str) -> String {
+        let (back, cookies) = self.send_back(app, who).await;
+        let landed = app.oauth_callback(&back, &cookies).await;
         let path = format!("/api/auth/scan/status?ticket={}", fragment(location(&landed), "ticket"));
-        let traded = desk.get(&path, &[("cookie", &cookies), ("sec-fetch-site", "same-origin")]).await.data();
+        let traded = app.get(&path, &[("cookie", &cookies), ("sec-fetch-site", "same-origin")]).await.data();
         traded["token"].as_str().unwrap().to_owned()
     }
 }
 
 impl TestApp {
-    /// A desk in production mode with a platform to talk to.
+    /// A service in production mode with a platform to talk to.
     pub(crate) async fn production_with_platform(more: &[(&'static str, &str)]) -> (Self, Platform) {
         let platform = Platform::start(DOMAIN).await;
         (Self::with(platform.settings(more)).await, platform)

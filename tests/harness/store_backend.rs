@@ -1,4 +1,4 @@
-//! Which store a test's desks are on. A test does not say it: `on_every_store!` does, around it.
+//! Which store a test's services are on. A test does not say it: `on_every_store!` does, around it.
 
 use super::{ClusterStore, Servers};
 
@@ -34,7 +34,7 @@ impl StoreBackend {
         }
     }
 
-    /// A fresh place for a desk, where desks need one.
+    /// A fresh place for a service, where services need one.
     pub(super) fn cluster_store(self) -> Option<ClusterStore> {
         (self == Self::ScaledOut).then(|| Servers::shared().cluster_store())
     }

@@ -9,20 +9,20 @@ use crate::harness::{Browser, Driver, Options, TestApp};
 const PAGE: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\ncontent-length: 16\r\n\r\n<p>evil page</p>";
 
-/// A server of the attacker's: it has a page of its own, and everything else on it is the desk, as after its name was made
-/// to resolve to the desk's machine. To the browser both are one origin.
-async fn attacker(desk: String) -> String {
+/// A server of the attacker's: it has a page of its own, and everything else on it is the service, as after its name was made
+/// to resolve to the service's machine. To the browser both are one origin.
+async fn attacker(app: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(serve(stream, desk.clone()));
+            tokio::spawn(serve(stream, app.clone()));
         }
     });
     format!("http://evil.test:{port}")
 }
 
-async fn serve(mut stream: TcpStream, desk: String) {
+async fn serve(mut stream: TcpStream, app: String) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let Ok(byte) = stream.read_u8().await else { return };
@@ -32,9 +32,9 @@ async fn serve(mut stream: TcpStream, desk: String) {
         drop(stream.write_all(PAGE.as_bytes()).await);
         return;
     }
-    let mut desk = TcpStream::connect(desk).await.unwrap();
-    desk.write_all(&head).await.unwrap();
-    drop(copy_bidirectional(&mut stream, &mut desk).await);
+    let mut app = TcpStream::connect(app).await.unwrap();
+    app.write_all(&head).await.unwrap();
+    drop(copy_bidirectional(&mut stream, &mut app).await);
 }
 
 /// Runs in the hostile page: asks, and says what it could read.
@@ -56,15 +56,15 @@ async fn posted(browser: &Browser, url: &str, text: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn gets_no_token_and_changes_nothing() {
-    let desk = TestApp::start().await;
-    let mut client = desk.client().await;
+    let app = TestApp::start().await;
+    let mut client = app.client().await;
     // So that the platform has an access token that could be made void.
     let code = client.qrcode().await;
     client.scan_as(&code, "user01").await;
     let driver = Driver::start();
     let rules = Some("MAP evil.test 127.0.0.1");
     let browser = driver.browser(Options { resolver_rules: rules, ..Options::default() }).await;
-    let evil = attacker(desk.address.clone()).await;
+    let evil = attacker(app.address.clone()).await;
     browser.goto(&format!("{evil}/attack")).await;
     assert_eq!(browser.text("p").await, "evil page");
 
@@ -81,7 +81,7 @@ async fn gets_no_token_and_changes_nothing() {
         assert!(read.contains("unknown_host"), "{path}: {read}");
     }
 
-    let at = format!("http://{}", desk.address);
+    let at = format!("http://{}", app.address);
     let blind = |method: &str, body: &str| json!({ "method": method, "mode": "no-cors", "body": body });
     fetched(&browser, &format!("{at}/sim/void-tokens"), blind("POST", "")).await;
     fetched(&browser, &format!("{at}/api/dev/login"), blind("POST", &login)).await;
@@ -95,7 +95,7 @@ async fn gets_no_token_and_changes_nothing() {
     browser.script("location.href = arguments[0]", &[format!("{at}/sim").into()]).await;
     browser.wait_until("document.title.includes('simulated platform')").await;
 
-    assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+    assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
     let voided = client.send(&crate::harness::request("POST", "/sim/void-tokens", &[], b"")).await.json();
     assert_eq!(voided, json!({ "voided": 1 }), "the platform's token was still good");
 }

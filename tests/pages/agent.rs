@@ -6,10 +6,10 @@ use super::{at_the_desk, hand_over, is_good, nothing_was_blocked, people, told};
 use crate::harness::{Browser, Device, Driver, Options, PASSWORD, TestApp, picture};
 
 /// The device that was set up with the key on the page.
-async fn device(browser: &Browser, desk: &TestApp) -> Device {
+async fn device(browser: &Browser, app: &TestApp) -> Device {
     browser.wait_for("#device-secret").await;
     let secret = browser.text("#device-secret").await.replace(' ', "");
-    Device::scan(&json!({ "secret": secret }), &desk.clock)
+    Device::scan(&json!({ "secret": secret }), &app.clock)
 }
 
 async fn recovery_codes(browser: &Browser) -> Vec<String> {
@@ -19,16 +19,16 @@ async fn recovery_codes(browser: &Browser) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_sets_up_a_device_tries_it_and_removes_it() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
     for options in people() {
         // In a session that the platform vouched for: what is bound there is proven, and only to be tried.
-        let token = desk.client().await.sign_in_by_phone("agent01").await;
+        let token = app.client().await.sign_in_by_phone("agent01").await;
         let browser = driver.browser(options).await;
-        hand_over(&browser, &desk.address, &token, "/itagent/#/security").await;
+        hand_over(&browser, &app.address, &token, "/itagent/#/security").await;
         browser.allow_clipboard().await;
         browser.click("#device-set-up").await;
-        let device = device(&browser, &desk).await;
+        let device = device(&browser, &app).await;
         is_good(&browser, "setting it up").await;
         if options.phone {
             picture(&browser, "agent-phone").await;
@@ -76,10 +76,10 @@ async fn an_agent_sets_up_a_device_tries_it_and_removes_it() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_sets_and_changes_a_password() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
-    let (browser, _) = at_the_desk(&driver, &desk, Options::default(), "agent01", "/itagent/#/security").await;
-    let other = desk.client().await.sign_in("agent01").await;
+    let (browser, _) = at_the_desk(&driver, &app, Options::default(), "agent01", "/itagent/#/security").await;
+    let other = app.client().await.sign_in("agent01").await;
     browser.wait_for("#new-password").await;
     for (password, why) in [("short", "at least 12"), ("agent01 agent01 x", "your id")] {
         browser.script("document.querySelector('#new-password').value = ''", &[]).await;
@@ -94,7 +94,7 @@ async fn an_agent_sets_and_changes_a_password() {
     browser.type_into("#new-password", PASSWORD).await;
     browser.click("#own-password-form [type=submit]").await;
     browser.wait_for("#old-password").await;
-    desk.client().await.me(&other).await.refused(401, 1001);
+    app.client().await.me(&other).await.refused(401, 1001);
     // There is one: the old one is needed.
     browser.type_into("#old-password", "not that one, sorry").await;
     browser.type_into("#new-password", "another four horses").await;
@@ -105,16 +105,16 @@ async fn an_agent_sets_and_changes_a_password() {
     browser.type_into("#old-password", PASSWORD).await;
     browser.click("#own-password-form [type=submit]").await;
     browser.wait_until("document.querySelector('#old-password').value === ''").await;
-    let half = desk.client().await.agent_login("agent01", "another four horses").await.data();
+    let half = app.client().await.agent_login("agent01", "another four horses").await.data();
     assert_eq!(half["half_authenticated"], true);
 }
 
 /// Whoever is no agent is not bothered with any of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_employee_has_neither() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
-    let (browser, _) = at_the_desk(&driver, &desk, Options::default(), "user01", "/h5/#/security").await;
+    let (browser, _) = at_the_desk(&driver, &app, Options::default(), "user01", "/h5/#/security").await;
     browser.wait_for("#sessions [data-act=end]").await;
     browser.wait_for("#sign-ins tbody tr").await;
     assert_eq!(browser.script("return document.querySelector('#own-password, #device')", &[]).await, json!(null));

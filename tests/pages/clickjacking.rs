@@ -116,8 +116,8 @@ async fn trap(attacker: &mut Client) -> (String, String) {
 /// The promise: no press on a foreign page, however many, in whatever rhythm, signs the attacker in.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn presses_on_a_foreign_page_confirm_nothing() {
-    let (desk, driver, lure) = (TestApp::start().await, Driver::start(), lure().await);
-    let mut attacker = desk.client().await;
+    let (app, driver, lure) = (TestApp::start().await, Driver::start(), lure().await);
+    let mut attacker = app.client().await;
     let phone = driver.browser(Options::on(Viewport::Phone)).await;
     // The attacker knows our page, and places the lure's button accordingly.
     let (_, link) = trap(&mut attacker).await;
@@ -146,15 +146,15 @@ async fn presses_on_a_foreign_page_confirm_nothing() {
         let state = attacker.scan_status(&ticket).await;
         assert!(state["status"] != "waiting" && state["token"].is_null(), "{press:?} {rhythm:?}: {state}");
     }
-    assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+    assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
     nothing_was_blocked(&phone).await;
 }
 
 /// Somebody who did want it gets there: the page says what is odd, and two considered presses at two places are an answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_who_was_lured_and_means_it_can_confirm() {
-    let (desk, driver, lure) = (TestApp::start().await, Driver::start(), lure().await);
-    let mut client = desk.client().await;
+    let (app, driver, lure) = (TestApp::start().await, Driver::start(), lure().await);
+    let mut client = app.client().await;
     let phone = driver.browser(Options { language: "zh-CN", ..Options::on(Viewport::Phone) }).await;
     let (ticket, link) = trap(&mut client).await;
     follow(&phone, &lure, &link, &json!([195, 400]), Press::Tap, (1, 1, Duration::ZERO)).await;
@@ -176,10 +176,10 @@ async fn a_user_who_was_lured_and_means_it_can_confirm() {
 /// The same for the other question that a link leads to: presses elsewhere make nobody somebody else here.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn presses_on_a_foreign_page_continue_nothing() {
-    let (desk, driver, lure) = (TestApp::start().await, Driver::start(), lure().await);
-    let mut attacker = desk.client().await;
+    let (app, driver, lure) = (TestApp::start().await, Driver::start(), lure().await);
+    let mut attacker = app.client().await;
     let victim = driver.browser(Options::on(Viewport::Phone)).await;
-    let (link, _) = attacker.begin_oauth(&format!("http://{}/h5/", desk.address)).await;
+    let (link, _) = attacker.begin_oauth(&format!("http://{}/h5/", app.address)).await;
     let mut place = json!([195, 400]);
     for (press, times) in [(Press::Tap, 1), (Press::Tap, 20), (Press::Held("Enter"), 30)] {
         let back = attacker.authorize(&link, "user01").await;
@@ -192,7 +192,7 @@ async fn presses_on_a_foreign_page_continue_nothing() {
     let again = "const button = document.querySelector('#go-on'); button.click();
         window.dispatchEvent(new Event('focus')); return button.disabled";
     assert_eq!(victim.script(again, &[]).await, true);
-    assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+    assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
     victim.click("#go-on").await;
     victim.wait_for("#account").await;
 }

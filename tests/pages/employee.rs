@@ -17,10 +17,10 @@ async fn sign_in_with(client: &mut Client, browser: &str, who: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_switches_roles_by_a_press_and_every_page_knows() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
     for options in people() {
-        let (browser, token) = at_the_desk(&driver, &desk, options, "agent01", "/itagent/").await;
+        let (browser, token) = at_the_desk(&driver, &app, options, "agent01", "/itagent/").await;
         browser.wait_for("#live[data-state=live]").await;
         browser.wait_for("#account").await;
         assert_eq!(browser.text("#name").await, "Arno Agent");
@@ -29,9 +29,9 @@ async fn a_user_switches_roles_by_a_press_and_every_page_knows() {
         browser.wait_for("#wrong-role").await;
         assert!(browser.text("#said").await.contains(told(&options, "Employee", "员工")));
         is_good(&browser, "a role that is not for here").await;
-        assert_eq!(desk.client().await.me(&token).await.data()["current_role"], "user");
+        assert_eq!(app.client().await.me(&token).await.data()["current_role"], "user");
         // Another client of theirs switches back.
-        desk.client().await.switch(&token, "agent").await.data();
+        app.client().await.switch(&token, "agent").await.data();
         browser.wait_for("#account").await;
         assert_eq!(browser.script("return document.querySelector('[data-role=agent]').ariaPressed", &[]).await, "true");
         nothing_was_blocked(&browser).await;
@@ -41,12 +41,12 @@ async fn a_user_switches_roles_by_a_press_and_every_page_knows() {
 /// The role somebody acts in is taken away while they are at it: they go on in another, also after a reload.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_who_loses_the_active_role_is_offered_the_others() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
     for options in people() {
-        let (browser, token) = at_the_desk(&driver, &desk, options, "agent01", "/h5/").await;
+        let (browser, token) = at_the_desk(&driver, &app, options, "agent01", "/h5/").await;
         browser.wait_for("#live[data-state=live]").await;
-        desk.auth().operator().revoke(desk.key("agent01"), "agent").await.unwrap();
+        app.auth().operator().revoke(app.key("agent01"), "agent").await.unwrap();
         browser.wait_for("#wrong-role").await;
         is_good(&browser, "role taken away").await;
         browser.reload().await;
@@ -55,20 +55,20 @@ async fn a_user_who_loses_the_active_role_is_offered_the_others() {
         browser.click("[data-role=user]").await;
         browser.wait_for("#account").await;
         browser.wait_for("#live[data-state=live]").await;
-        assert_eq!(desk.client().await.me(&token).await.data()["current_role"], "user");
-        desk.auth().operator().grant(desk.key("agent01"), "agent").await.unwrap();
+        assert_eq!(app.client().await.me(&token).await.data()["current_role"], "user");
+        app.auth().operator().grant(app.key("agent01"), "agent").await.unwrap();
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_sees_where_they_are_signed_in_and_ends_it() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
-    let mut client = desk.client().await;
+    let mut client = app.client().await;
     for options in people() {
         let other = sign_in_with(&mut client, WINDOWS, "user01").await;
         let third = client.sign_in("user01").await;
-        let (browser, token) = at_the_desk(&driver, &desk, options, "user01", "/h5/#/security").await;
+        let (browser, token) = at_the_desk(&driver, &app, options, "user01", "/h5/#/security").await;
         browser.wait_for("#sessions [data-act=end]").await;
         let listed = browser.text("#sessions").await;
         assert!(listed.contains("Windows") && listed.contains("127.0.0.1"), "{listed}");
@@ -99,11 +99,11 @@ async fn a_user_sees_where_they_are_signed_in_and_ends_it() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_signs_out_everywhere_at_once() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
-    let mut client = desk.client().await;
+    let mut client = app.client().await;
     let other = client.sign_in("user01").await;
-    let (browser, token) = at_the_desk(&driver, &desk, Options::default(), "user01", "/h5/#/security").await;
+    let (browser, token) = at_the_desk(&driver, &app, Options::default(), "user01", "/h5/#/security").await;
     browser.click("#sessions [data-act=end_all]").await;
     browser.click("dialog .danger").await;
     browser.wait_for("#welcome").await;
@@ -115,16 +115,16 @@ async fn a_user_signs_out_everywhere_at_once() {
 /// A sign-in that was somebody else: it ends, and administrators are told.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sign_in_that_was_not_them_is_ended_and_told() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
-    let mut client = desk.client().await;
+    let mut client = app.client().await;
     for options in people() {
-        desk.clock.advance(std::time::Duration::from_mins(7));
+        app.clock.advance(std::time::Duration::from_mins(7));
         let stolen = sign_in_with(&mut client, WINDOWS, "user01").await;
-        desk.clock.advance(std::time::Duration::from_mins(12));
+        app.clock.advance(std::time::Duration::from_mins(12));
         let token = sign_in_with(&mut client, MAC, "user01").await;
         let browser = driver.browser(options).await;
-        hand_over(&browser, &desk.address, &token, "/h5/").await;
+        hand_over(&browser, &app.address, &token, "/h5/").await;
         browser.wait_for("#latest").await;
         is_good(&browser, "the latest sign-ins").await;
         browser.click("#latest a").await;
@@ -146,16 +146,16 @@ async fn a_sign_in_that_was_not_them_is_ended_and_told() {
         is_good(&browser, "told").await;
         client.me(&stolen).await.refused(401, 1001);
     }
-    let told = desk.query("SELECT event FROM login_log WHERE event = 'sign_in_disowned'");
+    let told = app.query("SELECT event FROM login_log WHERE event = 'sign_in_disowned'");
     assert_eq!(told.len(), 2);
 }
 
 /// Signing out, and all on the way to it, without a mouse.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_signs_out_with_the_keyboard_alone() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
-    let (browser, token) = at_the_desk(&driver, &desk, Options::default(), "user01", "/h5/").await;
+    let (browser, token) = at_the_desk(&driver, &app, Options::default(), "user01", "/h5/").await;
     browser.wait_for("#account").await;
     let mut passed = Vec::new();
     while passed.last().is_none_or(|on| on != "#sign-out") {
@@ -166,17 +166,17 @@ async fn a_user_signs_out_with_the_keyboard_alone() {
     browser.press(Key::Enter).await;
     browser.wait_for("#welcome[data-state=waiting]").await;
     assert_ne!(browser.active().await, "body");
-    desk.client().await.me(&token).await.refused(401, 1001);
+    app.client().await.me(&token).await.refused(401, 1001);
 }
 
 /// Nothing that opens anything is kept where others might look, whichever view somebody went to.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_is_in_no_address_and_does_not_outlive_the_tab() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
-    let token = desk.client().await.sign_in("user01").await;
+    let token = app.client().await.sign_in("user01").await;
     let browser = driver.browser(Options::on(Viewport::Phone)).await;
-    hand_over(&browser, &desk.address, &token, "/h5/").await;
+    hand_over(&browser, &app.address, &token, "/h5/").await;
     browser.wait_for("#account").await;
     for view in ["messages", "security", "account"] {
         browser.click(&format!("#views a[href='#/{view}']")).await;

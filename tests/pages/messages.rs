@@ -12,12 +12,12 @@ async fn send(client: &mut Client, key: &str, kind: &str, content: Value) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_of_every_kind_are_shown_as_they_come() {
-    let desk = TestApp::start().await;
-    let (key, _) = desk.service_key("messages").await;
-    let mut client = desk.client().await;
+    let app = TestApp::start().await;
+    let (key, _) = app.service_key("messages").await;
+    let mut client = app.client().await;
     let driver = Driver::start();
     for options in people() {
-        let (browser, _) = at_the_desk(&driver, &desk, options, "user01", "/h5/").await;
+        let (browser, _) = at_the_desk(&driver, &app, options, "user01", "/h5/").await;
         browser.wait_for("#live[data-state=live]").await;
         // Not looked at yet, and not lost.
         let laptop = told(&options, "Laptop", "笔记本电脑");
@@ -49,12 +49,12 @@ async fn messages_of_every_kind_are_shown_as_they_come() {
 /// A text that is being written grows, and is read aloud when it is whole: not piece by piece.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_text_grows_as_it_is_written() {
-    let desk = TestApp::start().await;
-    let (key, _) = desk.service_key("messages").await;
-    let mut client = desk.client().await;
+    let app = TestApp::start().await;
+    let (key, _) = app.service_key("messages").await;
+    let mut client = app.client().await;
     let driver = Driver::start();
     for options in people() {
-        let (browser, _) = at_the_desk(&driver, &desk, options, "user01", "/h5/#/messages").await;
+        let (browser, _) = at_the_desk(&driver, &app, options, "user01", "/h5/#/messages").await;
         browser.wait_for("#live[data-state=live]").await;
         browser.wait_for("#stream").await;
         let begun = told(&options, "Open the settings, ", "打开“设置”，");
@@ -93,9 +93,9 @@ async fn a_text_grows_as_it_is_written() {
 /// Whatever a service sends is text: nothing runs, nothing breaks the page, nothing that people cannot read is shown.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hostile_messages_do_nothing() {
-    let desk = TestApp::start().await;
-    let (key, _) = desk.service_key("messages").await;
-    let mut client = desk.client().await;
+    let app = TestApp::start().await;
+    let (key, _) = app.service_key("messages").await;
+    let mut client = app.client().await;
     let driver = Driver::start();
     let hostile = [
         json!({ "text": "<img src=x onerror=window.hit=1>", "options": [{}, null, [], "<b>bold</b>", "x".repeat(5000)] }),
@@ -108,7 +108,7 @@ async fn hostile_messages_do_nothing() {
         json!(null),
     ];
     for options in people() {
-        let (browser, _) = at_the_desk(&driver, &desk, options, "user01", "/h5/#/messages").await;
+        let (browser, _) = at_the_desk(&driver, &app, options, "user01", "/h5/#/messages").await;
         browser.wait_for("#live[data-state=live]").await;
         browser.wait_for("#stream").await;
         assert_eq!(browser.text("#stream").await, "");
@@ -137,10 +137,10 @@ async fn hostile_messages_do_nothing() {
 /// A link says where it leads, whatever its label says.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_shows_its_host() {
-    let desk = TestApp::start().await;
-    let (key, _) = desk.service_key("messages").await;
-    let (mut client, driver) = (desk.client().await, Driver::start());
-    let (browser, _) = at_the_desk(&driver, &desk, Options::on(Viewport::Phone), "user01", "/h5/#/messages").await;
+    let app = TestApp::start().await;
+    let (key, _) = app.service_key("messages").await;
+    let (mut client, driver) = (app.client().await, Driver::start());
+    let (browser, _) = at_the_desk(&driver, &app, Options::on(Viewport::Phone), "user01", "/h5/#/messages").await;
     browser.wait_for("#live[data-state=live]").await;
     browser.wait_for("#stream").await;
     let long = format!("{}.evil.example.net", "login.desk.example.com.".repeat(8).trim_end_matches('.'));
@@ -148,7 +148,7 @@ async fn a_link_shows_its_host() {
         ("byod_card", format!("https://{long}/"), long.clone()),
         ("byod_card", "https://desk.example.com@evil.example.net:8443/".into(), "evil.example.net:8443".into()),
         ("ai_structured", "https://d\u{435}sk.example.com/".into(), "xn--dsk-rdd.example.com".into()),
-        ("dynamic_recommend", "/kb/42".into(), desk.address.clone()),
+        ("dynamic_recommend", "/kb/42".into(), app.address.clone()),
     ];
     for (kind, address, host) in deceiving {
         let labelled = json!({ "label": "https://desk.example.com", "url": address });
@@ -166,11 +166,11 @@ async fn a_link_shows_its_host() {
 /// A tab that is open all day keeps the latest, and not everything.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_latest_are_kept() {
-    let desk = TestApp::start().await;
-    let (key, _) = desk.service_key("messages").await;
-    let mut client = desk.client().await;
+    let app = TestApp::start().await;
+    let (key, _) = app.service_key("messages").await;
+    let mut client = app.client().await;
     let driver = Driver::start();
-    let (browser, _) = at_the_desk(&driver, &desk, Options::default(), "user01", "/h5/#/messages").await;
+    let (browser, _) = at_the_desk(&driver, &app, Options::default(), "user01", "/h5/#/messages").await;
     browser.wait_for("#live[data-state=live]").await;
     for hundred in 0..3 {
         let message = |at: u32| json!({ "to": { "employee_id": "user01" }, "msg_type": "ai_structured", "content": { "text": format!("number {at}.") } });

@@ -6,9 +6,9 @@ use super::{is_good, kept, nothing_was_blocked, people, told};
 use crate::harness::{Browser, Device, Driver, Options, PASSWORD, TestApp, Viewport, settings};
 
 /// A browser at the page that asks for a password.
-async fn asked(driver: &Driver, desk: &TestApp, options: Options<'_>) -> Browser {
+async fn asked(driver: &Driver, app: &TestApp, options: Options<'_>) -> Browser {
     let browser = driver.browser(options).await;
-    browser.goto(&format!("http://{}/itagent/", desk.address)).await;
+    browser.goto(&format!("http://{}/itagent/", app.address)).await;
     browser.click("#by-password").await;
     browser.wait_for("#password-word").await;
     browser
@@ -27,11 +27,11 @@ async fn refused(browser: &Browser, with: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_gets_in_with_a_password_and_a_code_or_a_recovery_code() {
-    let desk = TestApp::start().await;
-    let device = desk.agent_with_device("agent01").await;
+    let app = TestApp::start().await;
+    let device = app.agent_with_device("agent01").await;
     let driver = Driver::start();
     for options in people() {
-        let browser = asked(&driver, &desk, options).await;
+        let browser = asked(&driver, &app, options).await;
         assert_eq!(browser.active().await, "#password-id");
         is_good(&browser, "asked for a password").await;
         try_password(&browser, "agent01", "not that one, sorry").await;
@@ -60,15 +60,15 @@ async fn an_agent_gets_in_with_a_password_and_a_code_or_a_recovery_code() {
 /// Without a device yet, one is set up before they are in.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_without_a_device_sets_one_up_on_the_way_in() {
-    let desk = TestApp::start().await;
-    desk.client().await.first_password("agent01").await;
+    let app = TestApp::start().await;
+    app.client().await.first_password("agent01").await;
     let driver = Driver::start();
-    let browser = asked(&driver, &desk, Options { language: "zh-CN", ..Options::on(Viewport::Phone) }).await;
+    let browser = asked(&driver, &app, Options { language: "zh-CN", ..Options::on(Viewport::Phone) }).await;
     try_password(&browser, "agent01", PASSWORD).await;
     browser.wait_for("#device-secret").await;
     is_good(&browser, "setting up a device").await;
     let secret = browser.text("#device-secret").await.replace(' ', "");
-    let device = Device::scan(&json!({ "secret": secret }), &desk.clock);
+    let device = Device::scan(&json!({ "secret": secret }), &app.clock);
     browser.type_into("#device-code", &device.code()).await;
     browser.click("#device-form [type=submit]").await;
     browser.wait_for("#recovery-codes").await;
@@ -76,16 +76,16 @@ async fn an_agent_without_a_device_sets_one_up_on_the_way_in() {
     browser.click("#codes-seen").await;
     browser.click("#codes-done").await;
     browser.wait_for("#account").await;
-    assert_eq!(browser.script("return location.href", &[]).await, format!("http://{}/itagent/", desk.address));
+    assert_eq!(browser.script("return location.href", &[]).await, format!("http://{}/itagent/", app.address));
 }
 
 /// With a code from the administrator somebody sets a password, and goes on with it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_setup_code_makes_a_password() {
-    let desk = TestApp::start().await;
-    let code = desk.auth().operator().reset_password(desk.key("agent01")).await.unwrap().code.text();
+    let app = TestApp::start().await;
+    let code = app.auth().operator().reset_password(app.key("agent01")).await.unwrap().code.text();
     let driver = Driver::start();
-    let browser = asked(&driver, &desk, Options::default()).await;
+    let browser = asked(&driver, &app, Options::default()).await;
     browser.click("#password-setup").await;
     browser.type_into("#password-id", "agent01").await;
     browser.type_into("#password-setup-code", "aaaa-bbbb-cccc-dddd").await;
@@ -105,10 +105,10 @@ async fn a_setup_code_makes_a_password() {
 /// Each refusal says what to do next.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refused_agent_is_told_what_to_do() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
     for options in people() {
-        let browser = asked(&driver, &desk, options).await;
+        let browser = asked(&driver, &app, options).await;
         try_password(&browser, "agent01", PASSWORD).await;
         refused(&browser, told(&options, "no password yet", "还没有设置密码")).await;
         for _ in 0..6 {
@@ -117,7 +117,7 @@ async fn a_refused_agent_is_told_what_to_do() {
         }
         refused(&browser, told(&options, "Too many wrong attempts", "错误次数过多")).await;
         is_good(&browser, "too many").await;
-        desk.auth().operator().unlock_agent(desk.key("agent01")).await.unwrap();
+        app.auth().operator().unlock_agent(app.key("agent01")).await.unwrap();
         browser.block(&["*/api/agents/login"]).await;
         try_password(&browser, "agent01", PASSWORD).await;
         refused(&browser, told(&options, "cannot be reached", "无法连接")).await;
@@ -132,13 +132,13 @@ async fn a_refused_agent_is_told_what_to_do() {
 /// Half of a sign-in lasts ten minutes; after that, they begin anew.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_who_takes_too_long_begins_anew() {
-    let desk = TestApp::start().await;
-    desk.agent_with_device("agent01").await;
+    let app = TestApp::start().await;
+    app.agent_with_device("agent01").await;
     let driver = Driver::start();
-    let browser = asked(&driver, &desk, Options::default()).await;
+    let browser = asked(&driver, &app, Options::default()).await;
     try_password(&browser, "agent01", PASSWORD).await;
     browser.wait_for("#password-code").await;
-    desk.clock.advance(std::time::Duration::from_secs(601));
+    app.clock.advance(std::time::Duration::from_secs(601));
     browser.type_into("#password-code", "123456").await;
     browser.click("#password-go").await;
     browser.wait_for("#password-word").await;

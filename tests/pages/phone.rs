@@ -135,12 +135,12 @@ async fn a_no_on_the_phone_and_a_framed_page_do_not_sign_in() {
 /// A code that was decided already, or is nobody's, says so; and a page that cannot ask tries again once it can.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_phone_that_is_late_or_offline_is_told() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
-    let mut client = desk.client().await;
+    let mut client = app.client().await;
     for options in people() {
         let browser = driver.browser(options).await;
-        browser.goto(&format!("http://{}/scan/#confirm=dpc_made-up", desk.address)).await;
+        browser.goto(&format!("http://{}/scan/#confirm=dpc_made-up", app.address)).await;
         browser.wait_for("#outcome").await;
         let over = told(&options, "This code is used or has expired", "二维码已使用或已过期");
         assert_eq!(browser.text("#outcome-title").await, over);

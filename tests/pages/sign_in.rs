@@ -57,11 +57,11 @@ on_every_store! {
 /// Links that anybody can write: a proof or a code of somebody else's takes nobody's page away.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_changes_nothing_for_a_signed_in_user() {
-    let desk = TestApp::start().await;
-    let (driver, mut attacker) = (Driver::start(), desk.client().await);
-    let (browser, token) = at_the_desk(&driver, &desk, Options::default(), "user01", "/h5/").await;
+    let app = TestApp::start().await;
+    let (driver, mut attacker) = (Driver::start(), app.client().await);
+    let (browser, token) = at_the_desk(&driver, &app, Options::default(), "user01", "/h5/").await;
     browser.wait_for("#account").await;
-    let page = format!("http://{}/h5/", desk.address);
+    let page = format!("http://{}/h5/", app.address);
     let (link, _) = attacker.begin_oauth(&page).await;
     let proof = attacker.authorize(&link, "wwpartner/partner01").await;
     let proof = fragment(location(&attacker.oauth_callback(&proof, "").await), "bind_ticket");
@@ -107,26 +107,26 @@ async fn signing_in_on_this_computer_comes_back_signed_in() {
 /// Whoever says no at the platform, or comes back with what it gave them, lands on the page they set out from.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_hands_on_what_the_platform_gave_and_says_when_the_user_refused() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
     let browser = driver.browser(Options::default()).await;
-    browser.goto(&format!("http://{}/h5/?code=made-up&state=auth_login", desk.address)).await;
+    browser.goto(&format!("http://{}/h5/?code=made-up&state=auth_login", app.address)).await;
     browser.wait_for("#notice.bad").await;
     assert!(browser.text("#notice-title").await.contains("no longer good"));
-    browser.goto(&format!("http://{}/h5/?state=auth_login", desk.address)).await;
+    browser.goto(&format!("http://{}/h5/?state=auth_login", app.address)).await;
     browser.wait_for("#notice.bad").await;
     assert_eq!(browser.text("#notice-title").await, "You did not agree to sign in");
-    assert_eq!(browser.url().await, format!("http://{}/h5/", desk.address));
+    assert_eq!(browser.url().await, format!("http://{}/h5/", app.address));
     is_good(&browser, "refused").await;
 }
 
 /// Whoever did not say where they want to be gets the page of their role.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_front_page_leads_everybody_to_theirs() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
     for (who, page) in [("admin01", "/itadmin/"), ("agent01", "/itagent/"), ("user01", "/h5/")] {
-        let (browser, _) = at_the_desk(&driver, &desk, Options::default(), who, "/").await;
+        let (browser, _) = at_the_desk(&driver, &app, Options::default(), who, "/").await;
         browser.wait_for("body[data-view=desk] #place h1").await;
         assert_eq!(browser.script("return location.pathname", &[]).await, page, "{who}");
     }
@@ -135,12 +135,12 @@ async fn the_front_page_leads_everybody_to_theirs() {
 /// What there is to see comes with the page itself; a script that comes late, or never, changes nothing about that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_way_in_is_there_before_any_script() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
     for options in people() {
         let browser = driver.browser(options).await;
         browser.block(&["*.js"]).await;
-        browser.goto(&format!("http://{}/itagent/", desk.address)).await;
+        browser.goto(&format!("http://{}/itagent/", app.address)).await;
         browser.wait_until("getComputedStyle(document.querySelector('#entrance')).opacity === '1'").await;
         let title = told(&options, "Sign in to the agent workspace", "登录坐席工作台");
         assert_eq!(browser.text("#welcome-title").await.replace('\n', " "), title);
@@ -152,9 +152,9 @@ async fn the_way_in_is_there_before_any_script() {
 /// Whoever is signed in and loads the page again does not see the way in.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reload_does_not_show_the_sign_in_to_a_signed_in_user() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
-    let (browser, _) = at_the_desk(&driver, &desk, Options::default(), "user01", "/h5/").await;
+    let (browser, _) = at_the_desk(&driver, &app, Options::default(), "user01", "/h5/").await;
     browser.wait_for("#account").await;
     browser.script("sessionStorage.setItem('seen', '')", &[]).await;
     let watch = "addEventListener('DOMContentLoaded', () => setInterval(() => {
@@ -171,12 +171,12 @@ async fn a_reload_does_not_show_the_sign_in_to_a_signed_in_user() {
 /// Inside WeCom there is nothing to choose, and nothing is offered that cannot work there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn inside_wecom_they_are_taken_along_at_once_and_once_only() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
     let wecom =
         Options { user_agent: Some("Mozilla/5.0 (Linux; Android 14) wxwork/4.1"), ..Options::on(Viewport::Phone) };
     let browser = driver.browser(wecom).await;
-    browser.goto(&format!("http://{}/h5/", desk.address)).await;
+    browser.goto(&format!("http://{}/h5/", app.address)).await;
     browser.wait_until("location.pathname === '/sim/connect/oauth2/authorize'").await;
     browser.script("history.back()", &[]).await;
     browser.wait_for("#wecom").await;
@@ -196,19 +196,19 @@ async fn inside_wecom_they_are_taken_along_at_once_and_once_only() {
     nothing_was_blocked(&browser).await;
 }
 
-/// The button speaks the other language, and the desk remembers.
+/// The button speaks the other language, and the service remembers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_language_can_be_chosen() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
     let browser = driver.browser(Options::default()).await;
-    browser.goto(&format!("http://{}/h5/", desk.address)).await;
+    browser.goto(&format!("http://{}/h5/", app.address)).await;
     browser.wait_for("#welcome[data-state=waiting]").await;
     browser.click("#language").await;
     browser.wait_until("document.documentElement.lang === 'zh-CN'").await;
     browser.wait_for("#welcome[data-state=waiting]").await;
     assert_eq!(browser.text("#state").await, "等待手机扫码");
-    browser.goto(&format!("http://{}/itadmin/", desk.address)).await;
+    browser.goto(&format!("http://{}/itadmin/", app.address)).await;
     browser.wait_for("#welcome-title").await;
     assert_eq!(browser.text("#welcome-title").await, "登录管理后台");
 }

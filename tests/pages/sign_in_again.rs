@@ -13,12 +13,12 @@ use crate::harness::{
 use crate::sign_in_proof::production;
 
 /// Scans the code in the dialog and says yes on the phone of `who`.
-async fn confirm(browser: &Browser, desk: &TestApp, platform: &Platform, who: &str) {
+async fn confirm(browser: &Browser, app: &TestApp, platform: &Platform, who: &str) {
     browser.wait_for("#sign-in-again .again[data-state=waiting]").await;
     let picture = browser.script("return document.querySelector('#sign-in-again img').src", &[]).await;
     let link = decode(picture.as_str().unwrap().strip_prefix("data:image/png;base64,").unwrap());
     let back = platform.client().await.authorize(&link, who).await;
-    let mut phone = desk.client().await;
+    let mut phone = app.client().await;
     let landed = phone.get(&target(&back), &[("user-agent", "phone")]).await;
     phone.decide("confirm", &fragment(location(&landed), "confirm")).await.data();
 }
@@ -33,10 +33,10 @@ async fn sessions(client: &mut Client, token: &str) -> usize {
 }
 
 /// Binds the device that the page shows the key of.
-async fn bind(browser: &Browser, desk: &TestApp) {
+async fn bind(browser: &Browser, app: &TestApp) {
     browser.wait_for("#device-secret").await;
     let secret = browser.text("#device-secret").await.replace(' ', "");
-    let device = Device::scan(&json!({ "secret": secret }), &desk.clock);
+    let device = Device::scan(&json!({ "secret": secret }), &app.clock);
     browser.type_into("#device-code", &device.code()).await;
     browser.click("#device-form [type=submit]").await;
     browser.wait_for("#recovery-codes").await;
@@ -47,14 +47,14 @@ async fn bind(browser: &Browser, desk: &TestApp) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_first_device_and_a_first_password_are_confirmed_on_the_phone_in_place() {
-    let (desk, platform) = production(&[]).await;
-    let mut client = desk.client().await;
+    let (app, platform) = production(&[]).await;
+    let mut client = app.client().await;
     let old = platform.sign_in(&mut client, "admin01").await;
     client.switch(&old, "agent").await.data();
-    desk.clock.advance(Duration::from_mins(6));
+    app.clock.advance(Duration::from_mins(6));
     let driver = Driver::start();
     let browser = driver.browser(Options::default()).await;
-    hand_over(&browser, &desk.address, &old, "/itagent/#/security").await;
+    hand_over(&browser, &app.address, &old, "/itagent/#/security").await;
     browser.wait_for("#device-set-up").await;
     browser.script("window.samePage = true", &[]).await;
     // Whoever decides against it is where they were.
@@ -67,26 +67,23 @@ async fn a_first_device_and_a_first_password_are_confirmed_on_the_phone_in_place
 
     // Another person's phone changes nothing, and leaves no session behind.
     browser.click("#device-set-up").await;
-    confirm(&browser, &desk, &platform, "agent01").await;
+    confirm(&browser, &app, &platform, "agent01").await;
     browser.wait_for("#again-renew").await;
     assert!(browser.text("#again-state").await.contains("Another person"));
-    assert_eq!(
-        (token(&browser).await, desk.query("SELECT count(*) FROM session")),
-        (old.clone(), vec!["1".to_owned()])
-    );
+    assert_eq!((token(&browser).await, app.query("SELECT count(*) FROM session")), (old.clone(), vec!["1".to_owned()]));
     browser.click("#again-renew").await;
-    confirm(&browser, &desk, &platform, "admin01").await;
-    bind(&browser, &desk).await;
+    confirm(&browser, &app, &platform, "admin01").await;
+    bind(&browser, &app).await;
     let fresh = token(&browser).await;
     assert_ne!(fresh, old);
     assert_eq!(client.me(&old).await.refused(401, 1001).reason(), "signed_out");
     assert_eq!(client.me(&fresh).await.data()["current_role"], "agent", "they go on in the role they had");
     assert_eq!(client.get_as(&fresh, "/api/auth/otp-status").await.data()["proven"], true);
 
-    desk.clock.advance(Duration::from_mins(6));
+    app.clock.advance(Duration::from_mins(6));
     browser.type_into("#new-password", PASSWORD).await;
     browser.click("#own-password-form [type=submit]").await;
-    confirm(&browser, &desk, &platform, "admin01").await;
+    confirm(&browser, &app, &platform, "admin01").await;
     browser.wait_for("#old-password").await;
     assert_eq!(sessions(&mut client, &token(&browser).await).await, 1);
     assert_eq!(browser.script("return window.samePage", &[]).await, true, "the page was never left");
@@ -95,14 +92,14 @@ async fn a_first_device_and_a_first_password_are_confirmed_on_the_phone_in_place
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_setup_code_does_as_well() {
-    let (desk, platform) = production(&[]).await;
-    let mut client = desk.client().await;
-    let code = desk.auth().operator().reset_device(desk.key("agent01")).await.unwrap().code.text();
+    let (app, platform) = production(&[]).await;
+    let mut client = app.client().await;
+    let code = app.auth().operator().reset_device(app.key("agent01")).await.unwrap().code.text();
     let old = platform.sign_in(&mut client, "agent01").await;
-    desk.clock.advance(Duration::from_mins(6));
+    app.clock.advance(Duration::from_mins(6));
     let driver = Driver::start();
     let browser = driver.browser(Options { language: "zh-CN", ..Options::default() }).await;
-    hand_over(&browser, &desk.address, &old, "/itagent/#/security").await;
+    hand_over(&browser, &app.address, &old, "/itagent/#/security").await;
     for (code, is_right) in [("aaaa-bbbb-cccc-dddd", false), (&*code, true)] {
         browser.click(if is_right { "#device .row .button" } else { "#device-set-up" }).await;
         browser.wait_for("#sign-in-again summary").await;
@@ -114,7 +111,7 @@ async fn a_setup_code_does_as_well() {
             assert!(browser.text("#device .refusal").await.contains("设置码"));
         }
     }
-    bind(&browser, &desk).await;
+    bind(&browser, &app).await;
     assert_eq!(token(&browser).await, old);
 }
 
@@ -123,13 +120,13 @@ async fn a_setup_code_does_as_well() {
 async fn a_device_is_confirmed_after_signing_in_again() {
     let driver = Driver::start();
     for options in people() {
-        let desk = TestApp::start().await;
-        let mut client = desk.client().await;
+        let app = TestApp::start().await;
+        let mut client = app.client().await;
         let old = client.sign_in("agent01").await;
         client.switch(&old, "user").await.data();
-        let (device, _) = client.bind_device(&old, &desk.clock).await;
+        let (device, _) = client.bind_device(&old, &app.clock).await;
         let browser = driver.browser(options).await;
-        hand_over(&browser, &desk.address, &old, "/h5/#/security").await;
+        hand_over(&browser, &app.address, &old, "/h5/#/security").await;
         browser.click("[data-act=prove]").await;
         if options.phone {
             browser.wait_for("#again-here").await;
@@ -142,7 +139,7 @@ async fn a_device_is_confirmed_after_signing_in_again() {
         } else {
             browser.wait_for("#sign-in-again .again[data-state=waiting]").await;
             let link = browser.script("return document.querySelector('#again-simulated').href", &[]).await;
-            let mut phone = desk.client().await;
+            let mut phone = app.client().await;
             let confirm = phone.scan_as(&json!({ "qrcode_url": link }), "agent01").await;
             phone.decide("confirm", &confirm).await.data();
         }
@@ -162,15 +159,15 @@ async fn a_device_is_confirmed_after_signing_in_again() {
 /// On the way to the platform and back a tab takes one answer, and only from whoever set out.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sign_in_as_another_person_changes_nothing() {
-    let desk = TestApp::start().await;
-    let mut client = desk.client().await;
+    let app = TestApp::start().await;
+    let mut client = app.client().await;
     let old = client.sign_in("agent01").await;
     client.switch(&old, "user").await.data();
-    client.bind_device(&old, &desk.clock).await;
+    client.bind_device(&old, &app.clock).await;
     let driver = Driver::start();
     let browser = driver.browser(Options::on(Viewport::Phone)).await;
-    hand_over(&browser, &desk.address, &old, "/h5/#/security").await;
-    let page = format!("http://{}/h5/", desk.address);
+    hand_over(&browser, &app.address, &old, "/h5/#/security").await;
+    let page = format!("http://{}/h5/", app.address);
     let link = client.begin_oauth(&page).await.0;
     let foreign = client.authorize(&link, "user01").await;
     for (answer, told) in
@@ -194,7 +191,7 @@ async fn a_sign_in_as_another_person_changes_nothing() {
             browser.wait_for("#account").await;
         }
         assert_eq!((token(&browser).await, client.is_valid(&old).await), (old.clone(), true), "{told}");
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"], "{told}");
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["1"], "{told}");
         browser.goto(&format!("{page}#/security")).await;
     }
 }
@@ -202,13 +199,13 @@ async fn a_sign_in_as_another_person_changes_nothing() {
 /// Where people have one session each, the new one ends the one that the page is in, before the page knows of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_page_goes_on_where_there_is_one_session_each() {
-    let desk = TestApp::with(settings(&[("development.enabled", "true"), ("session.max_per_employee", "1")])).await;
-    let mut client = desk.client().await;
+    let app = TestApp::with(settings(&[("development.enabled", "true"), ("session.max_per_employee", "1")])).await;
+    let mut client = app.client().await;
     let old = client.sign_in("agent01").await;
-    client.bind_device(&old, &desk.clock).await;
+    client.bind_device(&old, &app.clock).await;
     let driver = Driver::start();
     let browser = driver.browser(Options::default()).await;
-    hand_over(&browser, &desk.address, &old, "/itagent/#/security").await;
+    hand_over(&browser, &app.address, &old, "/itagent/#/security").await;
     browser.wait_for("#live[data-state=live]").await;
     browser.click("[data-act=prove]").await;
     browser.wait_for("#sign-in-again .again[data-state=waiting]").await;
@@ -220,7 +217,7 @@ async fn the_page_goes_on_where_there_is_one_session_each() {
     assert!(fresh != old && client.is_valid(&fresh).await);
     // A session that ends while nobody has confirmed takes the page along, a moment later at most.
     browser.click("dialog .choice [type=button]").await;
-    desk.clock.advance(Duration::from_mins(6));
+    app.clock.advance(Duration::from_mins(6));
     browser.click("[data-act=prove]").await;
     browser.wait_for("#sign-in-again .again[data-state=waiting]").await;
     client.sign_in("agent01").await;

@@ -16,17 +16,17 @@ async fn link(browser: &crate::harness::Browser) -> serde_json::Value {
 /// Also where events do not come through, and the page has to ask.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_code_that_is_over_or_was_turned_down_can_be_had_anew() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
     for options in people() {
         let browser = driver.browser(options).await;
         browser.block(&["*/scan/events*"]).await;
-        browser.goto(&format!("http://{}/h5/", desk.address)).await;
+        browser.goto(&format!("http://{}/h5/", app.address)).await;
         if options.phone {
             browser.click("#code summary").await;
         }
         let first = link(&browser).await;
-        desk.clock.advance(Duration::from_secs(181));
+        app.clock.advance(Duration::from_secs(181));
         browser.wait_for("#welcome[data-state=expired]").await;
         assert_eq!(browser.text("#state").await, told(&options, "This code has expired", "二维码已过期"));
         is_good(&browser, "expired").await;
@@ -36,7 +36,7 @@ async fn a_code_that_is_over_or_was_turned_down_can_be_had_anew() {
         browser.click("#renew").await;
         let second = link(&browser).await;
         assert_ne!(first, second);
-        let mut phone = desk.client().await;
+        let mut phone = app.client().await;
         let confirm = phone.scan_as(&second, "user01").await;
         browser.wait_for("#welcome[data-state=scanned]").await;
         phone.decide("cancel", &confirm).await.data();
@@ -49,12 +49,12 @@ async fn a_code_that_is_over_or_was_turned_down_can_be_had_anew() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_the_platform_is_down_agents_are_shown_their_way_in() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
-    let mut client = desk.client().await;
+    let mut client = app.client().await;
     for options in people() {
         let browser = driver.browser(options).await;
-        browser.goto(&format!("http://{}/itagent/", desk.address)).await;
+        browser.goto(&format!("http://{}/itagent/", app.address)).await;
         browser.click("#here").await;
         browser.wait_until("location.pathname.startsWith('/sim/')").await;
         client.set_fault(&json!({ "http_status": 502, "times": 0 })).await;
@@ -77,11 +77,11 @@ async fn while_the_platform_is_down_agents_are_shown_their_way_in() {
 /// Whoever has no role is told so, on the phone and at the computer, and what to do.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_employee_without_a_role_is_told() {
-    let desk = TestApp::with(settings(&[("development.enabled", "true"), ("default_role", "none")])).await;
+    let app = TestApp::with(settings(&[("development.enabled", "true"), ("default_role", "none")])).await;
     let driver = Driver::start();
     let desktop = driver.browser(Options::default()).await;
     let phone = driver.browser(Options::on(Viewport::Phone)).await;
-    desktop.goto(&format!("http://{}/h5/", desk.address)).await;
+    desktop.goto(&format!("http://{}/h5/", app.address)).await;
     let link = link(&desktop).await;
     phone.goto(link["qrcode_url"].as_str().unwrap()).await;
     choose(&phone, "norole01").await;
@@ -100,11 +100,11 @@ async fn an_employee_without_a_role_is_told() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_that_was_offline_goes_on_by_itself() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
     for options in people() {
         let browser = driver.browser(options).await;
-        browser.goto(&format!("http://{}/h5/", desk.address)).await;
+        browser.goto(&format!("http://{}/h5/", app.address)).await;
         if options.phone {
             browser.wait_for("#here").await;
         } else {
@@ -130,16 +130,16 @@ async fn a_page_that_was_offline_goes_on_by_itself() {
 /// Whatever ends a session, whoever was in it is told why, and can sign in again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_whose_session_was_ended_is_told_why() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
-    let (browser, token) = at_the_desk(&driver, &desk, Options::default(), "agent01", "/itagent/").await;
+    let (browser, token) = at_the_desk(&driver, &app, Options::default(), "agent01", "/itagent/").await;
     browser.wait_for("#live[data-state=live]").await;
-    desk.client().await.logout(&token).await.data();
+    app.client().await.logout(&token).await.data();
     browser.wait_for("#welcome[data-state=waiting]").await;
     assert_eq!(browser.text("#notice-text").await, "You were signed out elsewhere. Please sign in again.");
-    let (browser, _) = at_the_desk(&driver, &desk, Options::default(), "agent01", "/itagent/").await;
+    let (browser, _) = at_the_desk(&driver, &app, Options::default(), "agent01", "/itagent/").await;
     browser.wait_for("#live[data-state=live]").await;
-    desk.auth().operator().disable(desk.key("agent01")).await.unwrap();
+    app.auth().operator().disable(app.key("agent01")).await.unwrap();
     browser.wait_for("#welcome[data-state=waiting]").await;
     assert!(browser.text("#notice-text").await.contains("switched off"));
     is_good(&browser, "put out").await;

@@ -35,7 +35,7 @@ async fn an_agent_is_added_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_who_guessed_too_often_is_unlocked() {
     let office = Office::open().await;
-    let mut client = office.desk.client().await;
+    let mut client = office.app.client().await;
     client.first_password("agent01").await;
     for _ in 0..5 {
         client.agent_login("agent01", "not the password").await;
@@ -50,14 +50,14 @@ async fn an_agent_who_guessed_too_often_is_unlocked() {
     said(&browser, "(agent01) 可以重新尝试").await;
     browser.wait_until(&format!("!document.querySelector('{AGENT}').textContent.includes('锁定')")).await;
     assert_eq!(browser.script("return document.querySelector('.below [data-act=unlock]')", &[]).await, json!(null));
-    office.desk.client().await.partial_sign_in("agent01").await;
+    office.app.client().await.partial_sign_in("agent01").await;
 }
 
 /// The code is shown once, works, and is gone with the press that says so.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_password_is_reset_with_a_code_that_is_shown_once() {
     let office = Office::open().await;
-    office.desk.agent_with_device("agent01").await;
+    office.app.agent_with_device("agent01").await;
     let browser = office.admin(Options::default(), "agents").await;
     browser.click(&format!("{AGENT} [data-act=open]")).await;
     browser.click(".below [data-act=reset-password]").await;
@@ -74,7 +74,7 @@ async fn a_password_is_reset_with_a_code_that_is_shown_once() {
     let page = browser.script("return document.documentElement.outerHTML + location.href", &[]).await;
     assert!(!page.as_str().unwrap().contains(&code));
     let body = json!({ "employee_id": "agent01", "setup_code": code, "new_password": PASSWORD });
-    office.desk.client().await.post("/api/agents/password/setup", &[], &body).await.data();
+    office.app.client().await.post("/api/agents/password/setup", &[], &body).await.data();
 
     browser.wait_until(&format!("document.querySelector('{AGENT}').textContent.includes('no password')")).await;
     browser.click(".below [data-act=reset-otp]").await;

@@ -14,21 +14,21 @@ const WHOLE: u8 = 0;
 const CUT: u8 = 1;
 const STALLED: u8 = 2;
 
-/// A line to a desk on which a file comes whole, breaks off, or never ends.
+/// A line to a service on which a file comes whole, breaks off, or never ends.
 struct BreakableConnection {
     address: String,
     manner: Arc<AtomicU8>,
 }
 
 impl BreakableConnection {
-    async fn to(desk: &str) -> Self {
+    async fn to(app: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (address, manner) = (listener.local_addr().unwrap().to_string(), Arc::new(AtomicU8::new(WHOLE)));
-        let (desk, shared) = (desk.to_owned(), Arc::clone(&manner));
+        let (app, shared) = (app.to_owned(), Arc::clone(&manner));
         tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
                 let (from_browser, to_browser) = near.into_split();
-                let (from_desk, to_desk) = TcpStream::connect(&desk).await.unwrap().into_split();
+                let (from_desk, to_desk) = TcpStream::connect(&app).await.unwrap().into_split();
                 tokio::spawn(carry(from_browser, to_desk, Arc::default()));
                 tokio::spawn(carry(from_desk, to_browser, Arc::clone(&shared)));
             }
@@ -84,14 +84,14 @@ async fn what_is_saved_is_what_the_desk_says() {
     let office = Office::open().await;
     let token = office.token(["admin01", "admin"]).await;
     let browser = office.driver.browser(Options::default()).await;
-    arrive(&browser, &office.desk.address, &token, "log?event=sign_in").await;
+    arrive(&browser, &office.app.address, &token, "log?event=sign_in").await;
     browser.wait_for("tbody .tag").await;
     for (kind, accept) in [("csv", "text/csv"), ("jsonl", "application/jsonl")] {
         let directory = saving(&browser).await;
         browser.click(&format!("[data-act=export-{kind}]")).await;
         told(&browser, "Saved login-log-wwdeskpass-").await;
         let path = "/api/admin/login-log?event=sign_in";
-        let said = Download::begin(&office.desk.address, &token, path, accept).await.rest().await.unwrap().body;
+        let said = Download::begin(&office.app.address, &token, path, accept).await.rest().await.unwrap().body;
         assert!(said.contains("admin01") && !said.contains("device_bound"));
         assert_eq!(saved(&directory, kind).await, said);
         browser.wait_until(&format!("document.activeElement.dataset.act === 'export-{kind}'")).await;
@@ -107,7 +107,7 @@ async fn what_is_saved_is_what_the_desk_says() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_breaks_off_is_not_saved() {
     let office = Office::open().await;
-    let line = BreakableConnection::to(&office.desk.address).await;
+    let line = BreakableConnection::to(&office.app.address).await;
     let token = office.token(["admin01", "admin"]).await;
     let browser = office.driver.browser(Options { language: "zh-CN", ..Options::default() }).await;
     let directory = saving(&browser).await;
@@ -133,8 +133,8 @@ async fn an_export_without_a_session_leads_to_the_entrance() {
     let office = Office::open().await;
     let token = office.token(["admin01", "admin"]).await;
     let browser = office.driver.browser(Options::default()).await;
-    arrive(&browser, &office.desk.address, &token, "log").await;
-    office.desk.client().await.logout(&token).await.data();
+    arrive(&browser, &office.app.address, &token, "log").await;
+    office.app.client().await.logout(&token).await.data();
     browser.script("document.querySelector('[data-act=export-csv]')?.click()", &[]).await;
     browser.wait_for("body[data-view=welcome]").await;
 }

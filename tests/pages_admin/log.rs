@@ -6,7 +6,7 @@ use crate::harness::{Options, picture};
 impl Office {
     /// Something of everything that the log is asked about.
     async fn add_audit_events(&self) {
-        let mut client = self.desk.client().await;
+        let mut client = self.app.client().await;
         client.post("/api/dev/login", &[], &json!({ "employee_id": "norole01" })).await.refused(403, 1003);
         let token = client.sign_in("supervisor01").await;
         client.switch(&token, "supervisor").await.data();

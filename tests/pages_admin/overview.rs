@@ -10,11 +10,11 @@ const HOUR: i64 = 3_600_000;
 impl Office {
     /// A month of sign-ins, fewer at night and at the end of a week.
     fn a_month(&self) {
-        let now = self.desk.clock.now().millis() / HOUR;
+        let now = self.app.clock.now().millis() / HOUR;
         let rows: Vec<_> = (now - 30 * 24..=now).flat_map(counted).collect();
         let sql =
             "INSERT INTO sign_in_count VALUES {rows} ON CONFLICT (hour, step) DO UPDATE SET times = excluded.times";
-        self.desk.query(&sql.replace("{rows}", &rows.join(", ")));
+        self.app.query(&sql.replace("{rows}", &rows.join(", ")));
     }
 }
 
@@ -51,9 +51,9 @@ async fn signs_in(client: &mut Client, who: &str) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sign_ins_are_counted_before_ones_eyes() {
     let office = Office::open().await;
-    let mut client = office.desk.client().await;
+    let mut client = office.app.client().await;
     // Every desk begins on the hour; an hour that has just begun has nothing in it.
-    office.desk.clock.advance(Duration::from_mins(20));
+    office.app.clock.advance(Duration::from_mins(20));
     signs_in(&mut client, "user01").await;
     client.qrcode().await;
     let browser = office.admin(Options::default(), "overview").await;
@@ -88,7 +88,7 @@ async fn the_overview_says_what_is_ill_and_what_to_do() {
     let office = Office::open().await;
     let browser = office.admin(CHINESE_PHONE, "overview").await;
     browser.wait_for("[data-part=platform][data-state]").await;
-    let mut client = office.desk.client().await;
+    let mut client = office.app.client().await;
     client.set_fault(&json!({ "api": "auth/getuserinfo", "errcode": 60020 })).await;
     let code = client.qrcode().await;
     client.scan(&code, "user01").await;
@@ -102,7 +102,7 @@ async fn the_overview_says_what_is_ill_and_what_to_do() {
     browser.wait_for("#health .refusal").await;
     browser.click("[data-range='7d']").await;
     browser.wait_for("#sign-ins .refusal").await;
-    let mut client = office.desk.client().await;
+    let mut client = office.app.client().await;
     client.send(&request("DELETE", "/sim/faults", &[], b"")).await;
     signs_in(&mut client, "user01").await;
     browser.offline(false).await;
@@ -114,9 +114,9 @@ async fn the_overview_says_what_is_ill_and_what_to_do() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reported_sign_in_comes_before_everything_else() {
     let office = Office::open().await;
-    office.desk.clock.advance(Duration::from_mins(8 * 60 + 20));
+    office.app.clock.advance(Duration::from_mins(8 * 60 + 20));
     office.a_month();
-    let mut client = office.desk.client().await;
+    let mut client = office.app.client().await;
     let [_, token] = [signs_in(&mut client, "user01").await, signs_in(&mut client, "user01").await];
     let sign_ins = client.get_as(&token, "/api/auth/sign-ins").await.data();
     let other = sign_ins["items"][1]["id"].as_str().unwrap().to_owned();
@@ -133,7 +133,7 @@ async fn a_reported_sign_in_comes_before_everything_else() {
         }
     }
     let path = format!("/api/auth/sign-ins/{other}/not-me");
-    office.desk.client().await.post_as(&token, &path, &json!({})).await.data();
+    office.app.client().await.post_as(&token, &path, &json!({})).await.data();
     let browser = office.admin(CHINESE_PHONE, "overview").await;
     browser.wait_for("#place > h1 + div > #reported li").await;
     well_made(&browser, "a reported sign-in").await;

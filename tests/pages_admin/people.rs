@@ -10,10 +10,10 @@ impl Office {
     /// More people than a page has.
     async fn crowd(&self) {
         for (id, name) in [("zhang.xiaoming", "张晓明"), ("ouyang.nana", "欧阳娜娜"), ("liwei", "李伟")] {
-            self.desk.add_named(id, name, Role::User).await;
+            self.app.add_named(id, name, Role::User).await;
         }
         for number in 0..50 {
-            self.desk.add_named(&format!("visitor{number:02}"), &format!("Visitor {number}"), Role::User).await;
+            self.app.add_named(&format!("visitor{number:02}"), &format!("Visitor {number}"), Role::User).await;
         }
     }
 }
@@ -72,17 +72,17 @@ async fn roles_are_changed_with_a_fresh_code_alone() {
     browser.wait_until(&format!("document.querySelector('{USER}').textContent.includes('Security')")).await;
     // The list was read again, and whoever works with the keyboard is where they were.
     browser.wait_until("document.activeElement.dataset.act === 'roles'").await;
-    let mut client = office.desk.client().await;
+    let mut client = office.app.client().await;
     let token = client.sign_in("user01").await;
     assert_eq!(client.me(&token).await.data()["roles"], json!(["user", "security"]));
 
     browser.click(".below [data-act=end-all]").await;
     answer(&browser, &code).await;
     refused(&browser, "wrong or was used already").await;
-    assert!(office.desk.client().await.is_valid(&token).await);
+    assert!(office.app.client().await.is_valid(&token).await);
     office.confirm(&browser).await;
     said(&browser, "(user01): 1.").await;
-    assert!(!office.desk.client().await.is_valid(&token).await);
+    assert!(!office.app.client().await.is_valid(&token).await);
 
     filter(&browser, "q", "admin01").await;
     browser.click(r#"tr[data-id="wwdeskpass/admin01"] [data-act=open]"#).await;
@@ -110,7 +110,7 @@ async fn an_employee_is_disabled_and_enabled_again_from_a_phone() {
     office.confirm(&browser).await;
     said(&browser, "(user01) 已停用").await;
     browser.wait_until(&format!("document.querySelector('{USER}').textContent.includes('已停用')")).await;
-    assert!(!office.desk.client().await.is_valid(&token).await);
+    assert!(!office.app.client().await.is_valid(&token).await);
     browser.click(".below [data-act=enable]").await;
     office.confirm(&browser).await;
     browser.wait_until(&format!("!document.querySelector('{USER}').textContent.includes('已停用')")).await;
@@ -139,5 +139,5 @@ async fn a_list_goes_on_when_the_network_is_back() {
     browser.offline(false).await;
     rows(&browser, 1).await;
     assert!(browser.text("tbody").await.contains("Arno Agent"));
-    assert_eq!(office.desk.query("SELECT COUNT(*) FROM employee WHERE disabled_at IS NOT NULL"), ["0"]);
+    assert_eq!(office.app.query("SELECT COUNT(*) FROM employee WHERE disabled_at IS NOT NULL"), ["0"]);
 }

@@ -40,11 +40,11 @@ async fn an_employee_is_told_that_another_role_is_needed() {
 /// Without a device the question says where to get one, and leads there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_device_one_is_led_to_setting_one_up() {
-    let desk = TestApp::start().await;
+    let app = TestApp::start().await;
     let driver = Driver::start();
     let browser = driver.browser(Options::default()).await;
-    let token = desk.client().await.sign_in("admin01").await;
-    super::arrive(&browser, &desk.address, &token, "people?q=user01").await;
+    let token = app.client().await.sign_in("admin01").await;
+    super::arrive(&browser, &app.address, &token, "people?q=user01").await;
     browser.click("[data-act=open]").await;
     browser.click(".below [data-act=disable]").await;
     answer(&browser, "123456").await;

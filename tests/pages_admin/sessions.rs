@@ -6,9 +6,9 @@ use crate::harness::Options;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sessions_are_seen_and_ended() {
     let office = Office::open().await;
-    let mut client = office.desk.client().await;
+    let mut client = office.app.client().await;
     let older = client.sign_in("user01").await;
-    office.desk.clock.advance(Duration::from_secs(1));
+    office.app.clock.advance(Duration::from_secs(1));
     let [newer, agent] = [client.sign_in("user01").await, client.sign_in("agent01").await];
     let browser = office.admin(Options::default(), "signed_in").await;
     rows(&browser, 4).await;
@@ -29,7 +29,7 @@ async fn sessions_are_seen_and_ended() {
     rows(&browser, 1).await;
     // Its row is gone, and the focus is on what took its place.
     assert_eq!(browser.script("return document.activeElement.closest('tr') !== null", &[]).await, true);
-    let mut client = office.desk.client().await;
+    let mut client = office.app.client().await;
     assert!(!client.is_valid(&newer).await);
     assert!(client.is_valid(&older).await);
     // Somebody else was quicker: that is told, and the list shows what is true.
@@ -40,13 +40,13 @@ async fn sessions_are_seen_and_ended() {
     browser.click("dialog .choice .button").await;
     browser.click("[data-act=reload]").await;
     rows(&browser, 0).await;
-    assert!(office.desk.client().await.is_valid(&agent).await);
+    assert!(office.app.client().await.is_valid(&agent).await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_sessions_of_an_employee_end_from_a_phone_the_own_too() {
     let office = Office::open().await;
-    let mut client = office.desk.client().await;
+    let mut client = office.app.client().await;
     let tokens = [client.sign_in("agent01").await, client.sign_in("agent01").await];
     let browser = office.admin(CHINESE_PHONE, "signed_in?employee_id=agent01").await;
     rows(&browser, 2).await;
@@ -58,7 +58,7 @@ async fn all_sessions_of_an_employee_end_from_a_phone_the_own_too() {
     rows(&browser, 0).await;
     assert!(browser.text(".empty").await.contains("没有符合条件"));
     for token in &tokens {
-        assert!(!office.desk.client().await.is_valid(token).await);
+        assert!(!office.app.client().await.is_valid(token).await);
     }
     filter(&browser, "employee_id", "admin01").await;
     rows(&browser, 1).await;

@@ -17,7 +17,7 @@ const NAMES: &str =
 async fn the_picture_is_the_matrix_and_says_who_can_do_a_thing() {
     let (office, _) = Office::open(Options::default()).await;
     for number in 1..8 {
-        office.desk.add(&format!("helper{number}"), Role::Agent).await;
+        office.app.add(&format!("helper{number}"), Role::Agent).await;
     }
     let browser = &office.browser;
     office.view("access", ".holders [data-role=agent] li").await;

@@ -8,7 +8,7 @@ use crate::harness::{Options, picture};
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_key_is_shown_once_and_good_until_it_is_revoked() {
     let (office, device) = Office::open(Options::default()).await;
-    let (browser, mut service) = (&office.browser, office.desk.client().await);
+    let (browser, mut service) = (&office.browser, office.app.client().await);
     office.view("keys", "#keys .empty").await;
     browser.click("#new-key").await;
     browser.type_into("#field-name", "Ticket system").await;
@@ -54,15 +54,15 @@ async fn a_key_is_shown_once_and_good_until_it_is_revoked() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keys_that_end_soon_say_so_also_on_a_phone() {
     let (office, device) = Office::open(chinese_phone()).await;
-    let mut client = office.desk.client().await;
+    let mut client = office.app.client().await;
     for (name, days) in [("soon", 29), ("later", 31)] {
         let body = json!({ "name": name, "scopes": ["messages"], "expires_in_days": days });
         client.admin_request(&office.token, &device.next_code(), "POST", "/api/admin/service-keys", &body).await.data();
     }
-    office.desk.service_key("introspect").await;
+    office.app.service_key("introspect").await;
     office.view("access", ".matrix").await;
-    // The page has the browser's clock, the desk another.
-    let now = office.desk.clock.now().millis();
+    // The page has the browser's clock, the service another.
+    let now = office.app.clock.now().millis();
     office.browser.script("Date.now = () => arguments[0]", &[json!(now)]).await;
     office.browser.click("#views [href='#/keys']").await;
     office.browser.wait_for("[data-soon='28']").await;

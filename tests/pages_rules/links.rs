@@ -64,7 +64,7 @@ async fn links_are_for_administrators_of_the_main_corporation_and_for_phones() {
     browser.wait_for("[data-act=remove]").await;
     office.is_sound("links on a phone").await;
 
-    let (abroad, _) = office.desk.partner_administrator().await;
+    let (abroad, _) = office.app.partner_administrator().await;
     browser.script("sessionStorage.setItem('deskpass.token', arguments[0])", &[json!(abroad)]).await;
     browser.reload().await;
     browser.wait_for("#links .refusal").await;

@@ -11,7 +11,7 @@ const PATH: &str = "/api/admin/ip-rules";
 async fn lists_are_tried_before_they_are_saved() {
     let (office, device) = Office::open(Options::default()).await;
     let browser = &office.browser;
-    office.desk.client().await.sign_in("agent01").await;
+    office.app.client().await.sign_in("agent01").await;
     office.view("networks", "#list-agent").await;
     assert_eq!(browser.text("#list-agent-state").await, "Empty: from anywhere.");
 
@@ -73,7 +73,7 @@ async fn what_is_not_saved_is_not_lost_by_the_way() {
     assert_eq!(browser.script("return document.querySelector('#list-user').value", &[]).await, json!("192.0.2.0/24"));
 
     // Somebody else was quicker.
-    office.desk.set_list("agent", &["10.0.0.0/8"]).await;
+    office.app.set_list("agent", &["10.0.0.0/8"]).await;
     browser.click("#try").await;
     browser.wait_for("#theirs").await;
     assert!(browser.text("#outcome").await.contains("名单已被他人修改"));

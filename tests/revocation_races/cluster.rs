@@ -28,17 +28,17 @@ async fn until_blocked(place: &ClusterStore) {
 }
 
 /// Asks for a change while another transaction that revokes the right to it is under way; returns the status and the reason.
-async fn race(desk: &TestApp, sql: &str, commit: bool) -> (u16, String) {
-    let mut client = desk.client().await;
+async fn race(app: &TestApp, sql: &str, commit: bool) -> (u16, String) {
+    let mut client = app.client().await;
     let token = client.sign_in("admin01").await;
-    let (device, _) = client.bind_device(&token, &desk.clock).await;
+    let (device, _) = client.bind_device(&token, &app.clock).await;
     let (bearer, code) = (format!("Bearer {token}"), device.next_code());
     let headers = [("authorization", &*bearer), ("x-otp-code", &code), ("content-type", "application/json")];
     let body = json!({ "employee_id": "user01", "roles": ["admin"] }).to_string();
     let ask = request("PUT", "/api/admin/roles/user-roles", &headers, body.as_bytes());
-    let revoking = desk.cluster_store().hold(&format!("BEGIN; {sql}")).await;
+    let revoking = app.cluster_store().hold(&format!("BEGIN; {sql}")).await;
     let answer = tokio::spawn(async move { client.send(&ask).await });
-    tokio::time::timeout(Duration::from_secs(10), until_blocked(desk.cluster_store())).await.expect("the change waits");
+    tokio::time::timeout(Duration::from_secs(10), until_blocked(app.cluster_store())).await.expect("the change waits");
     revoking.batch_execute(if commit { "COMMIT" } else { "ROLLBACK" }).await.unwrap();
     let answer = answer.await.unwrap();
     (answer.status, answer.reason())
@@ -48,14 +48,14 @@ async fn race(desk: &TestApp, sql: &str, commit: bool) -> (u16, String) {
 async fn a_change_waits_for_what_revokes_the_right_to_it() {
     let test = async {
         for (sql, reason) in REVOCATIONS {
-            let desk = TestApp::start().await;
-            let (_, told) = race(&desk, sql, true).await;
+            let app = TestApp::start().await;
+            let (_, told) = race(&app, sql, true).await;
             assert_eq!(told, reason, "{sql}");
-            assert_eq!(desk.query("SELECT role_id FROM user_role WHERE employee_key = 'user01'"), ["3"], "{sql}");
+            assert_eq!(app.query("SELECT role_id FROM user_role WHERE employee_key = 'user01'"), ["3"], "{sql}");
         }
-        let desk = TestApp::start().await;
-        assert_eq!(race(&desk, REVOCATIONS[0].0, false).await, (200, String::new()));
-        assert_eq!(desk.query("SELECT role_id FROM user_role WHERE employee_key = 'user01'"), ["1"]);
+        let app = TestApp::start().await;
+        assert_eq!(race(&app, REVOCATIONS[0].0, false).await, (200, String::new()));
+        assert_eq!(app.query("SELECT role_id FROM user_role WHERE employee_key = 'user01'"), ["1"]);
     };
     StoreBackend::ScaledOut.run(test).await;
 }

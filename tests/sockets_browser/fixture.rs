@@ -13,13 +13,13 @@ pub(super) enum Home {
 }
 
 /// A service in a process of its own, and a key for posting messages.
-pub(super) struct Desk {
+pub(super) struct App {
     pub(super) home: Home,
     key: String,
     pub(super) process: Process,
 }
 
-impl Desk {
+impl App {
     pub(super) fn start() -> Self {
         let home = match StoreBackend::current() {
             StoreBackend::Embedded => Home::Directory(tempfile::tempdir().unwrap()),

@@ -111,11 +111,11 @@ async fn clients_that_never_read_cost_nothing_and_slow_no_other_down() {
 
 on_every_store! {
     /// Whoever falls behind is told so, and comes back to where they were.
-    async fn a_client_that_was_too_slow_comes_back_and_has_lost_nothing(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn a_client_that_was_too_slow_comes_back_and_has_lost_nothing(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
-        let mut slow = TestSocket::open_with_small_buffer(&desk.address, &token).await;
+        let mut slow = TestSocket::open_with_small_buffer(&app.address, &token).await;
         let card = |content: usize, length: usize| json!({ "to": { "employee_id": "user01" }, "msg_type": "byod_card", "content": content, "extra_data": "a".repeat(length) });
         // More than the system takes for a client that does not read, and then more than such a client may be behind.
         let long = (0..80).step_by(16).map(|start| (start..start + 16, 60_000));
@@ -139,7 +139,7 @@ on_every_store! {
         };
         assert_eq!(parting, Frame::Close(1013, "too_slow".into()), "after {next}");
         assert!(next < 380 - 256, "{next} were read");
-        let mut again = TestSocket::resume(&desk.address, "employee", &token, Some(&last)).await;
+        let mut again = TestSocket::resume(&app.address, "employee", &token, Some(&last)).await;
         assert_eq!(again.event("ready").await["content"]["resumed"], true);
         for content in next..380 {
             assert_eq!(again.message().await["content"], content);

@@ -225,7 +225,11 @@ fn attempt<'a>(callback: &'a OAuthCallback, who: Option<&'a EmployeeKey>) -> Att
 type CodeStore = EphemeralStore<PlatformCode<CodeExchange>>;
 
 /// Takes a code up, unless somebody is at it.
-async fn claim_exchange(codes: &CodeStore, code: Digest, now: Timestamp) -> Result<Option<PlatformCode<CodeExchange>>, Error> {
+async fn claim_exchange(
+    codes: &CodeStore,
+    code: Digest,
+    now: Timestamp,
+) -> Result<Option<PlatformCode<CodeExchange>>, Error> {
     let taken_up = codes.update(&code, now, |seen| {
         let progress = CodeExchange { since: Some(now), outcome: None, ..seen.progress.clone() };
         if seen.progress.is_claimable(now) { Ok(PlatformCode { progress, ..seen }) } else { Err(()) }

@@ -44,7 +44,7 @@ pub use code_exchange::CodeExchange;
 pub use credential_vault::CredentialVault;
 pub use dev::{DEV_USERS, DevUser};
 pub use error::{Error, InternalError, Refusal, TokenError};
-pub use oauth::{CallbackOutcome, OAuthCallback, PROOF_LIFETIME, ConfirmationRequest, RedirectTarget};
+pub use oauth::{CallbackOutcome, ConfirmationRequest, OAuthCallback, PROOF_LIFETIME, RedirectTarget};
 pub use otp::{BoundDevice, DeviceSetup, DeviceStatus, FreshCode};
 pub use partial_or_full::{PartialOrFull, PartialTokenHolder};
 pub use password::PasswordChange;

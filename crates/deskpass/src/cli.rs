@@ -25,7 +25,7 @@ use deskpass_store::{OpenError, newest_version};
 
 use crate::commands::AdminCommand;
 use crate::config::{Override, Settings, Sources};
-use crate::{Desk, StartError};
+use crate::{App, StartError};
 
 /// The sign-in desk of an IT help desk.
 #[derive(Debug, Parser)]
@@ -134,7 +134,7 @@ struct ServeArgs {
     /// Where to listen; port 0 takes any free port [default: 127.0.0.1:8080].
     #[arg(long, value_name = "ADDR:PORT")]
     listen: Option<String>,
-    /// Let others reach a desk in development mode, on which anyone can sign in as anyone.
+    /// Let others reach a service in development mode, on which anyone can sign in as anyone.
     #[arg(long)]
     dev_allow_remote: bool,
 }
@@ -242,10 +242,10 @@ impl CommonArgs {
             require_database(&settings.data)?;
         }
         let development = settings.development;
-        let told = match runtime.block_on(Desk::open(settings)) {
-            Ok(desk) => runtime.block_on(async {
-                desk.require_encryption_key().await?;
-                Ok::<_, StartError>(command.run(&desk).await)
+        let told = match runtime.block_on(App::open(settings)) {
+            Ok(app) => runtime.block_on(async {
+                app.require_encryption_key().await?;
+                Ok::<_, StartError>(command.run(&app).await)
             })?,
             Err(StartError::Open(OpenError::InUse(data))) => command.send_to_service(&data, development).map_err(|error| {
                 format!(
@@ -286,9 +286,9 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
 
 fn migrate(common: &CommonArgs) -> Result<(), CliError> {
     let (runtime, settings) = (runtime()?, common.settings()?);
-    let desk = runtime.block_on(Desk::open(settings))?;
-    runtime.block_on(desk.require_encryption_key())?;
-    println!("{} is up to date (version {})", desk.settings.data_location(), newest_version());
+    let app = runtime.block_on(App::open(settings))?;
+    runtime.block_on(app.require_encryption_key())?;
+    println!("{} is up to date (version {})", app.settings.data_location(), newest_version());
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! What an operator asks of the desk on the command line.
+//! What an operator asks of the service on the command line.
 //!
 //! Embedded data belongs to one process. When the service runs, an admin command is handed to it through a socket in the data
 //! directory, which only the directory's owner can reach; when it does not, the CLI runs it
@@ -23,7 +23,7 @@ use deskpass_core::{
 use deskpass_store::{IdentityLink, ListedPerson};
 use serde::{Deserialize, Serialize};
 
-use crate::Desk;
+use crate::App;
 use crate::untrusted_proxies::{ForwardOutcome, UntrustedProxy};
 use text::{describe_error, format_utc, no_such_role, role_list};
 
@@ -98,8 +98,8 @@ impl AdminCommand {
     }
 
     /// Does it.
-    pub(crate) async fn run(&self, desk: &Desk) -> CommandResult {
-        let auth = &desk.auth;
+    pub(crate) async fn run(&self, app: &App) -> CommandResult {
+        let auth = &app.auth;
         match self {
             Self::Add { who, name, department, department_id, roles } => {
                 add(auth, who, name.as_deref(), (department, department_id.as_deref()), roles).await
@@ -124,11 +124,11 @@ impl AdminCommand {
                 let held = if revoked { "no longer holds" } else { "did not hold" };
                 Ok(format!("{} {held} the role {role}", who.employee))
             }
-            Self::Agent(command) => command.run(desk).await,
-            Self::ServiceKey(command) => command.run(desk).await,
-            Self::IpRule(command) => command.run(desk).await,
-            Self::Explain(question) => question.answer(desk).await,
-            Self::UntrustedProxies => Ok(untrusted_proxies(desk)),
+            Self::Agent(command) => command.run(app).await,
+            Self::ServiceKey(command) => command.run(app).await,
+            Self::IpRule(command) => command.run(app).await,
+            Self::Explain(question) => question.answer(app).await,
+            Self::UntrustedProxies => Ok(untrusted_proxies(app)),
             Self::ApproveLink { identity, target } => {
                 let approved =
                     auth.operator().approve_link(parse_external_identity(auth, identity)?, target.key(auth)?).await;
@@ -139,7 +139,7 @@ impl AdminCommand {
                 ))
             }
             Self::Links => links(auth).await,
-            Self::ConfirmClock => confirm_clock(desk).await,
+            Self::ConfirmClock => confirm_clock(app).await,
             Self::RemoveLink { identity } => {
                 let removed = auth
                     .operator()
@@ -177,7 +177,7 @@ impl EmployeeSelector {
         format!("{}{corp}", self.employee)
     }
 
-    /// Turns what the desk says into what to do about it.
+    /// Turns what the service says into what to do about it.
     fn explain(&self, error: &Error) -> String {
         let (name, typed) = (&self.employee, self.typed());
         match error {
@@ -261,9 +261,9 @@ fn line(ListedPerson { person, .. }: &ListedPerson) -> String {
 }
 
 /// The running service cannot go back in time: what it keeps in memory has times, too.
-async fn confirm_clock(desk: &Desk) -> CommandResult {
-    if desk.confirm_machine_clock().await {
-        return Ok(format!("the service goes by this machine's time: {}", format_utc(desk.auth.clock.now())));
+async fn confirm_clock(app: &App) -> CommandResult {
+    if app.confirm_machine_clock().await {
+        return Ok(format!("the service goes by this machine's time: {}", format_utc(app.auth.clock.now())));
     }
     Err("the service runs ahead of this machine's time and does not go back while it runs; stop it, run `deskpass clock \
          repair --yes` again, and start it"
@@ -288,7 +288,7 @@ fn link_line(auth: &Auth, IdentityLink { identity, target, approved_at, bound_at
     format!("{identity:<40} {target:<20} {:<22} {bound}", format_utc(*approved_at))
 }
 
-fn untrusted_proxies(desk: &Desk) -> String {
+fn untrusted_proxies(app: &App) -> String {
     let line = |proxy: &UntrustedProxy| {
         let UntrustedProxy { address, requests, last, .. } = proxy;
         let outcome = match proxy.outcome {
@@ -297,5 +297,5 @@ fn untrusted_proxies(desk: &Desk) -> String {
         };
         format!("{address}: {requests} request(s) {outcome}, the last at {}", format_utc(*last))
     };
-    desk.untrusted_proxies.list().iter().map(line).collect::<Vec<_>>().join("\n")
+    app.untrusted_proxies.list().iter().map(line).collect::<Vec<_>>().join("\n")
 }

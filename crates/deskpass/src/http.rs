@@ -1,4 +1,4 @@
-//! Every route the desk answers, in one table.
+//! Every route the service answers, in one table.
 
 mod admin;
 mod agent;

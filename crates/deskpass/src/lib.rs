@@ -1,10 +1,10 @@
-//! How the desk is asked: command line, settings, server, routes.
+//! How the service is asked: command line, settings, server, routes.
 
+mod app;
 pub mod cli;
 mod client_limiter;
 mod commands;
 pub mod config;
-mod desk;
 pub mod http;
 mod log_export;
 mod secret_files;
@@ -12,4 +12,4 @@ pub mod server;
 mod telemetry;
 mod untrusted_proxies;
 
-pub use desk::{Desk, StartError};
+pub use app::{App, StartError};

@@ -32,11 +32,11 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
+use crate::app::{MAX_CLOCK_SKEW, clock_difference};
 use crate::config::Settings;
-use crate::desk::{MAX_CLOCK_SKEW, clock_difference};
 use crate::http::{Dispatcher, PendingUpgrade, ReserveConnection};
 use crate::secret_files::exposed_files;
-use crate::{Desk, StartError};
+use crate::{App, StartError};
 use activity::ConnectionActivity;
 use checked_reader::{CheckedReader, RequestTracker};
 use connections::{ConnectionGuard, Connections};
@@ -46,10 +46,10 @@ use timeouts::{ConnectionTimeouts, TimeoutStream};
 use tracked_body::TrackedBody;
 use upgrade_slot::UpgradeSlot;
 
-/// A desk that listens.
+/// A service that listens.
 #[derive(Debug)]
 pub struct Server {
-    desk: Desk,
+    app: App,
     listener: TcpListener,
     command_socket: Option<UnixListener>,
 }
@@ -67,45 +67,45 @@ pub async fn listen(settings: Settings) -> Result<(Settings, TcpListener), Start
 }
 
 impl Server {
-    /// A desk that is open to whoever comes to `listener`.
+    /// A service that is open to whoever comes to `listener`.
     #[must_use]
-    pub fn new(desk: Desk, listener: TcpListener) -> Self {
-        let command_socket = command_socket::open(&desk);
-        Self { desk, listener, command_socket }
+    pub fn new(app: App, listener: TcpListener) -> Self {
+        let command_socket = command_socket::open(&app);
+        Self { app, listener, command_socket }
     }
 
     /// Serves until `stop` completes; then says it is not ready, goes on for a while so that balancers notice, takes no
     /// more connections, and finishes what is under way.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { desk, listener, command_socket, .. } = self;
-        let mode = if desk.settings.development { "development" } else { "production" };
-        let (address, data) = (desk.settings.listen, desk.settings.data.display());
+        let Self { app, listener, command_socket, .. } = self;
+        let mode = if app.settings.development { "development" } else { "production" };
+        let (address, data) = (app.settings.listen, app.settings.data.display());
         tracing::info!(version = env!("CARGO_PKG_VERSION"), mode, %address, %data, "started");
-        for warning in desk.settings.warnings() {
+        for warning in app.settings.warnings() {
             tracing::warn!("{warning}");
         }
-        for file in exposed_files(&desk.settings.secret_files) {
+        for file in exposed_files(&app.settings.secret_files) {
             tracing::warn!("{}", file.warning());
         }
-        check_encryption_key(&desk).await;
+        check_encryption_key(&app).await;
         let mut background_tasks = JoinSet::new();
-        background_tasks.spawn(run_periodic_tasks(desk.clone()));
-        background_tasks.spawn(notices::deliver(desk.clone()));
-        let (carrier, watcher) = (desk.clone(), desk.clone());
+        background_tasks.spawn(run_periodic_tasks(app.clone()));
+        background_tasks.spawn(notices::deliver(app.clone()));
+        let (carrier, watcher) = (app.clone(), app.clone());
         background_tasks.spawn(async move { carrier.auth.relay_messages().await });
         background_tasks.spawn(async move { watcher.auth.watch_sockets().await });
         if let Some(command_socket) = command_socket {
-            background_tasks.spawn(command_socket::accept_commands(desk.clone(), command_socket));
+            background_tasks.spawn(command_socket::accept_commands(app.clone(), command_socket));
         }
-        let (connections, statistics) = (Connections::new(&desk), StatisticsWriter::start(desk.clone()));
-        let settings = &desk.settings.server;
+        let (connections, statistics) = (Connections::new(&app), StatisticsWriter::start(app.clone()));
+        let settings = &app.settings.server;
         {
-            let mut accepting = pin!(accept(&desk, &listener, &connections));
+            let mut accepting = pin!(accept(&app, &listener, &connections));
             tokio::select! {
                 () = &mut accepting => {}
                 () = stop => {
                     tracing::info!("stopping: no longer ready");
-                    desk.start_draining();
+                    app.start_draining();
                     // Still accepting: a balancer that has not noticed yet must not see a refused connection.
                     let _ = timeout(settings.settle, &mut accepting).await;
                 }
@@ -118,17 +118,17 @@ impl Server {
         background_tasks.shutdown().await;
         statistics.finish().await;
         // Nothing is refused any more.
-        if timeout(SUMMARY_TIMEOUT, summarise_refusals(&desk)).await.is_err() {
+        if timeout(SUMMARY_TIMEOUT, summarise_refusals(&app)).await.is_err() {
             tracing::warn!("the last summary of anonymous refusals was not written in time");
         }
         tracing::info!("stopped");
     }
 }
 
-async fn accept(desk: &Desk, listener: &TcpListener, connections: &Connections) {
-    let dispatcher = Arc::new(Dispatcher::new(desk.clone()));
+async fn accept(app: &App, listener: &TcpListener, connections: &Connections) {
+    let dispatcher = Arc::new(Dispatcher::new(app.clone()));
     let timeouts =
-        ConnectionTimeouts { head: desk.settings.server.header_timeout, idle: desk.settings.server.idle_timeout };
+        ConnectionTimeouts { head: app.settings.server.header_timeout, idle: app.settings.server.idle_timeout };
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
@@ -238,8 +238,8 @@ impl Drop for ResponseEnd {
 }
 
 /// A key that was changed would show when agents need their passwords most; better now.
-async fn check_encryption_key(desk: &Desk) {
-    match desk.auth.verify_encryption_key().await {
+async fn check_encryption_key(app: &App) {
+    match app.auth.verify_encryption_key().await {
         Ok(true) => {}
         Ok(false) => tracing::error!(
             "encryption_key is not the one that the log and agents' passwords and devices were written with: put that key back into \
@@ -250,14 +250,14 @@ async fn check_encryption_key(desk: &Desk) {
 }
 
 /// What has to be done now and then.
-async fn run_periodic_tasks(desk: Desk) {
+async fn run_periodic_tasks(app: App) {
     let (mut often, mut minute) = (interval(Duration::from_secs(5)), interval(Duration::from_mins(1)));
     // A tick that was missed is not made up for: the clock must follow the machine's slowly.
     minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            _ = often.tick() => desk.metrics.run_upkeep(),
-            _ = minute.tick() => run_minute_tasks(&desk).await,
+            _ = often.tick() => app.metrics.run_upkeep(),
+            _ = minute.tick() => run_minute_tasks(&app).await,
         }
     }
 }
@@ -265,8 +265,8 @@ async fn run_periodic_tasks(desk: Desk) {
 /// How long the end of the process waits for the last summary of anonymous refusals.
 const SUMMARY_TIMEOUT: Duration = Duration::from_secs(2);
 
-async fn summarise_refusals(desk: &Desk) {
-    match desk.auth.summarise_refusals().await {
+async fn summarise_refusals(app: &App) {
+    match app.auth.summarise_refusals().await {
         Ok(0) => {}
         Ok(refusals) => {
             tracing::warn!(refusals, "anonymous refusals beyond the limit were summarised in one row of the log");
@@ -278,23 +278,23 @@ async fn summarise_refusals(desk: &Desk) {
 /// How many uses of sessions are written down in a minute at most; the rest wait.
 const MAX_SESSION_USES_PER_FLUSH: usize = 10_000;
 
-async fn run_minute_tasks(desk: &Desk) {
-    desk.review_clock().await;
+async fn run_minute_tasks(app: &App) {
+    app.review_clock().await;
     // Puts the time on record, so that a clock that is behind at the next start does not prolong anyone's session.
-    if let Err(error) = desk.auth.store.record_time(desk.auth.clock.now()).await {
+    if let Err(error) = app.auth.store.record_time(app.auth.clock.now()).await {
         tracing::warn!(%error, "cannot write to the store");
     }
-    summarise_refusals(desk).await;
-    if let Err(error) = desk.auth.store.flush_last_uses(MAX_SESSION_USES_PER_FLUSH).await {
+    summarise_refusals(app).await;
+    if let Err(error) = app.auth.store.flush_last_uses(MAX_SESSION_USES_PER_FLUSH).await {
         tracing::warn!(%error, "cannot write down when sessions were used");
     }
-    match desk.auth.store.database_time().await {
-        Ok(Some(common)) if clock_difference(desk.auth.clock.now(), common.at) > MAX_CLOCK_SKEW => {
+    match app.auth.store.database_time().await {
+        Ok(Some(common)) if clock_difference(app.auth.clock.now(), common.at) > MAX_CLOCK_SKEW => {
             // What is over by this clock may not be over.
             tracing::error!("this node's clock and the database's are far apart; have both set by NTP");
         }
         Ok(_) => {
-            if let Err(error) = desk.auth.sweep_with_lease().await {
+            if let Err(error) = app.auth.sweep_with_lease().await {
                 tracing::warn!(%error, "cannot sweep out what has expired");
             }
         }

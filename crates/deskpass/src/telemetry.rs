@@ -11,7 +11,7 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::EnvFilter;
 
-use crate::Desk;
+use crate::App;
 use crate::config::{Log, LogFormat};
 use crate::http::{RateLimit, Route, SIGN_IN_ERRORS, routes};
 
@@ -223,17 +223,17 @@ impl Metrics {
     }
 
     /// The figures in Prometheus' text format.
-    pub(crate) fn render(&self, desk: &Desk) -> String {
+    pub(crate) fn render(&self, app: &App) -> String {
         #[expect(clippy::cast_precision_loss, reason = "a gauge is a float; nobody has 2^52 of anything")]
         let gauge = |gauge: &Gauge, count: usize| gauge.set(count as f64);
-        gauge(&self.cached_sessions, desk.auth.store.cached_sessions());
-        gauge(&self.sockets, desk.auth.sockets.len());
-        gauge(&self.under_way, desk.auth.shared.sign_ins.len());
-        gauge(&self.platform, usize::from(matches!(desk.auth.platform.circuit(), Circuit::Closed | Circuit::Untried)));
-        gauge(&self.shared, usize::from(desk.auth.shared.is_up()));
-        gauge(&self.cache_in_sync, usize::from(desk.auth.store.is_cache_trusted()));
-        gauge(&self.clock, usize::from(desk.auth.clock.trust() == ClockTrust::Trusted));
-        self.dropped.absolute(desk.auth.shared.messages.dropped());
+        gauge(&self.cached_sessions, app.auth.store.cached_sessions());
+        gauge(&self.sockets, app.auth.sockets.len());
+        gauge(&self.under_way, app.auth.shared.sign_ins.len());
+        gauge(&self.platform, usize::from(matches!(app.auth.platform.circuit(), Circuit::Closed | Circuit::Untried)));
+        gauge(&self.shared, usize::from(app.auth.shared.is_up()));
+        gauge(&self.cache_in_sync, usize::from(app.auth.store.is_cache_trusted()));
+        gauge(&self.clock, usize::from(app.auth.clock.trust() == ClockTrust::Trusted));
+        self.dropped.absolute(app.auth.shared.messages.dropped());
         self.handle.render()
     }
 

@@ -11,13 +11,13 @@ use crate::harness::{Client, Device, PASSWORD, StoreBackend, TestApp, fragment, 
 
 /// Looks at what was written down since the last look.
 struct Log<'a> {
-    desk: &'a TestApp,
+    app: &'a TestApp,
     seen: HashSet<String>,
 }
 
 impl<'a> Log<'a> {
-    fn of(desk: &'a TestApp) -> Self {
-        let mut log = Self { desk, seen: HashSet::new() };
+    fn of(app: &'a TestApp) -> Self {
+        let mut log = Self { app, seen: HashSet::new() };
         log.news();
         log
     }
@@ -25,7 +25,7 @@ impl<'a> Log<'a> {
     /// What happened, to whom, why not, how they came, who did it, and what exactly.
     fn news(&mut self) -> Vec<String> {
         let text = "SELECT id, event, corp_id, employee_key, reason, login_method, actor_corp_id, actor_key, detail FROM login_log";
-        let rows = self.desk.query(text);
+        let rows = self.app.query(text);
         let new: Vec<_> = rows.iter().filter(|row| self.seen.insert((*row).clone())).collect();
         let told = |row: &String| {
             let parts: Vec<_> = row.split('|').collect();
@@ -76,8 +76,8 @@ async fn otp(client: &mut Client, token: &str, what: &str, code: &str) -> crate:
 }
 
 on_every_store! {
-    async fn signing_in_without_the_platform(desk) {
-        let (mut client, mut log) = (desk.client().await, Log::of(&desk));
+    async fn signing_in_without_the_platform(app) {
+        let (mut client, mut log) = (app.client().await, Log::of(&app));
         let dev = async |client: &mut Client, body: Value| client.post("/api/dev/login", &[], &body).await;
         dev(&mut client, json!({ "employee_id": "user01" })).await.data();
         log.says("sign_in", "user01", "-", "dev");
@@ -93,14 +93,14 @@ on_every_store! {
         log.says("sign_in_refused", "norole01", "no_role", "bind");
         client.post("/api/auth/bind", &[], &json!({ "employee_id": "x", "corp_id": "wwother" })).await.refused(403, 1003);
         log.has("sign_in_refused wwother/x unknown_employee bind -");
-        desk.auth().operator().disable(desk.key("user01")).await.unwrap();
+        app.auth().operator().disable(app.key("user01")).await.unwrap();
         log.run("employee_disabled", "user01", "1 session(s) ended");
         bind(&mut client, "user01").await.refused(403, 1003);
         log.says("sign_in_refused", "user01", "disabled", "bind");
     }
 
-    async fn signing_in_with_a_phone(desk) {
-        let (mut client, mut log) = (desk.client().await, Log::of(&desk));
+    async fn signing_in_with_a_phone(app) {
+        let (mut client, mut log) = (app.client().await, Log::of(&app));
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "user01").await;
         client.decide("request", &confirm).await.data();
@@ -118,7 +118,7 @@ on_every_store! {
         log.nothing();
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "user01").await;
-        desk.auth().operator().disable(desk.key("user01")).await.unwrap();
+        app.auth().operator().disable(app.key("user01")).await.unwrap();
         log.news();
         client.decide("confirm", &confirm).await.refused(403, 1003);
         log.says("sign_in_refused", "user01", "disabled", "qrcode");
@@ -129,9 +129,9 @@ on_every_store! {
         log.says("sign_in_refused", "", "not_a_member", "qrcode");
     }
 
-    async fn signing_in_through_the_platform(desk) {
-        let (mut client, mut log) = (desk.client().await, Log::of(&desk));
-        let page = format!("http://{}/h5/", desk.address);
+    async fn signing_in_through_the_platform(app) {
+        let (mut client, mut log) = (app.client().await, Log::of(&app));
+        let page = format!("http://{}/h5/", app.address);
         let come_back = async |client: &mut Client, who: &str| {
             let (link, cookies) = client.begin_oauth(&page).await;
             let back = client.authorize(&link, who).await;
@@ -168,14 +168,14 @@ on_every_store! {
         let (landed, ..) = come_back(&mut client, "wwpartner/partner01").await;
         log.nothing();
         let proof = fragment(&landed, "bind_ticket");
-        desk.auth().operator().approve_link(EmployeeKey::from_parts("wwpartner", "partner01"), desk.key("user01")).await.unwrap();
+        app.auth().operator().approve_link(EmployeeKey::from_parts("wwpartner", "partner01"), app.key("user01")).await.unwrap();
         log.run("link_approved", "user01", "for wwpartner/partner01");
         client.post("/api/auth/bind", &[], &json!({ "employee_id": "user01", "bind_ticket": proof })).await.data();
         log.says("sign_in", "user01", "-", "bind");
     }
 
-    async fn agents_with_passwords_and_devices(desk) {
-        let (mut client, mut log) = (desk.client().await, Log::of(&desk));
+    async fn agents_with_passwords_and_devices(app) {
+        let (mut client, mut log) = (app.client().await, Log::of(&app));
         client.agent_login("agent01", PASSWORD).await.refused(403, 1012);
         log.says("sign_in_refused", "agent01", "no_password", "password");
         client.agent_login("stranger", PASSWORD).await.refused(401, 1011);
@@ -199,7 +199,7 @@ on_every_store! {
 
         let setup = client.post_as(&token, "/api/auth/otp-setup", &json!({})).await.data();
         log.nothing();
-        let device = Device::scan(&setup, &desk.clock);
+        let device = Device::scan(&setup, &app.clock);
         otp(&mut client, &token, "bind", &device.wrong_code()).await.refused(401, 1008);
         log.says("otp_refused", "agent01", "otp_wrong", "dev");
         otp(&mut client, &token, "bind", &device.code()).await.data();
@@ -230,8 +230,8 @@ on_every_store! {
         log.says("sign_in_refused", "agent01", "invalid_code", "oauth2");
     }
 
-    async fn sessions_and_roles(desk) {
-        let (mut client, mut log) = (desk.client().await, Log::of(&desk));
+    async fn sessions_and_roles(app) {
+        let (mut client, mut log) = (app.client().await, Log::of(&app));
         let tokens = [client.sign_in("admin01").await, client.sign_in("admin01").await, client.sign_in("admin01").await];
         log.news();
         client.switch(&tokens[0], "agent").await.data();
@@ -254,14 +254,14 @@ on_every_store! {
         log.nothing();
     }
 
-    async fn addresses_that_are_not_allowed(desk) {
-        let (mut client, mut log) = (desk.client().await, Log::of(&desk));
+    async fn addresses_that_are_not_allowed(app) {
+        let (mut client, mut log) = (app.client().await, Log::of(&app));
         let token = client.sign_in("agent01").await;
         log.news();
         let rules: AllowLists = [(Role::User, "10.0.0.0/8".parse().unwrap())].into_iter().collect();
-        assert!(desk.auth().operator().set_ip_rules(&rules).await.unwrap());
+        assert!(app.auth().operator().set_ip_rules(&rules).await.unwrap());
         log.run("ip_rules_changed", "", "user: 10.0.0.0/8");
-        assert!(!desk.auth().operator().set_ip_rules(&rules).await.unwrap());
+        assert!(!app.auth().operator().set_ip_rules(&rules).await.unwrap());
         log.nothing();
         bind(&mut client, "user01").await.refused(403, 1017);
         log.has("sign_in_refused wwdeskpass/user01 address_not_allowed bind - role user");
@@ -269,15 +269,15 @@ on_every_store! {
         log.has("switch_role_refused wwdeskpass/agent01 address_not_allowed dev - role user");
     }
 
-    async fn what_administrators_do(desk) {
-        let mut admin = Admin::of(&desk).await;
-        desk.agent_with_device("agent01").await;
-        let mut client = desk.client().await;
+    async fn what_administrators_do(app) {
+        let mut admin = Admin::of(&app).await;
+        app.agent_with_device("agent01").await;
+        let mut client = app.client().await;
         client.sign_in("user01").await;
         for _ in 0..2 {
             client.agent_login("agent01", "wrong").await.refused(401, 1011);
         }
-        let mut log = Log::of(&desk);
+        let mut log = Log::of(&app);
         let (roles, user) = ("/api/admin/roles/user-roles", "/api/admin/employees/wwdeskpass/user01");
         for (method, path, body, event, whom, detail) in [
             ("PUT", roles, json!({ "employee_id": "security01", "roles": ["user"] }), "roles_changed", "security01", "user, security -> user"),
@@ -310,14 +310,14 @@ on_every_store! {
         assert!(!client.is_valid(&token).await);
     }
 
-    async fn a_user_without_administration_rights(desk) {
-        let mut admin = Admin::of(&desk).await;
-        enter(&desk, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin]).await;
-        let mut client = desk.client().await;
+    async fn a_user_without_administration_rights(app) {
+        let mut admin = Admin::of(&app).await;
+        enter(&app, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin]).await;
+        let mut client = app.client().await;
         let agent = client.sign_in("agent01").await;
         let login = client.post("/api/dev/login", &[], &json!({ "employee_id": "boss", "corp_id": "wwpartner" })).await.data();
         let boss = login["token"].as_str().unwrap();
-        let mut log = Log::of(&desk);
+        let mut log = Log::of(&app);
         let unlock = "/api/admin/agents/agent01/unlock";
         client.post_with_otp(&agent, unlock, None).await.refused(403, 1003);
         log.has("administration_refused wwdeskpass/agent01 role_needed dev -");
@@ -344,10 +344,10 @@ on_every_store! {
         log.has("otp_refused wwdeskpass/admin01 otp_wrong dev -");
     }
 
-    async fn what_the_command_line_does(desk) {
-        let (operator, mut log) = (desk.auth().operator(), Log::of(&desk));
-        let user = || desk.key("user01");
-        enter(&desk, "wwdeskpass", "fresh", "Fresh", "", &[Role::User, Role::Agent]).await;
+    async fn what_the_command_line_does(app) {
+        let (operator, mut log) = (app.auth().operator(), Log::of(&app));
+        let user = || app.key("user01");
+        enter(&app, "wwdeskpass", "fresh", "Fresh", "", &[Role::User, Role::Agent]).await;
         log.run("employee_added", "fresh", "agent, user");
         assert!(operator.grant(user(), "agent").await.unwrap());
         log.run("roles_changed", "user01", "+agent");
@@ -383,16 +383,16 @@ on_every_store! {
         log.run("service_key_revoked", "", &format!("gateway: {}", made.kept.id));
         assert!(!operator.revoke_service_key(made.kept.id).await.unwrap());
         operator.revoke_service_key("nothing".into()).await.unwrap_err();
-        operator.disable(desk.key("nobody")).await.unwrap_err();
+        operator.disable(app.key("nobody")).await.unwrap_err();
         log.nothing();
     }
 
     async fn what_is_no_audit_event() {
         let limited = settings(&[("development.enabled", "true"), ("limits.enabled", "true"), ("limits.bind", "2/min")]);
-        let desk = TestApp::with(limited).await;
-        let mut client = desk.client().await;
+        let app = TestApp::with(limited).await;
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
-        let mut log = Log::of(&desk);
+        let mut log = Log::of(&app);
         for garbage in ["", "x", "dpa_x", &token.replace("dpa_", "dph_")] {
             assert!(!client.is_valid(garbage).await);
             client.me(garbage).await.refused(401, 1001);
@@ -408,10 +408,10 @@ on_every_store! {
     }
 
     /// A refusal that cannot be written down is none: whoever asks is told that something broke.
-    async fn a_refusal_that_cannot_be_written_down(desk) {
-        let mut client = desk.client().await;
-        let mut log = Log::of(&desk);
-        let held = desk.block_writes().await;
+    async fn a_refusal_that_cannot_be_written_down(app) {
+        let mut client = app.client().await;
+        let mut log = Log::of(&app);
+        let held = app.block_writes().await;
         bind(&mut client, "nobody").await.refused(503, 1005);
         held.release().await;
         for _ in 0..3 {
@@ -420,9 +420,9 @@ on_every_store! {
         assert_eq!(log.news(), ["sign_in_refused wwdeskpass/nobody unknown_employee bind -"; 3]);
     }
 
-    async fn a_hundred_at_once_are_a_hundred(desk) {
-        let other = if StoreBackend::current() == StoreBackend::ScaledOut { Some(desk.second_node().await) } else { None };
-        let addresses = [desk.address.clone(), other.as_ref().map_or(&desk, |other| other).address.clone()];
+    async fn a_hundred_at_once_are_a_hundred(app) {
+        let other = if StoreBackend::current() == StoreBackend::ScaledOut { Some(app.second_node().await) } else { None };
+        let addresses = [app.address.clone(), other.as_ref().map_or(&app, |other| other).address.clone()];
         let crowd = (0..100).map(|number| {
             let address = addresses[number % 2].clone();
             // Each from an address of its own: of those who come from the same one, not everybody gets a row.
@@ -436,21 +436,21 @@ on_every_store! {
         for one in crowd.collect::<Vec<_>>() {
             assert_eq!(one.await.unwrap(), 403);
         }
-        assert_eq!(desk.query("SELECT count(*), count(DISTINCT employee_key) FROM login_log"), ["100|100"]);
-        let verdict = verdict(&desk).await;
+        assert_eq!(app.query("SELECT count(*), count(DISTINCT employee_key) FROM login_log"), ["100|100"]);
+        let verdict = verdict(&app).await;
         assert_eq!((verdict.rows, verdict.fitting, verdict.unchained, verdict.faults.len()), (100, 100, 0, 0), "{verdict:?}");
     }
 }
 
 /// What somebody finds who looks whether the log is as it was written.
-async fn verdict(desk: &TestApp) -> LogVerdict {
+async fn verdict(app: &TestApp) -> LogVerdict {
     let location = match StoreBackend::current() {
-        StoreBackend::Embedded => Location::Embedded(desk.database().parent().unwrap().to_owned()),
+        StoreBackend::Embedded => Location::Embedded(app.database().parent().unwrap().to_owned()),
         StoreBackend::ScaledOut => Location::Postgres(PostgresSettings {
-            url: desk.cluster_store().store.clone(),
+            url: app.cluster_store().store.clone(),
             connections: 1,
             ca_file: None,
         }),
     };
-    verify_log(&location, Mode::Development, &desk.auth().chain_key, |_| true, None, |_, _| {}).await.unwrap()
+    verify_log(&location, Mode::Development, &app.auth().chain_key, |_| true, None, |_, _| {}).await.unwrap()
 }

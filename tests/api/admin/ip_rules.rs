@@ -36,17 +36,17 @@ async fn me(client: &mut Client, address: &str, token: &str) -> Response {
     client.ask_from(address, token, "GET", "/api/auth/me", &json!({})).await
 }
 
-fn rows(desk: &TestApp, events: &str) -> Vec<String> {
+fn rows(app: &TestApp, events: &str) -> Vec<String> {
     let sql =
         format!("SELECT event, employee_key, reason, detail FROM login_log WHERE event IN ({events}) ORDER BY id");
-    desk.query(&sql)
+    app.query(&sql)
 }
 
 on_every_store! {
     /// What is left behind by whoever found a token would outlast it.
-    async fn no_device_is_bound_where_the_role_may_not_be_active(desk) {
-        desk.set_list("agent", &["10.0.0.0/8"]).await;
-        let mut client = desk.client().await;
+    async fn no_device_is_bound_where_the_role_may_not_be_active(app) {
+        app.set_list("agent", &["10.0.0.0/8"]).await;
+        let mut client = app.client().await;
         let from = [("x-forwarded-for", OFFICE)];
         let login = client.post("/api/dev/login", &from, &json!({ "employee_id": "agent01", "role": "agent" })).await.data();
         let token = login["token"].as_str().unwrap().to_owned();
@@ -59,9 +59,9 @@ on_every_store! {
         client.ask_from(CAFE, &token, "POST", "/api/auth/logout", &json!({})).await.data();
     }
 
-    async fn lists_are_shown_tried_and_replaced(desk) {
-        let mut client = desk.client().await;
-        let (token, device) = desk.administrator().await;
+    async fn lists_are_shown_tried_and_replaced(app) {
+        let mut client = app.client().await;
+        let (token, device) = app.administrator().await;
         assert_eq!(client.get_as(&token, PATH).await.data(), lists(&[]));
         let wanted = lists(&[("admin", &["127.0.0.1", "2001:db8::/32", "10.0.0.0/8", "::ffff:10.0.0.0/104"]), ("agent", &["::1"])]);
         let shown = lists(&[("admin", &["10.0.0.0/8", "127.0.0.1/32", "2001:db8::/32"]), ("agent", &["::1/128"])]);
@@ -75,16 +75,16 @@ on_every_store! {
         client.admin_request(&token, &device.next_code(), "PUT", PATH, &shown).await.data();
         client.admin_request(&token, &device.next_code(), "PUT", PATH, &lists(&[])).await.data();
         assert_eq!(client.get_as(&token, PATH).await.data(), lists(&[]));
-        assert_eq!(rows(&desk, "'ip_rules_changed'"), [
+        assert_eq!(rows(&app, "'ip_rules_changed'"), [
             "ip_rules_changed||-|admin: 10.0.0.0/8, 127.0.0.1/32, 2001:db8::/32; agent: ::1/128",
             "ip_rules_changed||-|none",
         ]);
     }
 
-    async fn a_role_that_is_forgotten_or_misspelt_keeps_its_list_and_bad_networks_are_named(desk) {
-        let mut client = desk.client().await;
-        let (token, device) = desk.administrator().await;
-        desk.set_list("agent", &["10.0.0.0/8"]).await;
+    async fn a_role_that_is_forgotten_or_misspelt_keeps_its_list_and_bad_networks_are_named(app) {
+        let mut client = app.client().await;
+        let (token, device) = app.administrator().await;
+        app.set_list("agent", &["10.0.0.0/8"]).await;
         let before = client.get_as(&token, PATH).await.data();
         let code = device.next_code();
         let mut misspelt = lists(&[]);
@@ -129,9 +129,9 @@ on_every_store! {
         client.admin_request(&token, &code, "PUT", PATH, &largest).await.data();
     }
 
-    async fn an_administrator_cannot_lock_themself_out_and_trying_costs_no_code(desk) {
-        let mut client = desk.client().await;
-        let (token, device) = desk.administrator().await;
+    async fn an_administrator_cannot_lock_themself_out_and_trying_costs_no_code(app) {
+        let mut client = app.client().await;
+        let (token, device) = app.administrator().await;
         let code = device.next_code();
         let out = lists(&[("admin", &["10.0.0.0/8"])]);
         let tried = client.post_as(&token, DRY_RUN, &out).await.data();
@@ -139,7 +139,7 @@ on_every_store! {
         let refused = client.admin_request(&token, &code, "PUT", PATH, &out).await;
         assert_eq!(refused.refused(409, 1019).reason(), "would_shut_you_out");
         assert_eq!(client.get_as(&token, PATH).await.data(), lists(&[]));
-        assert_eq!(rows(&desk, "'administration_refused', 'otp_refused'"), ["administration_refused|admin01|would_shut_you_out|role admin"]);
+        assert_eq!(rows(&app, "'administration_refused', 'otp_refused'"), ["administration_refused|admin01|would_shut_you_out|role admin"]);
         // Whether an address was made up decides nothing: the proxy's own entry does.
         let bearer = format!("Bearer {token}");
         let spoofed = [("authorization", &*bearer), ("x-otp-code", &*code), ("x-forwarded-for", "10.1.2.3, 203.0.113.9"), ("content-type", "application/json")];
@@ -150,17 +150,17 @@ on_every_store! {
         client.send(&crate::harness::request("PUT", PATH, &inside, body.as_bytes())).await.data();
         client.get_as(&token, PATH).await.refused(403, 1017);
         // The operator lets them in again.
-        desk.set_list("admin", &[]).await;
+        app.set_list("admin", &[]).await;
         assert_eq!(client.get_as(&token, PATH).await.data(), lists(&[]));
     }
 
-    async fn high_risk_takes_a_code_and_looking_does_not(desk) {
-        let mut client = desk.client().await;
+    async fn high_risk_takes_a_code_and_looking_does_not(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
         client.admin_request(&token, "123456", "PUT", PATH, &lists(&[])).await.refused(403, 1009);
         client.get_as(&token, PATH).await.data();
         client.post_as(&token, DRY_RUN, &lists(&[])).await.data();
-        let (device, _) = client.bind_device(&token, &desk.clock).await;
+        let (device, _) = client.bind_device(&token, &app.clock).await;
         client.ask_from(HOME, &token, "PUT", PATH, &lists(&[])).await.refused(403, 1007);
         client.admin_request(&token, &device.wrong_code(), "PUT", PATH, &lists(&[])).await.refused(401, 1008);
         client.switch(&token, "agent").await.data();
@@ -170,24 +170,24 @@ on_every_store! {
         }
     }
 
-    async fn lists_are_for_administrators_of_the_home_corporation(desk) {
-        let mut client = desk.client().await;
-        desk.set_list("agent", &["10.0.0.0/8"]).await;
-        let (abroad, device) = desk.partner_administrator().await;
+    async fn lists_are_for_administrators_of_the_home_corporation(app) {
+        let mut client = app.client().await;
+        app.set_list("agent", &["10.0.0.0/8"]).await;
+        let (abroad, device) = app.partner_administrator().await;
         let code = device.next_code();
         for (method, path) in [("GET", PATH), ("PUT", PATH), ("POST", DRY_RUN)] {
             let answer = client.admin_request(&abroad, &code, method, path, &lists(&[])).await;
             assert_eq!(answer.refused(403, 1003).reason(), "role_needed", "{method}");
             assert!(!answer.body.contains("10.0.0.0"));
         }
-        assert_eq!(desk.query("SELECT network FROM ip_rule"), ["10.0.0.0/8"]);
+        assert_eq!(app.query("SELECT network FROM ip_rule"), ["10.0.0.0/8"]);
         client.post_as(&abroad, "/api/auth/otp-verify", &json!({ "code": code })).await.data();
     }
 
-    async fn at_sign_in_the_highest_role_is_taken_that_may_be_active_there(desk) {
-        let mut client = desk.client().await;
-        desk.set_list("admin", &["10.0.0.0/8", "2001:db8::/32"]).await;
-        desk.set_list("agent", &["192.0.2.0/24", "10.0.0.0/8"]).await;
+    async fn at_sign_in_the_highest_role_is_taken_that_may_be_active_there(app) {
+        let mut client = app.client().await;
+        app.set_list("admin", &["10.0.0.0/8", "2001:db8::/32"]).await;
+        app.set_list("agent", &["192.0.2.0/24", "10.0.0.0/8"]).await;
         let admin = json!({ "employee_id": "admin01" });
         for (address, role) in [
             (OFFICE, "admin"), ("::ffff:10.1.2.3", "admin"), ("2001:db8::7", "admin"), ("192.0.2.9", "agent"), (CAFE, "user"),
@@ -199,17 +199,17 @@ on_every_store! {
         }
         let asked = json!({ "employee_id": "admin01", "role": "admin" });
         assert_eq!(client.sign_in_from(CAFE, &asked).await.refused(403, 1017).reason(), "address_not_allowed");
-        desk.set_list("user", &["192.0.2.0/24"]).await;
+        app.set_list("user", &["192.0.2.0/24"]).await;
         let refused = client.sign_in_from(CAFE, &admin).await;
         assert_eq!(refused.refused(403, 1017).reason(), "address_not_allowed");
-        assert_eq!(rows(&desk, "'sign_in_refused'"), ["sign_in_refused|admin01|address_not_allowed|role admin"; 2]);
+        assert_eq!(rows(&app, "'sign_in_refused'"), ["sign_in_refused|admin01|address_not_allowed|role admin"; 2]);
         assert_eq!(client.sign_in_from("192.0.2.9", &admin).await.data()["current_role"], "agent");
     }
 
-    async fn on_each_use_the_active_role_must_be_allowed_there(desk) {
-        let mut client = desk.client().await;
-        let (token, device) = desk.administrator().await;
-        desk.set_list("admin", &["127.0.0.0/8", "10.0.0.0/8"]).await;
+    async fn on_each_use_the_active_role_must_be_allowed_there(app) {
+        let mut client = app.client().await;
+        let (token, device) = app.administrator().await;
+        app.set_list("admin", &["127.0.0.0/8", "10.0.0.0/8"]).await;
         for address in [HOME, OFFICE, "::ffff:10.1.2.3"] {
             me(&mut client, address, &token).await.data();
         }
@@ -240,13 +240,13 @@ on_every_store! {
         client.ask_from(OFFICE, &token, "POST", "/api/auth/switch-role", &switch("admin")).await.data();
         me(&mut client, CAFE, &token).await.refused(403, 1017);
         client.ask_from(CAFE, &token, "POST", "/api/auth/logout", &json!({})).await.data();
-        assert_eq!(rows(&desk, "'switch_role_refused'"), ["switch_role_refused|admin01|address_not_allowed|role admin"; 2]);
+        assert_eq!(rows(&app, "'switch_role_refused'"), ["switch_role_refused|admin01|address_not_allowed|role admin"; 2]);
     }
 
-    async fn what_a_client_makes_up_moves_no_decision(desk) {
-        let mut client = desk.client().await;
+    async fn what_a_client_makes_up_moves_no_decision(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
-        desk.set_list("agent", &["198.51.100.0/24"]).await;
+        app.set_list("agent", &["198.51.100.0/24"]).await;
         for (forwarded, is_in) in [
             ("198.51.100.7", true),
             ("203.0.113.9, 198.51.100.7", true),
@@ -269,21 +269,21 @@ on_every_store! {
     }
 
     async fn an_untrusted_peer_is_where_it_is() {
-        let desk = TestApp::with(settings(&[("development.enabled", "true"), ("trusted_proxies", "10.0.0.0/8")])).await;
-        let mut client = desk.client().await;
+        let app = TestApp::with(settings(&[("development.enabled", "true"), ("trusted_proxies", "10.0.0.0/8")])).await;
+        let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
-        desk.set_list("agent", &["198.51.100.0/24"]).await;
+        app.set_list("agent", &["198.51.100.0/24"]).await;
         me(&mut client, "198.51.100.7", &token).await.refused(403, 1003);
         let agent = json!({ "employee_id": "agent01", "role": "agent" });
         client.sign_in_from("198.51.100.7", &agent).await.refused(403, 1003);
         client.me(&token).await.refused(403, 1017);
-        desk.set_list("agent", &["127.0.0.1"]).await;
+        app.set_list("agent", &["127.0.0.1"]).await;
         client.me(&token).await.data();
     }
 
-    async fn every_way_in_goes_by_the_lists(desk) {
-        let mut client = desk.client().await;
-        desk.set_list("user", &["10.0.0.0/8"]).await;
+    async fn every_way_in_goes_by_the_lists(app) {
+        let mut client = app.client().await;
+        app.set_list("user", &["10.0.0.0/8"]).await;
         let bind = |address| [("x-forwarded-for", address)];
         let user = json!({ "employee_id": "user01" });
         client.post("/api/auth/bind", &bind(CAFE), &user).await.refused(403, 1017);
@@ -294,8 +294,8 @@ on_every_store! {
             let confirm = client.scan_as(&qrcode, "user01").await;
             assert_eq!(client.decide("confirm", &confirm).await.status, status, "{address}");
         }
-        let device = desk.agent_with_device("agent01").await;
-        desk.set_list("agent", &["10.0.0.0/8"]).await;
+        let device = app.agent_with_device("agent01").await;
+        app.set_list("agent", &["10.0.0.0/8"]).await;
         let half = client.partial_sign_in("agent01").await;
         let code = json!({ "code": device.next_code() });
         client.ask_from(CAFE, &half, "POST", "/api/auth/otp-verify", &code).await.refused(403, 1017);
@@ -304,9 +304,9 @@ on_every_store! {
     }
 
     /// Whatever the lists: those whom the dry run names are those who are shut out, and nobody else is.
-    async fn a_dry_run_says_what_then_happens(desk) {
-        let mut client = desk.client().await;
-        let (token, device) = desk.administrator().await;
+    async fn a_dry_run_says_what_then_happens(app) {
+        let mut client = app.client().await;
+        let (token, device) = app.administrator().await;
         let addresses = [HOME, OFFICE, "10.200.0.1", "192.0.2.9", CAFE, "2001:db8::7", "2001:db8:1::7", "::ffff:192.0.2.10"];
         let people = [("admin01", "admin"), ("admin01", "agent"), ("admin01", "user"), ("agent01", "agent"), ("supervisor01", "supervisor"), ("security01", "security"), ("user01", "user")];
         let mut sessions = vec![("admin01", "admin", HOME, token.clone())];
@@ -364,8 +364,8 @@ on_every_store! {
         assert!(seen.iter().all(|count| *count > 40), "{seen:?}: this test looks at nothing");
     }
 
-    async fn a_dry_run_names_at_most_fifty_and_counts_all(desk) {
-        let mut client = desk.client().await;
+    async fn a_dry_run_names_at_most_fifty_and_counts_all(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
         for _ in 0..53 {
             client.sign_in_from(CAFE, &json!({ "employee_id": "user01" })).await.data();

@@ -22,10 +22,10 @@ fn told(rows: &[Value]) -> Vec<String> {
 }
 
 on_every_store! {
-    async fn rows_say_what_happened_to_whom_from_where_and_by_whom(desk) {
-        let mut admin = Admin::of(&desk).await;
+    async fn rows_say_what_happened_to_whom_from_where_and_by_whom(app) {
+        let mut admin = Admin::of(&app).await;
         admin.do_it("PATCH", "/api/admin/employees/wwdeskpass/user01", &json!({ "disabled": true })).await.data();
-        desk.clock.advance(Duration::from_secs(1));
+        app.clock.advance(Duration::from_secs(1));
         let from = [("x-forwarded-for", "198.51.100.7"), ("user-agent", "curl/8.5.0")];
         admin.client.post("/api/auth/bind", &from, &json!({ "employee_id": "User01" })).await.refused(403, 1003);
         let answer = admin.get(&format!("{LOG}?page_size=2")).await;
@@ -47,16 +47,16 @@ on_every_store! {
         assert_eq!(page["next"], disabled["id"]);
     }
 
-    async fn rows_are_found_by_everything_they_say(desk) {
-        let mut client = desk.client().await;
+    async fn rows_are_found_by_everything_they_say(app) {
+        let mut client = app.client().await;
         let away = [("x-forwarded-for", "::ffff:198.51.100.7")];
         client.post("/api/auth/bind", &away, &json!({ "employee_id": "user01" })).await.data();
-        desk.clock.advance(Duration::from_mins(1));
+        app.clock.advance(Duration::from_mins(1));
         client.post("/api/auth/bind", &[], &json!({ "employee_id": "norole01" })).await.refused(403, 1003);
-        desk.clock.advance(Duration::from_mins(1));
+        app.clock.advance(Duration::from_mins(1));
         let user = client.sign_in("user01").await;
         client.logout(&user).await.data();
-        desk.clock.advance(Duration::from_mins(1));
+        app.clock.advance(Duration::from_mins(1));
         let token = client.sign_in("admin01").await;
         for (query, found) in [
             ("?employee_id=NoRole01", &["sign_in_refused norole01"][..]),
@@ -79,8 +79,8 @@ on_every_store! {
         assert_eq!(rows(&mut client, &token, "").await.len(), 5);
     }
 
-    async fn what_cannot_be_asked_is_named(desk) {
-        let mut client = desk.client().await;
+    async fn what_cannot_be_asked_is_named(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
         for (query, field) in [
             ("event=nothing", "event"), ("method=telepathy", "method"), ("reason=No%20Role", "reason"), ("ip_address=1.2.3", "ip_address"),
@@ -90,13 +90,13 @@ on_every_store! {
             let refused = client.get_as(&token, &format!("{LOG}?{query}")).await;
             assert!(refused.refused(400, 1002).json()["data"]["fields"][field].is_string(), "{query} {refused:?}");
         }
-        assert_eq!(desk.query("SELECT count(*) FROM login_log"), ["1"]);
+        assert_eq!(app.query("SELECT count(*) FROM login_log"), ["1"]);
     }
 
-    async fn reading_goes_as_far_as_the_matrix_says(desk) {
-        enter(&desk, "wwpartner", "user01", "Namesake", "Sales", &[Role::User]).await;
-        enter(&desk, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin]).await;
-        let mut client = desk.client().await;
+    async fn reading_goes_as_far_as_the_matrix_says(app) {
+        enter(&app, "wwpartner", "user01", "Namesake", "Sales", &[Role::User]).await;
+        enter(&app, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin]).await;
+        let mut client = app.client().await;
         let sign_in = async |client: &mut Client, corp: &str, id: &str| {
             let login = client.post("/api/dev/login", &[], &json!({ "employee_id": id, "corp_id": corp })).await.data();
             login["token"].as_str().unwrap().to_owned()
@@ -127,25 +127,25 @@ on_every_store! {
             let refused = client.get_as(token, &format!("{LOG}?corp_id={corp}")).await;
             assert_eq!(refused.refused(403, 1003).reason(), "role_needed");
         }
-        assert_eq!(desk.query("SELECT count(*) FROM login_log WHERE event = 'administration_refused'"), ["2"]);
+        assert_eq!(app.query("SELECT count(*) FROM login_log WHERE event = 'administration_refused'"), ["2"]);
     }
 
-    async fn pages_have_each_row_once_also_while_others_come(desk) {
-        let mut client = desk.client().await;
+    async fn pages_have_each_row_once_also_while_others_come(app) {
+        let mut client = app.client().await;
         for at in 0..119 {
             client.sign_in("user01").await;
             if at % 10 == 0 {
-                desk.clock.advance(Duration::from_millis(1));
+                app.clock.advance(Duration::from_millis(1));
             }
         }
-        desk.clock.advance(Duration::from_millis(1));
+        app.clock.advance(Duration::from_millis(1));
         let token = client.sign_in("admin01").await;
         let (mut found, mut after, mut pages) = (Vec::new(), String::new(), 0);
         loop {
             let page = client.get_as(&token, &format!("{LOG}?page_size=50{after}")).await.data();
             found.extend(page["items"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()));
             pages += 1;
-            desk.clock.advance(Duration::from_millis(1));
+            app.clock.advance(Duration::from_millis(1));
             client.sign_in("user01").await;
             let Some(next) = page["next"].as_str() else { break };
             after = format!("&after={next}");

@@ -9,8 +9,8 @@ use crate::harness::{Client, Download, Process, StoreBackend, TestApp, query, re
 
 const LOG: &str = "/api/admin/login-log";
 
-async fn file(desk: &TestApp, token: &str, path: &str, accept: &str) -> crate::harness::Response {
-    Download::begin(&desk.address, token, path, accept).await.rest().await.expect("the whole of it")
+async fn file(app: &TestApp, token: &str, path: &str, accept: &str) -> crate::harness::Response {
+    Download::begin(&app.address, token, path, accept).await.rest().await.expect("the whole of it")
 }
 
 /// The cells of a table, read as RFC 4180 has it.
@@ -39,7 +39,7 @@ fn id(number: usize) -> String {
     format!("{:012x}{number:020x}", 1_799_999_000_000_u64)
 }
 
-/// Puts many rows into a log, past the desk.
+/// Puts many rows into a log, past the service.
 fn fill(count: usize, put: impl Fn(&str)) {
     let long = "x".repeat(300);
     for from in (0..count).step_by(1_000) {
@@ -53,22 +53,22 @@ fn fill(count: usize, put: impl Fn(&str)) {
     }
 }
 
-fn fill_desk(desk: &TestApp) {
-    fill(20_000, |sql| drop(desk.query(sql)));
+fn fill_desk(app: &TestApp) {
+    fill(20_000, |sql| drop(app.query(sql)));
 }
 
 on_every_store! {
-    async fn a_table_a_spreadsheet_can_be_trusted_with(desk) {
-        let mut client = desk.client().await;
+    async fn a_table_a_spreadsheet_can_be_trusted_with(app) {
+        let mut client = app.client().await;
         let agents = ["=HYPERLINK(\"http://evil\",\"x\")", "a \"quoted\", one", "+1", "@SUM(A1)", "-1", "plain", "＝1", "张三", "x;=1; @y"];
         for agent in agents {
             client.post("/api/dev/login", &[("user-agent", agent)], &json!({ "employee_id": "user01" })).await.data();
-            desk.clock.advance(Duration::from_millis(1));
+            app.clock.advance(Duration::from_millis(1));
         }
         // What a header cannot bring, another way into the table may have.
-        desk.query("UPDATE login_log SET user_agent = 'two' || chr(10) || 'lines' WHERE user_agent = 'plain'".replace("chr(", if StoreBackend::current() == StoreBackend::Embedded { "char(" } else { "chr(" }).as_str());
+        app.query("UPDATE login_log SET user_agent = 'two' || chr(10) || 'lines' WHERE user_agent = 'plain'".replace("chr(", if StoreBackend::current() == StoreBackend::Embedded { "char(" } else { "chr(" }).as_str());
         let token = client.sign_in("admin01").await;
-        let answer = file(&desk, &token, &format!("{LOG}?employee_id=user01"), "text/csv").await;
+        let answer = file(&app, &token, &format!("{LOG}?employee_id=user01"), "text/csv").await;
         assert_eq!(answer.status, 200);
         for (name, value) in [
             ("content-type", "text/csv; charset=utf-8; header=present"), ("vary", "accept"), ("cache-control", "no-store"), ("x-content-type-options", "nosniff"),
@@ -87,16 +87,16 @@ on_every_store! {
         assert!(answer.body.ends_with("\r\n"));
     }
 
-    async fn lines_say_the_same_as_pages(desk) {
-        let mut client = desk.client().await;
+    async fn lines_say_the_same_as_pages(app) {
+        let mut client = app.client().await;
         client.post("/api/auth/bind", &[("user-agent", "a \"b\"")], &json!({ "employee_id": "norole01" })).await.refused(403, 1003);
         let user = client.sign_in("user01").await;
         client.logout(&user).await.data();
-        desk.auth().operator().grant(desk.key("user01"), "agent").await.unwrap();
+        app.auth().operator().grant(app.key("user01"), "agent").await.unwrap();
         let token = client.sign_in("admin01").await;
         let items = client.get_as(&token, LOG).await.data()["items"].as_array().unwrap().clone();
         for (accept, kind) in [("application/x-ndjson", "application/x-ndjson"), ("application/jsonl", "application/jsonl"), ("application/json;q=0.1, application/jsonl", "application/jsonl")] {
-            let answer = file(&desk, &token, LOG, accept).await;
+            let answer = file(&app, &token, LOG, accept).await;
             assert_eq!(answer.header("content-type"), Some(kind));
             let lines: Vec<Value> = answer.body.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
             assert_eq!(lines, items);
@@ -104,15 +104,15 @@ on_every_store! {
         for accept in ["*/*", "application/json", "text/html", "text/csv;q=0, */*"] {
             assert_eq!(client.get(LOG, &[("authorization", &format!("Bearer {token}")), ("accept", accept)]).await.data()["items"], json!(items));
         }
-        let nothing = file(&desk, &token, &format!("{LOG}?event=device_reset"), "application/jsonl").await;
+        let nothing = file(&app, &token, &format!("{LOG}?event=device_reset"), "application/jsonl").await;
         assert_eq!((nothing.status, &*nothing.body), (200, ""));
-        let filtered = file(&desk, &token, &format!("{LOG}?event=logout&page_size=1"), "text/csv").await;
+        let filtered = file(&app, &token, &format!("{LOG}?event=logout&page_size=1"), "text/csv").await;
         assert_eq!(cells(&filtered.body).len(), 2);
-        assert_eq!(desk.query("SELECT count(*) FROM login_log"), [items.len().to_string()], "an export is nobody's business");
+        assert_eq!(app.query("SELECT count(*) FROM login_log"), [items.len().to_string()], "an export is nobody's business");
     }
 
-    async fn a_user_without_read_access_gets_no_file(desk) {
-        let mut client = desk.client().await;
+    async fn a_user_without_read_access_gets_no_file(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
         for accept in ["text/csv", "application/jsonl"] {
             let headers = [("authorization", &*format!("Bearer {token}")), ("accept", accept)];
@@ -125,17 +125,17 @@ on_every_store! {
     }
 
     /// Whoever reads slowly is nobody's trouble, and gets all of it in the end.
-    async fn a_long_log_is_whole(desk) {
-        fill_desk(&desk);
-        let mut client = desk.client().await;
+    async fn a_long_log_is_whole(app) {
+        fill_desk(&app);
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
-        let mut slow = Download::begin(&desk.address, &token, &format!("{LOG}?employee_id=user01"), "text/csv").await;
+        let mut slow = Download::begin(&app.address, &token, &format!("{LOG}?employee_id=user01"), "text/csv").await;
         slow.take(1_000).await;
         for _ in 0..20 {
             client.sign_in("agent01").await;
             assert_eq!(client.get_as(&token, LOG).await.data()["items"].as_array().unwrap().len(), 50);
         }
-        let all = file(&desk, &token, &format!("{LOG}?employee_id=user01"), "application/jsonl").await;
+        let all = file(&app, &token, &format!("{LOG}?employee_id=user01"), "application/jsonl").await;
         assert_eq!(all.body.lines().count(), 20_000);
         let first: Value = serde_json::from_str(all.body.lines().next().unwrap()).unwrap();
         assert_eq!(first["id"], id(19_999));
@@ -146,12 +146,12 @@ on_every_store! {
     }
 
     /// A part must not be taken for the whole.
-    async fn a_user_who_loses_the_right_loses_the_rest_of_the_file(desk) {
-        fill_desk(&desk);
-        let mut client = desk.client().await;
+    async fn a_user_who_loses_the_right_loses_the_rest_of_the_file(app) {
+        fill_desk(&app);
+        let mut client = app.client().await;
         let begin = async |client: &mut Client| {
             let token = client.sign_in("admin01").await;
-            let mut download = Download::begin(&desk.address, &token, LOG, "text/csv").await;
+            let mut download = Download::begin(&app.address, &token, LOG, "text/csv").await;
             download.take(1_000).await;
             (token, download)
         };
@@ -162,24 +162,24 @@ on_every_store! {
         client.switch(&token, "agent").await.data();
         assert!(download.rest().await.is_none(), "another role");
         let (_, download) = begin(&mut client).await;
-        desk.clock.advance(Duration::from_hours(9));
+        app.clock.advance(Duration::from_hours(9));
         assert!(download.rest().await.is_none(), "expired");
         let (_, download) = begin(&mut client).await;
         assert!(download.rest().await.is_some());
     }
 
-    async fn a_desk_that_stops_breaks_a_file_off(desk) {
-        fill_desk(&desk);
-        let mut desk = desk;
-        let token = desk.client().await.sign_in("admin01").await;
-        let mut download = Download::begin(&desk.address, &token, LOG, "text/csv").await;
+    async fn a_desk_that_stops_breaks_a_file_off(app) {
+        fill_desk(&app);
+        let mut app = app;
+        let token = app.client().await.sign_in("admin01").await;
+        let mut download = Download::begin(&app.address, &token, LOG, "text/csv").await;
         download.take(1_000).await;
-        let mut client = desk.client().await;
-        desk.ask_to_stop();
+        let mut client = app.client().await;
+        app.ask_to_stop();
         let ready = request("GET", "/api/ready", &[], b"");
         while client.try_send(&ready).await.is_some_and(|answer| answer.status == 200) {}
         assert!(download.rest().await.is_none());
-        desk.stop().await;
+        app.stop().await;
     }
 }
 
@@ -211,16 +211,16 @@ async fn files_that_wait_take_little_memory() {
     assert!(grown < 100, "{grown} MiB");
 }
 
-/// What cannot be read on breaks off; the desk goes on.
+/// What cannot be read on breaks off; the service goes on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_that_fails_midway_breaks_a_file_off() {
     let servers = crate::harness::Servers::private();
     let place = servers.cluster_store();
-    let desk = TestApp::at(&place, crate::harness::settings(&[("development.enabled", "true")])).await;
-    fill_desk(&desk);
-    let mut client = desk.client().await;
+    let app = TestApp::at(&place, crate::harness::settings(&[("development.enabled", "true")])).await;
+    fill_desk(&app);
+    let mut client = app.client().await;
     let token = client.sign_in("admin01").await;
-    let mut download = Download::begin(&desk.address, &token, LOG, "text/csv").await;
+    let mut download = Download::begin(&app.address, &token, LOG, "text/csv").await;
     download.take(1_000).await;
     servers.stop_postgres();
     assert!(download.rest().await.is_none());
@@ -228,5 +228,5 @@ async fn a_store_that_fails_midway_breaks_a_file_off() {
     let refused = client.get(LOG, &headers).await;
     assert_eq!((refused.status, refused.code()), (503, 1005), "what has not begun is an answer");
     servers.start_postgres();
-    assert!(Download::begin(&desk.address, &token, LOG, "text/csv").await.rest().await.is_some());
+    assert!(Download::begin(&app.address, &token, LOG, "text/csv").await.rest().await.is_some());
 }

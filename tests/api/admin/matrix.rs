@@ -15,8 +15,8 @@ fn row<'a>(matrix: &'a [Value], role: &str) -> &'a Value {
 }
 
 on_every_store! {
-    async fn is_the_built_in_one_for_everybody_who_reads(desk) {
-        let mut client = desk.client().await;
+    async fn is_the_built_in_one_for_everybody_who_reads(app) {
+        let mut client = app.client().await;
         for (employee, role) in [("admin01", "admin"), ("supervisor01", "supervisor"), ("security01", "security")] {
             let token = client.sign_in(employee).await;
             client.switch(&token, role).await.data();
@@ -28,8 +28,8 @@ on_every_store! {
         }
     }
 
-    async fn is_none_of_agents_and_users_business(desk) {
-        let mut client = desk.client().await;
+    async fn is_none_of_agents_and_users_business(app) {
+        let mut client = app.client().await;
         for employee in ["agent01", "user01"] {
             let token = client.sign_in(employee).await;
             assert_eq!(client.get_as(&token, "/api/admin/matrix").await.refused(403, 1003).reason(), "role_needed");
@@ -38,8 +38,8 @@ on_every_store! {
     }
 
     async fn is_the_replaced_one_where_there_is_one() {
-        let desk = TestApp::with(with_matrix(&replaced_matrix())).await;
-        let mut client = desk.client().await;
+        let app = TestApp::with(with_matrix(&replaced_matrix())).await;
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
         let matrix = ask(&mut client, &token).await;
         let conversation = &row(&matrix, "agent")["permissions"]["conversation"];

@@ -15,10 +15,10 @@ pub(super) struct Admin {
 }
 
 impl Admin {
-    pub(super) async fn of(desk: &TestApp) -> Self {
-        let mut client = desk.client().await;
+    pub(super) async fn of(app: &TestApp) -> Self {
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
-        let (device, _) = client.bind_device(&token, &desk.clock).await;
+        let (device, _) = client.bind_device(&token, &app.clock).await;
         Self { client, token, device }
     }
 
@@ -44,7 +44,7 @@ impl Admin {
     }
 }
 
-pub(super) async fn enter(desk: &TestApp, corp: &str, id: &str, name: &str, department: &str, roles: &[Role]) {
+pub(super) async fn enter(app: &TestApp, corp: &str, id: &str, name: &str, department: &str, roles: &[Role]) {
     let person = Person {
         key: EmployeeKey::from_parts(corp, &id.to_lowercase()),
         employee_id: id.to_owned(),
@@ -56,7 +56,7 @@ pub(super) async fn enter(desk: &TestApp, corp: &str, id: &str, name: &str, depa
         roles: roles.iter().copied().collect::<Roles>(),
         disabled: false,
     };
-    desk.auth().operator().add_employee(person).await.unwrap();
+    app.auth().operator().add_employee(person).await.unwrap();
 }
 
 fn ids(items: &[Value]) -> Vec<&str> {
@@ -64,8 +64,8 @@ fn ids(items: &[Value]) -> Vec<&str> {
 }
 
 on_every_store! {
-    async fn the_list_of_roles_and_who_has_them(desk) {
-        let mut admin = Admin::of(&desk).await;
+    async fn the_list_of_roles_and_who_has_them(app) {
+        let mut admin = Admin::of(&app).await;
         let roles = admin.items("/api/admin/roles").await;
         assert_eq!(roles[0], json!({ "id": 1, "name": "admin", "priority": 3 }));
         assert_eq!(roles.len(), 5);
@@ -79,10 +79,10 @@ on_every_store! {
         assert_eq!(ids(&agents), ["admin01", "agent01"]);
     }
 
-    async fn people_are_found_by_the_beginnings_of_names_and_ids(desk) {
-        enter(&desk, "wwdeskpass", "Zhang.San", "张三丰", "研发", &[Role::User]).await;
-        enter(&desk, "wwdeskpass", "li-si", "Li Si 李四", "Sales", &[]).await;
-        let mut admin = Admin::of(&desk).await;
+    async fn people_are_found_by_the_beginnings_of_names_and_ids(app) {
+        enter(&app, "wwdeskpass", "Zhang.San", "张三丰", "研发", &[Role::User]).await;
+        enter(&app, "wwdeskpass", "li-si", "Li Si 李四", "Sales", &[]).await;
+        let mut admin = Admin::of(&app).await;
         for (q, found) in [
             ("zhang", &["Zhang.San"][..]), ("ZHANG", &["Zhang.San"]), ("san", &["Zhang.San"]), ("%E5%BC%A0", &["Zhang.San"]), ("%E4%B8%B0", &["Zhang.San"]),
             ("si", &["li-si"]), ("%E6%9D%8E", &["li-si"]), ("hang", &[]), ("ada", &["admin01"]), ("%25", &[]), ("_", &[]),
@@ -94,11 +94,11 @@ on_every_store! {
         assert_eq!(ids(&both), ["admin01", "agent01"]);
     }
 
-    async fn lists_come_in_pages_and_orders(desk) {
+    async fn lists_come_in_pages_and_orders(app) {
         for at in 0..120 {
-            enter(&desk, "wwdeskpass", &format!("p{at:03}"), &format!("Name {:03}", 119 - at), "Many", &[]).await;
+            enter(&app, "wwdeskpass", &format!("p{at:03}"), &format!("Name {:03}", 119 - at), "Many", &[]).await;
         }
-        let mut admin = Admin::of(&desk).await;
+        let mut admin = Admin::of(&app).await;
         let whole: Vec<_> = {
             let first = admin.items("/api/admin/employees?page_size=200").await;
             ids(&first).into_iter().map(str::to_owned).collect()
@@ -122,8 +122,8 @@ on_every_store! {
         assert_eq!(admin.get(&format!("{USER_ROLES}?page=9")).await.data()["items"], json!([]));
     }
 
-    async fn what_cannot_be_asked_is_named(desk) {
-        let mut admin = Admin::of(&desk).await;
+    async fn what_cannot_be_asked_is_named(app) {
+        let mut admin = Admin::of(&app).await;
         for (query, field) in [
             ("page=0", "page"), ("page=x", "page"), ("page_size=0", "page_size"), ("page_size=201", "page_size"), ("role=root", "role"),
             ("sort=age", "sort"), ("sort=name&q=a", "sort"), ("sort=name&role=user", "sort"), ("after=nonsense", "after"), ("corp_id=a%20b", "corp_id"), ("page=1&page=2", "page"),
@@ -138,9 +138,9 @@ on_every_store! {
         admin.get(&format!("{USER_ROLES}?q={long}")).await.refused(400, 1002);
     }
 
-    async fn roles_are_changed_with_a_code_and_count_at_once(desk) {
-        let mut admin = Admin::of(&desk).await;
-        let mut other = desk.client().await;
+    async fn roles_are_changed_with_a_code_and_count_at_once(app) {
+        let mut admin = Admin::of(&app).await;
+        let mut other = app.client().await;
         let token = other.sign_in("agent01").await;
         let ask = json!({ "employee_id": "Agent01", "roles": ["user", "security"] });
         admin.change("PUT", USER_ROLES, &ask, None).await.refused(403, 1007);
@@ -149,14 +149,14 @@ on_every_store! {
         assert_eq!(changed["roles"], json!(["user", "security"]));
         assert_eq!(other.me(&token).await.refused(403, 1003).reason(), "role_taken_away");
         let log = "SELECT event, employee_key, actor_key, detail FROM login_log WHERE event = 'roles_changed'";
-        assert_eq!(desk.query(log), ["roles_changed|agent01|admin01|agent, user -> user, security"]);
+        assert_eq!(app.query(log), ["roles_changed|agent01|admin01|agent, user -> user, security"]);
         admin.do_it("PUT", USER_ROLES, &ask).await.data();
-        assert_eq!(desk.query(log).len(), 1, "nothing changed, nothing is written down");
+        assert_eq!(app.query(log).len(), 1, "nothing changed, nothing is written down");
     }
 
     /// A slip costs no code.
-    async fn a_bad_change_uses_no_code_up(desk) {
-        let mut admin = Admin::of(&desk).await;
+    async fn a_bad_change_uses_no_code_up(app) {
+        let mut admin = Admin::of(&app).await;
         let code = admin.device.next_code();
         for (body, status, code_of_it) in [
             (json!({ "employee_id": "nobody", "roles": [] }), 404, 1004),
@@ -173,9 +173,9 @@ on_every_store! {
         admin.change("PATCH", "/api/admin/employees/wwdeskpass/user01", &json!({ "disabled": true }), Some(&code)).await.data();
     }
 
-    async fn employees_are_disabled_and_enabled(desk) {
-        let mut admin = Admin::of(&desk).await;
-        let mut other = desk.client().await;
+    async fn employees_are_disabled_and_enabled(app) {
+        let mut admin = Admin::of(&app).await;
+        let mut other = app.client().await;
         let token = other.sign_in("user01").await;
         let path = "/api/admin/employees/wwdeskpass/USER01";
         admin.do_it("PATCH", path, &json!({ "disabled": true })).await.data();
@@ -185,28 +185,28 @@ on_every_store! {
         admin.do_it("PATCH", path, &json!({ "disabled": false })).await.data();
         other.sign_in("user01").await;
         let log = "SELECT event, actor_key FROM login_log WHERE event IN ('employee_disabled', 'employee_enabled') ORDER BY id";
-        assert_eq!(desk.query(log), ["employee_disabled|admin01", "employee_enabled|admin01"]);
+        assert_eq!(app.query(log), ["employee_disabled|admin01", "employee_enabled|admin01"]);
     }
 
-    async fn the_last_administrator_stays(desk) {
-        let mut admin = Admin::of(&desk).await;
+    async fn the_last_administrator_stays(app) {
+        let mut admin = Admin::of(&app).await;
         let myself = "/api/admin/employees/wwdeskpass/admin01";
         let without = json!({ "employee_id": "admin01", "roles": ["user"] });
         assert_eq!(admin.do_it("PATCH", myself, &json!({ "disabled": true })).await.refused(409, 1019).reason(), "last_admin");
         assert_eq!(admin.do_it("PUT", USER_ROLES, &without).await.refused(409, 1019).reason(), "last_admin");
         // An administrator of another corporation, or one who is shut out, is nobody's way back in.
-        enter(&desk, "wwpartner", "boss", "Boss", "", &[Role::Admin]).await;
-        desk.auth().operator().grant(desk.key("user01"), "admin").await.unwrap();
-        desk.auth().operator().disable(desk.key("user01")).await.unwrap();
+        enter(&app, "wwpartner", "boss", "Boss", "", &[Role::Admin]).await;
+        app.auth().operator().grant(app.key("user01"), "admin").await.unwrap();
+        app.auth().operator().disable(app.key("user01")).await.unwrap();
         assert_eq!(admin.do_it("PUT", USER_ROLES, &without).await.refused(409, 1019).reason(), "last_admin");
-        desk.auth().operator().enable(desk.key("user01")).await.unwrap();
+        app.auth().operator().enable(app.key("user01")).await.unwrap();
         admin.do_it("PUT", USER_ROLES, &without).await.data();
         admin.get(USER_ROLES).await.refused(403, 1003);
     }
 
-    async fn reading_goes_as_far_as_the_matrix_says(desk) {
-        enter(&desk, "wwdeskpass", "colleague", "Carla", "IT Service Desk", &[]).await;
-        let mut client = desk.client().await;
+    async fn reading_goes_as_far_as_the_matrix_says(app) {
+        enter(&app, "wwdeskpass", "colleague", "Carla", "IT Service Desk", &[]).await;
+        let mut client = app.client().await;
         let (security, supervisor) = (client.sign_in("security01").await, client.sign_in("supervisor01").await);
         // They begin as users.
         for token in [&security, &supervisor] {
@@ -223,12 +223,12 @@ on_every_store! {
         client.get_as(&supervisor, &format!("{USER_ROLES}?department=IT")).await.refused(403, 1003);
         client.get_as(&supervisor, &format!("{USER_ROLES}?corp_id=wwpartner")).await.refused(403, 1003);
         let refused = "SELECT employee_key FROM login_log WHERE event = 'administration_refused' ORDER BY employee_key";
-        assert_eq!(desk.query(refused), ["security01", "security01", "supervisor01", "supervisor01", "supervisor01"]);
+        assert_eq!(app.query(refused), ["security01", "security01", "supervisor01", "supervisor01", "supervisor01"]);
     }
 
     /// Nobody fills the log with what they may not do.
-    async fn forbidden_requests_are_rate_limited(desk) {
-        let mut client = desk.client().await;
+    async fn forbidden_requests_are_rate_limited(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         for _ in 0..60 {
             client.get_as(&token, USER_ROLES).await.refused(403, 1003);
@@ -237,41 +237,41 @@ on_every_store! {
         assert_eq!(waits.refused(429, 1006).header("retry-after"), Some("1"));
         client.switch(&token, "admin").await.refused(429, 1006);
         let rows = "SELECT count(*) FROM login_log WHERE event = 'administration_refused'";
-        assert_eq!(desk.query(rows), ["60"]);
+        assert_eq!(app.query(rows), ["60"]);
         client.me(&token).await.data();
-        desk.clock.advance(std::time::Duration::from_secs(1));
+        app.clock.advance(std::time::Duration::from_secs(1));
         client.get_as(&token, USER_ROLES).await.refused(403, 1003);
     }
 
-    async fn granted_roles_replace_a_default_role(desk) {
-        desk.auth().operator().add_agent(desk.key("norole01"), "security").await.unwrap();
-        let mut client = desk.client().await;
+    async fn granted_roles_replace_a_default_role(app) {
+        app.auth().operator().add_agent(app.key("norole01"), "security").await.unwrap();
+        let mut client = app.client().await;
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "norole01").await;
         client.decide("confirm", &confirm).await.data();
         let told = client.scan_status(code["ticket"].as_str().unwrap()).await;
         let token = told["token"].as_str().unwrap().to_owned();
         assert_eq!(client.verify(&token).await["roles"], json!(["security"]));
-        let mut admin = Admin::of(&desk).await;
+        let mut admin = Admin::of(&app).await;
         admin.do_it("PUT", USER_ROLES, &json!({ "employee_id": "norole01", "roles": ["user"] })).await.data();
         assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "kicked");
     }
 
-    async fn the_home_desk_shuts_a_connected_corporations_last_administrator_out(desk) {
-        enter(&desk, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin]).await;
-        let mut admin = Admin::of(&desk).await;
+    async fn the_home_desk_shuts_a_connected_corporations_last_administrator_out(app) {
+        enter(&app, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin]).await;
+        let mut admin = Admin::of(&app).await;
         admin.do_it("PATCH", "/api/admin/employees/wwpartner/boss", &json!({ "disabled": true })).await.data();
     }
 
-    async fn no_text_has_a_nul_in_it(desk) {
-        let mut admin = Admin::of(&desk).await;
+    async fn no_text_has_a_nul_in_it(app) {
+        let mut admin = Admin::of(&app).await;
         for query in ["department=%00", "after=%00"] {
             admin.get(&format!("{USER_ROLES}?{query}")).await.refused(400, 1002);
         }
     }
 
-    async fn agents_are_listed_and_made(desk) {
-        let mut admin = Admin::of(&desk).await;
+    async fn agents_are_listed_and_made(app) {
+        let mut admin = Admin::of(&app).await;
         let agents = admin.items("/api/admin/agents").await;
         assert_eq!(ids(&agents), ["admin01", "agent01", "supervisor01"]);
         assert_eq!((&agents[0]["has_device"], &agents[1]["has_device"], &agents[1]["has_password"]), (&json!(true), &json!(false), &json!(false)));
@@ -285,8 +285,8 @@ on_every_store! {
         assert!(ids(&admin.items("/api/admin/agents").await).contains(&"user01"));
     }
 
-    async fn links_are_listed_approved_and_removed(desk) {
-        let mut admin = Admin::of(&desk).await;
+    async fn links_are_listed_approved_and_removed(app) {
+        let mut admin = Admin::of(&app).await;
         let ask = json!({ "corp_id": "wwpartner", "user_id": "Partner01", "employee_id": "user01" });
         admin.do_it("POST", "/api/admin/links", &ask).await.data();
         let links = admin.items("/api/admin/links").await;
@@ -295,20 +295,20 @@ on_every_store! {
         admin.do_it("DELETE", "/api/admin/links/wwpartner/Partner01", &json!({})).await.refused(404, 1004);
         assert_eq!(admin.items("/api/admin/links").await, Vec::<Value>::new());
         let log = "SELECT event, employee_key, detail FROM login_log WHERE event LIKE 'link%' ORDER BY id";
-        assert_eq!(desk.query(log), ["link_approved|user01|for wwpartner/Partner01", "link_removed|user01|for wwpartner/Partner01"]);
+        assert_eq!(app.query(log), ["link_approved|user01|for wwpartner/Partner01", "link_removed|user01|for wwpartner/Partner01"]);
     }
 
     /// With a code or without, nobody of another corporation learns who works here.
-    async fn an_administrator_elsewhere_cannot_tell_who_is_here(desk) {
-        enter(&desk, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin]).await;
-        desk.auth().operator().add_agent(EmployeeKey::from_parts("wwpartner", "boss"), "admin").await.unwrap();
-        let mut client = desk.client().await;
+    async fn an_administrator_elsewhere_cannot_tell_who_is_here(app) {
+        enter(&app, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin]).await;
+        app.auth().operator().add_agent(EmployeeKey::from_parts("wwpartner", "boss"), "admin").await.unwrap();
+        let mut client = app.client().await;
         let login = client.post("/api/dev/login", &[], &json!({ "employee_id": "boss", "corp_id": "wwpartner" })).await.data();
         let token = login["token"].as_str().unwrap().to_owned();
-        let (device, _) = client.bind_device(&token, &desk.clock).await;
+        let (device, _) = client.bind_device(&token, &app.clock).await;
         let mut boss = Admin { client, token, device };
-        let session = desk.client().await.sign_in("user01").await;
-        let digest = desk.query("SELECT digest FROM session WHERE employee_key = 'user01'").remove(0);
+        let session = app.client().await.sign_in("user01").await;
+        let digest = app.query("SELECT digest FROM session WHERE employee_key = 'user01'").remove(0);
         let code = boss.device.next_code();
         for code in ["000000", &code] {
             for id in ["user01", "nobody"] {
@@ -322,16 +322,16 @@ on_every_store! {
                 boss.change("DELETE", &format!("/api/admin/sessions/{id}"), &json!({}), Some(code)).await.refused(404, 1004);
             }
         }
-        assert!(desk.client().await.is_valid(&session).await);
+        assert!(app.client().await.is_valid(&session).await);
         let own = json!({ "corp_id": "wwpartner", "employee_id": "boss", "roles": ["admin", "user"] });
         boss.change("PUT", USER_ROLES, &own, Some(&code)).await.data();
     }
 
     /// A connected corporation's administrator sees and reaches its own people.
-    async fn an_administrator_elsewhere_stays_there(desk) {
-        enter(&desk, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin, Role::User]).await;
-        enter(&desk, "wwpartner", "user01", "Namesake", "HQ", &[Role::User]).await;
-        let mut client = desk.client().await;
+    async fn an_administrator_elsewhere_stays_there(app) {
+        enter(&app, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin, Role::User]).await;
+        enter(&app, "wwpartner", "user01", "Namesake", "HQ", &[Role::User]).await;
+        let mut client = app.client().await;
         let login = client.post("/api/dev/login", &[], &json!({ "employee_id": "boss", "corp_id": "wwpartner" })).await.data();
         let boss = login["token"].as_str().unwrap().to_owned();
         let seen = client.get_as(&boss, USER_ROLES).await.data();
@@ -341,7 +341,7 @@ on_every_store! {
         for path in ["/api/admin/agents", "/api/admin/links"] {
             client.get_as(&boss, path).await.refused(403, 1003);
         }
-        let mut admin = Admin::of(&desk).await;
+        let mut admin = Admin::of(&app).await;
         let partners = admin.items(&format!("{USER_ROLES}?corp_id=wwpartner")).await;
         assert_eq!(ids(&partners), ["boss", "user01"]);
         assert_eq!(admin.items("/api/admin/corporations").await.len(), 2);

@@ -17,14 +17,14 @@ fn path_of(key: &Value) -> String {
     format!("{PATH}/{}", key["id"].as_str().unwrap())
 }
 
-fn about_keys(desk: &TestApp) -> Vec<String> {
-    desk.query("SELECT event, actor_key, detail FROM login_log WHERE event LIKE 'service_key%' ORDER BY id")
+fn about_keys(app: &TestApp) -> Vec<String> {
+    app.query("SELECT event, actor_key, detail FROM login_log WHERE event LIKE 'service_key%' ORDER BY id")
 }
 
 on_every_store! {
-    async fn a_key_is_made_listed_and_revoked(desk) {
-        let mut client = desk.client().await;
-        let (token, device) = desk.administrator().await;
+    async fn a_key_is_made_listed_and_revoked(app) {
+        let mut client = app.client().await;
+        let (token, device) = app.administrator().await;
         assert_eq!(items(&mut client, &token).await, [] as [Value; 0]);
         let body = json!({ "name": "工单系统", "scopes": ["messages", "introspect"], "expires_in_days": 30 });
         let made = client.admin_request(&token, &device.next_code(), "POST", PATH, &body).await.data();
@@ -36,12 +36,12 @@ on_every_store! {
         });
         assert_eq!(made, expected);
 
-        desk.clock.advance(Duration::from_millis(1));
+        app.clock.advance(Duration::from_millis(1));
         let body = json!({ "name": "billing", "scopes": ["introspect"] });
         let other = client.admin_request(&token, &device.next_code(), "POST", PATH, &body).await.data();
         assert_eq!(other["expires_at"], "2028-01-15T08:01:00.001Z", "a year");
-        desk.clock.advance(Duration::from_millis(1));
-        let by_operator = desk.service_key("messages").await;
+        app.clock.advance(Duration::from_millis(1));
+        let by_operator = app.service_key("messages").await;
         let listed = items(&mut client, &token).await;
         assert_eq!(listed.iter().map(|item| &item["name"]).collect::<Vec<_>>(), ["a service", "billing", "工单系统"]);
         assert_eq!((&listed[0]["created_by"], &listed[0]["id"]), (&Value::Null, &json!(by_operator.1)));
@@ -60,11 +60,11 @@ on_every_store! {
         let listed = items(&mut client, &token).await;
         assert_eq!((&listed[2]["state"], &listed[2]["revoked_at"]), (&json!("revoked"), &json!("2027-01-15T08:01:30.002Z")));
         // Once more changes nothing.
-        desk.clock.advance(Duration::from_hours(1));
+        app.clock.advance(Duration::from_hours(1));
         client.admin_request(&token, &device.next_code(), "DELETE", &path_of(&made), &json!({})).await.data();
         assert_eq!(items(&mut client, &token).await[2], listed[2]);
         let id = made["id"].as_str().unwrap();
-        assert_eq!(about_keys(&desk), [
+        assert_eq!(about_keys(&app), [
             "service_key_created|admin01|工单系统: introspect messages".to_owned(),
             "service_key_created|admin01|billing: introspect".to_owned(),
             "service_key_created|-|a service: messages".to_owned(),
@@ -72,22 +72,22 @@ on_every_store! {
         ]);
     }
 
-    async fn a_key_that_has_ended_says_so(desk) {
-        let mut client = desk.client().await;
-        let (token, device) = desk.administrator().await;
+    async fn a_key_that_has_ended_says_so(app) {
+        let mut client = app.client().await;
+        let (token, device) = app.administrator().await;
         let body = json!({ "name": "short", "scopes": ["introspect"], "expires_in_days": 1 });
         client.admin_request(&token, &device.next_code(), "POST", PATH, &body).await.data();
-        desk.clock.advance(Duration::from_hours(24) - Duration::from_millis(1));
+        app.clock.advance(Duration::from_hours(24) - Duration::from_millis(1));
         let token = client.sign_in("admin01").await;
         assert_eq!(items(&mut client, &token).await[0]["state"], "active");
-        desk.clock.advance(Duration::from_millis(1));
+        app.clock.advance(Duration::from_millis(1));
         assert_eq!(items(&mut client, &token).await[0]["state"], "expired");
     }
 
     /// Everything else about a request is looked at before the code is.
-    async fn a_slip_costs_no_code(desk) {
-        let mut client = desk.client().await;
-        let (token, device) = desk.administrator().await;
+    async fn a_slip_costs_no_code(app) {
+        let mut client = app.client().await;
+        let (token, device) = app.administrator().await;
         let code = device.next_code();
         let long = "长".repeat(65);
         for (body, fields) in [
@@ -115,20 +115,20 @@ on_every_store! {
         assert_eq!(items(&mut client, &token).await, [] as [Value; 0]);
         let body = json!({ "name": "x", "scopes": ["introspect"], "expires_in_days": 3650 });
         let made = client.admin_request(&token, &code, "POST", PATH, &body).await.data();
-        let (id, digest) = (path_of(&made), desk.query("SELECT digest FROM service_key").remove(0));
+        let (id, digest) = (path_of(&made), app.query("SELECT digest FROM service_key").remove(0));
         client.admin_request(&token, &code, "DELETE", &id, &json!({})).await.refused(401, 1008);
         // What a thief finds in the database names no key.
         client.admin_request(&token, &device.next_code(), "DELETE", &format!("{PATH}/{digest}"), &json!({})).await.refused(400, 1002);
     }
 
-    async fn keys_are_for_administrators_of_the_home_corporation(desk) {
-        let mut client = desk.client().await;
-        let (_, id) = desk.service_key("introspect").await;
-        let (abroad, device) = desk.partner_administrator().await;
+    async fn keys_are_for_administrators_of_the_home_corporation(app) {
+        let mut client = app.client().await;
+        let (_, id) = app.service_key("introspect").await;
+        let (abroad, device) = app.partner_administrator().await;
         let code = device.next_code();
         let body = json!({ "name": "mine", "scopes": ["introspect"] });
         let path = format!("{PATH}/{id}");
-        let refusals = || desk.query("SELECT count(*) FROM login_log WHERE event = 'administration_refused'");
+        let refusals = || app.query("SELECT count(*) FROM login_log WHERE event = 'administration_refused'");
         for (round, (method, path)) in [("GET", PATH), ("POST", PATH), ("DELETE", &path)].into_iter().enumerate() {
             let answer = client.admin_request(&abroad, &code, method, path, &body).await;
             assert_eq!(answer.refused(403, 1003).reason(), "role_needed", "{method}");
@@ -141,9 +141,9 @@ on_every_store! {
         for token in [agent, supervisor] {
             assert_eq!(client.get_as(&token, PATH).await.refused(403, 1003).reason(), "role_needed");
         }
-        assert_eq!(desk.query("SELECT name, revoked_at FROM service_key"), ["a service|-"]);
+        assert_eq!(app.query("SELECT name, revoked_at FROM service_key"), ["a service|-"]);
         // No code of theirs was used up.
-        assert_eq!(desk.query("SELECT count(*) FROM login_log WHERE event = 'otp_refused'"), ["0"]);
+        assert_eq!(app.query("SELECT count(*) FROM login_log WHERE event = 'otp_refused'"), ["0"]);
         client.post_as(&abroad, "/api/auth/otp-verify", &json!({ "code": code })).await.data();
     }
 }

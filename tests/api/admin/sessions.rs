@@ -36,14 +36,14 @@ impl Admin {
 }
 
 on_every_store! {
-    async fn who_is_signed_in_from_where(desk) {
-        let mut client = desk.client().await;
+    async fn who_is_signed_in_from_where(app) {
+        let mut client = app.client().await;
         let from = [("x-forwarded-for", "198.51.100.7"), ("user-agent", "curl/8.5.0")];
         client.post("/api/auth/bind", &from, &json!({ "employee_id": "Agent01" })).await.data();
-        desk.clock.advance(Duration::from_secs(1));
+        app.clock.advance(Duration::from_secs(1));
         client.sign_in("user01").await;
-        desk.clock.advance(Duration::from_secs(1));
-        let mut admin = Admin::of(&desk).await;
+        app.clock.advance(Duration::from_secs(1));
+        let mut admin = Admin::of(&app).await;
         let all = admin.get(SESSIONS).await.data();
         let items = all["items"].as_array().unwrap();
         assert_eq!((whose(items), &all["next"]), (vec!["admin01", "user01", "agent01"], &Value::Null));
@@ -63,18 +63,18 @@ on_every_store! {
         ] {
             assert_eq!(whose(&admin.items(&format!("{SESSIONS}{query}")).await), found, "{query}");
         }
-        desk.clock.advance(Duration::from_hours(8) - Duration::from_secs(1));
+        app.clock.advance(Duration::from_hours(8) - Duration::from_secs(1));
         let token = client.sign_in("admin01").await;
         assert_eq!(whose(&seen(&mut client, &token, "").await), ["admin01", "admin01"], "what has expired is over");
     }
 
-    async fn a_list_is_of_one_corporation(desk) {
-        enter(&desk, "wwpartner", "user01", "Namesake", "Sales", &[Role::User]).await;
-        enter(&desk, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin]).await;
-        let mut client = desk.client().await;
+    async fn a_list_is_of_one_corporation(app) {
+        enter(&app, "wwpartner", "user01", "Namesake", "Sales", &[Role::User]).await;
+        enter(&app, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin]).await;
+        let mut client = app.client().await;
         let (home, abroad) = (client.sign_in("user01").await, sign_in(&mut client, "wwpartner", "user01").await);
         let boss = sign_in(&mut client, "wwpartner", "boss").await;
-        let mut admin = Admin::of(&desk).await;
+        let mut admin = Admin::of(&app).await;
         let names = async |client: &mut Client, token: &str, query: &str| -> Vec<(String, String)> {
             let items = seen(client, token, query).await;
             let text = |item: &Value, name: &str| item[name].as_str().unwrap().to_owned();
@@ -89,15 +89,15 @@ on_every_store! {
         let refused = client.get_as(&boss, &format!("{SESSIONS}?corp_id=wwdeskpass")).await;
         assert_eq!(refused.refused(403, 1003).reason(), "role_needed");
         let log = "SELECT corp_id, employee_key, reason FROM login_log WHERE event = 'administration_refused'";
-        assert_eq!(desk.query(log), ["wwpartner|boss|role_needed"]);
+        assert_eq!(app.query(log), ["wwpartner|boss|role_needed"]);
 
         let ended = admin.do_it("DELETE", "/api/admin/employees/wwpartner/user01/sessions", &json!({})).await.data();
         assert_eq!(ended, json!({ "success": true, "ended": 1 }));
         assert!(client.is_valid(&home).await && !client.is_valid(&abroad).await);
     }
 
-    async fn reading_goes_as_far_as_the_matrix_says(desk) {
-        let mut client = desk.client().await;
+    async fn reading_goes_as_far_as_the_matrix_says(app) {
+        let mut client = app.client().await;
         for employee in ["admin01", "agent01", "user01"] {
             client.sign_in(employee).await;
         }
@@ -117,20 +117,20 @@ on_every_store! {
         assert_eq!(refused.refused(403, 1003).reason(), "role_needed");
     }
 
-    async fn agents_are_refused_and_that_is_written_down(desk) {
-        let mut client = desk.client().await;
+    async fn agents_are_refused_and_that_is_written_down(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
         for path in [SESSIONS, "/api/admin/login-log"] {
             assert_eq!(client.get_as(&token, path).await.refused(403, 1003).reason(), "role_needed");
         }
         let log = "SELECT employee_key, reason, login_method FROM login_log WHERE event = 'administration_refused'";
-        assert_eq!(desk.query(log), ["agent01|role_needed|dev"; 2]);
+        assert_eq!(app.query(log), ["agent01|role_needed|dev"; 2]);
     }
 
-    async fn a_session_is_ended_with_a_code(desk) {
-        let mut client = desk.client().await;
+    async fn a_session_is_ended_with_a_code(app) {
+        let mut client = app.client().await;
         let (token, other) = (client.sign_in("user01").await, client.sign_in("agent01").await);
-        let mut admin = Admin::of(&desk).await;
+        let mut admin = Admin::of(&app).await;
         let id = admin.id_of("user01").await;
         admin.change("DELETE", &format!("{SESSIONS}/{id}"), &json!({}), None).await.refused(403, 1007);
         assert!(client.is_valid(&token).await);
@@ -143,14 +143,14 @@ on_every_store! {
         admin.change("DELETE", &format!("{SESSIONS}/x"), &json!({}), Some(&code)).await.refused(400, 1002);
         admin.change("DELETE", &format!("{SESSIONS}/{}", "A".repeat(43)), &json!({}), Some(&code)).await.refused(404, 1004);
         let log = "SELECT employee_key, actor_corp_id, actor_key, detail FROM login_log WHERE event = 'sessions_ended'";
-        assert_eq!(desk.query(log), ["user01|wwdeskpass|admin01|1 session(s) ended"]);
+        assert_eq!(app.query(log), ["user01|wwdeskpass|admin01|1 session(s) ended"]);
     }
 
-    async fn all_sessions_of_an_employee_are_ended(desk) {
-        let mut client = desk.client().await;
+    async fn all_sessions_of_an_employee_are_ended(app) {
+        let mut client = app.client().await;
         let tokens = [client.sign_in("user01").await, client.sign_in("user01").await];
         let other = client.sign_in("agent01").await;
-        let mut admin = Admin::of(&desk).await;
+        let mut admin = Admin::of(&app).await;
         let path = "/api/admin/employees/wwdeskpass/User01/sessions";
         assert_eq!(admin.do_it("DELETE", path, &json!({})).await.data()["ended"], 2);
         for token in &tokens {
@@ -159,21 +159,21 @@ on_every_store! {
         assert!(client.is_valid(&other).await);
         assert_eq!(admin.do_it("DELETE", path, &json!({})).await.data()["ended"], 0);
         admin.do_it("DELETE", "/api/admin/employees/wwdeskpass/nobody/sessions", &json!({})).await.refused(404, 1004);
-        assert_eq!(desk.query("SELECT count(*) FROM login_log WHERE event = 'sessions_ended'"), ["1"]);
+        assert_eq!(app.query("SELECT count(*) FROM login_log WHERE event = 'sessions_ended'"), ["1"]);
         client.sign_in("user01").await;
     }
 
     /// Whoever administrates a connected corporation does not even learn what there is elsewhere.
-    async fn an_administrator_elsewhere_ends_nothing_here(desk) {
-        enter(&desk, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin]).await;
-        enter(&desk, "wwpartner", "user01", "Namesake", "HQ", &[Role::User]).await;
+    async fn an_administrator_elsewhere_ends_nothing_here(app) {
+        enter(&app, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin]).await;
+        enter(&app, "wwpartner", "user01", "Namesake", "HQ", &[Role::User]).await;
         let key = deskpass_core::EmployeeKey::from_parts("wwpartner", "boss");
-        desk.auth().operator().add_agent(key, "admin").await.unwrap();
-        let mut client = desk.client().await;
+        app.auth().operator().add_agent(key, "admin").await.unwrap();
+        let mut client = app.client().await;
         let (home, abroad) = (client.sign_in("user01").await, sign_in(&mut client, "wwpartner", "user01").await);
-        let id = Admin::of(&desk).await.id_of("user01").await;
+        let id = Admin::of(&app).await.id_of("user01").await;
         let token = sign_in(&mut client, "wwpartner", "boss").await;
-        let (device, _) = client.bind_device(&token, &desk.clock).await;
+        let (device, _) = client.bind_device(&token, &app.clock).await;
         let mut boss = Admin { client, token, device };
         let refused = boss.end(&id).await.refused(404, 1004).json()["message"].clone();
         assert_eq!(boss.end(&"A".repeat(43)).await.refused(404, 1004).json()["message"], refused);
@@ -185,19 +185,19 @@ on_every_store! {
         assert!(!boss.client.is_valid(&abroad).await);
     }
 
-    async fn pages_have_each_session_once_also_while_others_begin(desk) {
-        let mut client = desk.client().await;
+    async fn pages_have_each_session_once_also_while_others_begin(app) {
+        let mut client = app.client().await;
         for _ in 0..119 {
             client.sign_in("user01").await;
         }
-        desk.clock.advance(Duration::from_secs(1));
+        app.clock.advance(Duration::from_secs(1));
         let token = client.sign_in("admin01").await;
         let (mut found, mut after, mut pages) = (Vec::new(), String::new(), 0);
         loop {
             let page = client.get_as(&token, &format!("{SESSIONS}?page_size=50{after}")).await.data();
             found.extend(page["items"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap().to_owned()));
             pages += 1;
-            desk.clock.advance(Duration::from_millis(1));
+            app.clock.advance(Duration::from_millis(1));
             client.sign_in("user01").await;
             let Some(next) = page["next"].as_str() else { break };
             after = format!("&after={next}");
@@ -207,8 +207,8 @@ on_every_store! {
         assert_eq!(seen(&mut client, &token, "?page_size=200").await.len(), 123);
     }
 
-    async fn what_cannot_be_asked_is_named(desk) {
-        let mut client = desk.client().await;
+    async fn what_cannot_be_asked_is_named(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
         client.sign_in("user01").await;
         let next = client.get_as(&token, &format!("{SESSIONS}?page_size=1")).await.data()["next"].as_str().unwrap().to_owned();
@@ -231,14 +231,14 @@ async fn a_session_that_is_ended_is_over_on_every_node() {
 }
 
 async fn end_across_nodes() {
-    let desk = TestApp::start().await;
-    let other = desk.second_node().await;
+    let app = TestApp::start().await;
+    let other = app.second_node().await;
     let mut there = other.client().await;
     let tokens = [there.sign_in("user01").await, there.sign_in("user01").await, there.sign_in("user01").await];
     for token in &tokens {
         there.me(token).await.data();
     }
-    let mut admin = Admin::of(&desk).await;
+    let mut admin = Admin::of(&app).await;
     let id = admin.id_of("user01").await;
     admin.end(&id).await.data();
     let (begun, mut alive) = (Instant::now(), 3);

@@ -26,10 +26,10 @@ struct Watch {
 }
 
 impl Watch {
-    async fn begin(desk: &TestApp) -> Self {
-        let mut client = desk.client().await;
+    async fn begin(app: &TestApp) -> Self {
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
-        desk.clock.advance(Duration::from_hours(1));
+        app.clock.advance(Duration::from_hours(1));
         Self { client, token }
     }
 
@@ -61,10 +61,10 @@ async fn counted(client: &mut Client) -> [u64; 2] {
 }
 
 on_every_store! {
-    async fn a_whole_sign_in_by_code_takes_every_step_once(desk) {
-        let mut watch = Watch::begin(&desk).await;
+    async fn a_whole_sign_in_by_code_takes_every_step_once(app) {
+        let mut watch = Watch::begin(&app).await;
         assert_eq!(watch.since_nine().await, json!([]));
-        let (mut browser, mut phone) = (desk.client().await, desk.client().await);
+        let (mut browser, mut phone) = (app.client().await, app.client().await);
         let ticket = by_code(&mut browser, &mut phone, "user01").await;
         for _ in 0..3 {
             assert_eq!(browser.scan_status(&ticket).await["status"], "confirmed");
@@ -72,9 +72,9 @@ on_every_store! {
         assert_eq!(watch.since_nine().await, json!([hour(9, [1, 1, 1, 1, 1, 0])]));
     }
 
-    async fn a_sign_in_counts_as_far_as_it_comes(desk) {
-        let mut watch = Watch::begin(&desk).await;
-        let mut client = desk.client().await;
+    async fn a_sign_in_counts_as_far_as_it_comes(app) {
+        let mut watch = Watch::begin(&app).await;
+        let mut client = app.client().await;
         client.qrcode().await;
         let scanned = client.qrcode().await;
         let confirm = client.scan_as(&scanned, "user01").await;
@@ -93,12 +93,12 @@ on_every_store! {
         assert_eq!(watch.since_nine().await, json!([hour(9, [3, 2, 1, 0, 1, 1])]));
     }
 
-    async fn an_employee_who_may_not_sign_in_is_refused_and_confirms_nothing(desk) {
-        let mut watch = Watch::begin(&desk).await;
-        let mut client = desk.client().await;
+    async fn an_employee_who_may_not_sign_in_is_refused_and_confirms_nothing(app) {
+        let mut watch = Watch::begin(&app).await;
+        let mut client = app.client().await;
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "user01").await;
-        desk.auth().operator().disable(desk.key("user01")).await.unwrap();
+        app.auth().operator().disable(app.key("user01")).await.unwrap();
         client.decide("confirm", &confirm).await.refused(403, 1003);
         client.post("/api/auth/bind", &[], &json!({ "employee_id": "nobody" })).await.refused(403, 1003);
         client.post("/api/dev/login", &[], &json!({ "employee_id": "norole01" })).await.refused(403, 1003);
@@ -108,12 +108,12 @@ on_every_store! {
         assert_eq!(watch.since_nine().await, json!([hour(9, [1, 1, 0, 0, 0, 3])]));
     }
 
-    async fn other_ways_in_are_sign_ins_and_no_codes(desk) {
-        let mut watch = Watch::begin(&desk).await;
-        let mut client = desk.client().await;
+    async fn other_ways_in_are_sign_ins_and_no_codes(app) {
+        let mut watch = Watch::begin(&app).await;
+        let mut client = app.client().await;
         client.sign_in("user01").await;
         client.post("/api/auth/bind", &[], &json!({ "employee_id": "user01" })).await.data();
-        let (link, cookies) = client.begin_oauth(&format!("http://{}/h5/", desk.address)).await;
+        let (link, cookies) = client.begin_oauth(&format!("http://{}/h5/", app.address)).await;
         let back = client.authorize(&link, "user01").await;
         let landed = location(&client.oauth_callback(&back, &cookies).await).to_owned();
         let path = format!("/api/auth/scan/status?ticket={}", fragment(&landed, "ticket"));
@@ -124,15 +124,15 @@ on_every_store! {
         assert_eq!(watch.since_nine().await, json!([hour(9, [0, 0, 0, 0, 3, 0])]));
     }
 
-    async fn hours_begin_and_end_on_the_clock(desk) {
-        let mut watch = Watch::begin(&desk).await;
-        let mut client = desk.client().await;
-        desk.clock.advance(Duration::from_millis(3_599_999));
+    async fn hours_begin_and_end_on_the_clock(app) {
+        let mut watch = Watch::begin(&app).await;
+        let mut client = app.client().await;
+        app.clock.advance(Duration::from_millis(3_599_999));
         client.sign_in("user01").await;
-        desk.clock.advance(Duration::from_millis(1));
+        app.clock.advance(Duration::from_millis(1));
         client.sign_in("user01").await;
         client.sign_in("user01").await;
-        desk.clock.advance(Duration::from_mins(30));
+        app.clock.advance(Duration::from_mins(30));
         let (eight, nine, ten) = (hour(8, [0, 0, 0, 0, 1, 0]), hour(9, [0, 0, 0, 0, 1, 0]), hour(10, [0, 0, 0, 0, 2, 0]));
         for (query, found) in [
             ("", vec![&eight, &nine, &ten]),
@@ -147,16 +147,16 @@ on_every_store! {
             assert_eq!(watch.hours(query).await, json!(found), "{query}");
         }
         // Written down or not, the same is told.
-        desk.auth().store.flush_statistics().await.unwrap();
-        desk.auth().store.flush_statistics().await.unwrap();
+        app.auth().store.flush_statistics().await.unwrap();
+        app.auth().store.flush_statistics().await.unwrap();
         client.sign_in("user01").await;
         assert_eq!(watch.hours("").await, json!([eight, nine, hour(10, [0, 0, 0, 0, 3, 0])]));
         let told = watch.client.get_as(&watch.token, STATISTICS).await.data();
         assert_eq!((&told["from"], &told["to"]), (&json!("2027-01-08T10:30:00Z"), &json!("2027-01-15T10:30:00Z")));
     }
 
-    async fn a_time_that_is_none_or_too_long_is_named(desk) {
-        let mut watch = Watch::begin(&desk).await;
+    async fn a_time_that_is_none_or_too_long_is_named(app) {
+        let mut watch = Watch::begin(&app).await;
         for (query, field) in [
             ("from=yesterday", "from"), ("to=2027-01-15", "to"), ("from=&to=", "from"),
             ("from=2027-01-15T09:00:00Z", "from"), ("from=2030-01-01T00:00:00Z", "from"),
@@ -171,62 +171,62 @@ on_every_store! {
         assert_eq!(watch.hours("?to=9999-12-30T00:00:00Z").await, json!([]));
     }
 
-    async fn they_are_for_readers_of_all_employees(desk) {
-        enter(&desk, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin]).await;
-        let mut client = desk.client().await;
+    async fn they_are_for_readers_of_all_employees(app) {
+        enter(&app, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin]).await;
+        let mut client = app.client().await;
         let (user, agent) = (client.sign_in("user01").await, client.sign_in("agent01").await);
         let (security, supervisor) = (client.sign_in("security01").await, client.sign_in("supervisor01").await);
         client.switch(&security, "security").await.data();
         client.switch(&supervisor, "supervisor").await.data();
         let boss = client.post("/api/dev/login", &[], &json!({ "employee_id": "boss", "corp_id": "wwpartner" })).await.data();
-        desk.clock.advance(Duration::from_secs(1));
+        app.clock.advance(Duration::from_secs(1));
         client.get_as(&security, STATISTICS).await.data();
         for token in [&*user, &*agent, &*supervisor, boss["token"].as_str().unwrap()] {
             let refused = client.get_as(token, STATISTICS).await;
             assert_eq!(refused.refused(403, 1003).reason(), "role_needed");
         }
-        let log = desk.query("SELECT count(*) FROM login_log WHERE event = 'administration_refused'");
+        let log = app.query("SELECT count(*) FROM login_log WHERE event = 'administration_refused'");
         assert_eq!(log, ["4"]);
     }
 
-    async fn a_restart_keeps_them_and_goes_on(desk) {
-        let mut client = desk.client().await;
+    async fn a_restart_keeps_them_and_goes_on(app) {
+        let mut client = app.client().await;
         client.sign_in("user01").await;
         client.qrcode().await;
-        let desk = desk.restart().await;
-        assert_eq!(desk.query("SELECT step, times FROM sign_in_count ORDER BY step"), ["qr_shown|1", "sign_in|1"]);
-        let mut watch = Watch::begin(&desk).await;
-        desk.client().await.qrcode().await;
+        let app = app.restart().await;
+        assert_eq!(app.query("SELECT step, times FROM sign_in_count ORDER BY step"), ["qr_shown|1", "sign_in|1"]);
+        let mut watch = Watch::begin(&app).await;
+        app.client().await.qrcode().await;
         assert_eq!(watch.hours("").await, json!([hour(8, [1, 0, 0, 0, 2, 0])]));
         assert_eq!(watch.since_nine().await, json!([hour(9, [1, 0, 0, 0, 0, 0])]));
     }
 
     /// A store that fails for a while loses nothing and counts nothing twice.
-    async fn what_cannot_be_written_down_stays_counted(desk) {
-        let mut client = desk.client().await;
-        desk.query("ALTER TABLE sign_in_count RENAME TO elsewhere");
+    async fn what_cannot_be_written_down_stays_counted(app) {
+        let mut client = app.client().await;
+        app.query("ALTER TABLE sign_in_count RENAME TO elsewhere");
         client.qrcode().await;
-        assert!(desk.auth().store.flush_statistics().await.is_err());
+        assert!(app.auth().store.flush_statistics().await.is_err());
         client.qrcode().await;
-        assert!(desk.auth().store.flush_statistics().await.is_err());
-        desk.query("ALTER TABLE elsewhere RENAME TO sign_in_count");
-        desk.auth().store.flush_statistics().await.unwrap();
-        desk.auth().store.flush_statistics().await.unwrap();
-        assert_eq!(desk.query("SELECT step, times FROM sign_in_count"), ["qr_shown|2"]);
+        assert!(app.auth().store.flush_statistics().await.is_err());
+        app.query("ALTER TABLE elsewhere RENAME TO sign_in_count");
+        app.auth().store.flush_statistics().await.unwrap();
+        app.auth().store.flush_statistics().await.unwrap();
+        assert_eq!(app.query("SELECT step, times FROM sign_in_count"), ["qr_shown|2"]);
     }
 
-    async fn old_ones_are_swept_out(desk) {
-        let mut client = desk.client().await;
+    async fn old_ones_are_swept_out(app) {
+        let mut client = app.client().await;
         client.qrcode().await;
-        desk.auth().store.flush_statistics().await.unwrap();
-        desk.clock.advance(Duration::from_hours(400 * 24));
-        desk.auth().sweep().await.unwrap();
-        assert_eq!(desk.query("SELECT count(*) FROM sign_in_count"), ["1"]);
+        app.auth().store.flush_statistics().await.unwrap();
+        app.clock.advance(Duration::from_hours(400 * 24));
+        app.auth().sweep().await.unwrap();
+        assert_eq!(app.query("SELECT count(*) FROM sign_in_count"), ["1"]);
         client.qrcode().await;
-        desk.auth().store.flush_statistics().await.unwrap();
-        desk.clock.advance(Duration::from_millis(1));
-        desk.auth().sweep().await.unwrap();
-        assert_eq!(desk.query("SELECT count(*) FROM sign_in_count"), ["1"]);
+        app.auth().store.flush_statistics().await.unwrap();
+        app.clock.advance(Duration::from_millis(1));
+        app.auth().sweep().await.unwrap();
+        assert_eq!(app.query("SELECT count(*) FROM sign_in_count"), ["1"]);
     }
 
     async fn a_process_that_is_asked_to_stop_writes_them_down_and_one_that_is_killed_has_done_so() {

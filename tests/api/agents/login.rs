@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::harness::{PASSWORD, TestApp, request};
 
-/// A code of the platform for somebody, on a desk that has its platform in the box.
+/// A code of the platform for somebody, on a service that has its platform in the box.
 async fn code(client: &mut crate::harness::Client, who: &str) -> String {
     let (link, _) = client.begin_oauth("http://localhost/itagent/").await;
     let back = client.authorize(&link, who).await;
@@ -15,8 +15,8 @@ async fn code(client: &mut crate::harness::Client, who: &str) -> String {
 }
 
 on_every_store! {
-    async fn with_a_code_of_the_platform_is_a_whole_sign_in(desk) {
-        let mut client = desk.client().await;
+    async fn with_a_code_of_the_platform_is_a_whole_sign_in(app) {
+        let mut client = app.client().await;
         let code = code(&mut client, "agent01").await;
         let body = json!({ "employee_id": "Agent01", "code": code });
         let result = client.post("/api/agents/login", &[], &body).await.data();
@@ -26,8 +26,8 @@ on_every_store! {
         client.post("/api/agents/login", &[], &body).await.refused(403, 1003);
     }
 
-    async fn with_the_code_of_another_agent_is_refused_though_a_password_is_there(desk) {
-        let mut client = desk.client().await;
+    async fn with_the_code_of_another_agent_is_refused_though_a_password_is_there(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         let code = code(&mut client, "user01").await;
         let body = json!({ "employee_id": "agent01", "code": code, "password": PASSWORD });
@@ -35,16 +35,16 @@ on_every_store! {
         assert_eq!(refused.refused(403, 1003).reason(), "somebody_else");
     }
 
-    async fn is_for_agents(desk) {
-        let mut client = desk.client().await;
+    async fn is_for_agents(app) {
+        let mut client = app.client().await;
         let code = code(&mut client, "user01").await;
         let refused = client.post("/api/agents/login", &[], &json!({ "employee_id": "user01", "code": code })).await;
         assert_eq!(refused.refused(403, 1003).reason(), "not_an_agent");
         client.agent_login("user01", PASSWORD).await.refused(401, 1011);
     }
 
-    async fn with_a_password_goes_half_way(desk) {
-        let mut client = desk.client().await;
+    async fn with_a_password_goes_half_way(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         let half = client.agent_login("agent01", PASSWORD).await.data();
         assert_eq!((&half["half_authenticated"], &half["otp"]), (&json!(true), &json!("bind")));
@@ -52,7 +52,7 @@ on_every_store! {
         let token = half["token"].as_str().unwrap();
         assert!(!client.is_valid(token).await);
         assert_eq!(client.me(token).await.refused(401, 1001).reason(), "half_authenticated");
-        let (_, bound) = client.bind_device(token, &desk.clock).await;
+        let (_, bound) = client.bind_device(token, &app.clock).await;
         assert_eq!((&bound["login_method"], &bound["login_source"]), (&json!("password"), &json!("itagent")));
         assert!(client.is_valid(bound["token"].as_str().unwrap()).await);
         assert_eq!(client.get_as(token, "/api/auth/otp-status").await.refused(401, 1001).reason(), "unknown");
@@ -61,8 +61,8 @@ on_every_store! {
         assert_eq!(half["otp"], "verify");
     }
 
-    async fn says_which_field_is_missing(desk) {
-        let mut client = desk.client().await;
+    async fn says_which_field_is_missing(app) {
+        let mut client = app.client().await;
         let bad = client.post("/api/agents/login", &[], &json!({})).await;
         let fields = &bad.refused(400, 1002).json()["data"]["fields"];
         assert_eq!(fields["employee_id"], "is required");
@@ -71,8 +71,8 @@ on_every_store! {
         client.agent_login("agent01", &long).await.refused(400, 1002);
     }
 
-    async fn that_fails_with_a_code_falls_back_to_the_password(desk) {
-        let mut client = desk.client().await;
+    async fn that_fails_with_a_code_falls_back_to_the_password(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         let body = json!({ "employee_id": "agent01", "code": "no-such-code", "password": PASSWORD });
         assert_eq!(client.post("/api/agents/login", &[], &body).await.data()["half_authenticated"], true);
@@ -80,29 +80,29 @@ on_every_store! {
         client.post("/api/agents/login", &[], &wrong).await.refused(401, 1011);
     }
 
-    async fn ends_half_way_after_ten_minutes(desk) {
-        let mut client = desk.client().await;
+    async fn ends_half_way_after_ten_minutes(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         let half = client.partial_sign_in("agent01").await;
-        desk.clock.advance(Duration::from_mins(10) - Duration::from_millis(1));
+        app.clock.advance(Duration::from_mins(10) - Duration::from_millis(1));
         client.get_as(&half, "/api/auth/otp-status").await.data();
-        desk.clock.advance(Duration::from_millis(1));
+        app.clock.advance(Duration::from_millis(1));
         assert_eq!(client.get_as(&half, "/api/auth/otp-status").await.refused(401, 1001).reason(), "expired");
     }
 
     async fn in_production_takes_a_password_only_while_the_platform_is_out() {
-        let (desk, platform) = TestApp::production_with_platform(&[("limits.enabled", "false")]).await;
-        let mut client = desk.client().await;
+        let (app, platform) = TestApp::production_with_platform(&[("limits.enabled", "false")]).await;
+        let mut client = app.client().await;
         let refused = client.agent_login("agent01", PASSWORD).await;
         assert_eq!(refused.refused(403, 1003).reason(), "platform_works");
         let mut control = platform.client().await;
         control.set_fault(&json!({ "drop": true, "times": 1_000 })).await;
         let believed = client.agent_login("agent01", PASSWORD).await;
         assert_eq!(believed.refused(403, 1003).reason(), "platform_works");
-        desk.clock.advance(Duration::from_secs(11));
+        app.clock.advance(Duration::from_secs(11));
         client.agent_login("agent01", PASSWORD).await.refused(401, 1011);
         control.send(&request("DELETE", "/sim/faults", &[], b"")).await;
-        desk.clock.advance(Duration::from_secs(11));
+        app.clock.advance(Duration::from_secs(11));
         client.agent_login("agent01", PASSWORD).await.refused(403, 1003);
     }
 }

@@ -11,8 +11,8 @@ async fn change(client: &mut Client, token: &str, body: &Value) -> Response {
 }
 
 on_every_store! {
-    async fn is_set_changed_and_ends_other_sessions(desk) {
-        let mut client = desk.client().await;
+    async fn is_set_changed_and_ends_other_sessions(app) {
+        let mut client = app.client().await;
         let (token, other) = (client.sign_in("agent01").await, client.sign_in("agent01").await);
         let stranger = client.sign_in("user01").await;
         let set = change(&mut client, &token, &json!({ "new_password": PASSWORD })).await.data();
@@ -29,8 +29,8 @@ on_every_store! {
         client.agent_login("agent01", OTHER).await.data();
     }
 
-    async fn that_is_weak_is_refused_with_the_reason(desk) {
-        let mut client = desk.client().await;
+    async fn that_is_weak_is_refused_with_the_reason(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
         for weak in ["brief", "password1234", "aaaaaaaaaaaaaaaa", "agent01agent01!", &"x1".repeat(100)] {
             let refused = change(&mut client, &token, &json!({ "new_password": weak })).await;
@@ -43,16 +43,16 @@ on_every_store! {
         client.agent_login("agent01", PASSWORD).await.data();
     }
 
-    async fn is_for_agents(desk) {
-        let mut client = desk.client().await;
+    async fn is_for_agents(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         let refused = change(&mut client, &token, &json!({ "new_password": PASSWORD })).await;
         assert_eq!(refused.refused(403, 1003).reason(), "not_an_agent");
     }
 
-    async fn is_set_with_an_administrators_code_once(desk) {
-        let mut client = desk.client().await;
-        let reset = desk.auth().operator().reset_password(desk.key("agent01")).await.unwrap();
+    async fn is_set_with_an_administrators_code_once(app) {
+        let mut client = app.client().await;
+        let reset = app.auth().operator().reset_password(app.key("agent01")).await.unwrap();
         let body = |code: &str| json!({ "employee_id": "AGENT01", "setup_code": code, "new_password": PASSWORD });
         let path = "/api/agents/password/setup";
         let wrong = client.post(path, &[], &body("aaaa-bbbb-cccc-dddd")).await;

@@ -47,8 +47,8 @@ const SPELLINGS: [&str; 40] = [
 ];
 
 on_every_store! {
-    async fn a_logout_that_says_success_has_ended_the_token(desk) {
-        let mut client = desk.client().await;
+    async fn a_logout_that_says_success_has_ended_the_token(app) {
+        let mut client = app.client().await;
         let mut accepted = Vec::new();
         for spelling in SPELLINGS {
             let token = client.sign_in("user01").await;
@@ -71,8 +71,8 @@ on_every_store! {
         assert_eq!(accepted, expected);
     }
 
-    async fn two_headers_are_refused_and_change_nothing(desk) {
-        let mut client = desk.client().await;
+    async fn two_headers_are_refused_and_change_nothing(app) {
+        let mut client = app.client().await;
         let (one, two) = (client.sign_in("user01").await, client.sign_in("user01").await);
         let (first, second) = (format!("Bearer {one}"), format!("Bearer {two}"));
         for pair in [[&first, &second], [&first, &first]] {
@@ -84,8 +84,8 @@ on_every_store! {
         assert!(client.is_valid(&one).await && client.is_valid(&two).await);
     }
 
-    async fn a_very_long_one_is_refused(desk) {
-        let mut client = desk.client().await;
+    async fn a_very_long_one_is_refused(app) {
+        let mut client = app.client().await;
         let long = format!("Bearer {}", "x".repeat(12_000));
         assert_eq!(client.get("/api/auth/me", &[("authorization", &long)]).await.refused(401, 1001).reason(), "malformed");
         let longer = format!("Bearer {}", "x".repeat(40_000));

@@ -9,8 +9,8 @@ use crate::harness::{
 };
 
 on_every_store! {
-    async fn in_development_signs_the_named_employee_in(desk) {
-        let mut client = desk.client().await;
+    async fn in_development_signs_the_named_employee_in(app) {
+        let mut client = app.client().await;
         let agent = [("x-forwarded-for", "198.51.100.7, 10.0.0.1"), ("user-agent", "Mozilla/5.0 (H5)")];
         let login = client.post("/api/auth/bind", &agent, &json!({ "employee_id": "agent01" })).await.data();
         let token = login["token"].as_str().unwrap().to_owned();
@@ -23,14 +23,14 @@ on_every_store! {
             })
         );
         assert!(client.is_valid(&token).await);
-        let log = desk.query("SELECT event, employee_key, login_method, login_source, ip_address, peer_address, user_agent FROM login_log");
+        let log = app.query("SELECT event, employee_key, login_method, login_source, ip_address, peer_address, user_agent FROM login_log");
         assert_eq!(log, ["sign_in|agent01|bind|h5|198.51.100.7|127.0.0.1|Mozilla/5.0 (H5)"]);
-        let seen = desk.query("SELECT last_login_ip, last_login_at FROM employee WHERE employee_key = 'agent01'");
+        let seen = app.query("SELECT last_login_ip, last_login_at FROM employee WHERE employee_key = 'agent01'");
         assert_eq!(seen, ["198.51.100.7|1800000000000"]);
     }
 
-    async fn takes_the_highest_role_and_carries_all(desk) {
-        let mut client = desk.client().await;
+    async fn takes_the_highest_role_and_carries_all(app) {
+        let mut client = app.client().await;
         for (employee, current, roles) in [
             ("admin01", "admin", json!(["admin", "agent", "user"])),
             ("supervisor01", "user", json!(["user", "supervisor"])),
@@ -41,30 +41,30 @@ on_every_store! {
         }
     }
 
-    async fn refuses_who_is_unknown_and_who_has_no_role(desk) {
-        let mut client = desk.client().await;
+    async fn refuses_who_is_unknown_and_who_has_no_role(app) {
+        let mut client = app.client().await;
         let unknown = client.post("/api/auth/bind", &[], &json!({ "employee_id": "nobody" })).await;
         assert!(unknown.refused(403, 1003).json()["message"].as_str().unwrap().contains("through the platform"));
         let elsewhere = json!({ "employee_id": "admin01", "corp_id": "wwother" });
         client.post("/api/auth/bind", &[], &elsewhere).await.refused(403, 1003);
         let no_role = client.post("/api/auth/bind", &[], &json!({ "employee_id": "norole01" })).await;
         assert!(no_role.refused(403, 1003).json()["message"].as_str().unwrap().contains("contact the administrator"));
-        let log = desk.query("SELECT event, corp_id, employee_key, reason FROM login_log ORDER BY employee_key");
+        let log = app.query("SELECT event, corp_id, employee_key, reason FROM login_log ORDER BY employee_key");
         let expected = ["wwother|admin01|unknown_employee", "wwdeskpass|nobody|unknown_employee", "wwdeskpass|norole01|no_role"];
         assert_eq!(log, expected.map(|row| format!("sign_in_refused|{row}")));
     }
 
-    async fn keeps_corporations_apart(desk) {
+    async fn keeps_corporations_apart(app) {
         use deskpass_core::{CorpId, EmployeeId, Person, Role, Roles};
         let partner = CorpId::parse("wwpartner").unwrap();
-        let key = |id: &str| desk.auth().resolve_key(Some(&partner), &EmployeeId::parse(id).unwrap());
+        let key = |id: &str| app.auth().resolve_key(Some(&partner), &EmployeeId::parse(id).unwrap());
         for (id, roles) in [("admin01", Roles::NONE.with(Role::User)), ("Admin01", Roles::NONE), ("agent01", Roles::NONE)] {
             let (name, empty) = (format!("partner {id}"), String::new());
             let (employee_id, department, department_id, avatar) = (id.to_owned(), empty.clone(), empty.clone(), empty);
             let person = Person { key: key(id), employee_id, name, department, department_id, avatar, roles, disabled: false };
-            desk.auth().operator().add_employee(person).await.unwrap();
+            app.auth().operator().add_employee(person).await.unwrap();
         }
-        let mut client = desk.client().await;
+        let mut client = app.client().await;
         let mut bind = async |id: &str| client.post("/api/auth/bind", &[], &json!({ "employee_id": id, "corp_id": "wwpartner" })).await;
         let login = bind("admin01").await.data();
         assert_eq!((&login["roles"], &login["corp_id"], &login["name"]), (&json!(["user"]), &json!("wwpartner"), &json!("partner admin01")));
@@ -76,9 +76,9 @@ on_every_store! {
 
 on_every_store! {
     async fn in_production_is_refused_alike_for_everyone() {
-        let desk = TestApp::production().await;
-        desk.auth().seed_dev_users().await.unwrap();
-        let mut client = desk.client().await;
+        let app = TestApp::production().await;
+        app.auth().seed_dev_users().await.unwrap();
+        let mut client = app.client().await;
         let mut answers = Vec::new();
         for employee in ["admin01", "agent01", "norole01", "nobody", "ADMIN01"] {
             for corp in [json!(null), json!("wwdeskpass"), json!("wwother")] {
@@ -90,15 +90,15 @@ on_every_store! {
         answers.dedup();
         assert_eq!(answers.len(), 1, "{answers:?}");
         assert_eq!((answers[0].0, answers[0].1), (403, 1003));
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
     }
 
     async fn open_in_production_serves_its_networks_and_never_an_administrator() {
         let mut given = PRODUCTION.to_vec();
         given.extend([("bind.mode", "open"), ("bind.networks", "198.51.100.0/24"), ("trusted_proxies", "127.0.0.1")]);
-        let desk = TestApp::with(settings(&given)).await;
-        desk.auth().seed_dev_users().await.unwrap();
-        let mut client = desk.client().await;
+        let app = TestApp::with(settings(&given)).await;
+        app.auth().seed_dev_users().await.unwrap();
+        let mut client = app.client().await;
         let ask = json!({ "employee_id": "admin01" });
         client.post("/api/auth/bind", &[], &ask).await.refused(403, 1003);
         client.post("/api/auth/bind", &[("x-forwarded-for", "198.51.100.7, 203.0.113.1")], &ask).await.refused(403, 1003);
@@ -109,36 +109,36 @@ on_every_store! {
         client.switch(&token, "admin").await.refused(403, 1003);
         assert_eq!(client.verify(&token).await["roles"], json!(["agent", "user"]));
         // Closing the door does not promote whoever came in by it.
-        let desk = desk.restart_with(settings(&PRODUCTION)).await;
-        let mut client = desk.client().await;
+        let app = app.restart_with(settings(&PRODUCTION)).await;
+        let mut client = app.client().await;
         client.switch(&token, "admin").await.refused(403, 1003);
         assert_eq!(client.verify(&token).await["roles"], json!(["agent", "user"]));
     }
 }
 
-/// A desk in production that talks to a platform, with some people.
+/// A service in production that talks to a platform, with some people.
 async fn proving() -> (TestApp, Platform) {
-    let (desk, platform) = TestApp::production_with_platform(&[]).await;
-    desk.auth().seed_dev_users().await.unwrap();
-    (desk, platform)
+    let (app, platform) = TestApp::production_with_platform(&[]).await;
+    app.auth().seed_dev_users().await.unwrap();
+    (app, platform)
 }
 
-fn partner(desk: &TestApp) -> EmployeeKey {
+fn partner(app: &TestApp) -> EmployeeKey {
     let corp = CorpId::parse("wwpartner").unwrap();
-    desk.auth().resolve_key(Some(&corp), &EmployeeId::parse("partner01").unwrap())
+    app.auth().resolve_key(Some(&corp), &EmployeeId::parse("partner01").unwrap())
 }
 
 /// Has the platform identify the partner's person; where they land.
-async fn arrive(desk: &TestApp, platform: &Platform) -> Response {
-    let mut client = desk.client().await;
+async fn arrive(app: &TestApp, platform: &Platform) -> Response {
+    let mut client = app.client().await;
     let (link, flow) = client.begin_oauth("https://desk.example.com/h5/").await;
     let back = platform.client().await.authorize(&link, "wwpartner/partner01").await;
     client.oauth_callback(&back, &flow).await
 }
 
 /// A proof of who the partner's person is.
-async fn proof(desk: &TestApp, platform: &Platform) -> String {
-    fragment(location(&arrive(desk, platform).await), "bind_ticket")
+async fn proof(app: &TestApp, platform: &Platform) -> String {
+    fragment(location(&arrive(app, platform).await), "bind_ticket")
 }
 
 async fn bind(client: &mut Client, employee: &str, proof: &str) -> Response {
@@ -148,10 +148,10 @@ async fn bind(client: &mut Client, employee: &str, proof: &str) -> Response {
 
 on_every_store! {
     async fn a_proof_and_an_approved_link_sign_in_as_the_employee_and_from_then_on_directly() {
-        let (desk, platform) = proving().await;
-        let mut client = desk.client().await;
-        desk.auth().operator().approve_link(partner(&desk), desk.key("admin01")).await.unwrap();
-        let arrived = arrive(&desk, &platform).await;
+        let (app, platform) = proving().await;
+        let mut client = app.client().await;
+        app.auth().operator().approve_link(partner(&app), app.key("admin01")).await.unwrap();
+        let arrived = arrive(&app, &platform).await;
         assert!(location(&arrived).starts_with("https://desk.example.com/h5/#bind_ticket=dpb_"), "{arrived:?}");
         let set = arrived.header("set-cookie").unwrap();
         assert!(
@@ -159,7 +159,7 @@ on_every_store! {
                 && set.ends_with("; Path=/; Max-Age=300; HttpOnly; SameSite=Lax; Secure"),
             "{set}"
         );
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
         // By the cookie, as a browser would.
         let answer =
             client.post("/api/auth/bind", &[("cookie", &cookies(&arrived))], &json!({ "employee_id": "admin01" })).await;
@@ -171,41 +171,41 @@ on_every_store! {
         assert!(answer.header("set-cookie").unwrap().contains("deskpass_bind=; Path=/; Max-Age=0"));
         assert_eq!(client.verify(login["token"].as_str().unwrap()).await["roles"], json!(["admin", "agent", "user"]));
         // Next time the platform's word is enough.
-        let landed = arrive(&desk, &platform).await;
+        let landed = arrive(&app, &platform).await;
         assert!(location(&landed).starts_with("https://desk.example.com/h5/#ticket="), "{landed:?}");
-        let log = desk.query("SELECT employee_key, login_method FROM login_log WHERE event = 'sign_in' ORDER BY rowid");
+        let log = app.query("SELECT employee_key, login_method FROM login_log WHERE event = 'sign_in' ORDER BY rowid");
         assert_eq!(log, ["admin01|bind", "admin01|oauth2"]);
         // Until it is taken back.
-        assert!(desk.auth().operator().remove_link(partner(&desk)).await.unwrap());
-        assert!(location(&arrive(&desk, &platform).await).contains("#bind_ticket="));
+        assert!(app.auth().operator().remove_link(partner(&app)).await.unwrap());
+        assert!(location(&arrive(&app, &platform).await).contains("#bind_ticket="));
     }
 
     async fn every_other_proof_and_every_other_employee_gets_one_and_the_same_refusal() {
-        let (desk, platform) = proving().await;
-        let mut client = desk.client().await;
-        desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
-        desk.auth().operator().disable(desk.key("security01")).await.unwrap();
+        let (app, platform) = proving().await;
+        let mut client = app.client().await;
+        app.auth().operator().approve_link(partner(&app), app.key("user01")).await.unwrap();
+        app.auth().operator().disable(app.key("security01")).await.unwrap();
         let mut refusals = Vec::new();
         for employee in ["admin01", "nobody", "partner01", "norole01", "security01"] {
-            let proof = proof(&desk, &platform).await;
+            let proof = proof(&app, &platform).await;
             refusals.push(bind(&mut client, employee, &proof).await);
         }
         // Not even whoever may act as somebody learns that they were shut out.
-        desk.auth().operator().approve_link(partner(&desk), desk.key("security01")).await.unwrap();
-        let shut_out = proof(&desk, &platform).await;
+        app.auth().operator().approve_link(partner(&app), app.key("security01")).await.unwrap();
+        let shut_out = proof(&app, &platform).await;
         refusals.push(bind(&mut client, "security01", &shut_out).await);
-        desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+        app.auth().operator().approve_link(partner(&app), app.key("user01")).await.unwrap();
         for proof in ["", "x", "dpb_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"] {
             refusals.push(bind(&mut client, "user01", proof).await);
         }
-        let (late, used) = (proof(&desk, &platform).await, proof(&desk, &platform).await);
+        let (late, used) = (proof(&app, &platform).await, proof(&app, &platform).await);
         bind(&mut client, "user01", &used).await.data();
         refusals.push(bind(&mut client, "user01", &used).await);
-        desk.clock.advance(std::time::Duration::from_mins(5));
+        app.clock.advance(std::time::Duration::from_mins(5));
         refusals.push(bind(&mut client, "user01", &late).await);
         // Tried on one employee after the other, a proof is soon worth nothing.
-        desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
-        let tired = proof(&desk, &platform).await;
+        app.auth().operator().approve_link(partner(&app), app.key("user01")).await.unwrap();
+        let tired = proof(&app, &platform).await;
         for _ in 0..5 {
             refusals.push(bind(&mut client, "admin01", &tired).await);
         }
@@ -214,23 +214,23 @@ on_every_store! {
             refusals.iter().map(|refusal| (refusal.status, refusal.body.clone())).collect();
         assert_eq!(bodies.len(), 1, "{bodies:?}");
         refusals[0].refused(403, 1003);
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["1"]);
     }
 
     async fn of_many_binds_with_one_proof_one_succeeds() {
-        let (desk, platform) = proving().await;
-        desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+        let (app, platform) = proving().await;
+        app.auth().operator().approve_link(partner(&app), app.key("user01")).await.unwrap();
         for round in 1..=100 {
-            desk.clock.advance(std::time::Duration::from_mins(1));
-            let proof = proof_of(&desk, &platform).await;
-            let mut clients = [desk.client().await, desk.client().await, desk.client().await];
+            app.clock.advance(std::time::Duration::from_mins(1));
+            let proof = proof_of(&app, &platform).await;
+            let mut clients = [app.client().await, app.client().await, app.client().await];
             let [one, two, three] = &mut clients;
             let (first, second, third) =
                 tokio::join!(bind(one, "user01", &proof), bind(two, "user01", &proof), bind(three, "user01", &proof));
             let mut statuses = [first.status, second.status, third.status];
             statuses.sort_unstable();
             assert_eq!(statuses, [200, 403, 403]);
-            let log = desk.query("SELECT event, count(*) FROM login_log WHERE login_method = 'bind' GROUP BY event ORDER BY event");
+            let log = app.query("SELECT event, count(*) FROM login_log WHERE login_method = 'bind' GROUP BY event ORDER BY event");
             assert_eq!(log, [format!("sign_in|{round}"), format!("sign_in_refused|{}", 2 * round)]);
         }
     }
@@ -239,34 +239,34 @@ on_every_store! {
 on_every_store! {
     /// Counted before they are looked at, on however many nodes.
     async fn of_many_wrong_binds_at_once_no_more_are_looked_at_than_may_be() {
-        let (desk, platform) = proving().await;
+        let (app, platform) = proving().await;
         let other = match StoreBackend::current() {
-            StoreBackend::ScaledOut => Some(desk.second_node().await),
+            StoreBackend::ScaledOut => Some(app.second_node().await),
             StoreBackend::Embedded => None,
         };
-        let proof = Secret::<BindProof>::parse(&proof(&desk, &platform).await).unwrap().digest();
+        let proof = Secret::<BindProof>::parse(&proof(&app, &platform).await).unwrap().digest();
         let mut tries = tokio::task::JoinSet::new();
         for number in 0..50 {
-            let node = other.as_ref().filter(|_| number % 2 == 0).unwrap_or(&desk);
-            let (store, target, now) = (node.auth().store.clone(), desk.key("admin01"), desk.clock.now());
+            let node = other.as_ref().filter(|_| number % 2 == 0).unwrap_or(&app);
+            let (store, target, now) = (node.auth().store.clone(), app.key("admin01"), app.clock.now());
             tries.spawn(async move { store.proof_permits(proof, target, now).await.unwrap() });
         }
         assert!(tries.join_all().await.into_iter().all(|permitted| !permitted));
-        assert_eq!(desk.query("SELECT attempts FROM bind_proof"), ["5"]);
-        desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
-        let permitted = desk.auth().store.proof_permits(proof, desk.key("user01"), desk.clock.now()).await.unwrap();
+        assert_eq!(app.query("SELECT attempts FROM bind_proof"), ["5"]);
+        app.auth().operator().approve_link(partner(&app), app.key("user01")).await.unwrap();
+        let permitted = app.auth().store.proof_permits(proof, app.key("user01"), app.clock.now()).await.unwrap();
         assert!(!permitted, "it is worth nothing any more");
     }
 
     /// What the platform says of people of connected corporations counts as it does for everybody: they are named by it, and act
     /// as somebody else only here.
     async fn a_linked_person_who_left_their_corporation_is_not_signed_in() {
-        let (desk, platform) = proving().await;
-        let mut client = desk.client().await;
-        desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
-        let first = proof(&desk, &platform).await;
+        let (app, platform) = proving().await;
+        let mut client = app.client().await;
+        app.auth().operator().approve_link(partner(&app), app.key("user01")).await.unwrap();
+        let first = proof(&app, &platform).await;
         bind(&mut client, "user01", &first).await.data();
-        assert!(location(&arrive(&desk, &platform).await).contains("#ticket="));
+        assert!(location(&arrive(&app, &platform).await).contains("#ticket="));
         let disabled = json!({ "errcode": 0, "errmsg": "ok", "user_info": { "userid": "partner01", "name": "P", "status": 2 } });
         let faults = [
             json!({ "api": "linkedcorp/user/get", "errcode": 60111 }),
@@ -275,82 +275,82 @@ on_every_store! {
         for bound in [true, false] {
             for fault in &faults {
                 if !bound {
-                    desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+                    app.auth().operator().approve_link(partner(&app), app.key("user01")).await.unwrap();
                 }
                 platform.client().await.set_fault(fault).await;
-                let landed = arrive(&desk, &platform).await;
+                let landed = arrive(&app, &platform).await;
                 assert!(location(&landed).contains("error=disabled"), "{landed:?}");
             }
         }
         // That the platform does not say is no reason to turn anybody away, as for everyone.
-        desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+        app.auth().operator().approve_link(partner(&app), app.key("user01")).await.unwrap();
         platform.client().await.set_fault(&json!({ "api": "linkedcorp/user/get", "http_status": 500, "body": "" })).await;
-        assert!(location(&arrive(&desk, &platform).await).contains("#bind_ticket="));
+        assert!(location(&arrive(&app, &platform).await).contains("#bind_ticket="));
     }
 
     /// Whom the platform vouches for acts in the default role, where nobody gave them one: by a proof as at any sign-in.
     async fn a_linked_employee_with_only_the_default_role_binds() {
-        let (desk, platform) = proving().await;
-        let mut client = desk.client().await;
-        desk.auth().operator().approve_link(partner(&desk), desk.key("norole01")).await.unwrap();
-        let ticket = proof(&desk, &platform).await;
+        let (app, platform) = proving().await;
+        let mut client = app.client().await;
+        app.auth().operator().approve_link(partner(&app), app.key("norole01")).await.unwrap();
+        let ticket = proof(&app, &platform).await;
         let login = bind(&mut client, "norole01", &ticket).await.data();
         assert_eq!((&login["roles"], &login["login_method"]), (&json!(["user"]), &json!("bind")));
-        assert_eq!(desk.query("SELECT count(*) FROM user_role WHERE employee_key = 'norole01'"), ["0"], "it is lent, not given");
-        assert!(location(&arrive(&desk, &platform).await).contains("#ticket="));
+        assert_eq!(app.query("SELECT count(*) FROM user_role WHERE employee_key = 'norole01'"), ["0"], "it is lent, not given");
+        assert!(location(&arrive(&app, &platform).await).contains("#ticket="));
     }
 
     async fn where_no_role_is_the_default_a_linked_employee_without_one_is_told_so() {
-        let (desk, platform) = TestApp::production_with_platform(&[("default_role", "none")]).await;
-        desk.auth().seed_dev_users().await.unwrap();
-        desk.auth().operator().approve_link(partner(&desk), desk.key("norole01")).await.unwrap();
-        let ticket = proof(&desk, &platform).await;
-        let refused = bind(&mut desk.client().await, "norole01", &ticket).await;
+        let (app, platform) = TestApp::production_with_platform(&[("default_role", "none")]).await;
+        app.auth().seed_dev_users().await.unwrap();
+        app.auth().operator().approve_link(partner(&app), app.key("norole01")).await.unwrap();
+        let ticket = proof(&app, &platform).await;
+        let refused = bind(&mut app.client().await, "norole01", &ticket).await;
         assert_eq!(refused.refused(403, 1003).reason(), "no_role");
     }
 }
 
 /// A fresh proof, also for somebody who is bound already.
-async fn proof_of(desk: &TestApp, platform: &Platform) -> String {
-    desk.auth().operator().approve_link(partner(desk), desk.key("user01")).await.unwrap();
-    proof(desk, platform).await
+async fn proof_of(app: &TestApp, platform: &Platform) -> String {
+    app.auth().operator().approve_link(partner(app), app.key("user01")).await.unwrap();
+    proof(app, platform).await
 }
 
 on_every_store! {
     async fn an_employee_entered_with_their_own_identity_needs_no_link() {
-        let (desk, platform) = proving().await;
-        let ticket = proof(&desk, &platform).await;
-        desk.auth().operator().add_employee(entered(&desk)).await.unwrap();
-        let mut client = desk.client().await;
+        let (app, platform) = proving().await;
+        let ticket = proof(&app, &platform).await;
+        app.auth().operator().add_employee(entered(&app)).await.unwrap();
+        let mut client = app.client().await;
         let ask = json!({ "employee_id": "partner01", "corp_id": "wwpartner", "bind_ticket": ticket });
         let login = client.post("/api/auth/bind", &[], &ask).await.data();
         assert_eq!((&login["corp_id"], &login["roles"]), (&json!("wwpartner"), &json!(["user"])));
-        assert!(location(&arrive(&desk, &platform).await).contains("#ticket="));
+        assert!(location(&arrive(&app, &platform).await).contains("#ticket="));
     }
 
     async fn a_proof_that_is_swept_out_is_gone_and_one_that_counts_survives_a_restart() {
-        let (desk, platform) = proving().await;
-        desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
-        let proof = proof(&desk, &platform).await;
-        desk.auth().sweep().await.unwrap();
-        let desk = desk.restart().await;
-        bind(&mut desk.client().await, "user01", &proof).await.data();
-        desk.clock.advance(std::time::Duration::from_mins(5));
-        desk.auth().sweep().await.unwrap();
-        assert_eq!(desk.query("SELECT count(*) FROM bind_proof"), ["0"]);
+        let (app, platform) = proving().await;
+        app.auth().operator().approve_link(partner(&app), app.key("user01")).await.unwrap();
+        let proof = proof(&app, &platform).await;
+        app.auth().sweep().await.unwrap();
+        let app = app.restart().await;
+        bind(&mut app.client().await, "user01", &proof).await.data();
+        app.clock.advance(std::time::Duration::from_mins(5));
+        app.auth().sweep().await.unwrap();
+        assert_eq!(app.query("SELECT count(*) FROM bind_proof"), ["0"]);
     }
 
     async fn with_bind_off_a_proof_opens_nothing_and_a_stranger_who_scans_leaves_the_code_waiting() {
-        let (desk, platform) = TestApp::production_with_platform(&[("bind.mode", "off")]).await;
-        desk.auth().seed_dev_users().await.unwrap();
-        desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
-        assert_eq!(fragment(location(&arrive(&desk, &platform).await), "error"), "not_a_member");
-        let desk = desk.restart_with(platform.settings(&[])).await;
-        let proof = proof(&desk, &platform).await;
-        let desk = desk.restart_with(platform.settings(&[("bind.mode", "off")])).await;
-        bind(&mut desk.client().await, "user01", &proof).await.refused(403, 1003);
-        let desk = desk.restart_with(platform.settings(&[])).await;
-        let mut client = desk.client().await;
+        let (app, platform) = TestApp::production_with_platform(&[("bind.mode", "off")]).await;
+        app.auth().seed_dev_users().await.unwrap();
+        app.auth().operator().approve_link(partner(&app), app.key("user01")).await.unwrap();
+        assert_eq!(fragment(location(&arrive(&app, &platform).await), "error"), "not_a_member");
+        let app = app.restart_with(platform.settings(&[])).await;
+        let proof = proof(&app, &platform).await;
+        let app = app.restart_with(platform.settings(&[("bind.mode", "off")])).await;
+        bind(&mut app.client().await, "user01", &proof).await.refused(403, 1003);
+        let app = app.restart_with(platform.settings(&[])).await;
+        let mut client = app.client().await;
         let code = client.qrcode().await;
         let back = platform.client().await.authorize(code["qrcode_url"].as_str().unwrap(), "wwpartner/partner01").await;
         let landed = client.oauth_callback(&back, "").await;
@@ -361,12 +361,12 @@ on_every_store! {
 }
 
 /// A person of the partner, entered here under their own identity.
-fn entered(desk: &TestApp) -> deskpass_core::Person {
+fn entered(app: &TestApp) -> deskpass_core::Person {
     let (employee_id, name) = ("partner01".to_owned(), "Petra Partner".to_owned());
     let (department, department_id, avatar, roles) =
         (String::new(), String::new(), String::new(), deskpass_core::Roles::NONE.with(Role::User));
     deskpass_core::Person {
-        key: partner(desk),
+        key: partner(app),
         employee_id,
         name,
         department,
@@ -380,10 +380,10 @@ fn entered(desk: &TestApp) -> deskpass_core::Person {
 on_every_store! {
     /// A link that is taken back counts no more, also for whoever was about to say yes.
     async fn a_link_that_is_taken_back_stops_sign_ins_under_way() {
-        let (desk, platform) = proving().await;
-        let (mut client, mut phone) = (desk.client().await, platform.client().await);
-        desk.auth().operator().approve_link(partner(&desk), desk.key("admin01")).await.unwrap();
-        let ticket = proof(&desk, &platform).await;
+        let (app, platform) = proving().await;
+        let (mut client, mut phone) = (app.client().await, platform.client().await);
+        app.auth().operator().approve_link(partner(&app), app.key("admin01")).await.unwrap();
+        let ticket = proof(&app, &platform).await;
         bind(&mut client, "admin01", &ticket).await.data();
         let code = client.qrcode().await;
         let back = phone.authorize(code["qrcode_url"].as_str().unwrap(), "wwpartner/partner01").await;
@@ -392,27 +392,27 @@ on_every_store! {
         let back = phone.authorize(&link, "wwpartner/partner01").await;
         let pending = json!({ "continue": fragment(location(&client.oauth_callback(&back, "").await), "continue") });
         // Pointed elsewhere is taken back, too.
-        desk.auth().operator().approve_link(partner(&desk), desk.key("user01")).await.unwrap();
+        app.auth().operator().approve_link(partner(&app), app.key("user01")).await.unwrap();
         client.decide("confirm", &confirm).await.refused(403, 1003);
         client.post("/api/auth/oauth2/continue", &[], &pending).await.refused(403, 1003);
         assert_eq!(client.scan_status(code["ticket"].as_str().unwrap()).await["status"], "expired");
-        assert_eq!(desk.query("SELECT login_method FROM session"), ["bind"]);
+        assert_eq!(app.query("SELECT login_method FROM session"), ["bind"]);
     }
 
     /// Binding as oneself says nothing about acting as somebody else.
     async fn a_link_is_in_use_only_once_it_was_used() {
-        let (desk, platform) = proving().await;
-        let mut client = desk.client().await;
-        desk.auth().operator().add_employee(entered(&desk)).await.unwrap();
-        desk.auth().operator().approve_link(partner(&desk), desk.key("admin01")).await.unwrap();
+        let (app, platform) = proving().await;
+        let mut client = app.client().await;
+        app.auth().operator().add_employee(entered(&app)).await.unwrap();
+        app.auth().operator().approve_link(partner(&app), app.key("admin01")).await.unwrap();
         // Approved to act as somebody: they are asked as whom, though they are somebody here already.
-        let ticket = proof(&desk, &platform).await;
+        let ticket = proof(&app, &platform).await;
         let own = json!({ "employee_id": "partner01", "corp_id": "wwpartner", "bind_ticket": ticket });
         assert_eq!(client.post("/api/auth/bind", &[], &own).await.data()["corp_id"], "wwpartner");
-        assert_eq!(desk.query("SELECT bound_at FROM link"), ["-"]);
-        let ticket = proof(&desk, &platform).await;
+        assert_eq!(app.query("SELECT bound_at FROM link"), ["-"]);
+        let ticket = proof(&app, &platform).await;
         assert_eq!(bind(&mut client, "admin01", &ticket).await.data()["employee_id"], "admin01");
-        assert!(location(&arrive(&desk, &platform).await).contains("#ticket="));
-        assert_eq!(desk.query("SELECT employee_key FROM session ORDER BY rowid DESC LIMIT 1"), ["admin01"]);
+        assert!(location(&arrive(&app, &platform).await).contains("#ticket="));
+        assert_eq!(app.query("SELECT employee_key FROM session ORDER BY rowid DESC LIMIT 1"), ["admin01"]);
     }
 }

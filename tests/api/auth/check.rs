@@ -29,9 +29,9 @@ pub(in crate::api) fn replaced_matrix() -> String {
 }
 
 on_every_store! {
-    async fn answers_every_cell_as_agreed(desk) {
-        let mut client = desk.client().await;
-        let token = sign_in_with_all_roles(&desk, &mut client).await;
+    async fn answers_every_cell_as_agreed(app) {
+        let mut client = app.client().await;
+        let token = sign_in_with_all_roles(&app, &mut client).await;
         let mut asked = 0;
         for role in ROLES {
             client.switch(&token, role).await.data();
@@ -50,8 +50,8 @@ on_every_store! {
         assert_eq!(asked, 240);
     }
 
-    async fn goes_by_the_active_role_and_no_other(desk) {
-        let mut client = desk.client().await;
+    async fn goes_by_the_active_role_and_no_other(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
         assert_eq!(client.check(&token, ["account", "delete", "all"]).await.data()["allowed"], true);
         client.switch(&token, "user").await.data();
@@ -59,17 +59,17 @@ on_every_store! {
         assert_eq!(client.check(&token, ["account", "delete", "all"]).await.data(), refused);
     }
 
-    async fn stops_at_once_when_the_active_role_is_taken_away(desk) {
-        let mut client = desk.client().await;
+    async fn stops_at_once_when_the_active_role_is_taken_away(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
         assert_eq!(client.check(&token, ["approval", "read", "own"]).await.data()["allowed"], true);
-        desk.auth().operator().revoke(desk.key("agent01"), "agent").await.unwrap();
+        app.auth().operator().revoke(app.key("agent01"), "agent").await.unwrap();
         let answer = client.check(&token, ["approval", "read", "own"]).await;
         assert_eq!(answer.refused(403, 1003).reason(), "role_taken_away");
     }
 
-    async fn names_the_fields_that_it_does_not_know(desk) {
-        let mut client = desk.client().await;
+    async fn names_the_fields_that_it_does_not_know(app) {
+        let mut client = app.client().await;
         let bearer = format!("Bearer {}", client.sign_in("user01").await);
         let auth = [("authorization", bearer.as_str())];
         let body = json!({ "resource": "conversations", "operation": "READ", "scope": "" });
@@ -88,15 +88,15 @@ on_every_store! {
     }
 
     async fn a_file_replaces_the_matrix() {
-        let desk = TestApp::with(with_matrix(&replaced_matrix())).await;
-        let mut client = desk.client().await;
+        let app = TestApp::with(with_matrix(&replaced_matrix())).await;
+        let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
         for (wish, granted) in [(["conversation", "read", "own"], None), (["conversation", "delete", "all"], Some("all"))] {
             let expected = json!({ "allowed": granted.is_some(), "granted_scope": granted });
             assert_eq!(client.check(&token, wish).await.data(), expected, "{wish:?}");
         }
-        let desk = desk.restart_with(settings(&[("development.enabled", "true")])).await;
-        let answer = desk.client().await.check(&token, ["conversation", "delete", "own"]).await;
+        let app = app.restart_with(settings(&[("development.enabled", "true")])).await;
+        let answer = app.client().await.check(&token, ["conversation", "delete", "own"]).await;
         assert_eq!(answer.data(), json!({ "allowed": false, "granted_scope": null }));
     }
 }

@@ -19,8 +19,8 @@ fn fields(answer: &Response) -> Value {
 }
 
 on_every_store! {
-    async fn says_whose_request_it_is(desk) {
-        let mut client = desk.client().await;
+    async fn says_whose_request_it_is(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
         client.switch(&token, "agent").await.data();
         let answer = client.forward(&token, "").await;
@@ -34,14 +34,14 @@ on_every_store! {
         assert_eq!(answer.data(), expected);
     }
 
-    async fn writes_ids_as_the_corporation_does_and_names_so_that_any_header_carries_them(desk) {
-        let mut client = desk.client().await;
+    async fn writes_ids_as_the_corporation_does_and_names_so_that_any_header_carries_them(app) {
+        let mut client = app.client().await;
         for (employee, name, encoded) in [
             ("Zhang.San@x_1-y", "张三", "%E5%BC%A0%E4%B8%89"),
             ("nameless", "", ""),
             ("odd", "a-b._~\r\nX-Auth-Role: admin,%", "a-b._~%0D%0AX-Auth-Role%3A%20admin%2C%25"),
         ] {
-            desk.add_named(employee, name, Role::User).await;
+            app.add_named(employee, name, Role::User).await;
             let token = client.sign_in(employee).await;
             let answer = client.forward(&token, "").await;
             let expected = [employee, "wwdeskpass", encoded, "user", "user"];
@@ -50,9 +50,9 @@ on_every_store! {
         }
     }
 
-    async fn answers_every_cell_as_agreed(desk) {
-        let mut client = desk.client().await;
-        let token = sign_in_with_all_roles(&desk, &mut client).await;
+    async fn answers_every_cell_as_agreed(app) {
+        let mut client = app.client().await;
+        let token = sign_in_with_all_roles(&app, &mut client).await;
         let mut asked = 0;
         for role in ROLES {
             client.switch(&token, role).await.data();
@@ -75,8 +75,8 @@ on_every_store! {
         assert_eq!(asked, 240);
     }
 
-    async fn goes_by_the_active_role_and_no_other(desk) {
-        let mut client = desk.client().await;
+    async fn goes_by_the_active_role_and_no_other(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
         client.switch(&token, "user").await.data();
         for (query, passes) in [
@@ -95,11 +95,11 @@ on_every_store! {
         assert_eq!(answer.json()["message"], "this needs another active role: admin, supervisor");
     }
 
-    async fn stops_at_once_when_the_active_role_is_taken_away_and_after_logout(desk) {
-        let mut client = desk.client().await;
+    async fn stops_at_once_when_the_active_role_is_taken_away_and_after_logout(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
         client.forward(&token, "?role=agent").await.data();
-        desk.auth().operator().revoke(desk.key("agent01"), "agent").await.unwrap();
+        app.auth().operator().revoke(app.key("agent01"), "agent").await.unwrap();
         assert_eq!(client.forward(&token, "?role=agent").await.refused(403, 1003).reason(), "role_taken_away");
         client.switch(&token, "user").await.data();
         client.forward(&token, "").await.data();
@@ -109,8 +109,8 @@ on_every_store! {
         assert_eq!((answer.header("www-authenticate"), identity(&answer)), (Some("Bearer"), [None; 5]));
     }
 
-    async fn wants_all_of_a_permission_or_none_and_only_words_it_knows(desk) {
-        let mut client = desk.client().await;
+    async fn wants_all_of_a_permission_or_none_and_only_words_it_knows(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
         let roles = "must be one of admin, agent, user, supervisor, security";
         let known = "must have no other fields than role, resource, operation, scope";
@@ -136,8 +136,8 @@ on_every_store! {
     }
 
     /// Proxies hand on what clients sent, and some ask with the method that the client used.
-    async fn takes_what_proxies_send(desk) {
-        let mut client = desk.client().await;
+    async fn takes_what_proxies_send(app) {
+        let mut client = app.client().await;
         let bearer = format!("Bearer {}", client.sign_in("user01").await);
         let spoofed = [
             ("authorization", bearer.as_str()),
@@ -154,7 +154,7 @@ on_every_store! {
             assert_eq!(identity(&answer)[3..], [Some("user"), Some("user")], "{method}");
             assert_eq!((answer.data()["employee_id"].as_str(), answer.header("cache-control")), (Some("user01"), Some("no-store")));
         }
-        let mut client = desk.client().await;
+        let mut client = app.client().await;
         client.start(&request("HEAD", "/api/auth/forward", &spoofed, b"")).await;
         let head = client.read_until("\r\n\r\n").await;
         assert!(head.starts_with("HTTP/1.1 200") && head.contains("x-auth-employee-id: user01"), "{head}");
@@ -162,8 +162,8 @@ on_every_store! {
     }
 
     async fn a_file_replaces_the_matrix() {
-        let desk = TestApp::with(with_matrix(&replaced_matrix())).await;
-        let mut client = desk.client().await;
+        let app = TestApp::with(with_matrix(&replaced_matrix())).await;
+        let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
         client.forward(&token, "?resource=conversation&operation=delete&scope=all").await.data();
         let answer = client.forward(&token, "?resource=conversation&operation=read&scope=own").await;

@@ -19,11 +19,11 @@ async fn raw(client: &mut Client, key: &str, kind: &str, body: &str) -> Response
 }
 
 on_every_store! {
-    async fn says_whose_a_good_token_is_with_the_members_of_the_rfc_and_in_the_envelope(desk) {
-        let mut client = desk.client().await;
+    async fn says_whose_a_good_token_is_with_the_members_of_the_rfc_and_in_the_envelope(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("Agent01").await;
-        let (key, _) = desk.service_key("introspect").await;
-        desk.clock.advance(Duration::from_secs(100));
+        let (key, _) = app.service_key("introspect").await;
+        app.clock.advance(Duration::from_secs(100));
         let members = json!({
             "active": true, "sub": "wwdeskpass/agent01", "username": "agent01", "client_id": "h5", "token_type": "Bearer",
             "exp": 1_800_028_800, "iat": 1_800_000_000, "corp_id": "wwdeskpass", "employee_id": "agent01",
@@ -49,18 +49,18 @@ on_every_store! {
     }
 
     /// Two names that only differ in spelling are one person; two persons are never one name.
-    async fn the_subject_names_one_person(desk) {
-        let mut client = desk.client().await;
-        let (key, _) = desk.service_key("introspect").await;
-        let (abroad, _) = desk.partner_administrator().await;
+    async fn the_subject_names_one_person(app) {
+        let mut client = app.client().await;
+        let (key, _) = app.service_key("introspect").await;
+        let (abroad, _) = app.partner_administrator().await;
         let subject = client.introspect(&key, &abroad).await.json()["sub"].clone();
         assert_eq!(subject, "wwother/boss");
     }
 
-    async fn says_nothing_about_a_token_that_is_not_good(desk) {
-        let mut client = desk.client().await;
-        let (key, _) = desk.service_key("introspect messages").await;
-        let (other_key, _) = desk.service_key("messages").await;
+    async fn says_nothing_about_a_token_that_is_not_good(app) {
+        let mut client = app.client().await;
+        let (key, _) = app.service_key("introspect messages").await;
+        let (other_key, _) = app.service_key("messages").await;
         client.first_password("supervisor01").await;
         let half = client.partial_sign_in("supervisor01").await;
         let qrcode = client.qrcode().await;
@@ -68,11 +68,11 @@ on_every_store! {
         let signed_out = client.sign_in("user01").await;
         client.logout(&signed_out).await.data();
         let disabled = client.sign_in("agent01").await;
-        desk.auth().operator().disable(desk.key("agent01")).await.unwrap();
+        app.auth().operator().disable(app.key("agent01")).await.unwrap();
         let suspended = client.sign_in("security01").await;
-        desk.auth().operator().revoke(desk.key("security01"), "user").await.unwrap();
+        app.auth().operator().revoke(app.key("security01"), "user").await.unwrap();
         let expired = client.sign_in("admin01").await;
-        desk.clock.advance(Duration::from_hours(8));
+        app.clock.advance(Duration::from_hours(8));
         let unknown = format!("dpa_{}", "A".repeat(49));
         let long = "x".repeat(5_000);
         for token in [
@@ -88,11 +88,11 @@ on_every_store! {
         }
     }
 
-    async fn where_its_holder_is_counts_when_the_service_says_it(desk) {
-        let mut client = desk.client().await;
-        let (key, _) = desk.service_key("introspect").await;
+    async fn where_its_holder_is_counts_when_the_service_says_it(app) {
+        let mut client = app.client().await;
+        let (key, _) = app.service_key("introspect").await;
         let token = client.sign_in("agent01").await;
-        desk.set_list("agent", &["10.0.0.0/8", "2001:db8::/32"]).await;
+        app.set_list("agent", &["10.0.0.0/8", "2001:db8::/32"]).await;
         for (address, is_active) in [
             ("10.1.2.3", true), ("::ffff:10.1.2.3", true), ("2001:db8::7", true), ("203.0.113.9", false), ("2001:db9::1", false),
             ("::ffff:203.0.113.9", false),
@@ -110,10 +110,10 @@ on_every_store! {
         assert_eq!(client.post(PATH, &headers, &json!({ "token": token })).await.json()["active"], true);
     }
 
-    async fn a_key_must_be_good_and_good_for_this(desk) {
-        let mut client = desk.client().await;
-        let (key, id) = desk.service_key("introspect").await;
-        let (messages, _) = desk.service_key("messages").await;
+    async fn a_key_must_be_good_and_good_for_this(app) {
+        let mut client = app.client().await;
+        let (key, id) = app.service_key("introspect").await;
+        let (messages, _) = app.service_key("messages").await;
         let access = client.sign_in("admin01").await;
         client.first_password("agent01").await;
         let half = client.partial_sign_in("agent01").await;
@@ -142,25 +142,25 @@ on_every_store! {
             assert_eq!(client.get_as(&key, path).await.refused(401, 1001).reason(), "malformed", "{path}");
         }
         assert!(!client.is_valid(&key).await);
-        desk.auth().operator().revoke_service_key(id).await.unwrap();
+        app.auth().operator().revoke_service_key(id).await.unwrap();
         assert_eq!(client.introspect(&key, &access).await.refused(401, 1001).reason(), "unknown");
     }
 
-    async fn a_key_ends_at_its_time_and_not_before(desk) {
-        let mut client = desk.client().await;
-        let (key, _) = desk.service_key("introspect").await;
-        desk.clock.advance(Duration::from_hours(365 * 24) - Duration::from_millis(1));
+    async fn a_key_ends_at_its_time_and_not_before(app) {
+        let mut client = app.client().await;
+        let (key, _) = app.service_key("introspect").await;
+        app.clock.advance(Duration::from_hours(365 * 24) - Duration::from_millis(1));
         let token = client.sign_in("user01").await;
         assert_eq!(client.introspect(&key, &token).await.json()["active"], true);
-        desk.clock.advance(Duration::from_millis(1));
+        app.clock.advance(Duration::from_millis(1));
         let answer = client.introspect(&key, &token).await;
         assert_eq!(answer.refused(401, 1001).reason(), "expired");
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
     }
 
-    async fn a_body_that_cannot_be_read_is_told_and_repeats_no_token(desk) {
-        let mut client = desk.client().await;
-        let (key, _) = desk.service_key("introspect").await;
+    async fn a_body_that_cannot_be_read_is_told_and_repeats_no_token(app) {
+        let mut client = app.client().await;
+        let (key, _) = app.service_key("introspect").await;
         let token = client.sign_in("user01").await;
         for (kind, body, status, field, why) in [
             (FORM, String::new(), 400, "token", "is required"),
@@ -186,9 +186,9 @@ on_every_store! {
 
     async fn a_service_with_a_good_key_is_never_limited() {
         let limited = [("development.enabled", "true"), ("limits.enabled", "true"), ("limits.verify", "1/min")];
-        let desk = TestApp::with(settings(&limited)).await;
-        let mut client = desk.client().await;
-        let (key, _) = desk.service_key("introspect").await;
+        let app = TestApp::with(settings(&limited)).await;
+        let mut client = app.client().await;
+        let (key, _) = app.service_key("introspect").await;
         for _ in 0..50 {
             assert_eq!(client.introspect(&key, "dpa_nobody").await.json()["active"], false);
         }

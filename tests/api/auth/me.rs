@@ -3,8 +3,8 @@
 use serde_json::json;
 
 on_every_store! {
-    async fn is_the_current_user(desk) {
-        let mut client = desk.client().await;
+    async fn is_the_current_user(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("Admin01").await;
         assert_eq!(
             client.me(&token).await.data(),
@@ -15,19 +15,19 @@ on_every_store! {
         );
     }
 
-    async fn shows_roles_as_they_are_now(desk) {
-        let mut client = desk.client().await;
+    async fn shows_roles_as_they_are_now(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
-        desk.auth().operator().grant(desk.key("agent01"), "security").await.unwrap();
+        app.auth().operator().grant(app.key("agent01"), "security").await.unwrap();
         assert_eq!(client.me(&token).await.data()["roles"], json!(["agent", "user", "security"]));
-        desk.auth().operator().revoke(desk.key("agent01"), "security").await.unwrap();
+        app.auth().operator().revoke(app.key("agent01"), "security").await.unwrap();
         assert_eq!(client.me(&token).await.data()["roles"], json!(["agent", "user"]));
     }
 
-    async fn is_refused_once_the_active_role_is_taken_away(desk) {
-        let mut client = desk.client().await;
+    async fn is_refused_once_the_active_role_is_taken_away(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
-        desk.auth().operator().revoke(desk.key("agent01"), "agent").await.unwrap();
+        app.auth().operator().revoke(app.key("agent01"), "agent").await.unwrap();
         let answer = client.me(&token).await;
         assert_eq!(answer.refused(403, 1003).reason(), "role_taken_away");
         assert!(answer.json()["message"].as_str().unwrap().contains("agent"));
@@ -38,14 +38,14 @@ on_every_store! {
         assert!(client.is_valid(&token).await);
     }
 
-    async fn is_refused_after_the_employee_was_disabled_also_when_enabled_again(desk) {
-        let mut client = desk.client().await;
+    async fn is_refused_after_the_employee_was_disabled_also_when_enabled_again(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
-        assert_eq!(desk.auth().operator().disable(desk.key("agent01")).await.unwrap(), 1);
+        assert_eq!(app.auth().operator().disable(app.key("agent01")).await.unwrap(), 1);
         assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "disabled");
         let refused = client.post("/api/dev/login", &[], &json!({ "employee_id": "agent01" })).await;
         assert_eq!(refused.refused(403, 1003).reason(), "disabled");
-        desk.auth().operator().enable(desk.key("agent01")).await.unwrap();
+        app.auth().operator().enable(app.key("agent01")).await.unwrap();
         assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "disabled");
         client.sign_in("agent01").await;
     }

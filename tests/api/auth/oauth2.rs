@@ -20,15 +20,15 @@ async fn trade(client: &mut Client, landed: &str, cookies: &str) -> Value {
 }
 
 on_every_store! {
-    async fn url_is_the_platforms_with_our_parameters(desk) {
-        let mut client = desk.client().await;
+    async fn url_is_the_platforms_with_our_parameters(app) {
+        let mut client = app.client().await;
         let redirect_uri = "http://localhost:5173/h5/?a=b&c=ü#x";
         let answer = client.get(&format!("/api/auth/oauth2/url?redirect_uri={}", encoded(redirect_uri)), &[]).await;
         assert_eq!(answer.data()["redirect_uri"], redirect_uri);
         let url = answer.data()["authorize_url"].as_str().unwrap().to_owned();
         let expected = format!(
             "http://{}/sim/connect/oauth2/authorize?appid=wwdeskpass&redirect_uri=http%3A%2F%2Flocalhost%3A5173%2Fh5%2F%3Fa%3Db%26c%3D%C3%BC%23x&response_type=code&scope=snsapi_base&state=auth_login&agentid=1000002#wechat_redirect",
-            desk.address
+            app.address
         );
         assert_eq!(url, expected);
         let set = answer.header("set-cookie").unwrap();
@@ -41,8 +41,8 @@ on_every_store! {
         assert_eq!(url.path(), "/sim/wwlogin/sso/login");
     }
 
-    async fn url_wants_an_address(desk) {
-        let mut client = desk.client().await;
+    async fn url_wants_an_address(app) {
+        let mut client = app.client().await;
         for (query, field) in [
             ("", "redirect_uri"), ("redirect_uri=", "redirect_uri"), ("redirect_uri=/h5/", "redirect_uri"),
             ("redirect_uri=ftp://a/h5/", "redirect_uri"), ("redirect_uri=javascript:alert(1)", "redirect_uri"),
@@ -57,9 +57,9 @@ on_every_store! {
     }
 
     /// Whoever leads a browser to `url` by a link, and then to the callback, must not sign it in as himself.
-    async fn url_does_not_take_a_browser_that_was_led_here_for_one_that_began(desk) {
-        let mut client = desk.client().await;
-        let page = format!("http://{}/h5/", desk.address);
+    async fn url_does_not_take_a_browser_that_was_led_here_for_one_that_began(app) {
+        let mut client = app.client().await;
+        let page = format!("http://{}/h5/", app.address);
         let path = format!("/api/auth/oauth2/url?redirect_uri={}", encoded(&page));
         let led = [("sec-fetch-mode", "navigate"), ("sec-fetch-site", "cross-site"), ("sec-fetch-site", "same-site"), ("accept", "text/html,*/*")];
         for led in led {
@@ -73,8 +73,8 @@ on_every_store! {
 
     /// What a foreign page can have an older browser send, such as for a picture, begins nothing; a page of ours does.
     async fn in_production_only_a_page_of_ours_begins() {
-        let desk = TestApp::production().await;
-        let mut client = desk.client().await;
+        let app = TestApp::production().await;
+        let mut client = app.client().await;
         let path = format!("/api/auth/oauth2/url?redirect_uri={}", encoded("https://desk.example.com/h5/"));
         let foreign = [("accept", "*/*"), ("accept", "image/avif,*/*;q=0.8"), ("sec-fetch-mode", "cors"), ("sec-fetch-site", "none"), ("sec-fetch-site", "cross-site")];
         for header in foreign {
@@ -87,35 +87,35 @@ on_every_store! {
     }
 
     /// Whoever comes without the state did not come from the link that we gave out: nobody is signed in silently.
-    async fn without_the_state_the_user_is_asked(desk) {
-        let mut client = desk.client().await;
-        let (link, flow) = client.begin_oauth(&format!("http://{}/h5/", desk.address)).await;
+    async fn without_the_state_the_user_is_asked(app) {
+        let mut client = app.client().await;
+        let (link, flow) = client.begin_oauth(&format!("http://{}/h5/", app.address)).await;
         let back = client.authorize(&link, "user01").await.replace("&state=auth_login", "");
         assert!(!back.contains("state"), "{back}");
         let landed = client.oauth_callback(&back, &flow).await;
         assert!(location(&landed).contains("/continue/#continue="), "{landed:?}");
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
         // The browser's own sign-in goes on.
         let back = client.authorize(&link, "user01").await;
         assert!(location(&client.oauth_callback(&back, &flow).await).contains("/h5/#ticket="));
     }
 
     /// The callback by another name of this machine is still the callback, and never where anyone ends.
-    async fn the_callback_is_known_by_every_name(desk) {
-        let mut client = desk.client().await;
-        let port = desk.address.split_once(':').unwrap().1;
+    async fn the_callback_is_known_by_every_name(app) {
+        let mut client = app.client().await;
+        let port = app.address.split_once(':').unwrap().1;
         for name in ["localhost", "127.0.0.1", "[::1]"] {
             let callback = format!("http://{name}:{port}/api/auth/oauth2/callback");
             let (answer, _) = come_back_as(&mut client, &callback, "agent01").await;
-            assert!(location(&answer).starts_with(&format!("http://{}/itagent/#ticket=", desk.address)), "{answer:?}");
+            assert!(location(&answer).starts_with(&format!("http://{}/itagent/#ticket=", app.address)), "{answer:?}");
             let (answer, _) = come_back_as(&mut client, &callback, "deny").await;
-            assert!(location(&answer).starts_with(&format!("http://{}/h5/#error=denied", desk.address)), "{answer:?}");
+            assert!(location(&answer).starts_with(&format!("http://{}/h5/#error=denied", app.address)), "{answer:?}");
         }
     }
 
     /// A page says that it is one also where the browser does not; and then takes no ticket but its own.
-    async fn an_old_browsers_page_takes_no_foreign_ticket(desk) {
-        let mut client = desk.client().await;
+    async fn an_old_browsers_page_takes_no_foreign_ticket(app) {
+        let mut client = app.client().await;
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "user01").await;
         client.decide("confirm", &confirm).await.data();
@@ -126,9 +126,9 @@ on_every_store! {
         assert!(client.get("/api/auth/qrcode", &page).await.header("set-cookie").is_some());
     }
 
-    async fn signs_in_the_browser_that_began(desk) {
-        let mut client = desk.client().await;
-        let page = format!("http://{}/itadmin/", desk.address);
+    async fn signs_in_the_browser_that_began(app) {
+        let mut client = app.client().await;
+        let page = format!("http://{}/itadmin/", app.address);
         let (answer, cookies) = come_back_as(&mut client, &page, "admin01").await;
         assert_eq!(answer.status, 303);
         let landed = location(&answer).to_owned();
@@ -138,26 +138,26 @@ on_every_store! {
         assert_eq!((&state["status"], &state["name"]), (&json!("confirmed"), &json!("Ada Admin")));
         let me = client.me(state["token"].as_str().unwrap()).await.data();
         assert_eq!((&me["login_source"], &me["current_role"]), (&json!("itadmin"), &json!("admin")));
-        let log = desk.query("SELECT event, employee_key, login_method, login_source FROM login_log");
+        let log = app.query("SELECT event, employee_key, login_method, login_source FROM login_log");
         assert_eq!(log, ["sign_in|admin01|oauth2|itadmin"]);
     }
 
-    async fn the_callback_itself_leads_to_the_page_of_the_role(desk) {
-        let mut client = desk.client().await;
-        let callback = format!("http://{}/api/auth/oauth2/callback", desk.address);
+    async fn the_callback_itself_leads_to_the_page_of_the_role(app) {
+        let mut client = app.client().await;
+        let callback = format!("http://{}/api/auth/oauth2/callback", app.address);
         for (who, page) in [("admin01", "itadmin"), ("agent01", "itagent"), ("user01", "h5"), ("security01", "h5")] {
             let (answer, _) = come_back_as(&mut client, &callback, who).await;
             let landed = location(&answer);
-            assert!(landed.starts_with(&format!("http://{}/{page}/#ticket=", desk.address)), "{who}: {landed}");
+            assert!(landed.starts_with(&format!("http://{}/{page}/#ticket=", app.address)), "{who}: {landed}");
         }
-        let sources = desk.query("SELECT login_source FROM login_log ORDER BY rowid");
+        let sources = app.query("SELECT login_source FROM login_log ORDER BY rowid");
         assert_eq!(sources, ["itadmin", "itagent", "h5", "h5"]);
     }
 
     /// Some clients load the page twice, at once or one after the other.
-    async fn the_same_code_from_the_same_browser_gets_the_same_answer(desk) {
-        let mut clients = [desk.client().await, desk.client().await, desk.client().await];
-        let page = format!("http://{}/h5/", desk.address);
+    async fn the_same_code_from_the_same_browser_gets_the_same_answer(app) {
+        let mut clients = [app.client().await, app.client().await, app.client().await];
+        let page = format!("http://{}/h5/", app.address);
         let (link, cookies) = clients[0].begin_oauth(&page).await;
         let back = clients[0].authorize(&link, "user01").await;
         let [one, two, three] = &mut clients;
@@ -165,83 +165,83 @@ on_every_store! {
         assert_eq!(location(&first), location(&second));
         assert!(location(&first).contains("#ticket="));
         let stranger = three.oauth_callback(&back, "").await;
-        desk.clock.advance(Duration::from_millis(59_999));
+        app.clock.advance(Duration::from_millis(59_999));
         assert_eq!(location(&one.oauth_callback(&back, &cookies).await), location(&first));
         assert_eq!(fragment(location(&stranger), "error"), "invalid_code");
         let (_, other) = three.begin_oauth(&page).await;
         assert_eq!(fragment(location(&three.oauth_callback(&back, &other).await), "error"), "invalid_code");
-        desk.clock.advance(Duration::from_millis(1));
+        app.clock.advance(Duration::from_millis(1));
         assert_eq!(fragment(location(&one.oauth_callback(&back, &cookies).await), "error"), "invalid_code");
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["1"]);
     }
 
-    async fn a_ticket_is_for_the_browser_that_began_and_for_a_minute(desk) {
-        let mut client = desk.client().await;
-        let page = format!("http://{}/h5/", desk.address);
+    async fn a_ticket_is_for_the_browser_that_began_and_for_a_minute(app) {
+        let mut client = app.client().await;
+        let page = format!("http://{}/h5/", app.address);
         let (answer, cookies) = come_back_as(&mut client, &page, "user01").await;
         let landed = location(&answer).to_owned();
         let (_, others) = client.begin_oauth(&page).await;
         for cookies in ["", &others] {
             assert_eq!(trade(&mut client, &landed, cookies).await["status"], "expired");
         }
-        desk.clock.advance(Duration::from_millis(59_999));
+        app.clock.advance(Duration::from_millis(59_999));
         assert_eq!(trade(&mut client, &landed, &cookies).await["status"], "confirmed");
         let (answer, cookies) = come_back_as(&mut client, &page, "user01").await;
-        desk.clock.advance(Duration::from_mins(1));
+        app.clock.advance(Duration::from_mins(1));
         assert_eq!(trade(&mut client, location(&answer), &cookies).await["status"], "expired");
     }
 
     /// Whoever makes somebody open the callback with a code of his own must not sign them in as himself.
-    async fn without_the_cookie_a_page_asks_first(desk) {
-        let mut client = desk.client().await;
-        let (link, cookies) = client.begin_oauth(&format!("http://{}/itadmin/", desk.address)).await;
+    async fn without_the_cookie_a_page_asks_first(app) {
+        let mut client = app.client().await;
+        let (link, cookies) = client.begin_oauth(&format!("http://{}/itadmin/", app.address)).await;
         let back = client.authorize(&link, "agent01").await;
         let landed = location(&client.oauth_callback(&back, "").await).to_owned();
-        assert!(landed.starts_with(&format!("http://{}/continue/#continue=dpn_", desk.address)), "{landed}");
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+        assert!(landed.starts_with(&format!("http://{}/continue/#continue=dpn_", app.address)), "{landed}");
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
         let ask = json!({ "continue": fragment(&landed, "continue") });
         for _ in 0..2 {
             let pending = client.post("/api/auth/oauth2/pending", &[], &ask).await.data();
             assert_eq!(pending, json!({ "employee_id": "agent01", "name": "Arno Agent", "expires_in": 180 }));
         }
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
         let page = [("sec-fetch-site", "same-origin")];
         let late = client.authorize(&link, "user01").await;
         let late = json!({ "continue": fragment(location(&client.oauth_callback(&late, "").await), "continue") });
         let answer = client.post("/api/auth/oauth2/continue", &page, &ask).await;
         let to = answer.data()["redirect_to"].as_str().unwrap().to_owned();
-        assert!(to.starts_with(&format!("http://{}/itagent/#ticket=dpt_", desk.address)), "{to}");
+        assert!(to.starts_with(&format!("http://{}/itagent/#ticket=dpt_", app.address)), "{to}");
         // Once, in the browser that said so.
         client.post("/api/auth/oauth2/continue", &page, &ask).await.refused(409, 1019);
         assert_eq!(trade(&mut client, &to, &cookies).await["status"], "expired");
         assert_eq!(trade(&mut client, &to, &crate::harness::cookies(&answer)).await["status"], "confirmed");
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
-        desk.clock.advance(Duration::from_millis(179_999));
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["1"]);
+        app.clock.advance(Duration::from_millis(179_999));
         client.post("/api/auth/oauth2/pending", &[], &late).await.data();
-        desk.clock.advance(Duration::from_millis(1));
+        app.clock.advance(Duration::from_millis(1));
         client.post("/api/auth/oauth2/pending", &[], &late).await.refused(409, 1019);
         client.post("/api/auth/oauth2/continue", &[], &late).await.refused(409, 1019);
     }
 
-    async fn a_flow_is_good_once_and_for_ten_minutes(desk) {
-        let mut client = desk.client().await;
-        let page = format!("http://{}/h5/", desk.address);
+    async fn a_flow_is_good_once_and_for_ten_minutes(app) {
+        let mut client = app.client().await;
+        let page = format!("http://{}/h5/", app.address);
         let (link, cookies) = client.begin_oauth(&page).await;
-        desk.clock.advance(Duration::from_millis(599_999));
+        app.clock.advance(Duration::from_millis(599_999));
         for landing in ["/h5/#ticket=", "/continue/#continue="] {
             let back = client.authorize(&link, "user01").await;
             let answer = client.oauth_callback(&back, &cookies).await;
             assert!(location(&answer).contains(landing), "{answer:?}");
         }
         let (link, cookies) = client.begin_oauth(&page).await;
-        desk.clock.advance(Duration::from_mins(10));
+        app.clock.advance(Duration::from_mins(10));
         let back = client.authorize(&link, "user01").await;
         assert!(location(&client.oauth_callback(&back, &cookies).await).contains("/continue/#"));
     }
 
-    async fn failures_are_told_where_the_browser_wanted_to_be(desk) {
-        let mut client = desk.client().await;
-        let page = format!("http://{}/itagent/", desk.address);
+    async fn failures_are_told_where_the_browser_wanted_to_be(app) {
+        let mut client = app.client().await;
+        let page = format!("http://{}/itagent/", app.address);
         for (who, word) in [("deny", "denied"), ("outsider01", "not_a_member"), ("left01", "disabled")] {
             let (answer, _) = come_back_as(&mut client, &page, who).await;
             let landed = location(&answer);
@@ -249,22 +249,22 @@ on_every_store! {
             assert_eq!(fragment(landed, "ref").len(), 8);
         }
         // Also the second time, after the flow was used.
-        let desk = desk.restart_with(crate::harness::settings(&[("development.enabled", "true"), ("default_role", "none")])).await;
-        let mut client = desk.client().await;
-        let page = format!("http://{}/itagent/", desk.address);
+        let app = app.restart_with(crate::harness::settings(&[("development.enabled", "true"), ("default_role", "none")])).await;
+        let mut client = app.client().await;
+        let page = format!("http://{}/itagent/", app.address);
         let (link, cookies) = client.begin_oauth(&page).await;
         let back = client.authorize(&link, "norole01").await;
         for _ in 0..2 {
             let answer = client.oauth_callback(&back, &cookies).await;
             assert!(location(&answer).starts_with(&format!("{page}#error=no_role&code=1003&ref=")), "{answer:?}");
         }
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
     }
 
     /// Nothing of what comes back is repeated, and nothing of it moves where people are sent.
-    async fn hostile_callbacks_are_sent_to_a_safe_page_with_a_known_word(desk) {
-        let mut client = desk.client().await;
-        let home = format!("http://{}/h5/#error=", desk.address);
+    async fn hostile_callbacks_are_sent_to_a_safe_page_with_a_known_word(app) {
+        let mut client = app.client().await;
+        let home = format!("http://{}/h5/#error=", app.address);
         let long = "x".repeat(600);
         for (query, word) in [
             ("", "denied"), ("state=auth_login", "denied"), ("code=", "denied"), ("code=&state=auth_login", "denied"),
@@ -294,9 +294,9 @@ on_every_store! {
         assert_eq!(client.calls("auth/getuserinfo").await, 3);
     }
 
-    async fn a_state_that_is_not_ours_uses_nothing_up(desk) {
-        let mut client = desk.client().await;
-        let (link, cookies) = client.begin_oauth(&format!("http://{}/h5/", desk.address)).await;
+    async fn a_state_that_is_not_ours_uses_nothing_up(app) {
+        let mut client = app.client().await;
+        let (link, cookies) = client.begin_oauth(&format!("http://{}/h5/", app.address)).await;
         let back = client.authorize(&link, "user01").await;
         let forged = back.replace("state=auth_login", "state=else");
         assert_eq!(fragment(location(&client.oauth_callback(&forged, &cookies).await), "error"), "invalid_code");
@@ -304,12 +304,12 @@ on_every_store! {
         assert!(location(&client.oauth_callback(&back, &cookies).await).contains("#ticket="));
     }
 
-    async fn looking_ahead_uses_nothing_up(desk) {
-        let mut client = desk.client().await;
-        let (link, cookies) = client.begin_oauth(&format!("http://{}/h5/", desk.address)).await;
+    async fn looking_ahead_uses_nothing_up(app) {
+        let mut client = app.client().await;
+        let (link, cookies) = client.begin_oauth(&format!("http://{}/h5/", app.address)).await;
         let back = client.authorize(&link, "user01").await;
         let path = format!("/api/auth/oauth2/callback?{}", Url::parse(&back).unwrap().query().unwrap());
-        let mut other = desk.client().await;
+        let mut other = app.client().await;
         other.start(&request("HEAD", &path, &[("cookie", &cookies)], b"")).await;
         assert!(other.read_until("\r\n\r\n").await.starts_with("HTTP/1.1 405"));
         client.get(&path, &[("cookie", &cookies), ("sec-purpose", "prefetch")]).await.refused(400, 1002);
@@ -319,8 +319,8 @@ on_every_store! {
 
 on_every_store! {
     async fn in_production_it_goes_the_same_way_with_strict_cookies() {
-        let (desk, platform) = TestApp::production_with_platform(&[]).await;
-        let (mut client, mut phone) = (desk.client().await, platform.client().await);
+        let (app, platform) = TestApp::production_with_platform(&[]).await;
+        let (mut client, mut phone) = (app.client().await, platform.client().await);
         let page = "https://desk.example.com/h5/";
         let (link, flow) = client.begin_oauth(page).await;
         assert!(flow.starts_with("__Host-deskpass_flow=dpf_"), "{flow}");
@@ -328,7 +328,7 @@ on_every_store! {
         let answer = client.oauth_callback(&back, &flow).await;
         assert!(location(&answer).starts_with(&format!("{page}#ticket=")), "{answer:?}");
         assert_eq!(trade(&mut client, location(&answer), &flow).await["employee_id"], "user01");
-        assert_eq!(desk.query("SELECT employee_key, name, department FROM employee"), ["user01|Uma User|Sales"]);
+        assert_eq!(app.query("SELECT employee_key, name, department FROM employee"), ["user01|Uma User|Sales"]);
         assert_eq!(cookies(&answer), "");
         // A development cookie of the same name is nothing here.
         let (link, flow) = client.begin_oauth(page).await;
@@ -337,14 +337,14 @@ on_every_store! {
     }
 
     /// The store fails after the platform has used the code up: whoever comes again is let in all the same.
-    async fn a_store_that_fails_for_a_moment_does_not_use_up_the_code(desk) {
-        let mut client = desk.client().await;
-        let (link, flow) = client.begin_oauth(&format!("http://{}/h5/", desk.address)).await;
+    async fn a_store_that_fails_for_a_moment_does_not_use_up_the_code(app) {
+        let mut client = app.client().await;
+        let (link, flow) = client.begin_oauth(&format!("http://{}/h5/", app.address)).await;
         let back = client.authorize(&link, "user01").await;
         let other = client.authorize(&link, "agent01").await;
         let pending = fragment(location(&client.oauth_callback(&other, "").await), "continue");
-        let held = desk.block_writes().await;
-        let mut second = desk.client().await;
+        let held = app.block_writes().await;
+        let mut second = app.client().await;
         let ask = json!({ "continue": pending });
         let (first, continued) =
             tokio::join!(client.oauth_callback(&back, &flow), second.post("/api/auth/oauth2/continue", &[], &ask));
@@ -357,12 +357,12 @@ on_every_store! {
         assert!(location(&client.oauth_callback(&back, &flow).await).contains("/h5/#ticket="));
         client.post("/api/auth/oauth2/continue", &[], &ask).await.data();
         assert_eq!(client.calls("auth/getuserinfo").await, 2);
-        assert_eq!(desk.query("SELECT employee_key FROM session ORDER BY employee_key"), ["agent01", "user01"]);
+        assert_eq!(app.query("SELECT employee_key FROM session ORDER BY employee_key"), ["agent01", "user01"]);
     }
 
     async fn without_an_agent_id_the_link_has_none_and_there_is_no_web_link() {
-        let desk = TestApp::production().await;
-        let mut client = desk.client().await;
+        let app = TestApp::production().await;
+        let mut client = app.client().await;
         let page = encoded("https://desk.example.com/h5/");
         let url = client.get(&format!("/api/auth/oauth2/url?redirect_uri={page}"), &[]).await.data();
         assert!(!url["authorize_url"].as_str().unwrap().contains("agentid"));
@@ -371,9 +371,9 @@ on_every_store! {
     }
 
     /// The browser gives up while the platform is slow, as some do, and loads the page again.
-    async fn a_load_that_was_broken_off_is_finished_for_the_next_one(desk) {
-        let (mut client, mut first) = (desk.client().await, desk.client().await);
-        let (link, flow) = client.begin_oauth(&format!("http://{}/h5/", desk.address)).await;
+    async fn a_load_that_was_broken_off_is_finished_for_the_next_one(app) {
+        let (mut client, mut first) = (app.client().await, app.client().await);
+        let (link, flow) = client.begin_oauth(&format!("http://{}/h5/", app.address)).await;
         let back = client.authorize(&link, "user01").await;
         client.set_fault(&json!({ "api": "auth/getuserinfo", "delay_ms": 300, "http_status": 200, "body": r#"{"errcode":0,"userid":"user01"}"# })).await;
         let query = Url::parse(&back).unwrap().query().unwrap().to_owned();
@@ -384,6 +384,6 @@ on_every_store! {
         let answer = client.oauth_callback(&back, &flow).await;
         assert!(location(&answer).contains("#ticket="), "{answer:?}");
         assert_eq!(client.calls("auth/getuserinfo").await, 1);
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["1"]);
     }
 }

@@ -48,9 +48,9 @@ pub(super) fn reaches(granted: Option<&str>, scope: &str) -> bool {
 }
 
 /// Somebody who holds all five roles.
-pub(super) async fn sign_in_with_all_roles(desk: &TestApp, client: &mut Client) -> String {
+pub(super) async fn sign_in_with_all_roles(app: &TestApp, client: &mut Client) -> String {
     for role in ROLES {
-        desk.auth().operator().grant(desk.key("admin01"), role).await.unwrap();
+        app.auth().operator().grant(app.key("admin01"), role).await.unwrap();
     }
     client.sign_in("admin01").await
 }
@@ -60,17 +60,17 @@ async fn ask(client: &mut Client, token: &str) -> Value {
 }
 
 on_every_store! {
-    async fn is_the_row_of_the_active_role(desk) {
-        let mut client = desk.client().await;
-        let token = sign_in_with_all_roles(&desk, &mut client).await;
+    async fn is_the_row_of_the_active_role(app) {
+        let mut client = app.client().await;
+        let token = sign_in_with_all_roles(&app, &mut client).await;
         for role in ROLES {
             client.switch(&token, role).await.data();
             assert_eq!(ask(&mut client, &token).await, agreed_row(role));
         }
     }
 
-    async fn has_null_where_nothing_is_granted(desk) {
-        let mut client = desk.client().await;
+    async fn has_null_where_nothing_is_granted(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
         let permissions = ask(&mut client, &token).await;
         let row = json!({ "read": "department", "create": "own", "update": "own", "delete": null });

@@ -28,8 +28,8 @@ pub(crate) fn decode(png_base64: &str) -> String {
 }
 
 on_every_store! {
-    async fn gives_a_ticket_and_a_picture_of_the_link(desk) {
-        let mut client = desk.client().await;
+    async fn gives_a_ticket_and_a_picture_of_the_link(app) {
+        let mut client = app.client().await;
         let code = client.qrcode().await;
         assert_eq!((&code["expires_in"], &code["expires_at"]), (&json!(180), &json!("2027-01-15T08:03:00Z")));
         assert!(code["ticket"].as_str().unwrap().starts_with("dpt_"));
@@ -42,12 +42,12 @@ on_every_store! {
         assert_eq!(names, ["appid", "redirect_uri", "response_type", "scope", "state", "agentid"]);
         let values: Vec<_> = [0, 2, 3, 4, 5].map(|at: usize| pairs[at].1.as_str()).into();
         assert_eq!(values, ["wwdeskpass", "code", "snsapi_base", "auth_login", "1000002"]);
-        let callback = format!("http://{}/api/auth/oauth2/callback?sid=dps_", desk.address);
+        let callback = format!("http://{}/api/auth/oauth2/callback?sid=dps_", app.address);
         assert!(pairs[1].1.starts_with(&callback), "{}", pairs[1].1);
     }
 
-    async fn knows_its_client_by_name_by_page_or_takes_the_employees(desk) {
-        let mut client = desk.client().await;
+    async fn knows_its_client_by_name_by_page_or_takes_the_employees(app) {
+        let mut client = app.client().await;
         for (query, referer, expected) in [
             ("?client=itadmin", "http://desk/h5/", "itadmin"),
             ("", "http://desk/itagent/inbox?a=b", "itagent"),
@@ -64,20 +64,20 @@ on_every_store! {
         client.get("/api/auth/qrcode?client=h5&client=h5", &[]).await.refused(400, 1002);
     }
 
-    async fn leaves_traces_only_for_who_really_asks(desk) {
-        let mut client = desk.client().await;
+    async fn leaves_traces_only_for_who_really_asks(app) {
+        let mut client = app.client().await;
         for header in [("sec-purpose", "prefetch;prerender"), ("purpose", "prefetch"), ("x-moz", "prefetch")] {
             client.get("/api/auth/qrcode", &[header]).await.refused(400, 1002);
         }
         let head = crate::harness::request("HEAD", "/api/auth/qrcode", &[], b"");
-        let mut other = desk.client().await;
+        let mut other = app.client().await;
         other.start(&head).await;
         let text = other.read_until("\r\n\r\n").await;
         assert!(text.starts_with("HTTP/1.1 405") && text.contains("allow: GET"), "{text}");
     }
 
-    async fn a_page_is_remembered_by_a_cookie_that_all_its_tabs_share(desk) {
-        let mut client = desk.client().await;
+    async fn a_page_is_remembered_by_a_cookie_that_all_its_tabs_share(app) {
+        let mut client = app.client().await;
         let page = ("sec-fetch-site", "same-origin");
         let first = client.get("/api/auth/qrcode", &[page]).await;
         let cookie = cookies(&first);
@@ -100,8 +100,8 @@ on_every_store! {
 
 on_every_store! {
     async fn in_production_the_cookie_is_for_this_host_alone_and_encrypted_ways() {
-        let desk = TestApp::production().await;
-        let answer = desk.client().await.get("/api/auth/qrcode", &[("sec-fetch-site", "same-origin")]).await;
+        let app = TestApp::production().await;
+        let answer = app.client().await.get("/api/auth/qrcode", &[("sec-fetch-site", "same-origin")]).await;
         let set = answer.header("set-cookie").unwrap();
         assert!(set.starts_with("__Host-deskpass_browser=dpw_") && set.ends_with("; SameSite=Lax; Secure"), "{set}");
         let link = answer.data()["qrcode_url"].as_str().unwrap().to_owned();
@@ -113,8 +113,8 @@ on_every_store! {
 /// A flood of codes ends at the room there is, and takes nothing from whoever is about to confirm.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_does_not_push_out_who_is_about_to_confirm() {
-    let desk = TestApp::start().await;
-    let mut client = desk.client().await;
+    let app = TestApp::start().await;
+    let mut client = app.client().await;
     let code = client.qrcode().await;
     let confirm = client.scan_as(&code, "user01").await;
     let early = client.qrcode().await;
@@ -125,9 +125,9 @@ async fn a_flood_does_not_push_out_who_is_about_to_confirm() {
     );
     for _ in 0..120_000 {
         let visitor = deskpass_core::ClientInfo { address, user_agent: deskpass_core::UserAgent::default() };
-        desk.auth().issue_ticket(deskpass_core::LoginSource::H5, visitor, None).await.unwrap();
+        app.auth().issue_ticket(deskpass_core::LoginSource::H5, visitor, None).await.unwrap();
     }
-    assert!(desk.auth().shared.sign_ins.len() <= 50_000);
+    assert!(app.auth().shared.sign_ins.len() <= 50_000);
     assert_eq!(client.scan_status(early["ticket"].as_str().unwrap()).await["status"], "expired");
     client.decide("confirm", &confirm).await.data();
     assert_eq!(client.scan_status(code["ticket"].as_str().unwrap()).await["status"], "confirmed");

@@ -21,8 +21,8 @@ async fn sign_in(client: &mut Client, who: &str) -> String {
 }
 
 on_every_store! {
-    async fn goes_from_waiting_through_scanned_to_confirmed(desk) {
-        let mut client = desk.client().await;
+    async fn goes_from_waiting_through_scanned_to_confirmed(app) {
+        let mut client = app.client().await;
         let desktop = [("user-agent", "Mozilla/5.0 (Windows NT 10.0) Chrome/126.0"), ("x-forwarded-for", "198.51.100.7")];
         let code = client.get("/api/auth/qrcode?client=itagent", &desktop).await.data();
         let waiting = json!({ "status": "waiting", "employee_id": NOBODY, "name": NOBODY, "token": NOBODY });
@@ -36,7 +36,7 @@ on_every_store! {
             "requested_at": "2027-01-15T08:00:00Z", "expires_in": 180, "employee_id": "agent01", "name": "Arno Agent"
         });
         assert_eq!(client.decide("request", &confirm).await.data(), asked);
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
 
         assert_eq!(client.decide("confirm", &confirm).await.data(), json!({ "success": true }));
         let confirmed = client.scan_status(ticket(&code)).await;
@@ -44,16 +44,16 @@ on_every_store! {
         let token = confirmed["token"].as_str().unwrap();
         let me = client.me(token).await.data();
         assert_eq!((&me["current_role"], &me["login_source"], &me["roles"]), (&json!("agent"), &json!("itagent"), &json!(["agent", "user"])));
-        let log = desk.query("SELECT event, employee_key, login_method, login_source, ip_address, user_agent FROM login_log");
+        let log = app.query("SELECT event, employee_key, login_method, login_source, ip_address, user_agent FROM login_log");
         assert_eq!(log, ["sign_in|agent01|qrcode|itagent|198.51.100.7|Mozilla/5.0 (Windows NT 10.0) Chrome/126.0"]);
-        assert_eq!(desk.query("SELECT proven FROM session"), ["1"]);
+        assert_eq!(app.query("SELECT proven FROM session"), ["1"]);
     }
 
     /// Loading the link identifies a person silently, and a foreign page can load it. So outside development mode the computer
     /// learns who it is once they saw the question, and where a page led them to it, once they confirmed.
     async fn in_production_who_scanned_is_told_after_the_question_was_shown() {
-        let (desk, platform) = TestApp::production_with_platform(&[("limits.enabled", "false")]).await;
-        let (mut client, mut phone) = (desk.client().await, platform.client().await);
+        let (app, platform) = TestApp::production_with_platform(&[("limits.enabled", "false")]).await;
+        let (mut client, mut phone) = (app.client().await, platform.client().await);
         let app = [("sec-fetch-site", "none")];
         let link = [("sec-fetch-site", "cross-site"), ("referer", "https://evil.example.net/")];
         for (headers, opened_by_page) in [(&app[..], false), (&link[..], true), (&link[..1], true), (&[], false)] {
@@ -79,58 +79,58 @@ on_every_store! {
         }
     }
 
-    async fn a_token_is_delivered_for_half_a_minute(desk) {
-        let mut client = desk.client().await;
+    async fn a_token_is_delivered_for_half_a_minute(app) {
+        let mut client = app.client().await;
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "user01").await;
         client.decide("confirm", &confirm).await.data();
         let first = client.scan_status(ticket(&code)).await;
-        desk.clock.advance(Duration::from_millis(29_999));
+        app.clock.advance(Duration::from_millis(29_999));
         assert_eq!(client.scan_status(ticket(&code)).await, first);
-        desk.clock.advance(Duration::from_millis(1));
+        app.clock.advance(Duration::from_millis(1));
         assert_eq!(client.scan_status(ticket(&code)).await["status"], "expired");
         assert!(client.is_valid(first["token"].as_str().unwrap()).await);
         // Also when it is collected at the last moment.
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "user01").await;
         client.decide("confirm", &confirm).await.data();
-        desk.clock.advance(Duration::from_millis(179_999));
+        app.clock.advance(Duration::from_millis(179_999));
         let first = client.scan_status(ticket(&code)).await;
         assert_eq!(first["status"], "confirmed");
-        desk.clock.advance(Duration::from_secs(29));
+        app.clock.advance(Duration::from_secs(29));
         assert_eq!(client.scan_status(ticket(&code)).await, first);
     }
 
-    async fn is_over_after_three_minutes(desk) {
-        let mut client = desk.client().await;
+    async fn is_over_after_three_minutes(app) {
+        let mut client = app.client().await;
         let (code, late) = (client.qrcode().await, client.qrcode().await);
         let confirm = client.scan_as(&code, "user01").await;
-        desk.clock.advance(Duration::from_millis(179_999));
+        app.clock.advance(Duration::from_millis(179_999));
         assert_eq!(client.scan_status(ticket(&code)).await["status"], "scanned");
         assert_eq!(client.decide("request", &confirm).await.data()["expires_in"], 0);
-        desk.clock.advance(Duration::from_millis(1));
+        app.clock.advance(Duration::from_millis(1));
         assert_eq!(client.scan_status(ticket(&code)).await["status"], "expired");
         for step in ["request", "confirm", "cancel"] {
             client.decide(step, &confirm).await.refused(409, 1019);
         }
         let landed = client.scan(&late, "user01").await;
         assert_eq!((fragment(&landed, "error"), fragment(&landed, "code")), ("invalid_code".into(), "1019".into()));
-        assert!(landed.starts_with(&format!("http://{}/scan/#error=", desk.address)), "{landed}");
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+        assert!(landed.starts_with(&format!("http://{}/scan/#error=", app.address)), "{landed}");
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
     }
 
-    async fn confirmed_at_the_last_moment_can_still_be_collected(desk) {
-        let mut client = desk.client().await;
+    async fn confirmed_at_the_last_moment_can_still_be_collected(app) {
+        let mut client = app.client().await;
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "user01").await;
-        desk.clock.advance(Duration::from_millis(179_999));
+        app.clock.advance(Duration::from_millis(179_999));
         client.decide("confirm", &confirm).await.data();
-        desk.clock.advance(Duration::from_secs(20));
+        app.clock.advance(Duration::from_secs(20));
         assert_eq!(client.scan_status(ticket(&code)).await["status"], "confirmed");
     }
 
-    async fn a_no_is_a_no(desk) {
-        let mut client = desk.client().await;
+    async fn a_no_is_a_no(app) {
+        let mut client = app.client().await;
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "user01").await;
         assert_eq!(client.decide("cancel", &confirm).await.data(), json!({ "success": true }));
@@ -138,11 +138,11 @@ on_every_store! {
             client.decide(step, &confirm).await.refused(409, 1019);
         }
         assert_eq!(client.scan_status(ticket(&code)).await["status"], "expired");
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
     }
 
-    async fn what_is_no_ticket_is_expired_and_none_is_an_error(desk) {
-        let mut client = desk.client().await;
+    async fn what_is_no_ticket_is_expired_and_none_is_an_error(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         let expired = json!({ "status": "expired", "employee_id": NOBODY, "name": NOBODY, "token": NOBODY });
         for nothing in ["", "x", &token, "dpt_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "%ff%00"] {
@@ -158,26 +158,26 @@ on_every_store! {
         }
     }
 
-    async fn a_disabled_or_departed_employee_is_told_on_the_phone(desk) {
-        let mut client = desk.client().await;
-        desk.auth().operator().disable(desk.key("agent01")).await.unwrap();
+    async fn a_disabled_or_departed_employee_is_told_on_the_phone(app) {
+        let mut client = app.client().await;
+        app.auth().operator().disable(app.key("agent01")).await.unwrap();
         for (who, word) in [("agent01", "disabled"), ("left01", "disabled"), ("outsider01", "not_a_member"), ("deny", "denied")] {
             let code = client.qrcode().await;
             let landed = client.scan(&code, who).await;
-            assert!(landed.starts_with(&format!("http://{}/scan/#error={word}&code=1003&ref=", desk.address)), "{landed}");
+            assert!(landed.starts_with(&format!("http://{}/scan/#error={word}&code=1003&ref=", app.address)), "{landed}");
             assert_eq!(client.scan_status(ticket(&code)).await["status"], "waiting", "{who}");
         }
         // Shut out between scanning and saying yes.
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "user01").await;
-        desk.auth().operator().disable(desk.key("user01")).await.unwrap();
+        app.auth().operator().disable(app.key("user01")).await.unwrap();
         assert_eq!(client.decide("confirm", &confirm).await.refused(403, 1003).reason(), "disabled");
         assert_eq!(client.scan_status(ticket(&code)).await["status"], "expired");
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["0"]);
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
     }
 
-    async fn the_first_time_makes_an_employee_and_later_ones_keep_up(desk) {
-        let mut client = desk.client().await;
+    async fn the_first_time_makes_an_employee_and_later_ones_keep_up(app) {
+        let mut client = app.client().await;
         let token = sign_in(&mut client, "hidden01").await;
         // Out of the application's range: the platform names them and tells no more.
         let me = client.me(&token).await.data();
@@ -199,38 +199,38 @@ on_every_store! {
     }
 
     /// Whoever has no role is lent one for the session. It is not written down as theirs.
-    async fn an_employee_without_roles_gets_the_default_role(desk) {
-        let mut client = desk.client().await;
+    async fn an_employee_without_roles_gets_the_default_role(app) {
+        let mut client = app.client().await;
         let token = sign_in(&mut client, "norole01").await;
         assert_eq!(client.me(&token).await.data()["roles"], json!(["user"]));
-        assert_eq!(desk.query("SELECT count(*) FROM user_role WHERE employee_key = 'norole01'"), ["0"]);
+        assert_eq!(app.query("SELECT count(*) FROM user_role WHERE employee_key = 'norole01'"), ["0"]);
         let bound = client.post("/api/auth/bind", &[], &json!({ "employee_id": "norole01" })).await;
         assert_eq!(bound.refused(403, 1003).reason(), "no_role");
         // Being given another one takes the lent one from nobody, and it survives a restart.
-        desk.auth().operator().grant(desk.key("norole01"), "agent").await.unwrap();
-        let desk = desk.restart().await;
-        let mut client = desk.client().await;
+        app.auth().operator().grant(app.key("norole01"), "agent").await.unwrap();
+        let app = app.restart().await;
+        let mut client = app.client().await;
         let me = client.me(&token).await.data();
         assert_eq!((&me["roles"], &me["current_role"]), (&json!(["agent", "user"]), &json!("user")));
         client.switch(&token, "agent").await.data();
         let token = sign_in(&mut client, "norole01").await;
         assert_eq!(client.verify(&token).await["roles"], json!(["agent"]));
         // Whoever had a role and loses it has none, until they sign in again.
-        desk.auth().operator().revoke(desk.key("norole01"), "agent").await.unwrap();
+        app.auth().operator().revoke(app.key("norole01"), "agent").await.unwrap();
         assert_eq!(client.me(&token).await.refused(403, 1003).reason(), "role_taken_away");
     }
 
-    async fn agents_without_a_role_have_the_one_of_their_record(desk) {
+    async fn agents_without_a_role_have_the_one_of_their_record(app) {
         for role in ["supervisor", "user"] {
-            desk.auth().operator().revoke(desk.key("supervisor01"), role).await.unwrap();
+            app.auth().operator().revoke(app.key("supervisor01"), role).await.unwrap();
         }
-        let mut client = desk.client().await;
+        let mut client = app.client().await;
         let token = sign_in(&mut client, "supervisor01").await;
         assert_eq!(client.me(&token).await.data()["roles"], json!(["supervisor"]));
     }
 
-    async fn events_tell_it_as_it_happens(desk) {
-        let (mut client, mut watching) = (desk.client().await, desk.client().await);
+    async fn events_tell_it_as_it_happens(app) {
+        let (mut client, mut watching) = (app.client().await, app.client().await);
         let code = client.qrcode().await;
         watching.start(&request("GET", &format!("/api/auth/scan/events?ticket={}", ticket(&code)), &[], b"")).await;
         let head = watching.read_until("\"waiting\"").await;
@@ -244,8 +244,8 @@ on_every_store! {
         assert_eq!(serde_json::from_str::<Value>(told).unwrap(), client.scan_status(ticket(&code)).await);
     }
 
-    async fn events_end_with_a_no_and_with_the_time(desk) {
-        let (mut client, mut watching) = (desk.client().await, desk.client().await);
+    async fn events_end_with_a_no_and_with_the_time(app) {
+        let (mut client, mut watching) = (app.client().await, app.client().await);
         let path = |code: &Value| format!("/api/auth/scan/events?ticket={}", ticket(code));
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "user01").await;
@@ -254,10 +254,10 @@ on_every_store! {
         client.decide("cancel", &confirm).await.data();
         assert!(watching.read_until("\r\n0\r\n\r\n").await.contains("expired"));
         let code = client.qrcode().await;
-        desk.clock.advance(Duration::from_millis(179_999));
+        app.clock.advance(Duration::from_millis(179_999));
         watching.start(&request("GET", &path(&code), &[], b"")).await;
         watching.read_until("waiting").await;
-        desk.clock.advance(Duration::from_millis(1));
+        app.clock.advance(Duration::from_millis(1));
         assert!(watching.read_until("\r\n0\r\n\r\n").await.contains("expired"));
         watching.start(&request("GET", "/api/auth/scan/events?ticket=x", &[], b"")).await;
         assert!(watching.read_until("\r\n0\r\n\r\n").await.contains("expired"));
@@ -266,13 +266,13 @@ on_every_store! {
 
 on_every_store! {
     async fn an_open_event_stream_does_not_delay_a_stop() {
-        let mut desk = TestApp::start().await;
-        let (mut client, mut watching) = (desk.client().await, desk.client().await);
+        let mut app = TestApp::start().await;
+        let (mut client, mut watching) = (app.client().await, app.client().await);
         let code = client.qrcode().await;
         watching.start(&request("GET", &format!("/api/auth/scan/events?ticket={}", ticket(&code)), &[], b"")).await;
         watching.read_until("waiting").await;
         drop(client);
-        tokio::time::timeout(Duration::from_secs(10), desk.stop()).await.expect("stopped before the drain time");
+        tokio::time::timeout(Duration::from_secs(10), app.stop()).await.expect("stopped before the drain time");
     }
 }
 
@@ -280,19 +280,19 @@ on_every_store! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_open_event_stream_is_not_taken_for_idle() {
     let given = [("development.enabled", "true"), ("server.idle_timeout", "100ms"), ("server.header_timeout", "100ms")];
-    let desk = TestApp::with(crate::harness::settings(&given)).await;
-    let mut watching = desk.client().await;
-    let code = desk.client().await.qrcode().await;
+    let app = TestApp::with(crate::harness::settings(&given)).await;
+    let mut watching = app.client().await;
+    let code = app.client().await.qrcode().await;
     watching.start(&request("GET", &format!("/api/auth/scan/events?ticket={}", ticket(&code)), &[], b"")).await;
     watching.read_until("waiting").await;
     // An idle connection is given up meanwhile, which says that enough time has passed.
-    let mut idle = desk.client().await;
+    let mut idle = app.client().await;
     idle.get("/healthz", &[]).await;
     assert!(idle.read().await.is_none());
-    let mut idle = desk.client().await;
+    let mut idle = app.client().await;
     idle.get("/healthz", &[]).await;
     assert!(idle.read().await.is_none());
-    desk.client().await.scan_as(&code, "user01").await;
+    app.client().await.scan_as(&code, "user01").await;
     watching.read_until("scanned").await;
 }
 
@@ -304,14 +304,14 @@ async fn watching_takes_at_most_half_of_the_connections() {
         ("server.max_connections", "20"),
         ("server.max_connections_per_address", "6"),
     ];
-    let desk = TestApp::with(crate::harness::settings(&given)).await;
-    let mut client = desk.client().await;
+    let app = TestApp::with(crate::harness::settings(&given)).await;
+    let mut client = app.client().await;
     let code = client.qrcode().await;
     let path = format!("/api/auth/scan/events?ticket={}", ticket(&code));
     let mut watching = Vec::new();
     for at in 0..14 {
         let address = format!("198.51.100.{}", at % 2);
-        let mut other = desk.client().await;
+        let mut other = app.client().await;
         other.start(&request("GET", &path, &[("x-forwarded-for", &address)], b"")).await;
         // Ten in all, of which six from one address.
         let told = other.read_until(if at < 10 { "waiting" } else { "\r\n0\r\n\r\n" }).await;
@@ -324,7 +324,7 @@ async fn watching_takes_at_most_half_of_the_connections() {
     for mut other in watching {
         other.read_until("confirmed").await;
     }
-    let mut late = desk.client().await;
+    let mut late = app.client().await;
     let code = client.qrcode().await;
     late.start(&request("GET", &format!("/api/auth/scan/events?ticket={}", ticket(&code)), &[], b"")).await;
     late.read_until("waiting").await;
@@ -334,27 +334,27 @@ async fn watching_takes_at_most_half_of_the_connections() {
 
 on_every_store! {
     /// The store fails for a moment: whoever said yes may say so again, also at the last moment.
-    async fn a_yes_that_the_store_did_not_take_may_be_said_again(desk) {
-        let mut client = desk.client().await;
+    async fn a_yes_that_the_store_did_not_take_may_be_said_again(app) {
+        let mut client = app.client().await;
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "user01").await;
-        desk.clock.advance(Duration::from_millis(179_999));
-        let held = desk.block_writes().await;
+        app.clock.advance(Duration::from_millis(179_999));
+        let held = app.block_writes().await;
         client.decide("confirm", &confirm).await.refused(503, 1005);
         held.release().await;
-        desk.clock.advance(Duration::from_secs(20));
+        app.clock.advance(Duration::from_secs(20));
         assert_eq!(client.scan_status(ticket(&code)).await["status"], "scanned");
         client.decide("confirm", &confirm).await.data();
         assert_eq!(client.scan_status(ticket(&code)).await["status"], "confirmed");
-        assert_eq!(desk.query("SELECT count(*) FROM session"), ["1"]);
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["1"]);
     }
 
     /// The phone's connection breaks right after it said yes: whoever waits is signed in all the same.
-    async fn a_yes_counts_also_when_the_phone_does_not_wait_for_the_answer(desk) {
-        let mut client = desk.client().await;
+    async fn a_yes_counts_also_when_the_phone_does_not_wait_for_the_answer(app) {
+        let mut client = app.client().await;
         let mut unheard = 0;
         for _ in 0..100 {
-            let (code, mut phone) = (client.qrcode().await, desk.client().await);
+            let (code, mut phone) = (client.qrcode().await, app.client().await);
             let confirm = client.scan_as(&code, "user01").await;
             let body = json!({ "confirm": confirm }).to_string();
             let json = [("content-type", "application/json")];
@@ -374,9 +374,9 @@ on_every_store! {
     }
 
     async fn without_a_default_role_no_role_is_given() {
-        let desk =
+        let app =
             TestApp::with(crate::harness::settings(&[("development.enabled", "true"), ("default_role", "none")])).await;
-        let mut client = desk.client().await;
+        let mut client = app.client().await;
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "norole01").await;
         assert_eq!(client.decide("confirm", &confirm).await.refused(403, 1003).reason(), "no_role");

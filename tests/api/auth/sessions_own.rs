@@ -35,11 +35,11 @@ async fn logout_elsewhere(client: &mut Client, token: &str) -> Response {
 }
 
 on_every_store! {
-    async fn the_list_says_which_is_this_one_and_where_each_began(desk) {
-        let mut client = desk.client().await;
+    async fn the_list_says_which_is_this_one_and_where_each_began(app) {
+        let mut client = app.client().await;
         let at = [("user-agent", CHROME), ("x-forwarded-for", "198.51.100.7")];
         client.post("/api/auth/bind", &at, &json!({ "employee_id": "admin01" })).await.data();
-        desk.clock.advance(Duration::from_mins(1));
+        app.clock.advance(Duration::from_mins(1));
         let token = client.sign_in("admin01").await;
         client.sign_in("user01").await;
         let sessions = own(&mut client, &token).await;
@@ -59,26 +59,26 @@ on_every_store! {
         client.me(here["id"].as_str().unwrap()).await.refused(401, 1001);
     }
 
-    async fn when_it_was_last_used_is_told_to_within_some_minutes(desk) {
-        let mut client = desk.client().await;
+    async fn when_it_was_last_used_is_told_to_within_some_minutes(app) {
+        let mut client = app.client().await;
         let (token, other) = (client.sign_in("user01").await, client.sign_in("user01").await);
         let seen = async |client: &mut Client| {
-            desk.auth().store.flush_last_uses(100).await.unwrap();
+            app.auth().store.flush_last_uses(100).await.unwrap();
             let sessions = own(client, &token).await;
             sessions.into_iter().find(|session| session["current"] == false).unwrap()["last_seen_at"].clone()
         };
         client.me(&other).await.data();
         assert_eq!(seen(&mut client).await, "2027-01-15T08:00:00Z");
-        desk.clock.advance(Duration::from_mins(5));
+        app.clock.advance(Duration::from_mins(5));
         client.me(&other).await.data();
         assert_eq!(seen(&mut client).await, "2027-01-15T08:00:00Z", "coarse");
-        desk.clock.advance(Duration::from_mins(5));
+        app.clock.advance(Duration::from_mins(5));
         client.me(&other).await.data();
         assert_eq!(seen(&mut client).await, "2027-01-15T08:10:00Z");
     }
 
-    async fn one_is_ended_and_told_so(desk) {
-        let mut client = desk.client().await;
+    async fn one_is_ended_and_told_so(app) {
+        let mut client = app.client().await;
         let (token, other, third) = (client.sign_in("user01").await, client.sign_in("user01").await, client.sign_in("user01").await);
         let id = id_of(&mut client, &other).await;
         assert_eq!(end(&mut client, &token, &id).await.data(), json!({ "success": true }));
@@ -89,21 +89,21 @@ on_every_store! {
         end(&mut client, &token, &own_id).await.data();
         assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "signed_out");
         let log = "SELECT event, employee_key FROM login_log WHERE event <> 'sign_in' ORDER BY event";
-        assert_eq!(desk.query(log), ["logout|user01", "session_ended|user01"]);
+        assert_eq!(app.query(log), ["logout|user01", "session_ended|user01"]);
     }
 
-    async fn what_is_not_ones_own_is_not_there(desk) {
-        let mut client = desk.client().await;
+    async fn what_is_not_ones_own_is_not_there(app) {
+        let mut client = app.client().await;
         let old = client.sign_in("user01").await;
         let expired = id_of(&mut client, &old).await;
-        desk.clock.advance(Duration::from_hours(8));
+        app.clock.advance(Duration::from_hours(8));
         let (token, other) = (client.sign_in("user01").await, client.sign_in("user01").await);
-        let (stranger, abroad) = (client.sign_in("agent01").await, desk.sign_in_at_partner().await);
+        let (stranger, abroad) = (client.sign_in("agent01").await, app.sign_in_at_partner().await);
         let ended = id_of(&mut client, &other).await;
         end(&mut client, &token, &ended).await.data();
         let unknown = "A".repeat(43);
         let foreign = [id_of(&mut client, &stranger).await, id_of(&mut client, &abroad).await];
-        let rows = desk.query("SELECT count(*) FROM login_log");
+        let rows = app.query("SELECT count(*) FROM login_log");
         let answers: Vec<_> = {
             let mut answers = Vec::new();
             for id in foreign.iter().chain([&ended, &unknown, &expired]) {
@@ -113,17 +113,17 @@ on_every_store! {
         };
         assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
         assert!(client.is_valid(&stranger).await && client.is_valid(&abroad).await);
-        assert_eq!(desk.query("SELECT count(*) FROM login_log"), rows);
+        assert_eq!(app.query("SELECT count(*) FROM login_log"), rows);
         for malformed in ["x", &"A".repeat(42), &"A".repeat(44), &"%41".repeat(10), &format!("{}%3D", "A".repeat(42))] {
             let refused = end(&mut client, &token, malformed).await;
             assert!(refused.refused(400, 1002).json()["data"]["fields"]["id"].is_string(), "{malformed}");
         }
     }
 
-    async fn all_are_ended_with_this_one(desk) {
-        let mut client = desk.client().await;
+    async fn all_are_ended_with_this_one(app) {
+        let mut client = app.client().await;
         let (token, other, stranger) = (client.sign_in("user01").await, client.sign_in("user01").await, client.sign_in("agent01").await);
-        let abroad = desk.sign_in_at_partner().await;
+        let abroad = app.sign_in_at_partner().await;
         let answer = logout_all(&mut client, &token).await.data();
         assert_eq!(answer, json!({ "success": true, "ended": 2, "message": "signed out everywhere" }));
         for token in [&token, &other] {
@@ -132,11 +132,11 @@ on_every_store! {
         assert!(client.is_valid(&stranger).await && client.is_valid(&abroad).await);
         logout_all(&mut client, &token).await.refused(401, 1001);
         let log = "SELECT corp_id, employee_key, detail FROM login_log WHERE event = 'logout_all'";
-        assert_eq!(desk.query(log), ["wwdeskpass|user01|2 session(s) ended"]);
+        assert_eq!(app.query(log), ["wwdeskpass|user01|2 session(s) ended"]);
     }
 
-    async fn all_are_ended_but_this_one(desk) {
-        let mut client = desk.client().await;
+    async fn all_are_ended_but_this_one(app) {
+        let mut client = app.client().await;
         let tokens = [client.sign_in("user01").await, client.sign_in("user01").await, client.sign_in("user01").await];
         let answer = logout_elsewhere(&mut client, &tokens[1]).await.data();
         assert_eq!(answer, json!({ "success": true, "ended": 2, "message": "signed out everywhere else" }));
@@ -144,32 +144,32 @@ on_every_store! {
             assert_eq!(client.is_valid(token).await, at == 1);
         }
         assert_eq!(logout_elsewhere(&mut client, &tokens[1]).await.data()["ended"], 0);
-        assert_eq!(desk.query("SELECT count(*) FROM login_log WHERE event = 'logout_all'"), ["1"]);
+        assert_eq!(app.query("SELECT count(*) FROM login_log WHERE event = 'logout_all'"), ["1"]);
     }
 
     /// An expired session that is not swept yet is neither listed nor counted.
-    async fn what_has_expired_is_not_ended_again(desk) {
-        let mut client = desk.client().await;
+    async fn what_has_expired_is_not_ended_again(app) {
+        let mut client = app.client().await;
         client.sign_in("user01").await;
-        desk.clock.advance(Duration::from_hours(8));
+        app.clock.advance(Duration::from_hours(8));
         let token = client.sign_in("user01").await;
         assert_eq!(own(&mut client, &token).await.len(), 1);
         assert_eq!(logout_elsewhere(&mut client, &token).await.data()["ended"], 0);
-        assert_eq!(desk.query("SELECT count(*) FROM login_log WHERE event = 'logout_all'"), ["0"]);
+        assert_eq!(app.query("SELECT count(*) FROM login_log WHERE event = 'logout_all'"), ["0"]);
         assert_eq!(logout_all(&mut client, &token).await.data()["ended"], 1);
     }
 
-    async fn a_partial_session_ends_with_the_rest(desk) {
-        let device = desk.agent_with_device("agent01").await;
-        let mut client = desk.client().await;
+    async fn a_partial_session_ends_with_the_rest(app) {
+        let device = app.agent_with_device("agent01").await;
+        let mut client = app.client().await;
         let (half, token) = (client.partial_sign_in("agent01").await, client.sign_in("agent01").await);
         logout_elsewhere(&mut client, &token).await.data();
         let code = json!({ "code": device.next_code() });
         client.post_as(&half, "/api/auth/otp-verify", &code).await.refused(401, 1001);
     }
 
-    async fn a_body_may_be_missing_but_not_wrong(desk) {
-        let mut client = desk.client().await;
+    async fn a_body_may_be_missing_but_not_wrong(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         let bearer = format!("Bearer {token}");
         let (auth, json) = (("authorization", &*bearer), ("content-type", "application/json"));
@@ -183,10 +183,10 @@ on_every_store! {
     }
 
     /// Whoever lost their role, or is somewhere their role may not be active, still sees and ends what is theirs.
-    async fn it_takes_no_role(desk) {
-        let mut client = desk.client().await;
+    async fn it_takes_no_role(app) {
+        let mut client = app.client().await;
         let (token, other) = (client.sign_in("user01").await, client.sign_in("user01").await);
-        desk.auth().operator().revoke(desk.key("user01"), "user").await.unwrap();
+        app.auth().operator().revoke(app.key("user01"), "user").await.unwrap();
         assert_eq!(own(&mut client, &token).await.len(), 2);
         let id = id_of(&mut client, &other).await;
         end(&mut client, &token, &id).await.data();
@@ -196,12 +196,12 @@ on_every_store! {
 
 on_every_store! {
     async fn one_more_than_there_may_be_ends_the_oldest() {
-        let desk = TestApp::with(settings(&[("development.enabled", "true"), ("session.max_per_employee", "2")])).await;
-        let mut client = desk.client().await;
+        let app = TestApp::with(settings(&[("development.enabled", "true"), ("session.max_per_employee", "2")])).await;
+        let mut client = app.client().await;
         let mut tokens = Vec::new();
         for _ in 0..3 {
             tokens.push(client.sign_in("user01").await);
-            desk.clock.advance(Duration::from_secs(1));
+            app.clock.advance(Duration::from_secs(1));
         }
         assert_eq!(client.me(&tokens[0]).await.refused(401, 1001).reason(), "kicked");
         let sessions = own(&mut client, &tokens[2]).await;

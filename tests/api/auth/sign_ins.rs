@@ -26,8 +26,8 @@ async fn not_me(client: &mut Client, token: &str, id: &str) -> Response {
 }
 
 /// Signs somebody in a second after whatever was before.
-async fn sign_in(desk: &TestApp, client: &mut Client, employee: &str) -> String {
-    desk.clock.advance(SECOND);
+async fn sign_in(app: &TestApp, client: &mut Client, employee: &str) -> String {
+    app.clock.advance(SECOND);
     client.sign_in(employee).await
 }
 
@@ -38,23 +38,23 @@ async fn session_of(client: &mut Client, token: &str) -> Value {
 }
 
 /// How often it was written down that a sign-in was disowned, and who was told or is to be.
-async fn told(desk: &TestApp, client: &mut Client) -> (usize, Vec<String>) {
-    settled(desk).await;
+async fn told(app: &TestApp, client: &mut Client) -> (usize, Vec<String>) {
+    settled(app).await;
     let mut to: Vec<_> =
         inbox(client).await.iter().map(|message| message["touser"][0].as_str().unwrap().to_owned()).collect();
     to.sort_unstable();
-    (desk.query("SELECT id FROM login_log WHERE event = 'sign_in_disowned'").len(), to)
+    (app.query("SELECT id FROM login_log WHERE event = 'sign_in_disowned'").len(), to)
 }
 
 on_every_store! {
-    async fn the_list_says_how_each_came_in_and_which_is_this_one(desk) {
-        let mut client = desk.client().await;
+    async fn the_list_says_how_each_came_in_and_which_is_this_one(app) {
+        let mut client = app.client().await;
         let at = [("user-agent", CHROME), ("x-forwarded-for", "198.51.100.7")];
         client.post("/api/auth/bind", &at, &json!({ "employee_id": "User01" })).await.data();
-        desk.clock.advance(SECOND);
+        app.clock.advance(SECOND);
         let refused = json!({ "employee_id": "user01", "role": "admin" });
         client.post("/api/dev/login", &at, &refused).await.refused(403, 1003);
-        let token = sign_in(&desk, &mut client, "user01").await;
+        let token = sign_in(&app, &mut client, "user01").await;
         // Everything else that happens to somebody is no sign-in.
         client.switch(&token, "user").await.data();
         client.switch(&token, "admin").await.refused(403, 1003);
@@ -84,25 +84,25 @@ on_every_store! {
         assert_eq!(own(&mut client, &token).await[2]["session_id"], json!(null), "it has ended");
     }
 
-    async fn the_address_that_counts_is_told_where_another_one_is_claimed(desk) {
-        let mut client = desk.client().await;
+    async fn the_address_that_counts_is_told_where_another_one_is_claimed(app) {
+        let mut client = app.client().await;
         let spoofed = [("x-forwarded-for", "203.0.113.99, 198.51.100.7")];
         client.post("/api/dev/login", &spoofed, &json!({ "employee_id": "user01" })).await.data();
-        let token = sign_in(&desk, &mut client, "user01").await;
+        let token = sign_in(&app, &mut client, "user01").await;
         let sign_in = own(&mut client, &token).await.remove(1);
         assert_eq!((&sign_in["ip_address"], &sign_in["decided_address"]), (&json!("203.0.113.99"), &json!("198.51.100.7")));
         not_me(&mut client, &token, sign_in["id"].as_str().unwrap()).await.data();
-        let detail = desk.query("SELECT detail FROM login_log WHERE event = 'sign_in_disowned'").remove(0);
+        let detail = app.query("SELECT detail FROM login_log WHERE event = 'sign_in_disowned'").remove(0);
         assert!(detail.contains(" from 198.51.100.7 (it said 203.0.113.99) by dev"), "{detail}");
-        settled(&desk).await;
+        settled(&app).await;
         let message = inbox(&mut client).await.remove(0).to_string();
         assert!(message.contains("from 198.51.100.7 was not theirs") && !message.contains("203.0.113.99"), "{message}");
     }
 
-    async fn a_session_that_expired_is_not_named(desk) {
-        let mut client = desk.client().await;
+    async fn a_session_that_expired_is_not_named(app) {
+        let mut client = app.client().await;
         client.sign_in("user01").await;
-        desk.clock.advance(Duration::from_hours(8));
+        app.clock.advance(Duration::from_hours(8));
         let token = client.sign_in("user01").await;
         let sign_ins = own(&mut client, &token).await;
         assert_eq!((&sign_ins[0]["current"], &sign_ins[1]["session_id"]), (&json!(true), &json!(null)));
@@ -110,15 +110,15 @@ on_every_store! {
         assert_eq!(not_me(&mut client, &token, old).await.data(), json!({ "success": true, "ended": 0, "told": 1 }));
     }
 
-    async fn it_is_ones_own_and_of_ones_own_corporation(desk) {
-        let mut client = desk.client().await;
-        let (token, abroad) = (client.sign_in("user01").await, desk.sign_in_at_partner().await);
+    async fn it_is_ones_own_and_of_ones_own_corporation(app) {
+        let mut client = app.client().await;
+        let (token, abroad) = (client.sign_in("user01").await, app.sign_in_at_partner().await);
         let stranger = client.sign_in("agent01").await;
         let (own, foreign) = (ids(&mut client, &token).await, [ids(&mut client, &abroad).await, ids(&mut client, &stranger).await].concat());
         assert_eq!((own.len(), foreign.len()), (1, 2));
         client.switch(&token, "user").await.data();
-        let another = desk.query("SELECT id FROM login_log WHERE event = 'switch_role'").remove(0);
-        let rows = desk.query("SELECT count(*) FROM login_log");
+        let another = app.query("SELECT id FROM login_log WHERE event = 'switch_role'").remove(0);
+        let rows = app.query("SELECT count(*) FROM login_log");
         let mut answers = Vec::new();
         for id in foreign.iter().chain([&another, &"0".repeat(32)]) {
             answers.push(not_me(&mut client, &token, id).await.refused(404, 1004).body.clone());
@@ -129,20 +129,20 @@ on_every_store! {
             assert!(refused.refused(400, 1002).json()["data"]["fields"]["id"].is_string(), "{malformed}");
         }
         assert!(client.is_valid(&abroad).await && client.is_valid(&stranger).await);
-        assert_eq!((desk.query("SELECT count(*) FROM login_log"), desk.query("SELECT count(*) FROM disowned")), (rows, vec!["0".to_owned()]));
+        assert_eq!((app.query("SELECT count(*) FROM login_log"), app.query("SELECT count(*) FROM disowned")), (rows, vec!["0".to_owned()]));
     }
 
-    async fn the_newest_fifty_of_ninety_days_come_first(desk) {
-        let mut client = desk.client().await;
+    async fn the_newest_fifty_of_ninety_days_come_first(app) {
+        let mut client = app.client().await;
         let day = Duration::from_hours(24);
         client.sign_in("user01").await;
-        desk.clock.advance(day * 90);
+        app.clock.advance(day * 90);
         let token = client.sign_in("user01").await;
         assert_eq!(own(&mut client, &token).await.len(), 2, "ninety days ago is shown");
-        desk.clock.advance(Duration::from_millis(1));
+        app.clock.advance(Duration::from_millis(1));
         assert_eq!(own(&mut client, &token).await.len(), 1, "and no more a moment later");
         for _ in 0..60 {
-            sign_in(&desk, &mut client, "user01").await;
+            sign_in(&app, &mut client, "user01").await;
         }
         let sign_ins = own(&mut client, &token).await;
         let moments: Vec<_> = sign_ins.iter().map(|sign_in| sign_in["at"].as_str().unwrap()).collect();
@@ -150,16 +150,16 @@ on_every_store! {
         assert!(moments.is_sorted_by(|one, next| one > next));
     }
 
-    async fn that_was_not_me_ends_that_one_and_its_socket_and_tells_administrators(desk) {
-        desk.auth().operator().grant(desk.key("supervisor01"), "admin").await.unwrap();
-        desk.auth().operator().grant(desk.key("security01"), "admin").await.unwrap();
-        desk.auth().operator().disable(desk.key("security01")).await.unwrap();
-        let mut client = desk.client().await;
+    async fn that_was_not_me_ends_that_one_and_its_socket_and_tells_administrators(app) {
+        app.auth().operator().grant(app.key("supervisor01"), "admin").await.unwrap();
+        app.auth().operator().grant(app.key("security01"), "admin").await.unwrap();
+        app.auth().operator().disable(app.key("security01")).await.unwrap();
+        let mut client = app.client().await;
         let at = [("user-agent", CHROME), ("x-forwarded-for", "203.0.113.9")];
         let thief = client.post("/api/auth/bind", &at, &json!({ "employee_id": "user01" })).await.data()["token"].as_str().unwrap().to_owned();
-        let (other, token) = (sign_in(&desk, &mut client, "user01").await, sign_in(&desk, &mut client, "user01").await);
-        let mut sockets = [desk.socket("employee", &other).await, desk.socket("employee", &token).await];
-        let mut gone = desk.socket("employee", &thief).await;
+        let (other, token) = (sign_in(&app, &mut client, "user01").await, sign_in(&app, &mut client, "user01").await);
+        let mut sockets = [app.socket("employee", &other).await, app.socket("employee", &token).await];
+        let mut gone = app.socket("employee", &thief).await;
         let id = own(&mut client, &token).await[2]["id"].as_str().unwrap().to_owned();
         assert_eq!(not_me(&mut client, &token, &id).await.data(), json!({ "success": true, "ended": 1, "told": 2 }));
         gone.ends_soon(4401, "signed_out").await;
@@ -172,8 +172,8 @@ on_every_store! {
         assert_eq!((&sign_ins[2]["session_id"], &sign_ins[2]["disowned_at"]), (&json!(null), &json!("2027-01-15T08:00:02Z")));
         assert_eq!(sign_ins[1]["disowned_at"], json!(null));
         let log = "SELECT employee_key, login_method, detail FROM login_log WHERE event = 'sign_in_disowned'";
-        assert_eq!(desk.query(log), ["user01|dev|sign-in of 2027-01-15T08:00:00Z from 203.0.113.9 by bind; 1 session(s) ended"]);
-        assert_eq!(told(&desk, &mut client).await, (1, vec!["admin01".to_owned(), "supervisor01".to_owned()]));
+        assert_eq!(app.query(log), ["user01|dev|sign-in of 2027-01-15T08:00:00Z from 203.0.113.9 by bind; 1 session(s) ended"]);
+        assert_eq!(told(&app, &mut client).await, (1, vec!["admin01".to_owned(), "supervisor01".to_owned()]));
         for message in inbox(&mut client).await {
             let text = message["text"]["content"].as_str().unwrap();
             for words in ["user01 says that the sign-in of 2027-01-15T08:00:00Z from 203.0.113.9 was not theirs", "If a session began with it, it has ended.", "user01 表示 2027-01-15T08:00:00Z 来自 203.0.113.9 的登录并非本人操作。如由此产生会话，该会话已结束。", "reset the password"] {
@@ -182,89 +182,89 @@ on_every_store! {
         }
     }
 
-    async fn said_twice_it_is_told_once(desk) {
-        let mut client = desk.client().await;
+    async fn said_twice_it_is_told_once(app) {
+        let mut client = app.client().await;
         client.sign_in("user01").await;
-        let token = sign_in(&desk, &mut client, "user01").await;
+        let token = sign_in(&app, &mut client, "user01").await;
         let id = ids(&mut client, &token).await.remove(1);
         assert_eq!(not_me(&mut client, &token, &id).await.data()["ended"], 1);
-        let before = told(&desk, &mut client).await;
-        desk.clock.advance(SECOND);
+        let before = told(&app, &mut client).await;
+        app.clock.advance(SECOND);
         assert_eq!(not_me(&mut client, &token, &id).await.data(), json!({ "success": true, "ended": 0, "told": 0 }));
-        assert_eq!((before, told(&desk, &mut client).await), ((1, vec!["admin01".to_owned()]), (1, vec!["admin01".to_owned()])));
+        assert_eq!((before, told(&app, &mut client).await), ((1, vec!["admin01".to_owned()]), (1, vec!["admin01".to_owned()])));
         assert_eq!(own(&mut client, &token).await[1]["disowned_at"], "2027-01-15T08:00:01Z");
     }
 
-    async fn of_many_who_say_it_at_once_one_is_heard(desk) {
-        desk.auth().operator().grant(desk.key("agent01"), "admin").await.unwrap();
-        let mut client = desk.client().await;
+    async fn of_many_who_say_it_at_once_one_is_heard(app) {
+        app.auth().operator().grant(app.key("agent01"), "admin").await.unwrap();
+        let mut client = app.client().await;
         let thief = client.sign_in("user01").await;
-        let token = sign_in(&desk, &mut client, "user01").await;
+        let token = sign_in(&app, &mut client, "user01").await;
         let id = ids(&mut client, &token).await.remove(1);
         let mut all = JoinSet::new();
         for _ in 0..20 {
-            let (mut other, token, id) = (desk.client().await, token.clone(), id.clone());
+            let (mut other, token, id) = (app.client().await, token.clone(), id.clone());
             all.spawn(async move { not_me(&mut other, &token, &id).await.data()["ended"].as_u64().unwrap() });
         }
         assert_eq!(all.join_all().await.into_iter().sum::<u64>(), 1);
         assert!(!client.is_valid(&thief).await && client.is_valid(&token).await);
-        assert_eq!(told(&desk, &mut client).await, (1, vec!["admin01".to_owned(), "agent01".to_owned()]));
-        assert_eq!(desk.query("SELECT count(*) FROM disowned"), ["1"]);
+        assert_eq!(told(&app, &mut client).await, (1, vec!["admin01".to_owned(), "agent01".to_owned()]));
+        assert_eq!(app.query("SELECT count(*) FROM disowned"), ["1"]);
     }
 
     /// An administrator who says it knows already.
-    async fn the_own_session_ends_too_and_the_reporter_gets_no_notice(desk) {
-        let mut client = desk.client().await;
+    async fn the_own_session_ends_too_and_the_reporter_gets_no_notice(app) {
+        let mut client = app.client().await;
         let other = client.sign_in("admin01").await;
-        let token = sign_in(&desk, &mut client, "admin01").await;
+        let token = sign_in(&app, &mut client, "admin01").await;
         let id = ids(&mut client, &token).await.remove(0);
         assert_eq!(not_me(&mut client, &token, &id).await.data(), json!({ "success": true, "ended": 1, "told": 0 }));
         assert_eq!(not_me(&mut client, &token, &id).await.refused(401, 1001).reason(), "signed_out");
         assert!(client.is_valid(&other).await);
-        assert_eq!(told(&desk, &mut client).await, (1, vec![]));
+        assert_eq!(told(&app, &mut client).await, (1, vec![]));
     }
 
-    async fn a_refused_one_is_told_of_and_ends_nothing(desk) {
-        let mut client = desk.client().await;
+    async fn a_refused_one_is_told_of_and_ends_nothing(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
         client.post_as(&token, "/api/agents/password", &json!({ "new_password": PASSWORD })).await.data();
         client.agent_login("agent01", "wrong").await.refused(401, 1011);
-        settled(&desk).await;
+        settled(&app).await;
         client.send(&request("DELETE", "/sim/inbox", &[], b"")).await;
         let sign_ins = own(&mut client, &token).await;
         let refused = sign_ins.iter().find(|sign_in| sign_in["signed_in"] == false).unwrap();
         assert_eq!(refused["reason"], "password_wrong");
         assert_eq!(not_me(&mut client, &token, refused["id"].as_str().unwrap()).await.data()["ended"], 0);
         assert!(client.is_valid(&token).await);
-        assert_eq!(told(&desk, &mut client).await, (1, vec!["admin01".to_owned()]));
-        let log = desk.query("SELECT detail FROM login_log WHERE event = 'sign_in_disowned'");
+        assert_eq!(told(&app, &mut client).await, (1, vec!["admin01".to_owned()]));
+        let log = app.query("SELECT detail FROM login_log WHERE event = 'sign_in_disowned'");
         assert_eq!(log, ["refused sign-in of 2027-01-15T08:00:00Z from 127.0.0.1 by password; 0 session(s) ended"]);
     }
 
-    async fn an_employee_of_a_connected_corporation_is_named_with_it(desk) {
-        let mut client = desk.client().await;
-        let token = desk.sign_in_at_partner().await;
+    async fn an_employee_of_a_connected_corporation_is_named_with_it(app) {
+        let mut client = app.client().await;
+        let token = app.sign_in_at_partner().await;
         let home = client.sign_in("user01").await;
         let id = ids(&mut client, &token).await.remove(0);
         assert_eq!(not_me(&mut client, &token, &id).await.data()["ended"], 1);
         assert!(client.is_valid(&home).await, "of the same name and moment, and somebody else's");
-        assert_eq!(told(&desk, &mut client).await, (1, vec!["admin01".to_owned()]));
+        assert_eq!(told(&app, &mut client).await, (1, vec!["admin01".to_owned()]));
         let text = inbox(&mut client).await[0]["text"]["content"].as_str().unwrap().to_owned();
         assert!(text.contains("wwpartner/user01 says"), "{text}");
     }
 
     /// Anybody can be turned away as somebody else. Nobody hides sign-ins so.
-    async fn refused_ones_hide_no_sign_in(desk) {
-        let mut client = desk.client().await;
+    async fn refused_ones_hide_no_sign_in(app) {
+        let mut client = app.client().await;
         for _ in 0..5 {
-            sign_in(&desk, &mut client, "user01").await;
-            let gone = sign_in(&desk, &mut client, "user01").await;
+            sign_in(&app, &mut client, "user01").await;
+            let gone = sign_in(&app, &mut client, "user01").await;
             client.post_as(&gone, "/api/auth/logout", &json!({})).await.data();
         }
-        let token = sign_in(&desk, &mut client, "user01").await;
+        let token = sign_in(&app, &mut client, "user01").await;
         let before = ids(&mut client, &token).await;
         for _ in 0..200 {
-            desk.clock.advance(SECOND);
+            app.clock.advance(SECOND);
             client.post("/api/dev/login", &[], &json!({ "employee_id": "user01", "role": "admin" })).await.refused(403, 1003);
         }
         let sign_ins = own(&mut client, &token).await;
@@ -272,19 +272,19 @@ on_every_store! {
         assert_eq!(there.iter().map(|sign_in| sign_in["id"].as_str().unwrap()).collect::<Vec<_>>(), before);
         let moments: Vec<_> = refused.iter().map(|sign_in| sign_in["at"].as_str().unwrap()).collect();
         assert_eq!((moments.len(), moments[0], moments[9]), (10, "2027-01-15T08:03:31Z", "2027-01-15T08:03:22Z"));
-        desk.clock.advance(SECOND);
-        let last = sign_in(&desk, &mut client, "user01").await;
+        app.clock.advance(SECOND);
+        let last = sign_in(&app, &mut client, "user01").await;
         let moments: Vec<_> = own(&mut client, &last).await.iter().map(|sign_in| sign_in["at"].as_str().unwrap().to_owned()).collect();
         assert!(moments.len() == 22 && moments.is_sorted_by(|one, next| one > next), "{moments:?}");
     }
 
     /// Whoever is signed in as somebody else does not get out of sight by signing in and out.
-    async fn a_session_that_lives_is_listed_however_many_came_since(desk) {
-        let mut client = desk.client().await;
+    async fn a_session_that_lives_is_listed_however_many_came_since(app) {
+        let mut client = app.client().await;
         let first = client.sign_in("user01").await;
-        let token = sign_in(&desk, &mut client, "user01").await;
+        let token = sign_in(&app, &mut client, "user01").await;
         for _ in 0..60 {
-            let gone = sign_in(&desk, &mut client, "user01").await;
+            let gone = sign_in(&app, &mut client, "user01").await;
             client.post_as(&gone, "/api/auth/logout", &json!({})).await.data();
         }
         let sign_ins = own(&mut client, &token).await;
@@ -298,11 +298,11 @@ on_every_store! {
     }
 
     /// Whoever signs in and disowns it, over and over, fills the log and nobody's phone.
-    async fn administrators_are_told_ten_times_an_hour_of_one_person(desk) {
-        let mut client = desk.client().await;
+    async fn administrators_are_told_ten_times_an_hour_of_one_person(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         let disown = async |client: &mut Client| {
-            let gone = sign_in(&desk, client, "user01").await;
+            let gone = sign_in(&app, client, "user01").await;
             client.post_as(&gone, "/api/auth/logout", &json!({})).await.data();
             let id = ids(client, &token).await.remove(0);
             not_me(client, &token, &id).await.data()["told"].as_u64().unwrap()
@@ -310,28 +310,28 @@ on_every_store! {
         for number in 0..12 {
             assert_eq!(disown(&mut client).await, u64::from(number < 10), "{number}");
         }
-        let (rows, to) = told(&desk, &mut client).await;
+        let (rows, to) = told(&app, &mut client).await;
         assert_eq!((rows, to.len()), (12, 10));
-        let agent = sign_in(&desk, &mut client, "agent01").await;
-        desk.clock.advance(SECOND);
+        let agent = sign_in(&app, &mut client, "agent01").await;
+        app.clock.advance(SECOND);
         client.post("/api/dev/login", &[], &json!({ "employee_id": "agent01", "role": "admin" })).await.refused(403, 1003);
         for id in ids(&mut client, &agent).await {
             assert_eq!(not_me(&mut client, &agent, &id).await.data()["told"], 1, "of somebody else they are");
         }
-        desk.clock.advance(Duration::from_hours(1));
+        app.clock.advance(Duration::from_hours(1));
         assert_eq!(disown(&mut client).await, 1);
     }
 
     /// They are cheap for a stranger to cause. What somebody does about them keeps nobody from hearing of a thief.
-    async fn refused_ones_that_were_disowned_silence_nothing(desk) {
-        let mut client = desk.client().await;
+    async fn refused_ones_that_were_disowned_silence_nothing(app) {
+        let mut client = app.client().await;
         let thief = client.sign_in("user01").await;
-        let token = sign_in(&desk, &mut client, "user01").await;
-        let over = sign_in(&desk, &mut client, "user01").await;
+        let token = sign_in(&app, &mut client, "user01").await;
+        let over = sign_in(&app, &mut client, "user01").await;
         client.post_as(&over, "/api/auth/logout", &json!({})).await.data();
         let real = ids(&mut client, &token).await;
         for number in 0..12 {
-            desk.clock.advance(SECOND);
+            app.clock.advance(SECOND);
             client.post("/api/dev/login", &[], &json!({ "employee_id": "user01", "role": "admin" })).await.refused(403, 1003);
             let refused = ids(&mut client, &token).await.remove(0);
             let answer = json!({ "success": true, "ended": 0, "told": i32::from(number < 10) });
@@ -342,39 +342,39 @@ on_every_store! {
             assert_eq!(not_me(&mut client, &token, id).await.data(), answer);
         }
         assert!(!client.is_valid(&thief).await);
-        assert_eq!(told(&desk, &mut client).await.1.len(), 12);
+        assert_eq!(told(&app, &mut client).await.1.len(), 12);
     }
 
-    async fn a_session_that_ends_so_is_told_of_however_often(desk) {
-        let mut client = desk.client().await;
+    async fn a_session_that_ends_so_is_told_of_however_often(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         for _ in 0..12 {
-            sign_in(&desk, &mut client, "user01").await;
+            sign_in(&app, &mut client, "user01").await;
             let id = ids(&mut client, &token).await.remove(0);
             assert_eq!(not_me(&mut client, &token, &id).await.data(), json!({ "success": true, "ended": 1, "told": 1 }));
         }
     }
 
-    async fn it_takes_no_role(desk) {
-        let mut client = desk.client().await;
+    async fn it_takes_no_role(app) {
+        let mut client = app.client().await;
         let thief = client.sign_in("user01").await;
-        let token = sign_in(&desk, &mut client, "user01").await;
-        desk.auth().operator().revoke(desk.key("user01"), "user").await.unwrap();
+        let token = sign_in(&app, &mut client, "user01").await;
+        app.auth().operator().revoke(app.key("user01"), "user").await.unwrap();
         let id = ids(&mut client, &token).await.remove(1);
         assert_eq!(not_me(&mut client, &token, &id).await.data()["ended"], 1);
         assert_eq!(client.me(&thief).await.refused(401, 1001).reason(), "signed_out");
     }
 
-    async fn it_takes_a_full_session_of_an_enabled_employee(desk) {
-        let mut client = desk.client().await;
+    async fn it_takes_a_full_session_of_an_enabled_employee(app) {
+        let mut client = app.client().await;
         client.first_password("agent01").await;
         let (half, token) = (client.partial_sign_in("agent01").await, client.sign_in("user01").await);
         let id = ids(&mut client, &token).await.remove(0);
-        desk.auth().operator().disable(desk.key("user01")).await.unwrap();
+        app.auth().operator().disable(app.key("user01")).await.unwrap();
         for (token, reason) in [(&half, "half_authenticated"), (&token, "disabled")] {
             assert_eq!(client.get_as(token, "/api/auth/sign-ins").await.refused(401, 1001).reason(), reason);
             assert_eq!(not_me(&mut client, token, &id).await.refused(401, 1001).reason(), reason);
         }
-        assert_eq!(desk.query("SELECT count(*) FROM disowned"), ["0"]);
+        assert_eq!(app.query("SELECT count(*) FROM disowned"), ["0"]);
     }
 }

@@ -7,34 +7,34 @@ use serde_json::json;
 use crate::harness::request;
 
 on_every_store! {
-    async fn makes_a_role_active_in_the_same_session(desk) {
-        let mut client = desk.client().await;
+    async fn makes_a_role_active_in_the_same_session(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
         let switched = client.switch(&token, "user").await.data();
         assert_eq!(switched, json!({ "success": true, "current_role": "user", "message": "role switched" }));
         assert_eq!(client.verify(&token).await["current_role"], "user");
-        let desk = desk.restart().await;
-        assert_eq!(desk.client().await.verify(&token).await["current_role"], "user");
+        let app = app.restart().await;
+        assert_eq!(app.client().await.verify(&token).await["current_role"], "user");
     }
 
-    async fn never_prolongs_a_session(desk) {
-        let mut client = desk.client().await;
+    async fn never_prolongs_a_session(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
         let mut before = u64::MAX;
         for round in 0..200 {
             client.switch(&token, ["agent", "user", "admin"][round % 3]).await.data();
-            desk.clock.advance(Duration::from_mins(1));
+            app.clock.advance(Duration::from_mins(1));
             let remaining = client.verify(&token).await["expires_in"].as_u64().unwrap();
             assert!(remaining < before);
             before = remaining;
         }
         assert_eq!(before, 28_800 - 200 * 60);
-        desk.clock.advance(Duration::from_secs(before));
+        app.clock.advance(Duration::from_secs(before));
         client.switch(&token, "user").await.refused(401, 1001);
     }
 
-    async fn to_a_role_that_is_not_held_names_it(desk) {
-        let mut client = desk.client().await;
+    async fn to_a_role_that_is_not_held_names_it(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
         for role in ["admin", "Agent", "agent ", "аgent", "", "root", "security"] {
             let answer = client.switch(&token, role).await;
@@ -43,18 +43,18 @@ on_every_store! {
         assert_eq!(client.verify(&token).await["current_role"], "agent");
     }
 
-    async fn goes_by_the_roles_held_now(desk) {
-        let mut client = desk.client().await;
+    async fn goes_by_the_roles_held_now(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
         client.switch(&token, "user").await.data();
-        desk.auth().operator().revoke(desk.key("admin01"), "admin").await.unwrap();
+        app.auth().operator().revoke(app.key("admin01"), "admin").await.unwrap();
         client.switch(&token, "admin").await.refused(403, 1003);
-        desk.auth().operator().grant(desk.key("admin01"), "security").await.unwrap();
+        app.auth().operator().grant(app.key("admin01"), "security").await.unwrap();
         client.switch(&token, "security").await.data();
     }
 
-    async fn without_a_readable_token_is_1001(desk) {
-        let mut client = desk.client().await;
+    async fn without_a_readable_token_is_1001(app) {
+        let mut client = app.client().await;
         let body = json!({ "role": "user" });
         assert_eq!(client.post("/api/auth/switch-role", &[], &body).await.refused(401, 1001).reason(), "missing");
         let basic = [("authorization", "Basic dXNlcjpwYXNz")];
@@ -64,8 +64,8 @@ on_every_store! {
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
     }
 
-    async fn wants_a_role(desk) {
-        let mut client = desk.client().await;
+    async fn wants_a_role(app) {
+        let mut client = app.client().await;
         let bearer = format!("Bearer {}", client.sign_in("admin01").await);
         let auth = ("authorization", bearer.as_str());
         let answer = client.post("/api/auth/switch-role", &[auth], &json!({})).await;

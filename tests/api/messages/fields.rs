@@ -16,11 +16,11 @@ fn user() -> Value {
 }
 
 on_every_store! {
-    async fn what_is_wrong_is_named(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn what_is_wrong_is_named(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
-        let mut socket = desk.socket("employee", &token).await;
+        let mut socket = app.socket("employee", &token).await;
         for to in [
             json!(null), json!("user01"), json!(1), json!({}), json!([]), json!([[]]), json!({ "employee_id": 1 }), json!({ "employee_id": "" }),
             json!({ "employee_id": "a b" }), json!({ "employee_id": "user01\u{0}" }), json!({ "role": "boss" }), json!({ "role": "Admin" }), json!({ "role": ["user"] }),
@@ -50,9 +50,9 @@ on_every_store! {
         socket.is_quiet().await;
     }
 
-    async fn a_member_that_is_there_twice_is_named(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn a_member_that_is_there_twice_is_named(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let (to, kind) = (r#""to":{"role":"user"}"#, r#""msg_type":"byod_card""#);
         for (body, name) in [
             (format!("{{{to},{to},{kind}}}"), "to"),
@@ -68,9 +68,9 @@ on_every_store! {
         assert!(named(&raw(&mut client, &key, &two).await).contains(&"messages".to_owned()));
     }
 
-    async fn a_body_that_is_none_is_refused(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn a_body_that_is_none_is_refused(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         for body in ["", "null", "[]", "1", "\"to\"", "{", "{}}", "{\"to\":}", "{'to':1}", "[{\"to\":1}]", "{\"to\":1,}"] {
             raw(&mut client, &key, body).await.refused(400, 1002);
         }
@@ -81,11 +81,11 @@ on_every_store! {
         client.get_as(&key, PATH).await.refused(405, 1004);
     }
 
-    async fn too_many_and_too_long_is_refused(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn too_many_and_too_long_is_refused(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
-        let mut socket = desk.socket("employee", &token).await;
+        let mut socket = app.socket("employee", &token).await;
         let card_of = |length: usize| card(&user(), &json!("a".repeat(length)));
         for many in [json!([]), json!(null), json!({}), json!(1), json!([1]), json!(vec![card_of(1); 101])] {
             assert_eq!(named(&client.send_messages(&key, &json!({ "messages": many })).await), ["messages"], "{many}");
@@ -113,18 +113,18 @@ on_every_store! {
     }
 
     /// A body full of mistakes is answered with few.
-    async fn an_answer_does_not_grow_with_the_mistakes(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn an_answer_does_not_grow_with_the_mistakes(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let body = format!("{{\"messages\":[{}]}}", vec!["{}"; 300_000].join(","));
         let answer = raw(&mut client, &key, &body).await;
         assert!(named(&answer).contains(&"messages".to_owned()));
         assert!(answer.body.len() < 100_000, "{} bytes", answer.body.len());
     }
 
-    async fn what_is_wrong_is_said_in_both_languages(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn what_is_wrong_is_said_in_both_languages(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let bearer = format!("Bearer {key}");
         let piece = json!({ "to": 1, "msg_type": "x", "socket": "y" });
         for (language, chinese) in [("en", false), ("zh", true)] {

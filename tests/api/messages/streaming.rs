@@ -24,11 +24,11 @@ async fn write(client: &mut Client, key: &str, stream: &str, seq: u64, done: boo
 const DUPLICATE: &str = r#"{"id":null,"delivered":0,"duplicate":true}"#;
 
 on_every_store! {
-    async fn a_piece_follows_the_one_before_or_was_there_before(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn a_piece_follows_the_one_before_or_was_there_before(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
-        let mut socket = desk.socket("employee", &token).await;
+        let mut socket = app.socket("employee", &token).await;
         let duplicate: Value = serde_json::from_str(DUPLICATE).unwrap();
         assert_eq!(write(&mut client, &key, "s", 5, false).await.data()["delivered"], 1);
         assert_eq!(write(&mut client, &key, "s", 6, false).await.data()["delivered"], 1);
@@ -49,11 +49,11 @@ on_every_store! {
         socket.is_quiet().await;
     }
 
-    async fn streams_do_not_meet(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn streams_do_not_meet(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let (token, other) = (client.sign_in("user01").await, client.sign_in("agent01").await);
-        let (mut ours, mut theirs) = (desk.socket("employee", &token).await, desk.socket("agent", &other).await);
+        let (mut ours, mut theirs) = (app.socket("employee", &token).await, app.socket("agent", &other).await);
         let whom = [user(), json!({ "employee_id": "agent01" }), json!([user(), { "employee_id": "agent01" }])];
         for (start, to) in whom.iter().enumerate() {
             for stream in ["s", "S"] {
@@ -75,11 +75,11 @@ on_every_store! {
         }
     }
 
-    async fn a_batch_goes_on_where_it_began(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn a_batch_goes_on_where_it_began(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
-        let mut socket = desk.socket("employee", &token).await;
+        let mut socket = app.socket("employee", &token).await;
         let of = |places: &[(&str, u64, bool)]| json!({ "messages": places.iter().map(|(stream, seq, done)| piece(&user(), stream, *seq, *done)).collect::<Vec<_>>() });
         let sent = client.send_messages(&key, &of(&[("a", 0, false), ("b", 0, false), ("a", 1, false), ("a", 0, false), ("a", 2, true)])).await.data();
         let duplicates: Vec<_> = sent["messages"].as_array().unwrap().iter().map(|sent| sent["duplicate"] == true).collect();
@@ -97,13 +97,13 @@ on_every_store! {
     }
 
     /// Of many who send the same piece at once, one does.
-    async fn the_same_piece_sent_at_once_comes_once(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let token = desk.client().await.sign_in("user01").await;
-        let mut socket = desk.socket("employee", &token).await;
+    async fn the_same_piece_sent_at_once_comes_once(app) {
+        let (key, _) = app.service_key("messages").await;
+        let token = app.client().await.sign_in("user01").await;
+        let mut socket = app.socket("employee", &token).await;
         for seq in 0..5 {
             let sending: Vec<_> = (0..4).map(|_| {
-                let (address, key) = (desk.address.clone(), key.clone());
+                let (address, key) = (app.address.clone(), key.clone());
                 tokio::spawn(async move { write(&mut Client::connect(&address).await, &key, "s", seq, false).await.data() })
             }).collect();
             let mut delivered = 0;
@@ -116,19 +116,19 @@ on_every_store! {
         socket.is_quiet().await;
     }
 
-    async fn a_reply_that_pauses_goes_on(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn a_reply_that_pauses_goes_on(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         write(&mut client, &key, "s", 0, false).await.data();
-        desk.clock.advance(Duration::from_mins(9));
+        app.clock.advance(Duration::from_mins(9));
         write(&mut client, &key, "s", 2, false).await.refused(409, 1019);
         assert_eq!(write(&mut client, &key, "s", 0, false).await.data()["messages"][0]["duplicate"], true);
         assert_eq!(write(&mut client, &key, "s", 1, false).await.data()["messages"][0]["duplicate"], false);
     }
 
-    async fn what_is_wrong_with_a_piece_is_named(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn what_is_wrong_with_a_piece_is_named(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let long = "s".repeat(65);
         for (name, values) in [
             ("stream_id", &[json!(null), json!(""), json!(1), json!("a b"), json!("é"), json!("a\n"), json!(long)][..]),
@@ -155,11 +155,11 @@ on_every_store! {
     }
 
     /// Only its place in the stream is looked at; what else stands in it is the client's.
-    async fn a_piece_goes_out_byte_for_byte_too(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn a_piece_goes_out_byte_for_byte_too(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
-        let mut socket = desk.socket("employee", &token).await;
+        let mut socket = app.socket("employee", &token).await;
         let deep = format!(r#"{{"stream_id":"s","seq":2,"text":"","done":false,"deep":{}1{}}}"#, "[".repeat(500), "]".repeat(500));
         for content in [
             r#"{ "done":false, "text":"\u4f60 \n","seq":0 ,"stream_id":"\u0073", "more":{"b":1.0,"a":2}}"#,

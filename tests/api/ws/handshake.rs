@@ -14,15 +14,15 @@ fn head(token: &str, fields: &[(&str, &str)]) -> Vec<u8> {
     request("GET", EMPLOYEE, &fields, b"")
 }
 
-async fn status(desk: &TestApp, head: &[u8]) -> u16 {
-    TestSocket::try_open(&desk.address, head).await.map_or_else(|answer| answer.status, |socket| socket.answer.status)
+async fn status(app: &TestApp, head: &[u8]) -> u16 {
+    TestSocket::try_open(&app.address, head).await.map_or_else(|answer| answer.status, |socket| socket.answer.status)
 }
 
 on_every_store! {
-    async fn one_that_is_right_is_answered_as_the_rfc_says(desk) {
-        let token = desk.client().await.sign_in("user01").await;
+    async fn one_that_is_right_is_answered_as_the_rfc_says(app) {
+        let token = app.client().await.sign_in("user01").await;
         let extensions = [("sec-websocket-extensions", "permessage-deflate; client_max_window_bits")];
-        let answer = ask_as(&desk, &token, EMPLOYEE, &extensions).await;
+        let answer = ask_as(&app, &token, EMPLOYEE, &extensions).await;
         assert_eq!(answer.status, 101, "{answer:?}");
         assert_eq!(answer.header("sec-websocket-accept"), Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
         assert_eq!((answer.header("upgrade"), answer.header("connection")), (Some("websocket"), Some("upgrade")));
@@ -31,10 +31,10 @@ on_every_store! {
         }
     }
 
-    async fn what_is_said_first_tells_whose_socket_it_is(desk) {
-        let token = desk.client().await.sign_in("agent01").await;
+    async fn what_is_said_first_tells_whose_socket_it_is(app) {
+        let token = app.client().await.sign_in("agent01").await;
         for kind in ["employee", "agent"] {
-            let mut socket = TestSocket::open(&desk.address, kind, &token).await;
+            let mut socket = TestSocket::open(&app.address, kind, &token).await;
             let ready = socket.event("ready").await;
             let content = json!({ "event": "ready", "resumed": false, "current_role": "agent", "expires_in": 28_800 });
             assert_eq!((&ready["content"], &ready["ts"]), (&content, &json!("2027-01-15T08:00:00Z")), "{ready}");
@@ -44,20 +44,20 @@ on_every_store! {
     }
 
     /// Clients and proxies spell these fields in many ways.
-    async fn spelling_does_not_matter(desk) {
-        let token = desk.client().await.sign_in("user01").await;
+    async fn spelling_does_not_matter(app) {
+        let token = app.client().await.sign_in("user01").await;
         for fields in [
             &[("Connection", "keep-alive, Upgrade"), ("Upgrade", "WebSocket"), ("Sec-WebSocket-Version", "13")][..],
             &[("connection", "keep-alive"), ("connection", "upgrade"), ("upgrade", "websocket"), ("sec-websocket-version", "13")],
             &[("CONNECTION", " ,UPGRADE, "), ("upgrade", "h2c, websocket"), ("sec-websocket-version", "13")],
         ] {
             let fields: Vec<_> = fields.iter().copied().chain([("sec-websocket-key", KEY)]).collect();
-            assert_eq!(status(&desk, &head(&token, &fields)).await, 101, "{fields:?}");
+            assert_eq!(status(&app, &head(&token, &fields)).await, 101, "{fields:?}");
         }
     }
 
-    async fn what_is_none_is_told_what_is_wanted(desk) {
-        let token = desk.client().await.sign_in("user01").await;
+    async fn what_is_none_is_told_what_is_wanted(app) {
+        let token = app.client().await.sign_in("user01").await;
         let (connection, upgrade, key) = (("connection", "Upgrade"), ("upgrade", "websocket"), ("sec-websocket-key", KEY));
         let version = |version| ("sec-websocket-version", version);
         let mut old = head(&token, &[connection, upgrade, key, version("13")]);
@@ -77,38 +77,38 @@ on_every_store! {
             old,
         ] {
             let text = String::from_utf8_lossy(&head).into_owned();
-            let answer = TestSocket::try_open(&desk.address, &head).await.expect_err(&text);
+            let answer = TestSocket::try_open(&app.address, &head).await.expect_err(&text);
             answer.refused(426, 1002);
             assert_eq!(answer.header("upgrade"), Some("websocket"), "{text}");
             assert_eq!(answer.header("sec-websocket-version"), Some("13"), "{text}");
         }
     }
 
-    async fn a_key_that_is_none_is_named(desk) {
-        let token = desk.client().await.sign_in("user01").await;
+    async fn a_key_that_is_none_is_named(app) {
+        let token = app.client().await.sign_in("user01").await;
         let usual = [("connection", "Upgrade"), ("upgrade", "websocket"), ("sec-websocket-version", "13")];
         for keys in [&[][..], &[""], &["AAAA"], &["dGhlIHNhbXBsZSBub25jZQ"], &["dGhlIHNhbXBsZSBub25jZSE="], &["!!!!!!!!!!!!!!!!!!!!!!=="], &[KEY, KEY]] {
             let fields: Vec<_> = usual.into_iter().chain(keys.iter().map(|key| ("sec-websocket-key", *key))).collect();
-            let answer = TestSocket::try_open(&desk.address, &head(&token, &fields)).await.expect_err("no key");
+            let answer = TestSocket::try_open(&app.address, &head(&token, &fields)).await.expect_err("no key");
             let fields = &answer.refused(400, 1002).json()["data"]["fields"];
             assert!(fields["sec-websocket-key"].is_string(), "{keys:?} {fields}");
         }
     }
 
-    async fn one_with_a_body_is_refused(desk) {
-        let token = desk.client().await.sign_in("user01").await;
+    async fn one_with_a_body_is_refused(app) {
+        let token = app.client().await.sign_in("user01").await;
         let frame = masked(0x89, b"");
         for field in [("content-length", "6"), ("content-length", "00"), ("transfer-encoding", "chunked")] {
             let head = handshake(EMPLOYEE, &[("authorization", &bearer(&token)), field]);
             let head = [&head, &*frame].concat();
-            TestSocket::try_open(&desk.address, &head).await.expect_err(field.0).refused(400, 1002);
+            TestSocket::try_open(&app.address, &head).await.expect_err(field.0).refused(400, 1002);
         }
         let head = handshake(EMPLOYEE, &[("authorization", &bearer(&token)), ("content-length", "0")]);
-        assert_eq!(status(&desk, &head).await, 101);
+        assert_eq!(status(&app, &head).await, 101);
     }
 
-    async fn other_methods_are_not_taken(desk) {
-        let mut client = desk.client().await;
+    async fn other_methods_are_not_taken(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         for path in [EMPLOYEE, AGENT] {
             for method in ["POST", "PUT", "DELETE"] {
@@ -123,21 +123,21 @@ on_every_store! {
         }
     }
 
-    async fn the_place_to_go_on_from_must_be_one(desk) {
-        let token = desk.client().await.sign_in("user01").await;
+    async fn the_place_to_go_on_from_must_be_one(app) {
+        let token = app.client().await.sign_in("user01").await;
         for last in ["1", "-", "1-", "-1", "1-2-3", "%201-2", "+1-2", "0x1-0", "18446744073709551616-0", "1-18446744073709551616", "%00", "", "1-0&last_id=2-0"] {
-            let answer = ask_as(&desk, &token, &format!("{EMPLOYEE}?last_id={last}"), &[]).await;
+            let answer = ask_as(&app, &token, &format!("{EMPLOYEE}?last_id={last}"), &[]).await;
             let fields = &answer.refused(400, 1002).json()["data"]["fields"];
             assert!(fields["last_id"].is_string(), "{last} {fields}");
         }
         for last in ["0-0", "1-0", "18446744073709551615-18446744073709551615"] {
-            let answer = ask_as(&desk, &token, &format!("{EMPLOYEE}?last_id={last}"), &[]).await;
+            let answer = ask_as(&app, &token, &format!("{EMPLOYEE}?last_id={last}"), &[]).await;
             assert_eq!(answer.status, 101, "{last} {answer:?}");
         }
     }
 
-    async fn every_refusal_is_in_the_envelope_and_in_the_language_of_the_client(desk) {
-        let mut client = desk.client().await;
+    async fn every_refusal_is_in_the_envelope_and_in_the_language_of_the_client(app) {
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         let (good, bad) = (bearer(&token), bearer("nonsense"));
         let (auth, json) = (("authorization", &*good), "application/json");
@@ -174,18 +174,18 @@ on_every_store! {
     }
 
     /// Whoever does not wait for the answer is heard all the same.
-    async fn what_is_sent_along_with_the_handshake_is_read(desk) {
-        let token = desk.client().await.sign_in("user01").await;
+    async fn what_is_sent_along_with_the_handshake_is_read(app) {
+        let token = app.client().await.sign_in("user01").await;
         let head = [handshake(EMPLOYEE, &[("authorization", &bearer(&token))]), crate::harness::masked(0x89, b"early")].concat();
-        let mut socket = TestSocket::try_open(&desk.address, &head).await.unwrap();
+        let mut socket = TestSocket::try_open(&app.address, &head).await.unwrap();
         socket.event("ready").await;
         assert_eq!(socket.any().await, crate::harness::Frame::Pong(b"early".to_vec()));
     }
 
-    async fn nothing_else_is_below(desk) {
-        let token = desk.client().await.sign_in("admin01").await;
+    async fn nothing_else_is_below(app) {
+        let token = app.client().await.sign_in("admin01").await;
         for path in ["/api/ws", "/api/ws/", "/api/ws/employee/", "/api/ws/Employee", "/api/ws/admin"] {
-            ask(&desk, path, &[("authorization", &bearer(&token))]).await.refused(404, 1004);
+            ask(&app, path, &[("authorization", &bearer(&token))]).await.refused(404, 1004);
         }
     }
 }

@@ -4,24 +4,24 @@ use super::{EMPLOYEE, ask_as};
 use crate::harness::{TestApp, settings};
 use crate::sign_in_proof::production;
 
-async fn foreign(desk: &TestApp, token: &str, origins: &[&str]) {
+async fn foreign(app: &TestApp, token: &str, origins: &[&str]) {
     let fields: Vec<_> = origins.iter().map(|origin| ("origin", *origin)).collect();
-    let answer = ask_as(desk, token, EMPLOYEE, &fields).await;
+    let answer = ask_as(app, token, EMPLOYEE, &fields).await;
     assert_eq!(answer.refused(403, 1003).reason(), "foreign_origin", "{origins:?}");
 }
 
-async fn home(desk: &TestApp, token: &str, origins: &[&str]) {
+async fn home(app: &TestApp, token: &str, origins: &[&str]) {
     let fields: Vec<_> = origins.iter().map(|origin| ("origin", *origin)).collect();
-    let answer = ask_as(desk, token, EMPLOYEE, &fields).await;
+    let answer = ask_as(app, token, EMPLOYEE, &fields).await;
     assert_eq!(answer.status, 101, "{origins:?} {answer:?}");
 }
 
 on_every_store! {
     async fn in_production_its_own_and_those_that_are_listed() {
-        let (desk, platform) = production(&[("redirect_origins", "https://pages.example.com,http://intranet:8080")]).await;
-        let token = platform.sign_in(&mut desk.client().await, "user01").await;
+        let (app, platform) = production(&[("redirect_origins", "https://pages.example.com,http://intranet:8080")]).await;
+        let token = platform.sign_in(&mut app.client().await, "user01").await;
         for origins in [&[][..], &["https://desk.example.com"], &["https://pages.example.com"], &["http://intranet:8080"]] {
-            home(&desk, &token, origins).await;
+            home(&app, &token, origins).await;
         }
         for origins in [
             &["https://evil.example"][..],
@@ -48,31 +48,31 @@ on_every_store! {
             &["https://desk.example.com", "https://evil.example"],
             &["https://d\u{e9}sk.example.com"],
         ] {
-            foreign(&desk, &token, origins).await;
+            foreign(&app, &token, origins).await;
         }
     }
 
-    async fn in_development_whatever_is_on_this_machine(desk) {
-        let token = desk.client().await.sign_in("user01").await;
+    async fn in_development_whatever_is_on_this_machine(app) {
+        let token = app.client().await.sign_in("user01").await;
         for near in ["http://localhost", "http://localhost:5173", "https://localhost:8443", "http://127.0.0.1:3000", "http://127.8.9.10", "http://[::1]:3000"] {
-            home(&desk, &token, &[near]).await;
+            home(&app, &token, &[near]).await;
         }
         for far in ["https://evil.example", "null", "", "http://localhost.evil.example", "http://127.0.0.1.evil.example", "http://localhost@evil.example", "http://10.0.0.1", "http://desk.evil", "http://desk:81", "file://"] {
-            foreign(&desk, &token, &[far]).await;
+            foreign(&app, &token, &[far]).await;
         }
-        foreign(&desk, &token, &["http://localhost", "http://localhost"]).await;
+        foreign(&app, &token, &["http://localhost", "http://localhost"]).await;
     }
 
     async fn in_development_what_is_listed_counts_too() {
-        let desk = TestApp::with(settings(&[("development.enabled", "true"), ("redirect_origins", "https://pages.example.com")])).await;
-        let token = desk.client().await.sign_in("user01").await;
-        home(&desk, &token, &["https://pages.example.com"]).await;
-        foreign(&desk, &token, &["https://other.example.com"]).await;
+        let app = TestApp::with(settings(&[("development.enabled", "true"), ("redirect_origins", "https://pages.example.com")])).await;
+        let token = app.client().await.sign_in("user01").await;
+        home(&app, &token, &["https://pages.example.com"]).await;
+        foreign(&app, &token, &["https://other.example.com"]).await;
     }
 
     /// A page elsewhere does not learn whether a token is good by anything but having it.
-    async fn the_token_is_looked_at_first(desk) {
-        let answer = ask_as(&desk, "nonsense", EMPLOYEE, &[("origin", "https://evil.example")]).await;
+    async fn the_token_is_looked_at_first(app) {
+        let answer = ask_as(&app, "nonsense", EMPLOYEE, &[("origin", "https://evil.example")]).await;
         answer.refused(401, 1001);
     }
 }

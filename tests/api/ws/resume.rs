@@ -21,18 +21,18 @@ async fn write(client: &mut Client, key: &str, to: &Value, (stream, seq, done): 
 }
 
 /// Opens a socket after this place; also says whether nothing was missed.
-async fn back(desk: &TestApp, token: &str, last: &str) -> (TestSocket, bool) {
-    let mut socket = TestSocket::resume(&desk.address, "employee", token, Some(last)).await;
+async fn back(app: &TestApp, token: &str, last: &str) -> (TestSocket, bool) {
+    let mut socket = TestSocket::resume(&app.address, "employee", token, Some(last)).await;
     let ready = socket.event("ready").await;
     (socket, ready["content"]["resumed"].as_bool().unwrap())
 }
 
 on_every_store! {
-    async fn everything_after_the_last_one_seen_comes_once_and_in_order(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn everything_after_the_last_one_seen_comes_once_and_in_order(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
-        let mut socket = desk.socket("employee", &token).await;
+        let mut socket = app.socket("employee", &token).await;
         let mut ids = Vec::new();
         for content in 0..6 {
             client.send_card(&key, &if content % 2 == 0 { user() } else { json!({ "role": "user" }) }, &json!(content)).await;
@@ -42,7 +42,7 @@ on_every_store! {
         }
         drop(socket);
         for (seen, last) in ids.iter().enumerate() {
-            let (mut socket, resumed) = back(&desk, &token, last).await;
+            let (mut socket, resumed) = back(&app, &token, last).await;
             assert!(resumed);
             for (content, expected) in ids.iter().enumerate().skip(seen + 1) {
                 let message = socket.message().await;
@@ -53,28 +53,28 @@ on_every_store! {
     }
 
     /// What came while nobody was there.
-    async fn what_was_sent_meanwhile_is_there_after_the_id_of_the_first_frame(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn what_was_sent_meanwhile_is_there_after_the_id_of_the_first_frame(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         client.send_card(&key, &user(), &json!("before")).await;
-        let mut socket = TestSocket::open(&desk.address, "employee", &token).await;
+        let mut socket = TestSocket::open(&app.address, "employee", &token).await;
         let ready = socket.event("ready").await;
         drop(socket);
         assert_eq!(client.send_messages(&key, &json!({ "to": user(), "msg_type": "byod_card", "content": "meanwhile" })).await.data()["messages"][0]["duplicate"], false);
         client.send_card(&key, &json!({ "employee_id": "agent01" }), &json!("not ours")).await;
-        let (mut socket, resumed) = back(&desk, &token, &id(&ready)).await;
+        let (mut socket, resumed) = back(&app, &token, &id(&ready)).await;
         assert!(resumed);
         assert_eq!(socket.message().await["content"], "meanwhile");
         socket.is_quiet().await;
     }
 
     /// What is said of the session moves on too, so that its id is as good as any.
-    async fn the_id_of_any_frame_is_a_place(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn the_id_of_any_frame_is_a_place(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
-        let mut socket = desk.socket("employee", &token).await;
+        let mut socket = app.socket("employee", &token).await;
         client.send_card(&key, &json!({ "employee_id": "agent01" }), &json!(1)).await;
         let first = socket.message().await;
         client.switch(&token, "user").await.data();
@@ -82,98 +82,98 @@ on_every_store! {
         assert!(told["id"] == first["id"] || id(&told) > id(&first), "{told} {first}");
         client.send_card(&key, &json!({ "employee_id": "agent01" }), &json!(2)).await;
         drop(socket);
-        let (mut socket, resumed) = back(&desk, &token, &id(&told)).await;
+        let (mut socket, resumed) = back(&app, &token, &id(&told)).await;
         assert!(resumed);
         assert_eq!(socket.message().await["content"], 2);
         socket.is_quiet().await;
     }
 
     /// Others' messages that were forgotten are nothing that an idle client has missed.
-    async fn an_idle_client_has_missed_nothing(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn an_idle_client_has_missed_nothing(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
-        let mut socket = TestSocket::open(&desk.address, "employee", &token).await;
+        let mut socket = TestSocket::open(&app.address, "employee", &token).await;
         let last = id(&socket.event("ready").await);
         drop(socket);
         for minute in 0..6 {
             client.send_card(&key, &json!({ "employee_id": "agent01" }), &json!(minute)).await;
             client.send_card(&key, &json!({ "role": "agent" }), &json!(minute)).await;
-            desk.clock.advance(Duration::from_mins(1));
+            app.clock.advance(Duration::from_mins(1));
         }
         client.send_card(&key, &user(), &json!("for us")).await;
-        let (mut socket, resumed) = back(&desk, &token, &last).await;
+        let (mut socket, resumed) = back(&app, &token, &last).await;
         assert!(resumed);
         assert_eq!(socket.message().await["content"], "for us");
         socket.is_quiet().await;
     }
 
-    async fn after_two_minutes_what_was_missed_is_missed(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn after_two_minutes_what_was_missed_is_missed(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         for (to, role) in [(user(), "person"), (json!({ "role": "user" }), "role")] {
-            let mut socket = TestSocket::open(&desk.address, "employee", &token).await;
+            let mut socket = TestSocket::open(&app.address, "employee", &token).await;
             let last = id(&socket.event("ready").await);
             drop(socket);
             client.send_card(&key, &to, &json!(role)).await;
-            desk.clock.advance(Duration::from_mins(2));
+            app.clock.advance(Duration::from_mins(2));
             client.send_card(&key, &json!({ "employee_id": "agent01" }), &json!("others")).await;
-            let (mut socket, resumed) = back(&desk, &token, &last).await;
+            let (mut socket, resumed) = back(&app, &token, &last).await;
             assert!(resumed, "two minutes are kept");
             assert_eq!(socket.message().await["content"], role);
             drop(socket);
-            desk.clock.advance(Duration::from_millis(1));
+            app.clock.advance(Duration::from_millis(1));
             client.send_card(&key, &json!({ "employee_id": "agent01" }), &json!("others")).await;
-            let (mut socket, resumed) = back(&desk, &token, &last).await;
+            let (mut socket, resumed) = back(&app, &token, &last).await;
             assert!(!resumed);
             socket.is_quiet().await;
         }
     }
 
     /// Nobody else has to say anything for it.
-    async fn what_is_too_old_is_not_told_again_on_a_quiet_desk(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn what_is_too_old_is_not_told_again_on_a_quiet_desk(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
-        let mut socket = TestSocket::open(&desk.address, "employee", &token).await;
+        let mut socket = TestSocket::open(&app.address, "employee", &token).await;
         let last = id(&socket.event("ready").await);
         drop(socket);
         client.send_card(&key, &user(), &json!("old")).await;
-        desk.clock.advance(Duration::from_mins(5));
-        let (mut socket, resumed) = back(&desk, &token, &last).await;
+        app.clock.advance(Duration::from_mins(5));
+        let (mut socket, resumed) = back(&app, &token, &last).await;
         assert!(!resumed);
         socket.is_quiet().await;
     }
 
-    async fn a_place_that_is_not_ours_begins_anew(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn a_place_that_is_not_ours_begins_anew(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         client.send_card(&key, &user(), &json!("before")).await;
-        let (mut socket, resumed) = back(&desk, &token, "18446744073709551615-0").await;
+        let (mut socket, resumed) = back(&app, &token, "18446744073709551615-0").await;
         assert!(!resumed);
         socket.is_quiet().await;
         client.send_card(&key, &user(), &json!("after")).await;
         assert_eq!(socket.message().await["content"], "after");
         // In a Redis in which nothing was lost yet, nothing came before the first.
-        let (_, resumed) = back(&desk, &token, "0-0").await;
+        let (_, resumed) = back(&app, &token, "0-0").await;
         assert_eq!(resumed, StoreBackend::current() == StoreBackend::ScaledOut);
     }
 
     /// Where one process has it all, it is gone with the process; Redis keeps it.
-    async fn after_a_restart_clients_know_whether_they_missed_something(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn after_a_restart_clients_know_whether_they_missed_something(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
-        let mut socket = desk.socket("employee", &token).await;
+        let mut socket = app.socket("employee", &token).await;
         client.send_card(&key, &user(), &json!(1)).await;
         let last = id(&socket.message().await);
         client.send_card(&key, &user(), &json!(2)).await;
         drop((socket, client));
-        desk.clock.advance(Duration::from_secs(1));
-        let desk = desk.restart().await;
-        let (mut socket, resumed) = back(&desk, &token, &last).await;
+        app.clock.advance(Duration::from_secs(1));
+        let app = app.restart().await;
+        let (mut socket, resumed) = back(&app, &token, &last).await;
         assert_eq!(resumed, StoreBackend::current() == StoreBackend::ScaledOut);
         if resumed {
             assert_eq!(socket.message().await["content"], 2);
@@ -182,24 +182,24 @@ on_every_store! {
     }
 
     /// A node that has just begun has not looked yet what there is.
-    async fn after_a_restart_no_earlier_message_is_sent_again(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn after_a_restart_no_earlier_message_is_sent_again(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         for content in 0..5 {
             client.send_card(&key, &user(), &json!(content)).await;
         }
         drop(client);
-        let desk = desk.restart().await;
-        let mut socket = desk.socket("employee", &token).await;
-        desk.client().await.send_card(&key, &user(), &json!("after")).await;
+        let app = app.restart().await;
+        let mut socket = app.socket("employee", &token).await;
+        app.client().await.send_card(&key, &user(), &json!("after")).await;
         assert_eq!(socket.message().await["content"], "after");
         socket.is_quiet().await;
     }
 
-    async fn a_client_that_joins_during_a_reply_gets_its_beginning(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn a_client_that_joins_during_a_reply_gets_its_beginning(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         client.send_card(&key, &user(), &json!("a card")).await;
         for seq in 0..3 {
@@ -208,7 +208,7 @@ on_every_store! {
             write(&mut client, &key, &json!({ "role": "user" }), ("to_all", seq, false)).await;
             write(&mut client, &key, &json!({ "employee_id": "agent01" }), ("theirs", seq, false)).await;
         }
-        let mut socket = desk.socket("employee", &token).await;
+        let mut socket = app.socket("employee", &token).await;
         write(&mut client, &key, &user(), ("open", 3, true)).await;
         let mut found = Vec::new();
         for _ in 0..7 {
@@ -221,16 +221,16 @@ on_every_store! {
     }
 
     /// The pieces up to then are sent on the way in; a line that drops on the way loses none of them.
-    async fn a_client_that_drops_while_joining_comes_back_to_the_rest(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn a_client_that_drops_while_joining_comes_back_to_the_rest(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         for seq in 0..4 {
             write(&mut client, &key, &user(), ("s", seq, false)).await;
-            desk.clock.advance(Duration::from_millis(u64::from(seq == 1)));
+            app.clock.advance(Duration::from_millis(u64::from(seq == 1)));
         }
         for read in 0..4 {
-            let mut socket = TestSocket::open(&desk.address, "employee", &token).await;
+            let mut socket = TestSocket::open(&app.address, "employee", &token).await;
             let mut last = id(&socket.event("ready").await);
             for seq in 0..read {
                 let piece = socket.message().await;
@@ -238,7 +238,7 @@ on_every_store! {
                 last = id(&piece);
             }
             drop(socket);
-            let (mut socket, resumed) = back(&desk, &token, &last).await;
+            let (mut socket, resumed) = back(&app, &token, &last).await;
             assert!(resumed, "{read} read");
             for seq in read..4 {
                 assert_eq!(socket.message().await["content"]["seq"], seq, "{read} read");
@@ -247,12 +247,12 @@ on_every_store! {
         }
     }
 
-    async fn ids_only_grow_for_a_client(desk) {
-        let (key, _) = desk.service_key("messages").await;
-        let mut client = desk.client().await;
+    async fn ids_only_grow_for_a_client(app) {
+        let (key, _) = app.service_key("messages").await;
+        let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         write(&mut client, &key, &user(), ("s", 0, false)).await;
-        let mut socket = TestSocket::open(&desk.address, "employee", &token).await;
+        let mut socket = TestSocket::open(&app.address, "employee", &token).await;
         let place = |frame: &Value| -> (u64, u64) {
             let id = id(frame);
             let (at, step) = id.split_once('-').unwrap();

@@ -20,50 +20,50 @@ async fn sign_in(client: &mut Client, employee: &str, role: &str) -> String {
     login["token"].as_str().unwrap().to_owned()
 }
 
-async fn refused(desk: &TestApp, token: &str, path: &str, code: u64) -> String {
-    ask_as(desk, token, path, &[]).await.refused(403, code).reason()
+async fn refused(app: &TestApp, token: &str, path: &str, code: u64) -> String {
+    ask_as(app, token, path, &[]).await.refused(403, code).reason()
 }
 
 on_every_store! {
-    async fn agents_sockets_are_for_three_roles_and_employees_for_all(desk) {
-        let mut client = desk.client().await;
+    async fn agents_sockets_are_for_three_roles_and_employees_for_all(app) {
+        let mut client = app.client().await;
         for (employee, role) in CAST {
             let token = sign_in(&mut client, employee, role).await;
-            assert_eq!(ask_as(&desk, &token, EMPLOYEE, &[]).await.status, 101, "{role}");
+            assert_eq!(ask_as(&app, &token, EMPLOYEE, &[]).await.status, 101, "{role}");
             if ["admin", "agent", "supervisor"].contains(&role) {
-                assert_eq!(ask_as(&desk, &token, AGENT, &[]).await.status, 101, "{role}");
+                assert_eq!(ask_as(&app, &token, AGENT, &[]).await.status, 101, "{role}");
             } else {
-                assert_eq!(refused(&desk, &token, AGENT, 1003).await, "role_needed");
+                assert_eq!(refused(&app, &token, AGENT, 1003).await, "role_needed");
             }
         }
     }
 
-    async fn a_role_that_is_held_but_not_active_does_not_count(desk) {
-        let mut client = desk.client().await;
+    async fn a_role_that_is_held_but_not_active_does_not_count(app) {
+        let mut client = app.client().await;
         let token = sign_in(&mut client, "admin01", "user").await;
-        assert_eq!(refused(&desk, &token, AGENT, 1003).await, "role_needed");
+        assert_eq!(refused(&app, &token, AGENT, 1003).await, "role_needed");
         client.switch(&token, "agent").await.data();
-        assert_eq!(ask_as(&desk, &token, AGENT, &[]).await.status, 101);
+        assert_eq!(ask_as(&app, &token, AGENT, &[]).await.status, 101);
         client.switch(&token, "user").await.data();
-        assert_eq!(refused(&desk, &token, AGENT, 1003).await, "role_needed");
+        assert_eq!(refused(&app, &token, AGENT, 1003).await, "role_needed");
     }
 
-    async fn a_role_that_was_taken_away_opens_nothing(desk) {
-        let token = sign_in(&mut desk.client().await, "agent01", "agent").await;
-        desk.auth().operator().revoke(desk.key("agent01"), Role::Agent.name()).await.unwrap();
+    async fn a_role_that_was_taken_away_opens_nothing(app) {
+        let token = sign_in(&mut app.client().await, "agent01", "agent").await;
+        app.auth().operator().revoke(app.key("agent01"), Role::Agent.name()).await.unwrap();
         for path in [EMPLOYEE, AGENT] {
-            assert_eq!(refused(&desk, &token, path, 1003).await, "role_taken_away");
+            assert_eq!(refused(&app, &token, path, 1003).await, "role_taken_away");
         }
     }
 
-    async fn a_role_is_active_only_where_it_may_be(desk) {
-        let token = sign_in(&mut desk.client().await, "agent01", "agent").await;
-        desk.set_list("agent", &["10.0.0.0/8"]).await;
+    async fn a_role_is_active_only_where_it_may_be(app) {
+        let token = sign_in(&mut app.client().await, "agent01", "agent").await;
+        app.set_list("agent", &["10.0.0.0/8"]).await;
         for path in [EMPLOYEE, AGENT] {
-            refused(&desk, &token, path, 1017).await;
-            let cafe = ask_as(&desk, &token, path, &[("x-forwarded-for", "203.0.113.9")]).await;
+            refused(&app, &token, path, 1017).await;
+            let cafe = ask_as(&app, &token, path, &[("x-forwarded-for", "203.0.113.9")]).await;
             cafe.refused(403, 1017);
-            let office = ask_as(&desk, &token, path, &[("x-forwarded-for", "10.1.2.3")]).await;
+            let office = ask_as(&app, &token, path, &[("x-forwarded-for", "10.1.2.3")]).await;
             assert_eq!(office.status, 101, "{office:?}");
         }
     }

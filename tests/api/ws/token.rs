@@ -13,8 +13,8 @@ fn agreed(answer: &Response) -> Vec<&str> {
 }
 
 on_every_store! {
-    async fn each_way_is_good_alone_and_one_subprotocol_is_agreed_on(desk) {
-        let mut client = desk.client().await;
+    async fn each_way_is_good_alone_and_one_subprotocol_is_agreed_on(app) {
+        let mut client = app.client().await;
         let (token, other) = (client.sign_in("user01").await, client.sign_in("user01").await);
         let (auth, offer) = (bearer(&token), format!("bearer.{token}"));
         let (auth, offer, plain) = (("authorization", &*auth), ("sec-websocket-protocol", &*offer), ("sec-websocket-protocol", "deskpass.v1"));
@@ -44,14 +44,14 @@ on_every_store! {
             (&wrong, &[offer], &[offer.1]),
             ("/api/ws/employee?token=x&token=y", &[auth], &[]),
         ] {
-            let answer = ask(&desk, path, fields).await;
+            let answer = ask(&app, path, fields).await;
             assert_eq!((answer.status, &*agreed(&answer)), (101, chosen), "{path} {fields:?} {answer:?}");
         }
     }
 
     /// Of two tokens, somebody else may have chosen one: neither counts, nor does a third way.
-    async fn what_contradicts_itself_is_refused(desk) {
-        let mut client = desk.client().await;
+    async fn what_contradicts_itself_is_refused(app) {
+        let mut client = app.client().await;
         let (token, other) = (client.sign_in("user01").await, client.sign_in("agent01").await);
         let (auth, basic, empty) = (bearer(&token), format!("Basic {token}"), "Bearer");
         let offers = [format!("bearer.{other}"), format!("bearer.{token}, bearer.{other}"), format!("bearer.{token}"), "bearer.".to_owned(), format!("Bearer.{token}")];
@@ -76,25 +76,25 @@ on_every_store! {
             (EMPLOYEE, &[("cookie", &format!("token={token}"))], "missing"),
             (EMPLOYEE, &[("sec-websocket-protocol", "bearer.\u{e9}")], "malformed"),
         ] {
-            let answer = ask(&desk, path, fields).await;
+            let answer = ask(&app, path, fields).await;
             assert_eq!(answer.refused(401, 1001).reason(), reason, "{path} {fields:?}");
             assert_eq!(agreed(&answer), [] as [&str; 0]);
         }
-        let two = ask(&desk, EMPLOYEE, &[auth, auth]).await;
+        let two = ask(&app, EMPLOYEE, &[auth, auth]).await;
         assert!(two.refused(400, 1002).json()["data"]["fields"]["authorization"].is_string());
-        assert_eq!(desk.auth().sockets.len(), 0);
+        assert_eq!(app.auth().sockets.len(), 0);
     }
 
-    async fn a_token_that_is_good_for_nothing_is_told_why_by_whichever_way(desk) {
-        let mut client = desk.client().await;
+    async fn a_token_that_is_good_for_nothing_is_told_why_by_whichever_way(app) {
+        let mut client = app.client().await;
         let elsewhere = TestApp::start().await;
         let unknown = elsewhere.client().await.sign_in("user01").await;
         let expired = client.sign_in("user01").await;
-        desk.clock.advance(Duration::from_hours(8));
+        app.clock.advance(Duration::from_hours(8));
         let (signed_out, disabled) = (client.sign_in("user01").await, client.sign_in("agent01").await);
         client.logout(&signed_out).await.data();
-        desk.auth().operator().disable(desk.key("agent01")).await.unwrap();
-        let (service, _) = desk.service_key("messages").await;
+        app.auth().operator().disable(app.key("agent01")).await.unwrap();
+        let (service, _) = app.service_key("messages").await;
         for (token, reason) in [
             (&*expired, "expired"), (&signed_out, "signed_out"), (&disabled, "disabled"), (&unknown, "unknown"),
             ("nonsense", "malformed"), (&service, "malformed"), ("", "malformed"),
@@ -106,34 +106,34 @@ on_every_store! {
                     (path, [("sec-websocket-protocol", &*format!("deskpass.v1, bearer.{token}"))]),
                     (&query, [("sec-websocket-protocol", "deskpass.v1")]),
                 ] {
-                    let answer = ask(&desk, path, &fields).await;
+                    let answer = ask(&app, path, &fields).await;
                     assert_eq!(answer.refused(401, 1001).reason(), reason, "{path} {fields:?}");
                 }
             }
         }
     }
 
-    async fn a_partial_session_opens_no_socket(desk) {
-        desk.agent_with_device("agent01").await;
-        let half = desk.client().await.partial_sign_in("agent01").await;
+    async fn a_partial_session_opens_no_socket(app) {
+        app.agent_with_device("agent01").await;
+        let half = app.client().await.partial_sign_in("agent01").await;
         for path in [EMPLOYEE, AGENT] {
             for fields in [[("authorization", &*bearer(&half))], [("sec-websocket-protocol", &*format!("bearer.{half}"))]] {
-                assert_eq!(ask(&desk, path, &fields).await.refused(401, 1001).reason(), "half_authenticated");
+                assert_eq!(ask(&app, path, &fields).await.refused(401, 1001).reason(), "half_authenticated");
             }
         }
     }
 
     async fn in_production_an_address_carries_no_token_unless_it_is_wanted() {
         for (more, opens) in [(&[][..], false), (&[("sockets.query_token", "true")], true)] {
-            let (desk, platform) = production(more).await;
-            let token = platform.sign_in(&mut desk.client().await, "user01").await;
-            let answer = ask(&desk, &format!("{EMPLOYEE}?token={token}"), &[]).await;
+            let (app, platform) = production(more).await;
+            let token = platform.sign_in(&mut app.client().await, "user01").await;
+            let answer = ask(&app, &format!("{EMPLOYEE}?token={token}"), &[]).await;
             if opens {
                 assert_eq!(answer.status, 101, "{answer:?}");
             } else {
                 assert_eq!(answer.refused(401, 1001).reason(), "missing");
             }
-            let offered = ask(&desk, EMPLOYEE, &[("sec-websocket-protocol", &format!("bearer.{token}"))]).await;
+            let offered = ask(&app, EMPLOYEE, &[("sec-websocket-protocol", &format!("bearer.{token}"))]).await;
             assert_eq!(offered.status, 101, "{offered:?}");
         }
     }

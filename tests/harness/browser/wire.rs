@@ -9,7 +9,7 @@ use serde_json::Value;
 /// How long the driver itself may take for one answer; a cold start of the browser is the longest.
 const DRIVER_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Talks to the driver on a thread that may wait, so that a desk in the same runtime goes on serving.
+/// Talks to the driver on a thread that may wait, so that a service in the same runtime goes on serving.
 pub(super) async fn exchange_aside(
     address: String,
     method: &'static str,

@@ -13,8 +13,8 @@ use deskpass_core::{Clock, Timestamp};
 use deskpass_store::{ChainKey, DirectReadError, LogVerdict, OpenError, Receipt, VerifyError, verify_log};
 
 use super::{CliError, CommonArgs, require_database, runtime};
+use crate::app::storage::{location, mode};
 use crate::config::Settings;
-use crate::desk::storage::{location, mode};
 
 /// How often somebody who watches is told how far it is, and how often a file is.
 const TERMINAL_PROGRESS_INTERVAL: Duration = Duration::from_millis(500);

@@ -6,12 +6,12 @@ use deskpass_store::{OpenError, read_latest_recorded_time};
 use jiff::fmt::rfc2822;
 
 use super::{CliError, CommonArgs, require_database, runtime};
+use crate::app::clock::format_utc;
+use crate::app::storage::{location, mode};
+use crate::app::{clock_difference, platform};
 use crate::commands::AdminCommand;
 use crate::config::Settings;
-use crate::desk::clock::format_utc;
-use crate::desk::storage::{location, mode};
-use crate::desk::{clock_difference, platform};
-use crate::{Desk, StartError};
+use crate::{App, StartError};
 
 /// How far the machine's time may be from an independent clock.
 const MAX_CLOCK_DIFFERENCE: std::time::Duration = std::time::Duration::from_mins(5);
@@ -62,11 +62,11 @@ impl Repair {
 
     async fn repair(&self, settings: Settings) -> Result<(), CliError> {
         let clock = Clock::steady(Timestamp::from_millis(0));
-        match Desk::open_at(settings.clone(), clock.clone()).await {
-            Ok(desk) => {
-                desk.require_encryption_key().await?;
-                let record = desk.auth.store.latest_recorded_time().await?;
-                let common = desk.auth.store.database_time().await?;
+        match App::open_at(settings.clone(), clock.clone()).await {
+            Ok(app) => {
+                app.require_encryption_key().await?;
+                let record = app.auth.store.latest_recorded_time().await?;
+                let common = app.auth.store.database_time().await?;
                 // A database on this machine has the clock that is to be confirmed, so it confirms nothing. It can contradict.
                 let common = common.filter(|common| common.on_other_machine || contradicts(common.at, &clock));
                 let common = common.map(|common| common.at);
@@ -75,7 +75,7 @@ impl Repair {
                 }
                 let before = record.map_or_else(|| "nothing".to_owned(), format_utc);
                 let detail = format!("from {before} to {} by the operator", format_utc(clock.now()));
-                let done = desk.auth.operator().repair_clock(detail).await?;
+                let done = app.auth.operator().repair_clock(detail).await?;
                 println!(
                     "the service goes by this machine's time from its next start on; {} session(s) from the future ended, {} \
                      other record(s) brought back, {} row(s) of the log keep their later time",

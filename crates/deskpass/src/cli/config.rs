@@ -3,8 +3,8 @@
 use clap::Subcommand;
 
 use super::{CliError, ServeArgs};
+use crate::app::platform::verify_file;
 use crate::config;
-use crate::desk::platform::verify_file;
 use crate::secret_files::exposed_files;
 
 /// Look at the settings.

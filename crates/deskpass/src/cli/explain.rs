@@ -71,7 +71,7 @@ impl ExplainCommand {
     }
 }
 
-/// Looks at a token here, and has the desk look up what it hashes to: the token itself goes nowhere.
+/// Looks at a token here, and has the service look up what it hashes to: the token itself goes nowhere.
 fn token(common: &CommonArgs) -> Result<(), CliError> {
     let text = read()?;
     let kind = SecretKindName::of(&text).ok_or("this is no token of this program: none begins so")?;

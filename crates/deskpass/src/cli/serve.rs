@@ -9,7 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::{CliError, ServeArgs};
 use crate::config::Settings;
 use crate::server::{Server, listen};
-use crate::{Desk, telemetry};
+use crate::{App, telemetry};
 use deskpass_auth::DEV_USERS;
 
 /// Runs the service until it is asked to stop.
@@ -50,9 +50,9 @@ async fn serve(settings: Settings) -> Result<(), CliError> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let (settings, listener) = listen(settings).await?;
-    let desk = Desk::open(settings.clone()).await?;
-    desk.require_encryption_key().await?;
-    let server = Server::new(desk, listener);
+    let app = App::open(settings.clone()).await?;
+    app.require_encryption_key().await?;
+    let server = Server::new(app, listener);
     let mut told = format!("deskpass is ready at http://{}\n", settings.listen);
     if settings.development {
         told += &next_steps(&settings);

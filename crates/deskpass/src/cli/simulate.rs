@@ -15,8 +15,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use url::Url;
 
 use super::{CliError, runtime};
+use crate::app::platform::SIMULATED_SECRET;
 use crate::config::{Log, LogFormat, LogLevel};
-use crate::desk::platform::SIMULATED_SECRET;
 use crate::{StartError, telemetry};
 
 /// Where it stands below its address: as in development mode, so that the same addresses work.
@@ -129,7 +129,7 @@ fn next_steps(address: SocketAddr, world: &SimulatorConfig, encryption_key: &str
     text + "\n  Stop with Ctrl-C.\n"
 }
 
-/// Where the desk would be known by the first domain, or where it listens when nobody says otherwise.
+/// Where the service would be known by the first domain, or where it listens when nobody says otherwise.
 fn public_url(domains: &Domains) -> String {
     let given = match domains {
         Domains::Loopback => None,

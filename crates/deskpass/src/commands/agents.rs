@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::table::table;
 use super::text::{describe_error, format_utc, no_such_role};
 use super::{CommandResult, EmployeeSelector};
-use crate::Desk;
+use crate::App;
 
 /// An admin command about agents.
 #[derive(Debug, Deserialize, Serialize)]
@@ -31,8 +31,8 @@ pub(crate) enum AgentAction {
 
 impl AgentAdminCommand {
     /// Does it.
-    pub(super) async fn run(&self, desk: &Desk) -> CommandResult {
-        let auth = &desk.auth;
+    pub(super) async fn run(&self, app: &App) -> CommandResult {
+        let auth = &app.auth;
         let Self::To(who, action) = self else { return list(auth).await };
         let key = who.key(auth)?;
         if matches!(action, AgentAction::ResetPassword) && key.corp() != auth.policy.home_corp.as_str() {
@@ -41,7 +41,7 @@ impl AgentAdminCommand {
                 key.corp()
             ));
         }
-        match action.run(desk, &who.employee, key.clone()).await {
+        match action.run(app, &who.employee, key.clone()).await {
             Ok(told) => Ok(told),
             Err(error) => Err(explain(auth, who, &key, &error).await),
         }
@@ -49,8 +49,8 @@ impl AgentAdminCommand {
 }
 
 impl AgentAction {
-    async fn run(&self, desk: &Desk, name: &str, key: EmployeeKey) -> Result<String, Error> {
-        let auth = &desk.auth;
+    async fn run(&self, app: &App, name: &str, key: EmployeeKey) -> Result<String, Error> {
+        let auth = &app.auth;
         Ok(match self {
             Self::Add(role) => {
                 auth.operator().add_agent(key, role).await?;
@@ -78,16 +78,16 @@ impl AgentAction {
                 let had = if auth.operator().unlock_agent(key).await? { "is unlocked" } else { "was not locked" };
                 format!("{name} {had}; no wrong guess counts against them")
             }
-            Self::ResetOtp => reset_device(desk, name, key).await?,
-            Self::ResetPassword => reset_password(desk, name, key).await?,
+            Self::ResetOtp => reset_device(app, name, key).await?,
+            Self::ResetPassword => reset_password(app, name, key).await?,
         })
     }
 }
 
 /// Only what this returns has the code in it.
-async fn reset_password(desk: &Desk, name: &str, key: EmployeeKey) -> Result<String, Error> {
-    let reset = desk.auth.operator().reset_password(key).await?;
-    let (code, until, url) = (reset.code.text(), format_utc(reset.until), &desk.settings.public_url);
+async fn reset_password(app: &App, name: &str, key: EmployeeKey) -> Result<String, Error> {
+    let reset = app.auth.operator().reset_password(key).await?;
+    let (code, until, url) = (reset.code.text(), format_utc(reset.until), &app.settings.public_url);
     Ok(format!(
         "{name} has no password any more; {} session(s) ended\n\n  setup code: {code}\n\nIt counts once, until {until}. \
          Give it to {name} and to nobody else; with it they set a password:\n\n  POST \
@@ -98,8 +98,8 @@ async fn reset_password(desk: &Desk, name: &str, key: EmployeeKey) -> Result<Str
 }
 
 /// Only what this returns has the code in it.
-async fn reset_device(desk: &Desk, name: &str, key: EmployeeKey) -> Result<String, Error> {
-    let reset = desk.auth.operator().reset_device(key).await?;
+async fn reset_device(app: &App, name: &str, key: EmployeeKey) -> Result<String, Error> {
+    let reset = app.auth.operator().reset_device(key).await?;
     let had = if reset.was_bound { "has no device any more" } else { "had no device" };
     let (code, until) = (reset.code.text(), format_utc(reset.until));
     Ok(format!(
@@ -109,7 +109,7 @@ async fn reset_device(desk: &Desk, name: &str, key: EmployeeKey) -> Result<Strin
     ))
 }
 
-/// Turns what the desk says into what to do about it.
+/// Turns what the service says into what to do about it.
 async fn explain(auth: &Auth, who: &EmployeeSelector, key: &EmployeeKey, error: &Error) -> String {
     let (name, typed) = (&who.employee, who.typed());
     match error {

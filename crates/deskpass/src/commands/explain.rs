@@ -10,7 +10,7 @@ use deskpass_core::{Digest, SecretKindName};
 use serde::{Deserialize, Serialize};
 
 use super::{CommandResult, EmployeeSelector};
-use crate::Desk;
+use crate::App;
 
 /// What is to be explained. Of a token only what it hashes to travels here: admin commands are logged.
 #[derive(Debug, Deserialize, Serialize)]
@@ -28,11 +28,11 @@ pub(crate) use token::describe_token_kind;
 
 impl ExplainRequest {
     /// Answers it.
-    pub(super) async fn answer(&self, desk: &Desk) -> CommandResult {
+    pub(super) async fn answer(&self, app: &App) -> CommandResult {
         match self {
-            Self::Login(who) => login::explain(&desk.auth, who).await,
-            Self::Access(query) => query.explain(desk).await,
-            Self::Token { kind, digest } => token::explain(&desk.auth, *kind, *digest).await,
+            Self::Login(who) => login::explain(&app.auth, who).await,
+            Self::Access(query) => query.explain(app).await,
+            Self::Token { kind, digest } => token::explain(&app.auth, *kind, *digest).await,
         }
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::CommandResult;
 use super::table::table;
 use super::text::{describe_error, no_such_role};
-use crate::Desk;
+use crate::App;
 
 /// How many networks a list has at most.
 const MAX_NETWORKS_PER_LIST: usize = 200;
@@ -26,10 +26,10 @@ pub(crate) enum IpRuleAdminCommand {
 
 impl IpRuleAdminCommand {
     /// Does it.
-    pub(super) async fn run(&self, desk: &Desk) -> CommandResult {
+    pub(super) async fn run(&self, app: &App) -> CommandResult {
         match self {
-            Self::List => list(&desk.auth).await,
-            Self::Set { role, networks } => set(&desk.auth, role, networks).await,
+            Self::List => list(&app.auth).await,
+            Self::Set { role, networks } => set(&app.auth, role, networks).await,
         }
     }
 }

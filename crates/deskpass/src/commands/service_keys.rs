@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::CommandResult;
 use super::table::table;
 use super::text::{describe_error, format_utc};
-use crate::Desk;
+use crate::App;
 
 /// An admin command about service keys. Nothing of it is secret: the log has it.
 #[derive(Debug, Deserialize, Serialize)]
@@ -22,17 +22,17 @@ pub(crate) enum ServiceKeyAdminCommand {
 
 impl ServiceKeyAdminCommand {
     /// Does it.
-    pub(super) async fn run(&self, desk: &Desk) -> CommandResult {
+    pub(super) async fn run(&self, app: &App) -> CommandResult {
         match self {
-            Self::Create { name, scopes, days } => create(desk, name, scopes, *days).await,
-            Self::List => list(&desk.auth).await,
-            Self::Revoke { id } => revoke(&desk.auth, id).await,
+            Self::Create { name, scopes, days } => create(app, name, scopes, *days).await,
+            Self::List => list(&app.auth).await,
+            Self::Revoke { id } => revoke(&app.auth, id).await,
         }
     }
 }
 
 /// Only what this returns has the key in it.
-async fn create(desk: &Desk, name: &str, scopes: &[String], days: u16) -> CommandResult {
+async fn create(app: &App, name: &str, scopes: &[String], days: u16) -> CommandResult {
     let longest = ServiceKeyName::MAX_CHARS;
     let name = ServiceKeyName::parse(name).ok_or_else(|| {
         format!("NAME must be 1 to {longest} characters that can be seen, with no blank at either end")
@@ -42,7 +42,7 @@ async fn create(desk: &Desk, name: &str, scopes: &[String], days: u16) -> Comman
         return Err("a key that opens nothing is of no use; name a scope with --scope".to_owned());
     }
     let lifetime = Duration::from_hours(24 * u64::from(days));
-    let made = desk.auth.operator().create_service_key(&name, scopes, lifetime).await;
+    let made = app.auth.operator().create_service_key(&name, scopes, lifetime).await;
     let made = made.map_err(|error| describe_error(&error))?;
     let ServiceKey { id, expires_at, .. } = &made.kept;
     Ok(format!(
@@ -52,7 +52,7 @@ async fn create(desk: &Desk, name: &str, scopes: &[String], days: u16) -> Comman
         name.as_str(),
         made.value.expose(),
         format_utc(*expires_at),
-        desk.settings.public_url
+        app.settings.public_url
     ))
 }
 

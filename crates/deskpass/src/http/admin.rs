@@ -21,7 +21,7 @@ use super::authority::{Reader, VerifiedCaller};
 use super::failure::{ApiError, BadRequest};
 use super::fields::{FieldError, FieldErrors, Fields, FromFields};
 use super::query::Path;
-use crate::Desk;
+use crate::App;
 
 /// A change that was made.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -42,13 +42,13 @@ pub(super) struct EmployeeRef {
 
 impl EmployeeRef {
     /// The same, of the corporation of whoever asks where they name none.
-    pub(super) fn key_in_own_corp(&self, authority: &VerifiedCaller, desk: &Desk) -> EmployeeKey {
+    pub(super) fn key_in_own_corp(&self, authority: &VerifiedCaller, app: &App) -> EmployeeKey {
         let own = CorpId::parse(authority.caller.person().key.corp()).ok();
-        desk.auth.resolve_key(self.corp.as_ref().or(own.as_ref()), &self.id)
+        app.auth.resolve_key(self.corp.as_ref().or(own.as_ref()), &self.id)
     }
 
-    pub(super) fn key(&self, desk: &Desk) -> EmployeeKey {
-        desk.auth.resolve_key(self.corp.as_ref(), &self.id)
+    pub(super) fn key(&self, app: &App) -> EmployeeKey {
+        app.auth.resolve_key(self.corp.as_ref(), &self.id)
     }
 }
 
@@ -104,7 +104,7 @@ impl CursorPaging {
     }
 }
 
-/// A field that is wrong for a reason that takes a look at the desk.
+/// A field that is wrong for a reason that takes a look at the service.
 pub(super) fn field_error(field: &'static str, why: [&'static str; 2]) -> ApiError {
     BadRequest::Fields(FieldErrors::from([(field.into(), FieldError::Format(why))])).into()
 }
@@ -122,8 +122,8 @@ impl FromRequestParts<RequestContext> for ExistingEmployee {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let Path(whom) = Path::<EmployeeRef>::from_request_parts(parts, context).await?;
-        let (key, authority) = (whom.key(&context.desk), VerifiedCaller::from_request_parts(parts, context).await?);
-        authority.administrator(&context.desk).require_employee(&key).await?;
+        let (key, authority) = (whom.key(&context.app), VerifiedCaller::from_request_parts(parts, context).await?);
+        authority.administrator(&context.app).require_employee(&key).await?;
         Ok(Self(key))
     }
 }
@@ -131,11 +131,11 @@ impl FromRequestParts<RequestContext> for ExistingEmployee {
 /// Whose records a list is of. Whoever sees one department only may ask for no other by its name.
 pub(super) async fn list_scope(
     reader: &Reader,
-    desk: &Desk,
+    app: &App,
     corp: Option<&CorpId>,
     department: Option<&str>,
 ) -> Result<AccessScope, ApiError> {
-    let scope = reader.access_scope(desk, corp).await?;
+    let scope = reader.access_scope(app, corp).await?;
     let other = department.is_some_and(|name| *name != *reader.caller.person().department);
-    if scope.department_id.is_some() && other { reader.deny(desk).await } else { Ok(scope) }
+    if scope.department_id.is_some() && other { reader.deny(app).await } else { Ok(scope) }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use axum::extract::State;
-use deskpass_auth::{AgentLogin, AgentLoginOutcome, AgentCredentials, IssuedPartialSession};
+use deskpass_auth::{AgentCredentials, AgentLogin, AgentLoginOutcome, IssuedPartialSession};
 use deskpass_core::{EmployeeId, KnownBrowser};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,7 +15,7 @@ use super::failure::ApiError;
 use super::fields::{FieldError, Fields, FromFields};
 use super::login::{LoginResult, rfc3339};
 use super::openapi::Rfc3339;
-use crate::Desk;
+use crate::App;
 
 /// An agent who knocks.
 #[derive(Debug)]
@@ -90,15 +90,15 @@ impl fmt::Debug for AgentEntered {
 
 /// Lets an agent in by a code of the platform, or half-way in by a password.
 pub(super) async fn login(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     RequestClient(visitor): RequestClient,
     cookies: Cookies,
     OptionalSession(shown): OptionalSession,
     JsonBody(AgentLoginBody { employee_id, credentials }): JsonBody<AgentLoginBody>,
 ) -> Result<(SetCookie, Reply<AgentEntered>), ApiError> {
-    let (employee, browser) = (desk.auth.resolve_key(None, &employee_id), cookies.digest::<KnownBrowser>());
-    let (login, inside) = (AgentLogin { employee, credentials, browser, shown, visitor }, desk.clone());
+    let (employee, browser) = (app.auth.resolve_key(None, &employee_id), cookies.digest::<KnownBrowser>());
+    let (login, inside) = (AgentLogin { employee, credentials, browser, shown, visitor }, app.clone());
     let entry = run_to_completion(async move { inside.auth.agent_login(&login).await }).await?;
-    let cookie = remember_browser(&desk, &cookies, entry.signed_in()).await;
+    let cookie = remember_browser(&app, &cookies, entry.signed_in()).await;
     Ok((cookie, Reply(entry.into())))
 }

@@ -19,32 +19,32 @@ use super::envelope::{self, Outcome};
 use super::failure::{ApiError, BadRequest, ErrorBody, ErrorContext};
 use super::malformed::MalformedHead;
 use super::{Route, failure, gate, language, limit, page, routes};
-use crate::Desk;
+use crate::App;
 use crate::config::Language;
 use crate::telemetry::Stopwatch;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// What a handler and its extractors can ask of: the desk, and what the connection and the head say about this request.
+/// What a handler and its extractors can ask of: the service, and what the connection and the head say about this request.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestContext {
-    pub(super) desk: Desk,
+    pub(super) app: App,
     pub(super) peer: IpAddr,
     pub(super) language: Language,
     /// What the path has in the places that its row leaves open, by their names.
     pub(super) path_params: Vec<(String, String)>,
 }
 
-impl FromRef<RequestContext> for Desk {
+impl FromRef<RequestContext> for App {
     fn from_ref(context: &RequestContext) -> Self {
-        context.desk.clone()
+        context.app.clone()
     }
 }
 
 /// Answers requests, whatever they are.
 #[derive(Debug)]
 pub(crate) struct Dispatcher {
-    desk: Desk,
+    app: App,
     table: Vec<Route>,
     /// The rows of each path.
     paths: matchit::Router<Vec<usize>>,
@@ -61,11 +61,11 @@ pub(crate) struct Dispatcher {
 const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 impl Dispatcher {
-    pub(crate) fn new(desk: Desk) -> Self {
-        Self::with(desk, routes())
+    pub(crate) fn new(app: App) -> Self {
+        Self::with(app, routes())
     }
 
-    fn with(desk: Desk, table: Vec<Route>) -> Self {
+    fn with(app: App, table: Vec<Route>) -> Self {
         let mut paths: matchit::Router<Vec<usize>> = matchit::Router::new();
         for (row, route) in table.iter().enumerate() {
             match paths.at_mut(route.path) {
@@ -79,10 +79,10 @@ impl Dispatcher {
         add_security_headers(&mut headers);
         page::prepare();
         // A developer's browser would keep to https for everything on localhost, for a year.
-        let strict = !desk.settings.development && desk.settings.public_url.starts_with("https://");
+        let strict = !app.settings.development && app.settings.public_url.starts_with("https://");
         let strict_transport = strict.then_some(STRICT_TRANSPORT);
-        let hosts = desk.settings.development.then(|| desk.settings.hosts());
-        Self { ids: RequestIds::new(&desk), hosts, desk, table, paths, headers, strict_transport }
+        let hosts = app.settings.development.then(|| app.settings.hosts());
+        Self { ids: RequestIds::new(&app), hosts, app, table, paths, headers, strict_transport }
     }
 
     /// Answers one request. Every way out of here has its envelope, its headers and its line in the metrics.
@@ -103,7 +103,7 @@ impl Dispatcher {
 
     /// Answers a request whose head HTTP does not allow. Nothing that it says is believed, and the connection ends.
     pub(crate) fn reject_malformed(&self, malformed: MalformedHead) -> Response {
-        let (id, language) = (self.ids.next_id(), self.desk.settings.default_language);
+        let (id, language) = (self.ids.next_id(), self.app.settings.default_language);
         let matched = MatchedRequest { id, language, rows: &[], path_params: Vec::new(), route: None };
         let failure = ApiError::from(BadRequest::Head(malformed)).into_response();
         let mut response = self.finish(failure, matched, &Stopwatch::start());
@@ -122,7 +122,7 @@ impl Dispatcher {
         if let Some(strict) = &self.strict_transport {
             response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, strict.clone());
         }
-        if self.desk.is_draining() && response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        if self.app.is_draining() && response.status() != StatusCode::SWITCHING_PROTOCOLS {
             // Whoever holds the connection learns of the end with an answer, not by a connection that breaks.
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
@@ -151,7 +151,7 @@ impl Dispatcher {
         let mut routes = rows.iter().filter_map(|row| Some((*row, self.table.get(*row)?)));
         MatchedRequest {
             id: self.ids.id_for(request.headers()),
-            language: language::preferred(request.headers(), self.desk.settings.default_language),
+            language: language::preferred(request.headers(), self.app.settings.default_language),
             route: routes.find(|(_, route)| route.method == method && !(head && route.has_side_effects)),
             rows,
             path_params,
@@ -159,7 +159,7 @@ impl Dispatcher {
     }
 
     async fn run(&self, matched: &MatchedRequest<'_>, peer: IpAddr, request: Request<Body>) -> Response {
-        if let Some(refusal) = gate::check(&self.desk, peer, &request) {
+        if let Some(refusal) = gate::check(&self.app, peer, &request) {
             return refusal.into_response();
         }
         match matched.route {
@@ -167,16 +167,14 @@ impl Dispatcher {
                 ApiError::from(BadRequest::Prefetch).into_response()
             }
             Some((row, route)) => {
-                let (desk, path_params) = (self.desk.clone(), matched.path_params.clone());
-                let context = RequestContext { desk, peer, language: matched.language, path_params };
-                limit::run_limited(&self.desk, route, request, context).await.unwrap_or_else(|wait| {
-                    self.desk.metrics.count_rate_limited(row);
+                let (app, path_params) = (self.app.clone(), matched.path_params.clone());
+                let context = RequestContext { app, peer, language: matched.language, path_params };
+                limit::run_limited(&self.app, route, request, context).await.unwrap_or_else(|wait| {
+                    self.app.metrics.count_rate_limited(row);
                     ApiError::RateLimited(wait).into_response()
                 })
             }
-            None => {
-                failure::unmatched_error(&self.desk, request.uri().path(), !matched.rows.is_empty()).into_response()
-            }
+            None => failure::unmatched_error(&self.app, request.uri().path(), !matched.rows.is_empty()).into_response(),
         }
     }
 
@@ -207,7 +205,7 @@ impl Dispatcher {
 
     fn render_error(&self, failure: &ApiError, matched: &MatchedRequest<'_>) -> ErrorBody {
         let error_title = matched.route.map_or(["Request failed", "请求失败"], |(_, route)| route.error_title);
-        let reference = self.desk.new_error_reference();
+        let reference = self.app.new_error_reference();
         let ([what, _], request_id) = (error_title, matched.id());
         match failure {
             ApiError::Internal(cause, detail) => {
@@ -227,7 +225,7 @@ impl Dispatcher {
     /// Counts and logs an answer under its row of the table, not under the path asked for: a stranger's words may hold
     /// anything, a token too.
     fn record(&self, matched: &MatchedRequest<'_>, status: StatusCode, elapsed: Duration) {
-        self.desk.metrics.record_response(matched.route.map(|(row, _)| row), status, elapsed);
+        self.app.metrics.record_response(matched.route.map(|(row, _)| row), status, elapsed);
         let route = matched.route.map_or("other", |(_, route)| route.path);
         tracing::debug!(route, status = status.as_u16(), ?elapsed, request_id = matched.id(), "answered");
     }
@@ -283,9 +281,9 @@ struct RequestIds {
 }
 
 impl RequestIds {
-    fn new(desk: &Desk) -> Self {
+    fn new(app: &App) -> Self {
         // Two processes should not name their requests alike; nothing depends on it.
-        let process = desk.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes);
+        let process = app.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes);
         Self { process: format!("{process:08x}-"), next: AtomicU64::new(1) }
     }
 
@@ -316,14 +314,14 @@ mod tests {
     use super::super::{RateLimit, RequiredAccess};
     use super::*;
 
-    /// A desk in a directory of its own, whose table has one more row: a handler that panics.
+    /// A service in a directory of its own, whose table has one more row: a handler that panics.
     async fn panicking(directory: &std::path::Path) -> Dispatcher {
         let data = directory.display().to_string();
         let overrides = [("data", data), ("development.enabled", "true".into())];
         let overrides = overrides.map(|(key, value)| crate::config::Override { key, value, flag: "a test" }).into();
         let nothing = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
         let sources = crate::config::Sources { file: None, environment: Vec::new(), overrides, read: &nothing };
-        let desk = Desk::open(crate::config::load(&sources).unwrap()).await.unwrap();
+        let app = App::open(crate::config::load(&sources).unwrap()).await.unwrap();
         #[expect(clippy::panic, reason = "what the test is about")]
         let bang = || async { panic!("dpa_secret in a panic") as ApiError };
         let mut table = routes();
@@ -335,7 +333,7 @@ mod tests {
             ["Bang", "砰"],
             bang,
         ));
-        Dispatcher::with(desk, table)
+        Dispatcher::with(app, table)
     }
 
     #[tokio::test]

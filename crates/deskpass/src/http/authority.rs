@@ -14,7 +14,7 @@ use super::extract::{ActiveUser, RequestClient, TokenHolder, bearer_token};
 use super::failure::ApiError;
 use super::fields::{Fields, FromFields};
 use super::query::Path;
-use crate::Desk;
+use crate::App;
 
 /// Somebody signed in whose active role may read others' accounts.
 #[derive(Debug)]
@@ -89,28 +89,28 @@ impl ScopeRequirement for MessagesScope {
 
 impl Reader {
     /// Whose records they may read who ask for this corporation, or else for their own.
-    pub(super) async fn access_scope(&self, desk: &Desk, corp: Option<&CorpId>) -> Result<AccessScope, ApiError> {
-        match desk.auth.access_scope(&self.caller.0, self.scope, corp) {
+    pub(super) async fn access_scope(&self, app: &App, corp: Option<&CorpId>) -> Result<AccessScope, ApiError> {
+        match app.auth.access_scope(&self.caller.0, self.scope, corp) {
             Ok(access_scope) => Ok(access_scope),
-            Err(_) => self.deny(desk).await,
+            Err(_) => self.deny(app).await,
         }
     }
 
     /// Whether they may read records of this corporation.
-    pub(super) fn may_read(&self, desk: &Desk, corp: &CorpId) -> bool {
-        desk.auth.access_scope(&self.caller.0, self.scope, Some(corp)).is_ok()
+    pub(super) fn may_read(&self, app: &App, corp: &CorpId) -> bool {
+        app.auth.access_scope(&self.caller.0, self.scope, Some(corp)).is_ok()
     }
 
     /// Turns them away who ask for more than they may read, which is written down.
-    pub(super) async fn deny<T>(&self, desk: &Desk) -> Result<T, ApiError> {
-        Ok(desk.auth.refuse_administration(&self.caller.0, &self.visitor).await?)
+    pub(super) async fn deny<T>(&self, app: &App) -> Result<T, ApiError> {
+        Ok(app.auth.refuse_administration(&self.caller.0, &self.visitor).await?)
     }
 }
 
 impl VerifiedCaller {
-    /// Who makes changes at this desk, and is written down with them.
-    pub(super) fn administrator<'a>(&self, desk: &'a Desk) -> Administrator<'a> {
-        desk.auth.administrator(&self.caller.0, self.visitor.clone())
+    /// Who makes changes at this service, and is written down with them.
+    pub(super) fn administrator<'a>(&self, app: &'a App) -> Administrator<'a> {
+        app.auth.administrator(&self.caller.0, self.visitor.clone())
     }
 }
 
@@ -119,7 +119,7 @@ impl FromRequestParts<RequestContext> for VerifiedCaller {
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let TokenHolder(holder) = TokenHolder::from_request_parts(parts, context).await?;
         let RequestClient(visitor) = RequestClient::from_request_parts(parts, context).await?;
-        let caller = ActiveUser(context.desk.auth.authorize_administration(holder, &visitor).await?);
+        let caller = ActiveUser(context.app.auth.authorize_administration(holder, &visitor).await?);
         Ok(Self { caller, visitor })
     }
 }
@@ -128,7 +128,7 @@ impl FromRequestParts<RequestContext> for Reader {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let VerifiedCaller { caller, visitor } = VerifiedCaller::from_request_parts(parts, context).await?;
-        let scope = context.desk.auth.account_read_scope(&caller.0, &visitor).await?;
+        let scope = context.app.auth.account_read_scope(&caller.0, &visitor).await?;
         Ok(Self { caller, visitor, scope })
     }
 }
@@ -139,7 +139,7 @@ impl FromRequestParts<RequestContext> for Admin {
         let authority = VerifiedCaller::from_request_parts(parts, context).await?;
         let VerifiedCaller { caller, visitor } = &authority;
         if caller.session().current_role != Role::Admin {
-            return Ok(context.desk.auth.refuse_administration(&caller.0, visitor).await?);
+            return Ok(context.app.auth.refuse_administration(&caller.0, visitor).await?);
         }
         Ok(Self(authority))
     }
@@ -149,7 +149,7 @@ impl FromRequestParts<RequestContext> for HomeAdmin {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let Admin(authority) = Admin::from_request_parts(parts, context).await?;
-        context.desk.auth.require_home_admin(&authority.caller.0, &authority.visitor).await?;
+        context.app.auth.require_home_admin(&authority.caller.0, &authority.visitor).await?;
         Ok(Self(authority))
     }
 }
@@ -170,9 +170,9 @@ impl<T: FromRequest<RequestContext, Rejection = ApiError> + Send> FromRequest<Re
         let Admin(authority) = Admin::from_request_parts(&mut parts, context).await?;
         let VerifiedCaller { caller, visitor } = &authority;
         let given = otp_header(&parts.headers);
-        let fresh = context.desk.auth.parse_fresh_code(&caller.0, given.as_deref(), visitor).await?;
+        let fresh = context.app.auth.parse_fresh_code(&caller.0, given.as_deref(), visitor).await?;
         let rest = T::from_request(Request::from_parts(parts, body), context).await?;
-        context.desk.auth.consume_fresh_code(&caller.0, fresh, visitor).await?;
+        context.app.auth.consume_fresh_code(&caller.0, fresh, visitor).await?;
         Ok(Self(authority, rest))
     }
 }
@@ -221,8 +221,8 @@ impl FromRequest<RequestContext> for ExistingAgent {
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let (mut parts, _) = request.into_parts();
         let Path(AgentPath(id)) = Path::from_request_parts(&mut parts, context).await?;
-        let agent = context.desk.auth.resolve_key(None, &id);
-        context.desk.auth.require_agent(&agent).await?;
+        let agent = context.app.auth.resolve_key(None, &id);
+        context.app.auth.require_agent(&agent).await?;
         Ok(Self(agent))
     }
 }
@@ -233,9 +233,9 @@ impl<S: ScopeRequirement, T: FromRequest<RequestContext, Rejection = ApiError> +
     type Rejection = ApiError;
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let key = bearer_token(request.headers())?.to_owned();
-        context.desk.auth.authenticate_service(&key, S::SCOPE).await?;
+        context.app.auth.authenticate_service(&key, S::SCOPE).await?;
         let rest = T::from_request(request, context).await?;
-        context.desk.auth.authenticate_service(&key, S::SCOPE).await?;
+        context.app.auth.authenticate_service(&key, S::SCOPE).await?;
         Ok(Self(PhantomData, rest))
     }
 }

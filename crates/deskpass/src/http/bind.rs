@@ -9,7 +9,7 @@ use super::extract::{JsonBody, RequestClient};
 use super::failure::ApiError;
 use super::fields::{Fields, FromFields};
 use super::login::LoginResult;
-use crate::Desk;
+use crate::App;
 
 /// The employee to be bound to.
 #[derive(Debug)]
@@ -30,15 +30,15 @@ impl FromFields for BindBody {
 
 /// Signs a person of a connected corporation in as an employee.
 pub(super) async fn bind(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     RequestClient(visitor): RequestClient,
     cookies: Cookies,
     JsonBody(input): JsonBody<BindBody>,
 ) -> Result<(SetCookie, Reply<LoginResult>), ApiError> {
-    let employee = desk.auth.resolve_key(input.corp_id.as_ref(), &input.employee_id);
+    let employee = app.auth.resolve_key(input.corp_id.as_ref(), &input.employee_id);
     let kept = cookies.get::<BindProof>();
     let proof = input.proof.as_deref().or(kept.as_ref().map(Secret::expose));
-    let signed_in = desk.auth.bind(&employee, proof, &visitor).await?;
-    let forget = if kept.is_some() { SetCookie::clear::<BindProof>(&desk) } else { SetCookie::NONE };
+    let signed_in = app.auth.bind(&employee, proof, &visitor).await?;
+    let forget = if kept.is_some() { SetCookie::clear::<BindProof>(&app) } else { SetCookie::NONE };
     Ok((forget, Reply(signed_in.into())))
 }

@@ -11,7 +11,7 @@ use hyper::http::request::Parts;
 
 use super::answer::RequestContext;
 use super::failure::ApiError;
-use crate::Desk;
+use crate::App;
 
 /// A kind of secret that a browser keeps for us.
 pub(super) trait CookieKind: SecretKind {
@@ -73,7 +73,7 @@ impl FromRequestParts<RequestContext> for Cookies {
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let lines = parts.headers.get_all(COOKIE).iter().cloned().collect();
         let says = |name: &str, word: &str| parts.headers.get(name).is_some_and(|value| value == word);
-        let development = context.desk.settings.development;
+        let development = context.app.settings.development;
         let from_own_page = says("sec-fetch-site", "same-origin") || parts.headers.contains_key("x-requested-with");
         let elsewhere = parts.headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin");
         // Browsers that do not say whence they come still say what they want: whoever follows a link wants a page.
@@ -92,17 +92,17 @@ impl SetCookie {
     pub(super) const NONE: Self = Self(None);
 
     /// Has the browser keep a secret.
-    pub(super) fn set<K: CookieKind>(desk: &Desk, secret: &Secret<K>, lifetime: Duration) -> Self {
-        Self::with::<K>(desk, secret.expose(), lifetime)
+    pub(super) fn set<K: CookieKind>(app: &App, secret: &Secret<K>, lifetime: Duration) -> Self {
+        Self::with::<K>(app, secret.expose(), lifetime)
     }
 
     /// Has the browser forget a secret.
-    pub(super) fn clear<K: CookieKind>(desk: &Desk) -> Self {
-        Self::with::<K>(desk, "", Duration::ZERO)
+    pub(super) fn clear<K: CookieKind>(app: &App) -> Self {
+        Self::with::<K>(app, "", Duration::ZERO)
     }
 
-    fn with<K: CookieKind>(desk: &Desk, value: &str, lifetime: Duration) -> Self {
-        let development = desk.settings.development;
+    fn with<K: CookieKind>(app: &App, value: &str, lifetime: Duration) -> Self {
+        let development = app.settings.development;
         let (name, secure) = (name::<K>(development), if development { "" } else { "; Secure" });
         let seconds = lifetime.as_secs();
         let cookie = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
@@ -127,23 +127,23 @@ impl IntoResponse for SetCookie {
 }
 
 /// Which browser a page's tickets are bound to: one that has a cookie already keeps it, since its other tabs rely on it.
-pub(super) fn bind_browser(desk: &Desk, cookies: &Cookies) -> Result<(Option<Digest>, SetCookie), ApiError> {
+pub(super) fn bind_browser(app: &App, cookies: &Cookies) -> Result<(Option<Digest>, SetCookie), ApiError> {
     if !cookies.from_own_page {
         return Ok((None, SetCookie::NONE));
     }
     let own = match cookies.get::<Browser>() {
         Some(own) => own,
-        None => Secret::generate(&desk.auth.entropy).map_err(deskpass_auth::Error::from)?,
+        None => Secret::generate(&app.auth.entropy).map_err(deskpass_auth::Error::from)?,
     };
-    Ok((Some(own.digest()), SetCookie::set(desk, &own, BROWSER_COOKIE_LIFETIME)))
+    Ok((Some(own.digest()), SetCookie::set(app, &own, BROWSER_COOKIE_LIFETIME)))
 }
 
 /// Has a browser remember that this agent was there, so that strangers cannot use up their guesses. Programs keep nothing. What
 /// was done before stands, whether or not this can be noted.
-pub(super) async fn remember_browser(desk: &Desk, cookies: &Cookies, agent: Option<&EmployeeKey>) -> SetCookie {
+pub(super) async fn remember_browser(app: &App, cookies: &Cookies, agent: Option<&EmployeeKey>) -> SetCookie {
     let Some(agent) = agent.filter(|_| cookies.from_own_page) else { return SetCookie::NONE };
-    match desk.auth.remember_browser(agent, cookies.get::<KnownBrowser>()).await {
-        Ok((browser, lifetime)) => SetCookie::set(desk, &browser, lifetime),
+    match app.auth.remember_browser(agent, cookies.get::<KnownBrowser>()).await {
+        Ok((browser, lifetime)) => SetCookie::set(app, &browser, lifetime),
         Err(error) => {
             tracing::warn!(%error, "an agent's browser could not be noted");
             SetCookie::NONE

@@ -12,7 +12,7 @@ use super::failure::ApiError;
 use super::fields::{Fields, FromFields};
 use super::login::{LoginResult, rfc3339};
 use super::openapi::{Rfc3339, RoleName};
-use crate::Desk;
+use crate::App;
 
 /// Who to sign in as.
 #[derive(Debug)]
@@ -33,12 +33,12 @@ impl FromFields for DevLoginBody {
 /// Signs anyone in.
 pub(super) async fn login(
     _: Developer,
-    State(desk): State<Desk>,
+    State(app): State<App>,
     RequestClient(visitor): RequestClient,
     JsonBody(input): JsonBody<DevLoginBody>,
 ) -> Result<Reply<LoginResult>, ApiError> {
     let DevLoginBody { corp_id, employee_id, role } = input;
-    let signed_in = desk.auth.dev_login(corp_id.as_ref(), &employee_id, role.as_deref(), &visitor).await?;
+    let signed_in = app.auth.dev_login(corp_id.as_ref(), &employee_id, role.as_deref(), &visitor).await?;
     Ok(Reply(signed_in.into()))
 }
 
@@ -84,8 +84,8 @@ impl From<ListedPerson> for DevUser {
 }
 
 /// Lists the people one can sign in as.
-pub(super) async fn users(_: Developer, State(desk): State<Desk>) -> Result<Reply<DevUsers>, ApiError> {
-    let users = desk.auth.dev_users().await?;
+pub(super) async fn users(_: Developer, State(app): State<App>) -> Result<Reply<DevUsers>, ApiError> {
+    let users = app.auth.dev_users().await?;
     Ok(Reply(DevUsers { users: users.into_iter().map(DevUser::from).collect() }))
 }
 
@@ -100,11 +100,11 @@ pub(super) struct DevHealth {
 }
 
 /// Says that development mode is on.
-pub(super) async fn health(_: Developer, State(desk): State<Desk>) -> Reply<DevHealth> {
+pub(super) async fn health(_: Developer, State(app): State<App>) -> Reply<DevHealth> {
     Reply(DevHealth {
         status: "ok",
         development: true,
-        corp_id: desk.settings.platform.corp_id.clone(),
-        cached_sessions: desk.auth.store.cached_sessions(),
+        corp_id: app.settings.platform.corp_id.clone(),
+        cached_sessions: app.auth.store.cached_sessions(),
     })
 }

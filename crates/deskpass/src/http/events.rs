@@ -11,7 +11,7 @@ use futures_util::stream;
 use tokio::time::timeout;
 
 use super::qr::ScanState;
-use crate::Desk;
+use crate::App;
 use crate::client_limiter::ClientSlot;
 
 /// How long nothing is said before a line that says nothing: proxies end connections that look dead.
@@ -22,7 +22,7 @@ const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
 
 /// A stream under way.
 struct ScanEventStream {
-    desk: Desk,
+    app: App,
     ticket: String,
     poller: Poller,
     /// What was told last.
@@ -32,9 +32,9 @@ struct ScanEventStream {
 }
 
 /// Tells the state of a sign-in at once and whenever it changes, until it can change no more.
-pub(super) fn stream(desk: Desk, ticket: String, poller: Poller, from: IpAddr) -> Body {
-    let place = desk.event_stream_limiter.acquire(from);
-    let events = ScanEventStream { desk, ticket, poller, last_state: None, place };
+pub(super) fn stream(app: App, ticket: String, poller: Poller, from: IpAddr) -> Body {
+    let place = app.event_stream_limiter.acquire(from);
+    let events = ScanEventStream { app, ticket, poller, last_state: None, place };
     Body::from_stream(stream::unfold(Some(events), |events| async {
         let mut events = events?;
         // Where nobody can tell, the page asks now and then until somebody can.
@@ -48,9 +48,9 @@ impl ScanEventStream {
     async fn next(&mut self) -> Result<(Bytes, bool), Error> {
         loop {
             // Before looking, so that no change falls between looking and waiting.
-            let watched = self.desk.auth.watch_ticket(&self.ticket).await?;
+            let watched = self.app.auth.watch_ticket(&self.ticket).await?;
             let waiting = watched.map(|(changes, remaining)| (changes.next(), remaining));
-            let state = ScanState::from(self.desk.auth.poll_ticket(&self.ticket, &self.poller).await?);
+            let state = ScanState::from(self.app.auth.poll_ticket(&self.ticket, &self.poller).await?);
             if self.last_state.as_ref() != Some(&state) {
                 let over = matches!(state.status, "confirmed" | "expired") || self.place.is_none();
                 self.last_state = Some(state.clone());
@@ -64,7 +64,7 @@ impl ScanEventStream {
                     }
                 }
                 // The page asks again, and whoever answers then goes on telling.
-                () = self.desk.draining_started() => return Ok((KEEP_ALIVE, true)),
+                () = self.app.draining_started() => return Ok((KEEP_ALIVE, true)),
             }
         }
     }

@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use super::answer::RequestContext;
 use super::failure::{ApiError, BadRequest};
 use super::fields::{Fields, FromFields};
-use crate::Desk;
+use crate::App;
 use crate::config::Language;
 
 /// Whoever holds a live token.
@@ -79,7 +79,7 @@ impl RawJson {
         if !is_json(request.headers()) {
             return Err(BadRequest::MediaType.into());
         }
-        let limits = &context.desk.settings.server;
+        let limits = &context.app.settings.server;
         let body = read_body(request.into_body(), limits.max_body.max(bytes));
         let bytes = with_timeout(limits.body_timeout, body).await?;
         Ok(Self(String::from_utf8(bytes.into()).map_err(|_| BadRequest::NotUtf8)?))
@@ -132,7 +132,7 @@ impl FromRequestParts<RequestContext> for TokenHolder {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let token = bearer_token(&parts.headers)?;
-        Ok(Self(context.desk.auth.authenticate(token, Some(client_ip(parts, context))).await?))
+        Ok(Self(context.app.auth.authenticate(token, Some(client_ip(parts, context))).await?))
     }
 }
 
@@ -148,7 +148,7 @@ impl FromRequestParts<RequestContext> for PartialOrFull {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let token = bearer_token(&parts.headers)?;
-        Ok(Self(context.desk.auth.authenticate_partial_or_full(token, client_ip(parts, context)).await?))
+        Ok(Self(context.app.auth.authenticate_partial_or_full(token, client_ip(parts, context)).await?))
     }
 }
 
@@ -168,12 +168,12 @@ pub(super) const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwar
 
 /// Where a request comes from: the only place that reads the header.
 pub(super) fn client_address<'a>(
-    desk: &Desk,
+    app: &App,
     peer: IpAddr,
     forwarded: impl Iterator<Item = &'a HeaderValue>,
 ) -> ClientAddress {
     let forwarded: Vec<_> = forwarded.map(lossy_text).collect();
-    ClientAddress::read(peer, forwarded.iter().map(|value| &**value), &desk.trusted)
+    ClientAddress::read(peer, forwarded.iter().map(|value| &**value), &app.trusted)
 }
 
 /// What the header says.
@@ -188,14 +188,14 @@ fn lossy_text(value: &HeaderValue) -> Cow<'_, str> {
 
 /// Where a request comes from, as far as that decides.
 pub(super) fn client_ip(parts: &Parts, context: &RequestContext) -> IpAddr {
-    client_address(&context.desk, context.peer, parts.headers.get_all(X_FORWARDED_FOR).iter()).decided
+    client_address(&context.app, context.peer, parts.headers.get_all(X_FORWARDED_FOR).iter()).decided
 }
 
 impl FromRequestParts<RequestContext> for RequestClient {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let forwarded = parts.headers.get_all(X_FORWARDED_FOR).iter();
-        let address = client_address(&context.desk, context.peer, forwarded);
+        let address = client_address(&context.app, context.peer, forwarded);
         let agent = parts.headers.get(USER_AGENT).map(HeaderValue::as_bytes).unwrap_or_default();
         Ok(Self(ClientInfo { address, user_agent: UserAgent::from_header(agent) }))
     }
@@ -204,13 +204,13 @@ impl FromRequestParts<RequestContext> for RequestClient {
 impl FromRequestParts<RequestContext> for Developer {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
-        if !context.desk.settings.development {
+        if !context.app.settings.development {
             return Err(ApiError::DevelopmentOff);
         }
         // These routes ask for no proof, so that a form on any page could use them.
         let header = |name: &str| parts.headers.get(name).map(|value| value.to_str().unwrap_or_default());
         let (host, site, origin) = (header("host"), header("sec-fetch-site"), header("origin"));
-        let cross_site = context.desk.settings.hosts().is_cross_site(host, site, origin);
+        let cross_site = context.app.settings.hosts().is_cross_site(host, site, origin);
         if cross_site && !parts.method.is_safe() { Err(ApiError::CrossSite) } else { Ok(Self) }
     }
 }
@@ -219,7 +219,7 @@ impl FromRequestParts<RequestContext> for Operator {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let RequestClient(visitor) = RequestClient::from_request_parts(parts, context).await?;
-        if context.desk.operators.contains(visitor.address.decided) { Ok(Self) } else { Err(ApiError::NotAnOperator) }
+        if context.app.operators.contains(visitor.address.decided) { Ok(Self) } else { Err(ApiError::NotAnOperator) }
     }
 }
 
@@ -240,7 +240,7 @@ impl FromRequestParts<RequestContext> for PeerAddress {
 impl FromRequest<RequestContext> for FullRequest {
     type Rejection = ApiError;
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
-        let limits = &context.desk.settings.server;
+        let limits = &context.app.settings.server;
         let (parts, body) = request.into_parts();
         let bytes = with_timeout(limits.body_timeout, read_body(body, limits.max_body)).await?;
         Ok(Self(hyper::Request::from_parts(parts, bytes)))
@@ -253,7 +253,7 @@ impl<T: FromFields> FromRequest<RequestContext> for JsonBody<T> {
         if !is_json(request.headers()) {
             return Err(BadRequest::MediaType.into());
         }
-        let limits = &context.desk.settings.server;
+        let limits = &context.app.settings.server;
         let bytes = with_timeout(limits.body_timeout, read_body(request.into_body(), limits.max_body)).await?;
         let fields: Fields = serde_json::from_slice(&bytes).map_err(|_| parse_error(&bytes))?;
         Ok(Self(fields.parse().map_err(BadRequest::Fields)?))
@@ -263,7 +263,7 @@ impl<T: FromFields> FromRequest<RequestContext> for JsonBody<T> {
 impl<T: FromFields> FromRequest<RequestContext> for OptionalBody<T> {
     type Rejection = ApiError;
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
-        let (json, limits) = (is_json(request.headers()), &context.desk.settings.server);
+        let (json, limits) = (is_json(request.headers()), &context.app.settings.server);
         let bytes = with_timeout(limits.body_timeout, read_body(request.into_body(), limits.max_body)).await?;
         let fields = match (bytes.is_empty(), json) {
             (true, _) => Fields::default(),

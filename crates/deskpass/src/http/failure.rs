@@ -16,7 +16,7 @@ use super::envelope::Outcome;
 use super::fields::FieldErrors;
 use super::health::ReadinessReport;
 use super::malformed::MalformedHead;
-use crate::Desk;
+use crate::App;
 
 /// Why a request was not answered with success.
 #[derive(Clone, Debug)]
@@ -145,10 +145,10 @@ impl IntoResponse for ApiError {
 
 /// What a request gets that is not in the table, or not with its method. With development mode off, nobody learns what lies
 /// below /api/dev.
-pub(super) fn unmatched_error(desk: &Desk, path: &str, known: bool) -> ApiError {
+pub(super) fn unmatched_error(app: &App, path: &str, known: bool) -> ApiError {
     let below = path.strip_prefix("/api/dev").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     match known {
-        _ if below && !desk.settings.development => ApiError::DevelopmentOff,
+        _ if below && !app.settings.development => ApiError::DevelopmentOff,
         true => ApiError::MethodNotAllowed,
         false => ApiError::PathNotFound,
     }

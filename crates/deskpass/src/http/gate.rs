@@ -8,7 +8,7 @@ use deskpass_core::{is_private, unlisted_proxy};
 
 use super::extract::{X_FORWARDED_FOR, forwarded_for};
 use super::failure::ApiError;
-use crate::Desk;
+use crate::App;
 use crate::untrusted_proxies::ForwardOutcome;
 
 /// Marks a request on a connection from the reserve, which is for health checks and operators.
@@ -30,7 +30,7 @@ pub(super) fn allows_untrusted_proxy(path: &str) -> bool {
 ///
 /// A private peer that sends `X-Forwarded-For` and is not trusted is almost always a proxy that the settings do not list.
 /// Ignoring the header would count all its clients as one, and let them read `/metrics` as if they were the proxy.
-pub(super) fn check(desk: &Desk, peer: IpAddr, request: &Request) -> Option<ApiError> {
+pub(super) fn check(app: &App, peer: IpAddr, request: &Request) -> Option<ApiError> {
     let path = request.uri().path();
     if request.extensions().get::<ReserveConnection>().is_some()
         && !HEALTH_PATHS.contains(&path)
@@ -41,21 +41,21 @@ pub(super) fn check(desk: &Desk, peer: IpAddr, request: &Request) -> Option<ApiE
     if !request.headers().contains_key(X_FORWARDED_FOR) || allows_untrusted_proxy(path) {
         return None;
     }
-    if desk.trusted.contains(peer) {
+    if app.trusted.contains(peer) {
         let forwarded = forwarded_for(request.headers());
-        if let Some(hop) = unlisted_proxy(peer, forwarded.iter().map(|value| &**value), &desk.trusted) {
-            note(desk, hop, ForwardOutcome::LetThrough);
+        if let Some(hop) = unlisted_proxy(peer, forwarded.iter().map(|value| &**value), &app.trusted) {
+            note(app, hop, ForwardOutcome::LetThrough);
         }
         return None;
     }
     if !is_private(peer) {
         return None;
     }
-    note(desk, peer.to_canonical(), ForwardOutcome::Refused);
+    note(app, peer.to_canonical(), ForwardOutcome::Refused);
     Some(ApiError::UntrustedProxy)
 }
 
-fn note(desk: &Desk, address: IpAddr, outcome: ForwardOutcome) {
-    desk.metrics.count_untrusted_proxy();
-    desk.untrusted_proxies.note(address, outcome, desk.auth.clock.now());
+fn note(app: &App, address: IpAddr, outcome: ForwardOutcome) {
+    app.metrics.count_untrusted_proxy();
+    app.untrusted_proxies.note(address, outcome, app.auth.clock.now());
 }

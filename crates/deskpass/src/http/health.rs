@@ -1,4 +1,4 @@
-//! For whoever watches over the desk: is it alive, is it ready, how is it doing, what is it.
+//! For whoever watches over the service: is it alive, is it ready, how is it doing, what is it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,8 +18,8 @@ use super::envelope::Reply;
 use super::extract::Operator;
 use super::failure::ApiError;
 use super::gate::ReserveConnection;
-use crate::Desk;
-use crate::desk::clock;
+use crate::App;
+use crate::app::clock;
 
 /// How long a look at the store counts: readiness asked often must not become a load of its own.
 const READINESS_CACHE_TTL: Duration = Duration::from_secs(1);
@@ -42,7 +42,7 @@ impl StoreHealth {
     const DOWN: Self = Self { store: false, shared: false };
 }
 
-/// Whether the desk is ready, and each thing it depends on.
+/// Whether the service is ready, and each thing it depends on.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Readiness")]
 pub(crate) struct ReadinessReport {
@@ -51,7 +51,7 @@ pub(crate) struct ReadinessReport {
     #[schemars(extend("enum" = ["development", "production"]))]
     mode: &'static str,
     dependencies: Dependencies,
-    /// Why the machine's clock is not trusted, while that is so. The desk goes on by the newest record.
+    /// Why the machine's clock is not trusted, while that is so. The service goes on by the newest record.
     #[serde(skip_serializing_if = "Option::is_none")]
     clock: Option<ClockDoubt>,
 }
@@ -73,13 +73,13 @@ struct ClockDoubt {
 struct Dependencies {
     #[schemars(extend("enum" = ["ok", "unavailable"]))]
     store: &'static str,
-    /// Only new sign-ins need it, so it does not make the desk unready.
+    /// Only new sign-ins need it, so it does not make the service unready.
     #[schemars(extend("enum" = ["ok", "unavailable"]))]
     shared: &'static str,
-    /// What it looked like lately. Only new sign-ins need it, so it does not make the desk unready.
+    /// What it looked like lately. Only new sign-ins need it, so it does not make the service unready.
     #[schemars(extend("enum" = ["ok", "suspended", "unreachable", "refused", "unknown"]))]
     platform: &'static str,
-    /// The machine's clock. While it is doubted nothing is removed for its age; it does not make the desk unready.
+    /// The machine's clock. While it is doubted nothing is removed for its age; it does not make the service unready.
     #[schemars(extend("enum" = ["ok", "doubted"]))]
     clock: &'static str,
 }
@@ -93,24 +93,24 @@ impl ReadinessReport {
 
 /// Says whether to send requests here.
 pub(super) async fn ready(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     reserve: Option<Extension<ReserveConnection>>,
 ) -> Result<Reply<ReadinessReport>, ApiError> {
     let seen = match reserve {
-        None => store_health(&desk).await,
-        Some(_) => timeout(RESERVE_PROBE_TIMEOUT, store_health(&desk)).await.unwrap_or(StoreHealth::DOWN),
+        None => store_health(&app).await,
+        Some(_) => timeout(RESERVE_PROBE_TIMEOUT, store_health(&app)).await.unwrap_or(StoreHealth::DOWN),
     };
-    let draining = desk.is_draining();
+    let draining = app.is_draining();
     let word = |works| if works { "ok" } else { "unavailable" };
-    let clock = clock_doubt(&desk);
+    let clock = clock_doubt(&app);
     let state = ReadinessReport {
         ready: seen.store && !draining,
         draining,
-        mode: if desk.settings.development { "development" } else { "production" },
+        mode: if app.settings.development { "development" } else { "production" },
         dependencies: Dependencies {
             store: word(seen.store),
             shared: word(seen.shared),
-            platform: platform(&desk),
+            platform: platform(&app),
             clock: if clock.is_some() { "doubted" } else { "ok" },
         },
         clock,
@@ -118,14 +118,14 @@ pub(super) async fn ready(
     if state.ready { Ok(Reply(state)) } else { Err(ApiError::NotReady(Box::new(state))) }
 }
 
-fn clock_doubt(desk: &Desk) -> Option<ClockDoubt> {
-    let ClockTrust::Doubted(doubt) = desk.auth.clock.trust() else { return None };
+fn clock_doubt(app: &App) -> Option<ClockDoubt> {
+    let ClockTrust::Doubted(doubt) = app.auth.clock.trust() else { return None };
     let (reason, ahead_seconds) = (doubt.reason.name(), clock::ahead_seconds(doubt));
     Some(ClockDoubt { reason, ahead_seconds, action: clock::operator_advice(doubt.reason) })
 }
 
-fn platform(desk: &Desk) -> &'static str {
-    match desk.auth.platform.circuit() {
+fn platform(app: &App) -> &'static str {
+    match app.auth.platform.circuit() {
         Circuit::Closed => "ok",
         Circuit::Open { .. } => "suspended",
         Circuit::Failing => "unreachable",
@@ -134,19 +134,19 @@ fn platform(desk: &Desk) -> &'static str {
     }
 }
 
-async fn store_health(desk: &Desk) -> StoreHealth {
+async fn store_health(app: &App) -> StoreHealth {
     // Whoever asks while somebody looks waits for what they see.
-    let mut seen = Arc::clone(&desk.readiness.0).lock_owned().await;
+    let mut seen = Arc::clone(&app.readiness.0).lock_owned().await;
     match *seen {
-        Some((at, seen)) if desk.auth.clock.now().since(at) < READINESS_CACHE_TTL => seen,
+        Some((at, seen)) if app.auth.clock.now().since(at) < READINESS_CACHE_TTL => seen,
         _ => {
-            let desk = desk.clone();
+            let app = app.clone();
             // It goes on when nobody waits any more: else whoever gives up and asks again would have the store asked again,
             // too, while it has not answered yet.
             let looking = tokio::spawn(async move {
-                let found = probe(&desk).await;
+                let found = probe(&app).await;
                 // From when it was found: whoever waited for it does not look again.
-                *seen = Some((desk.auth.clock.now(), found));
+                *seen = Some((app.auth.clock.now(), found));
                 found
             });
             looking.await.unwrap_or(StoreHealth::DOWN)
@@ -154,9 +154,9 @@ async fn store_health(desk: &Desk) -> StoreHealth {
     }
 }
 
-async fn probe(desk: &Desk) -> StoreHealth {
-    let now = desk.auth.clock.now();
-    let (store, shared) = tokio::join!(desk.auth.store.probe(now), desk.auth.shared.probe());
+async fn probe(app: &App) -> StoreHealth {
+    let now = app.auth.clock.now();
+    let (store, shared) = tokio::join!(app.auth.store.probe(now), app.auth.shared.probe());
     let store = store.inspect_err(|error| tracing::warn!(%error, "the store does not take writes"));
     let shared = shared.inspect_err(|error| tracing::warn!(%error, "the shared store does not take records"));
     StoreHealth { store: store.is_ok(), shared: shared.is_ok() }
@@ -187,7 +187,7 @@ pub(super) async fn version() -> Reply<Build> {
 }
 
 /// Figures for Prometheus.
-pub(super) async fn metrics(_: Operator, State(desk): State<Desk>) -> Response {
+pub(super) async fn metrics(_: Operator, State(app): State<App>) -> Response {
     let kind = [(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
-    (kind, desk.metrics.render(&desk)).into_response()
+    (kind, app.metrics.render(&app)).into_response()
 }

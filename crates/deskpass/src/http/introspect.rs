@@ -15,7 +15,7 @@ use super::failure::{ApiError, BadRequest};
 use super::fields::{Fields, FromFields};
 use super::openapi::{DescribeInput, OperationSpec};
 use super::who;
-use crate::Desk;
+use crate::App;
 
 /// A token to look at.
 pub(super) struct IntrospectBody {
@@ -35,13 +35,13 @@ impl FromFields for IntrospectBody {
 
 /// Says whether a token is good, and whose it is. One that is not says nothing else, whatever is wrong with it.
 pub(super) async fn introspect(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     Service(_, FormOrJson(input)): Service<IntrospectScope, FormOrJson<IntrospectBody>>,
 ) -> Result<FlatReply<who::Introspected>, ApiError> {
-    let caller = desk.auth.authenticate_active(&input.token, input.from).await?;
+    let caller = app.auth.authenticate_active(&input.token, input.from).await?;
     Ok(caller.map_or_else(
         || FlatReply::of(r#""active":false"#),
-        |ActiveUser(holder)| who::introspected(&holder, &desk.auth.clock),
+        |ActiveUser(holder)| who::introspected(&holder, &app.auth.clock),
     ))
 }
 

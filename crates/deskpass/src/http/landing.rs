@@ -10,36 +10,36 @@ use url::Url;
 
 use super::cookie::SetCookie;
 use super::failure::{ApiError, ErrorCause};
-use crate::Desk;
+use crate::App;
 
 /// What somebody who was not let in is told.
 pub(crate) const SIGN_IN_ERRORS: [&str; 7] =
     ["denied", "invalid_code", "not_a_member", "no_role", "disabled", "platform_unavailable", "internal"];
 
 /// Where to tell somebody that it did not work: the phone on its own page, everybody else where they wanted to be.
-pub(super) async fn error_destination(desk: &Desk, phone: bool, flow: Option<Digest>) -> String {
+pub(super) async fn error_destination(app: &App, phone: bool, flow: Option<Digest>) -> String {
     if phone {
-        return format!("{}/scan/", desk.settings.public_url);
+        return format!("{}/scan/", app.settings.public_url);
     }
-    match desk.auth.destination(flow).await {
+    match app.auth.destination(flow).await {
         Ok(Some(destination)) => destination,
-        Ok(None) | Err(_) => page(desk, LoginSource::H5),
+        Ok(None) | Err(_) => page(app, LoginSource::H5),
     }
 }
 
 /// Sends a browser to where it belongs.
-pub(super) fn redirect(desk: &Desk, answer: &CallbackOutcome) -> Response {
-    let to = address(desk, answer);
+pub(super) fn redirect(app: &App, answer: &CallbackOutcome) -> Response {
+    let to = address(app, answer);
     let cookie = match answer {
-        CallbackOutcome::Bind { proof, .. } => SetCookie::set(desk, proof, PROOF_LIFETIME),
+        CallbackOutcome::Bind { proof, .. } => SetCookie::set(app, proof, PROOF_LIFETIME),
         CallbackOutcome::Decide(_) | CallbackOutcome::SignedIn(..) | CallbackOutcome::Continue(_) => SetCookie::NONE,
     };
     (cookie, see_other(&to)).into_response()
 }
 
 /// The address that goes with an answer.
-pub(super) fn address(desk: &Desk, answer: &CallbackOutcome) -> String {
-    let origin = &desk.settings.public_url;
+pub(super) fn address(app: &App, answer: &CallbackOutcome) -> String {
+    let origin = &app.settings.public_url;
     match answer {
         CallbackOutcome::Decide(confirm) => {
             with_fragment(&format!("{origin}/scan/"), &format!("confirm={}", confirm.expose()))
@@ -48,20 +48,20 @@ pub(super) fn address(desk: &Desk, answer: &CallbackOutcome) -> String {
             with_fragment(&format!("{origin}/continue/"), &format!("continue={}", pending.expose()))
         }
         CallbackOutcome::SignedIn(ticket, to) => {
-            with_fragment(&resolved(desk, to), &format!("ticket={}", ticket.expose()))
+            with_fragment(&resolved(app, to), &format!("ticket={}", ticket.expose()))
         }
         CallbackOutcome::Bind { proof, to, scanned } => {
             let scanned = if *scanned { "&scanned=1" } else { "" };
-            with_fragment(&resolved(desk, to), &format!("bind_ticket={}{scanned}", proof.expose()))
+            with_fragment(&resolved(app, to), &format!("bind_ticket={}{scanned}", proof.expose()))
         }
     }
 }
 
 /// Sends a browser to where it is told what went wrong, in a word from a closed list.
-pub(super) fn redirect_error(desk: &Desk, wanted: &str, failure: &ApiError) -> Response {
-    let reference = desk.new_error_reference();
+pub(super) fn redirect_error(app: &App, wanted: &str, failure: &ApiError) -> Response {
+    let reference = app.new_error_reference();
     let (word, code) = error_code(failure);
-    desk.metrics.count_refused_sign_in(word);
+    app.metrics.count_refused_sign_in(word);
     if let ApiError::Internal(cause, detail) = failure {
         tracing::error!(?cause, detail, reference, "a sign-in failed");
     } else {
@@ -95,15 +95,15 @@ pub(super) fn error_code(failure: &ApiError) -> (&'static str, u16) {
     }
 }
 
-fn resolved(desk: &Desk, destination: &RedirectTarget) -> String {
+fn resolved(app: &App, destination: &RedirectTarget) -> String {
     match destination {
         RedirectTarget::Asked(address) => address.clone(),
-        RedirectTarget::Client(source) => page(desk, *source),
+        RedirectTarget::Client(source) => page(app, *source),
     }
 }
 
-fn page(desk: &Desk, source: LoginSource) -> String {
-    format!("{}/{}/", desk.settings.public_url, source.name())
+fn page(app: &App, source: LoginSource) -> String {
+    format!("{}/{}/", app.settings.public_url, source.name())
 }
 
 fn with_fragment(address: &str, fragment: &str) -> String {

@@ -13,7 +13,7 @@ use super::answer::RequestContext;
 use super::envelope::Outcome;
 use super::extract::{X_FORWARDED_FOR, client_address};
 use super::{Route, qr};
-use crate::Desk;
+use crate::App;
 use crate::config::Limits;
 
 /// The limit of a route. Routes with the same one are counted together.
@@ -80,31 +80,31 @@ impl RateLimit {
 
 /// Runs a route's handler, unless that has been done too often: then says how much too early it is.
 pub(super) async fn run_limited(
-    desk: &Desk,
+    app: &App,
     route: &Route,
     request: Request,
     context: RequestContext,
 ) -> Result<Response, Duration> {
     let limit = route.limit;
-    let Some(rate) = limit.rate(&desk.settings.limits) else {
+    let Some(rate) = limit.rate(&app.settings.limits) else {
         return Ok((route.handler)(request, context).await);
     };
     let subject = RequestSubject::of(limit, &request, context.peer);
     if limit != RateLimit::Verify {
-        subject.count(desk, limit, rate).await?;
+        subject.count(app, limit, rate).await?;
         return Ok((route.handler)(request, context).await);
     }
     let response = (route.handler)(request, context).await;
     if let Some(Outcome::Negative(_)) = response.extensions().get() {
-        subject.count(desk, limit, rate).await?;
+        subject.count(app, limit, rate).await?;
     }
     Ok(response)
 }
 
 /// Whether there is a sign-in with this ticket. Where nobody can tell, it is taken for one: the handler fails then as well, and
 /// browsers behind one address do not use up each other's turns.
-async fn is_issued(desk: &Desk, ticket: &Digest) -> bool {
-    let found = desk.auth.shared.sign_ins.read_with(ticket, desk.auth.clock.now(), |_| ()).await;
+async fn is_issued(app: &App, ticket: &Digest) -> bool {
+    let found = app.auth.shared.sign_ins.read_with(ticket, app.auth.clock.now(), |_| ()).await;
     found.map_or(true, |found| found.is_some())
 }
 
@@ -114,15 +114,15 @@ impl RequestSubject {
         Self { peer, forwarded: request.headers().get_all(X_FORWARDED_FOR).iter().cloned().collect(), ticket }
     }
 
-    async fn count(self, desk: &Desk, limit: RateLimit, rate: Rate) -> Result<(), Duration> {
+    async fn count(self, app: &App, limit: RateLimit, rate: Rate) -> Result<(), Duration> {
         // A ticket counts by itself only where it was issued: anybody can make up others, each with a count of its own.
         let (counted, key) = match self.ticket {
-            Some(ticket) if is_issued(desk, &ticket).await => (LimitSubject::Ticket, ticket),
+            Some(ticket) if is_issued(app, &ticket).await => (LimitSubject::Ticket, ticket),
             _ => {
-                let address = rate_limit_address(client_address(desk, self.peer, self.forwarded.iter()).decided);
+                let address = rate_limit_address(client_address(app, self.peer, self.forwarded.iter()).decided);
                 (LimitSubject::Client, Digest::of(&[limit.name(), address.to_string().as_bytes()]))
             }
         };
-        desk.auth.shared.limits.admit(counted, &key, rate, desk.auth.clock.now()).await
+        app.auth.shared.limits.admit(counted, &key, rate, app.auth.clock.now()).await
     }
 }

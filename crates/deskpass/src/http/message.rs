@@ -12,7 +12,7 @@ use super::authority::{MessagesScope, Service};
 use super::envelope::Reply;
 use super::extract::run_to_completion;
 use super::failure::ApiError;
-use crate::Desk;
+use crate::App;
 
 /// What became of what was sent.
 #[derive(JsonSchema, Serialize)]
@@ -39,11 +39,11 @@ impl From<Delivery> for SentMessage {
 
 /// Sends messages, all or none.
 pub(super) async fn send(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     Service(_, PostedMessages(messages)): Service<MessagesScope, PostedMessages>,
 ) -> Result<Reply<Sent>, ApiError> {
     // What was taken is told to everybody, also when the service does not wait for the count.
-    let sent = run_to_completion(async move { desk.auth.publish(messages).await }).await?;
+    let sent = run_to_completion(async move { app.auth.publish(messages).await }).await?;
     let messages: Vec<_> = sent.into_iter().map(SentMessage::from).collect();
     Ok(Reply(Sent { delivered: messages.iter().map(|message| message.delivered).sum(), messages }))
 }

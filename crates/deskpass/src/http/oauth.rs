@@ -20,7 +20,7 @@ use super::openapi::{DescribeInput, DescribeOutput, OperationSpec};
 use super::opener::OpenedByPage;
 use super::query::Query;
 use super::{landing, redirect};
-use crate::Desk;
+use crate::App;
 use crate::config::Language;
 
 /// What the platform echoes. It is the same for everyone: what ties a callback to a browser is the browser's cookie.
@@ -50,39 +50,39 @@ pub(super) struct AuthorizeUrl {
 
 /// Makes the address at which the platform identifies people, and notes that this browser asked for it.
 pub(super) async fn url(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     ClientLanguage(language): ClientLanguage,
     cookies: Cookies,
     Query(input): Query<AuthorizeQuery>,
 ) -> Result<(SetCookie, Reply<AuthorizeUrl>), ApiError> {
     let AuthorizeQuery { redirect_uri, web } = input;
-    if !redirect::is_allowed(&desk, &redirect_uri) {
-        let problem = if desk.settings.development { FieldError::NotHttpUrl } else { FieldError::Redirect };
+    if !redirect::is_allowed(&app, &redirect_uri) {
+        let problem = if app.settings.development { FieldError::NotHttpUrl } else { FieldError::Redirect };
         return Err(field_error("redirect_uri", problem));
     }
-    let authorize_url = link(&desk, &redirect_uri, web.then_some(language))?;
+    let authorize_url = link(&app, &redirect_uri, web.then_some(language))?;
     // A program keeps its own cookies, and gets one in development mode: there is no page in front of it to be led astray.
-    let begins = cookies.from_own_page || (desk.settings.development && !cookies.followed_link);
-    let cookie = if begins { start_flow(&desk, redirect_uri.clone()).await? } else { SetCookie::NONE };
+    let begins = cookies.from_own_page || (app.settings.development && !cookies.followed_link);
+    let cookie = if begins { start_flow(&app, redirect_uri.clone()).await? } else { SetCookie::NONE };
     Ok((cookie, Reply(AuthorizeUrl { authorize_url, redirect_uri })))
 }
 
 /// Notes that a browser sets out. Not for one that was led here by somebody's link: it would then take that somebody's code
 /// for its own.
-async fn start_flow(desk: &Desk, redirect_uri: String) -> Result<SetCookie, ApiError> {
+async fn start_flow(app: &App, redirect_uri: String) -> Result<SetCookie, ApiError> {
     let (destination, source) = redirect::destination(redirect_uri);
-    let (cookie, lifetime) = desk.auth.begin_flow(destination, source).await?;
-    Ok(SetCookie::set(desk, &cookie, lifetime))
+    let (cookie, lifetime) = app.auth.begin_flow(destination, source).await?;
+    Ok(SetCookie::set(app, &cookie, lifetime))
 }
 
 /// The link for the platform's own browser, or for any other one in a language.
-fn link(desk: &Desk, redirect_uri: &str, web: Option<Language>) -> Result<String, ApiError> {
+fn link(app: &App, redirect_uri: &str, web: Option<Language>) -> Result<String, ApiError> {
     let language = match web {
-        None => return Ok(desk.auth.platform.in_client_link(redirect_uri, OAUTH_STATE)),
+        None => return Ok(app.auth.platform.in_client_link(redirect_uri, OAUTH_STATE)),
         Some(Language::En) => Lang::En,
         Some(Language::Zh) => Lang::Zh,
     };
-    let link = desk.auth.platform.web_link(redirect_uri, OAUTH_STATE, language);
+    let link = app.auth.platform.web_link(redirect_uri, OAUTH_STATE, language);
     link.ok_or_else(|| field_error("mode", FieldError::NoAgentId))
 }
 
@@ -177,15 +177,15 @@ impl DescribeOutput for LandingRedirect {
 
 /// Takes a browser that comes back from the platform to where it belongs.
 pub(super) async fn callback(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     RequestClient(visitor): RequestClient,
     cookies: Cookies,
     OpenedByPage(opened_by_page): OpenedByPage,
     RawCallbackQuery(query): RawCallbackQuery,
 ) -> LandingRedirect {
     let flow = cookies.get::<Flow>().map(|flow| flow.digest());
-    let wanted = landing::error_destination(&desk, CallbackQuery::is_phone(&query), flow).await;
-    let (at, returned) = (desk.clone(), CallbackQuery::read(&query));
+    let wanted = landing::error_destination(&app, CallbackQuery::is_phone(&query), flow).await;
+    let (at, returned) = (app.clone(), CallbackQuery::read(&query));
     let arrived = run_to_completion(async move {
         let CallbackQuery { code, scan_id, has_state } = match returned {
             Ok(returned) => returned,
@@ -195,8 +195,8 @@ pub(super) async fn callback(
         at.auth.handle_callback(OAuthCallback { code, scan_id, flow, visitor, has_state, opened_by_page }).await
     });
     LandingRedirect(match arrived.await {
-        Ok(answer) => landing::redirect(&desk, &answer),
-        Err(failure) => landing::redirect_error(&desk, &wanted, &failure),
+        Ok(answer) => landing::redirect(&app, &answer),
+        Err(failure) => landing::redirect_error(&app, &wanted, &failure),
     })
 }
 
@@ -222,10 +222,10 @@ pub(super) struct PendingSignIn {
 
 /// Shows as whom somebody would go on.
 pub(super) async fn pending(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     JsonBody(input): JsonBody<ContinueBody>,
 ) -> Result<Reply<PendingSignIn>, ApiError> {
-    let waiting = desk.auth.pending_confirmation(&input.pending).await?;
+    let waiting = app.auth.pending_confirmation(&input.pending).await?;
     let (name, expires_in) = (waiting.who.display_name().to_owned(), waiting.remaining.as_secs());
     Ok(Reply(PendingSignIn { employee_id: waiting.who.employee_id, name, expires_in }))
 }
@@ -238,15 +238,15 @@ pub(super) struct Proceed {
 
 /// Signs somebody in who says that it was they who began.
 pub(super) async fn continue_sign_in(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     RequestClient(visitor): RequestClient,
     cookies: Cookies,
     JsonBody(input): JsonBody<ContinueBody>,
 ) -> Result<(SetCookie, Reply<Proceed>), ApiError> {
-    let (bound_to, set_cookie) = bind_browser(&desk, &cookies)?;
-    let at = desk.clone();
+    let (bound_to, set_cookie) = bind_browser(&app, &cookies)?;
+    let at = app.clone();
     let answer =
         run_to_completion(async move { at.auth.confirm_pending(&input.pending, bound_to, &visitor).await }).await;
-    let answer = answer.inspect_err(|failure| desk.metrics.count_refused_sign_in(landing::error_code(failure).0))?;
-    Ok((set_cookie, Reply(Proceed { redirect_to: landing::address(&desk, &answer) })))
+    let answer = answer.inspect_err(|failure| app.metrics.count_refused_sign_in(landing::error_code(failure).0))?;
+    Ok((set_cookie, Reply(Proceed { redirect_to: landing::address(&app, &answer) })))
 }

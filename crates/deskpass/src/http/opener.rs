@@ -8,7 +8,7 @@ use url::{Origin, Url};
 
 use super::answer::RequestContext;
 use super::failure::ApiError;
-use crate::Desk;
+use crate::App;
 
 /// Whether a page of another site opened the link, as far as the browser says. A scanned code is opened by the app itself, also
 /// through the platform's redirect: `Sec-Fetch-Site` is about all of a redirect's addresses and stays `none` then. A link in a
@@ -19,14 +19,14 @@ pub(super) struct OpenedByPage(pub(super) bool);
 impl FromRequestParts<RequestContext> for OpenedByPage {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
-        Ok(Self(is_opened_by_page(&parts.headers, &expected(&context.desk))))
+        Ok(Self(is_opened_by_page(&parts.headers, &expected(&context.app))))
     }
 }
 
 /// The origins whose pages lead to the callback in the course of things: our own, and those of the platform.
-fn expected(desk: &Desk) -> Vec<Origin> {
-    let platform = &desk.settings.platform;
-    let urls = [&*desk.settings.public_url, &platform.authorize_url, &platform.web_login_url];
+fn expected(app: &App) -> Vec<Origin> {
+    let platform = &app.settings.platform;
+    let urls = [&*app.settings.public_url, &platform.authorize_url, &platform.web_login_url];
     urls.into_iter().filter_map(|url| Url::parse(url).ok()).map(|url| url.origin()).collect()
 }
 

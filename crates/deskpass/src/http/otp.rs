@@ -16,7 +16,7 @@ use super::fields::{Fields, FromFields};
 use super::login::{LoginResult, rfc3339};
 use super::openapi::Rfc3339;
 use super::picture;
-use crate::Desk;
+use crate::App;
 
 /// Whom an authenticator says its codes are for.
 const ISSUER: &str = "deskpass";
@@ -55,10 +55,10 @@ impl From<DeviceStatus> for OtpStatus {
 
 /// Says how things stand with the caller's device.
 pub(super) async fn status(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     PartialOrFull(bearer): PartialOrFull,
 ) -> Result<Reply<OtpStatus>, ApiError> {
-    Ok(Reply(desk.auth.device_status(&bearer).await?.into()))
+    Ok(Reply(app.auth.device_status(&bearer).await?.into()))
 }
 
 /// What an authenticator is to know.
@@ -84,12 +84,12 @@ impl FromFields for OtpSetupBody {
 
 /// Makes a secret for a device to be bound, to be scanned or typed.
 pub(super) async fn setup(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     PartialOrFull(bearer): PartialOrFull,
     RequestClient(visitor): RequestClient,
     OptionalBody(OtpSetupBody { setup_code }): OptionalBody<OtpSetupBody>,
 ) -> Result<Reply<OtpSetup>, ApiError> {
-    let setup = desk.auth.set_up_device(&bearer, setup_code.as_deref(), &visitor).await?;
+    let setup = app.auth.set_up_device(&bearer, setup_code.as_deref(), &visitor).await?;
     let otpauth_url = setup.seed.otpauth_uri(ISSUER, bearer.employee_id());
     let picture = picture::draw(&otpauth_url).map_err(|error| ApiError::unexpected(&error))?;
     let (secret, qrcode_png_base64) = (setup.seed.base32(), STANDARD.encode(picture));
@@ -118,18 +118,18 @@ pub(super) struct OtpBound {
 
 /// Binds the device that shows this code.
 pub(super) async fn bind(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     PartialOrFull(bearer): PartialOrFull,
     RequestClient(visitor): RequestClient,
     cookies: Cookies,
     JsonBody(OtpCode(code)): JsonBody<OtpCode>,
 ) -> Result<(SetCookie, Reply<OtpBound>), ApiError> {
-    let (inside, agent) = (desk.clone(), bearer.employee().clone());
+    let (inside, agent) = (app.clone(), bearer.employee().clone());
     let bound = run_to_completion(async move { inside.auth.bind_device(&bearer, &code, &visitor).await });
     let BoundDevice { recovery_codes, at, signed_in } = bound.await?;
     let recovery_codes = recovery_codes.iter().map(RecoveryCode::text).collect();
     let bound = OtpBound { recovery_codes, bound_at: rfc3339(at), login: signed_in.map(LoginResult::from) };
-    Ok((remember_browser(&desk, &cookies, Some(&agent)).await, Reply(bound)))
+    Ok((remember_browser(&app, &cookies, Some(&agent)).await, Reply(bound)))
 }
 
 /// A code that was taken, and the sign-in that this completed.
@@ -143,16 +143,16 @@ pub(super) struct OtpVerified {
 
 /// Takes a code, which completes half a sign-in.
 pub(super) async fn verify(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     PartialOrFull(bearer): PartialOrFull,
     RequestClient(visitor): RequestClient,
     cookies: Cookies,
     JsonBody(OtpCode(code)): JsonBody<OtpCode>,
 ) -> Result<(SetCookie, Reply<OtpVerified>), ApiError> {
-    let (inside, agent) = (desk.clone(), bearer.employee().clone());
+    let (inside, agent) = (app.clone(), bearer.employee().clone());
     let signed_in = run_to_completion(async move { inside.auth.verify_otp(&bearer, &code, &visitor).await }).await?;
     let verified = OtpVerified { verified: true, login: signed_in.map(LoginResult::from) };
-    Ok((remember_browser(&desk, &cookies, Some(&agent)).await, Reply(verified)))
+    Ok((remember_browser(&app, &cookies, Some(&agent)).await, Reply(verified)))
 }
 
 /// A device that was unbound.
@@ -165,12 +165,12 @@ pub(super) struct OtpUnbound {
 
 /// Unbinds the device that shows this code.
 pub(super) async fn unbind(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     PartialOrFull(bearer): PartialOrFull,
     RequestClient(visitor): RequestClient,
     ClientLanguage(language): ClientLanguage,
     JsonBody(OtpCode(code)): JsonBody<OtpCode>,
 ) -> Result<Reply<OtpUnbound>, ApiError> {
-    run_to_completion(async move { desk.auth.unbind_device(&bearer, &code, &visitor).await }).await?;
+    run_to_completion(async move { app.auth.unbind_device(&bearer, &code, &visitor).await }).await?;
     Ok(Reply(OtpUnbound { success: true, message: language.of(["the device is unbound", "设备已解绑"]) }))
 }

@@ -17,7 +17,7 @@ use hyper::{HeaderMap, StatusCode, Uri};
 use self::site::{File, SITE};
 use super::extract::ClientLanguage;
 use super::failure::ApiError;
-use crate::Desk;
+use crate::App;
 use crate::config::Language;
 
 /// Nothing from elsewhere, nothing inline, no text that becomes markup or script, and nobody puts our pages into a frame.
@@ -114,8 +114,8 @@ pub(super) async fn add_slash(uri: Uri) -> Response {
 }
 
 /// Hands out the file by which the platform verifies that the domain is ours.
-pub(super) async fn verify_file(State(desk): State<Desk>, uri: Uri) -> Result<Response, ApiError> {
+pub(super) async fn verify_file(State(app): State<App>, uri: Uri) -> Result<Response, ApiError> {
     let asked = uri.path().trim_start_matches('/');
-    let (_, text) = desk.verify_file.as_ref().filter(|(name, _)| name == asked).ok_or(ApiError::PathNotFound)?;
+    let (_, text) = app.verify_file.as_ref().filter(|(name, _)| name == asked).ok_or(ApiError::PathNotFound)?;
     Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8")], text.clone()).into_response())
 }

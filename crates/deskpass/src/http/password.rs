@@ -13,7 +13,7 @@ use super::envelope::Reply;
 use super::extract::{ActiveUser, ClientLanguage, JsonBody, RequestClient, run_to_completion};
 use super::failure::ApiError;
 use super::fields::{Fields, FromFields};
-use crate::Desk;
+use crate::App;
 use crate::config::Language;
 
 /// A password to be set by somebody who is signed in.
@@ -47,18 +47,18 @@ impl PasswordSet {
 
 /// Sets the caller's password, and ends their other sessions.
 pub(super) async fn change(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     caller: ActiveUser,
     RequestClient(visitor): RequestClient,
     cookies: Cookies,
     ClientLanguage(language): ClientLanguage,
     JsonBody(PasswordChangeBody { old_password: old, new_password: new }): JsonBody<PasswordChangeBody>,
 ) -> Result<(SetCookie, Reply<PasswordSet>), ApiError> {
-    let (inside, agent) = (desk.clone(), caller.session().employee.clone());
+    let (inside, agent) = (app.clone(), caller.session().employee.clone());
     let change = PasswordChange { old, new, browser: cookies.digest::<KnownBrowser>(), visitor };
     let ended =
         run_to_completion(async move { inside.auth.change_password(&caller.into_inner(), &change).await }).await?;
-    Ok((remember_browser(&desk, &cookies, Some(&agent)).await, PasswordSet::reply(ended, language)))
+    Ok((remember_browser(&app, &cookies, Some(&agent)).await, PasswordSet::reply(ended, language)))
 }
 
 /// A password to be set by somebody to whom an administrator gave a code.
@@ -86,13 +86,13 @@ impl fmt::Debug for PasswordSetupBody {
 
 /// Sets the password of whoever brings an administrator's code.
 pub(super) async fn set_up(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     RequestClient(visitor): RequestClient,
     ClientLanguage(language): ClientLanguage,
     JsonBody(PasswordSetupBody { employee_id, setup_code, new_password: new }): JsonBody<PasswordSetupBody>,
 ) -> Result<Reply<PasswordSet>, ApiError> {
-    let employee = desk.auth.resolve_key(None, &employee_id);
+    let employee = app.auth.resolve_key(None, &employee_id);
     let change = PasswordChange { old: None, new, browser: None, visitor };
-    let work = async move { desk.auth.set_up_password(&employee, setup_code.as_ref(), &change).await };
+    let work = async move { app.auth.set_up_password(&employee, setup_code.as_ref(), &change).await };
     Ok(PasswordSet::reply(run_to_completion(work).await?, language))
 }

@@ -15,7 +15,7 @@ use super::failure::ApiError;
 use super::fields::{FieldError, Fields, FromFields};
 use super::openapi::{RoleName, ScopeName};
 use super::query::Query;
-use crate::Desk;
+use crate::App;
 
 /// How far a role may go with each operation on a resource; null is not at all.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -48,9 +48,9 @@ pub(super) struct Permissions {
 }
 
 impl Permissions {
-    fn of(role: Role, desk: &Desk) -> Self {
+    fn of(role: Role, app: &App) -> Self {
         let operations = |resource| {
-            let granted = |operation| desk.auth.policy.matrix.granted(role, resource, operation);
+            let granted = |operation| app.auth.policy.matrix.granted(role, resource, operation);
             let [read, create, update, delete] = Operation::ALL.map(granted);
             Operations { read, create, update, delete }
         };
@@ -60,8 +60,8 @@ impl Permissions {
 }
 
 /// Says what the active role permits.
-pub(super) async fn permissions(State(desk): State<Desk>, caller: ActiveUser) -> Reply<Permissions> {
-    Reply(Permissions::of(caller.into_inner().0.session().current_role, &desk))
+pub(super) async fn permissions(State(app): State<App>, caller: ActiveUser) -> Reply<Permissions> {
+    Reply(Permissions::of(caller.into_inner().0.session().current_role, &app))
 }
 
 /// The access matrix.
@@ -72,8 +72,8 @@ pub(super) struct MatrixShown {
 }
 
 /// Says what every role permits.
-pub(super) async fn matrix(State(desk): State<Desk>, _: Reader) -> Reply<MatrixShown> {
-    Reply(MatrixShown { items: Role::ALL.into_iter().map(|role| Permissions::of(role, &desk)).collect() })
+pub(super) async fn matrix(State(app): State<App>, _: Reader) -> Reply<MatrixShown> {
+    Reply(MatrixShown { items: Role::ALL.into_iter().map(|role| Permissions::of(role, &app)).collect() })
 }
 
 /// Something that somebody wants to do.
@@ -103,14 +103,14 @@ pub(super) struct Checked {
 
 /// Says whether the active role permits something.
 pub(super) async fn check(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     caller: ActiveUser,
     JsonBody(wanted): JsonBody<PermissionCheck>,
 ) -> Result<Reply<Checked>, ApiError> {
     let (caller, PermissionCheck { resource, operation, scope }) =
-        (desk.auth.reauthenticate(&caller.into_inner()).await?, wanted);
-    let allowed = desk.auth.permits(&caller, resource, operation, scope).is_ok();
-    Ok(Reply(Checked { allowed, granted_scope: desk.auth.granted(&caller, resource, operation) }))
+        (app.auth.reauthenticate(&caller.into_inner()).await?, wanted);
+    let allowed = app.auth.permits(&caller, resource, operation, scope).is_ok();
+    Ok(Reply(Checked { allowed, granted_scope: app.auth.granted(&caller, resource, operation) }))
 }
 
 /// What a proxy wants of whoever sends the request that it holds.
@@ -179,7 +179,7 @@ type IdentityHeaders = [(HeaderName, HeaderValue); 5];
 
 /// Lets a proxy pass a request on, and says whose it is.
 pub(super) async fn forward(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     caller: ActiveUser,
     Query(query): Query<ForwardQuery>,
 ) -> Result<(IdentityHeaders, Reply<ForwardedIdentity>), ApiError> {
@@ -188,7 +188,7 @@ pub(super) async fn forward(
         caller.acts_as(roles)?;
     }
     if let Some(PermissionCheck { resource, operation, scope }) = query.wanted {
-        desk.auth.permits(&caller, resource, operation, scope)?;
+        app.auth.permits(&caller, resource, operation, scope)?;
     }
     let identity = ForwardedIdentity::of(&caller.0);
     Ok((identity.headers()?, Reply(identity)))

@@ -26,7 +26,7 @@ use super::openapi::{DescribeInput, DescribeOutput, OperationSpec, Rfc3339, Sour
 use super::query::Query;
 use super::redirect::CALLBACK_PATH;
 use super::{browser, events, landing, oauth, picture};
-use crate::Desk;
+use crate::App;
 
 /// The client that a QR code is for: the one that is named, else the one whose page asks, else the employees'.
 #[derive(Debug)]
@@ -70,14 +70,14 @@ pub(super) struct QrCode {
 
 /// Begins a sign-in. The ticket is for whoever asks; the picture shows a scan id, which is of no use without a phone.
 pub(super) async fn qrcode(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     RequestClient(visitor): RequestClient,
     QrClient(source): QrClient,
     cookies: Cookies,
 ) -> Result<(SetCookie, Reply<QrCode>), ApiError> {
-    let (bound_to, set_cookie) = bind_browser(&desk, &cookies)?;
-    let issued = desk.auth.issue_ticket(source, visitor, bound_to).await?;
-    let qrcode_url = scan_link(&desk, &issued.scan_id);
+    let (bound_to, set_cookie) = bind_browser(&app, &cookies)?;
+    let issued = app.auth.issue_ticket(source, visitor, bound_to).await?;
+    let qrcode_url = scan_link(&app, &issued.scan_id);
     let png = picture::draw(&qrcode_url).map_err(|error| ApiError::unexpected(&error))?;
     let (expires_in, expires_at) = (issued.lifetime.as_secs(), rfc3339(issued.expires_at));
     let (ticket, qrcode_png_base64) = (issued.ticket.expose().to_owned(), STANDARD.encode(png));
@@ -85,11 +85,11 @@ pub(super) async fn qrcode(
 }
 
 /// What the phone opens: the platform's page, which sends it to our callback with the scan id.
-fn scan_link(desk: &Desk, scan_id: &Secret<ScanId>) -> String {
+fn scan_link(app: &App, scan_id: &Secret<ScanId>) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     let query = query.append_pair("sid", scan_id.expose()).finish();
-    let callback = format!("{}{CALLBACK_PATH}?{query}", desk.settings.public_url);
-    desk.auth.platform.in_client_link(&callback, oauth::OAUTH_STATE)
+    let callback = format!("{}{CALLBACK_PATH}?{query}", app.settings.public_url);
+    app.auth.platform.in_client_link(&callback, oauth::OAUTH_STATE)
 }
 
 /// The ticket in a query. Browsers ask every other second, so it is read without reading anything else.
@@ -159,11 +159,11 @@ impl From<TicketStatus> for ScanState {
 
 /// Says how far a sign-in has come, and hands the token over when it is there.
 pub(super) async fn scan_status(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     cookies: Cookies,
     TicketQuery(ticket): TicketQuery,
 ) -> Result<Reply<ScanState>, ApiError> {
-    Ok(Reply(desk.auth.poll_ticket(&ticket, &cookies.poller()).await?.into()))
+    Ok(Reply(app.auth.poll_ticket(&ticket, &cookies.poller()).await?.into()))
 }
 
 /// The states as they come.
@@ -184,14 +184,14 @@ impl DescribeOutput for ScanEvents {
 
 /// The same as it happens, so that nobody need ask.
 pub(super) async fn scan_events(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     RequestClient(visitor): RequestClient,
     cookies: Cookies,
     TicketQuery(ticket): TicketQuery,
 ) -> ScanEvents {
     // Proxies that gather an answer before they pass it on are asked not to.
     let head = [(CONTENT_TYPE, "text/event-stream"), (HeaderName::from_static("x-accel-buffering"), "no")];
-    ScanEvents((head, events::stream(desk, ticket, cookies.poller(), visitor.address.decided)).into_response())
+    ScanEvents((head, events::stream(app, ticket, cookies.poller(), visitor.address.decided)).into_response())
 }
 
 /// A phone's page asks what to show, or says that it has shown it.
@@ -241,10 +241,10 @@ pub(super) struct ScanRequest {
 }
 
 impl ScanRequest {
-    fn new(desk: &Desk, decision: ConfirmationPrompt) -> Self {
+    fn new(app: &App, decision: ConfirmationPrompt) -> Self {
         let ConfirmationPrompt { asked, who, phone, opened_by_page, remaining } = decision;
         let (browser, os) = browser::describe(asked.visitor.user_agent.as_str());
-        let [here, there] = [asked.visitor, phone].map(|visitor| known_ip(desk, visitor.address.decided));
+        let [here, there] = [asked.visitor, phone].map(|visitor| known_ip(app, visitor.address.decided));
         Self {
             client: asked.source.name(),
             browser,
@@ -262,22 +262,19 @@ impl ScanRequest {
 
 /// An address, unless it is a proxy's own: then the proxy did not say where its client is. In development mode clients have
 /// the same addresses as proxies.
-fn known_ip(desk: &Desk, address: IpAddr) -> Option<IpAddr> {
-    (desk.settings.development || !desk.trusted.contains(address)).then_some(address)
+fn known_ip(app: &App, address: IpAddr) -> Option<IpAddr> {
+    (app.settings.development || !app.trusted.contains(address)).then_some(address)
 }
 
 /// Shows the phone what it is asked to confirm, and notes that it was shown once the page says so.
 pub(super) async fn scan_request(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     JsonBody(input): JsonBody<ScanRequestBody>,
 ) -> Result<Reply<ScanRequest>, ApiError> {
     let ScanRequestBody { confirm, shown } = &input;
-    let decision = if *shown {
-        desk.auth.mark_prompt_shown(confirm).await?
-    } else {
-        desk.auth.confirmation_prompt(confirm).await?
-    };
-    Ok(Reply(ScanRequest::new(&desk, decision)))
+    let decision =
+        if *shown { app.auth.mark_prompt_shown(confirm).await? } else { app.auth.confirmation_prompt(confirm).await? };
+    Ok(Reply(ScanRequest::new(&app, decision)))
 }
 
 /// That it was done.
@@ -289,21 +286,21 @@ pub(super) struct ScanDecided {
 
 /// The phone says yes.
 pub(super) async fn confirm(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     JsonBody(input): JsonBody<ConfirmBody>,
 ) -> Result<Reply<ScanDecided>, ApiError> {
-    let at = desk.clone();
+    let at = app.clone();
     let confirmed = run_to_completion(async move { at.auth.confirm(&input.confirm).await }).await;
-    confirmed.inspect_err(|failure| desk.metrics.count_refused_sign_in(landing::error_code(failure).0))?;
+    confirmed.inspect_err(|failure| app.metrics.count_refused_sign_in(landing::error_code(failure).0))?;
     Ok(Reply(ScanDecided { success: true }))
 }
 
 /// The phone says no.
 pub(super) async fn cancel(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     JsonBody(input): JsonBody<ConfirmBody>,
 ) -> Result<Reply<ScanDecided>, ApiError> {
-    desk.auth.cancel(&input.confirm).await?;
+    app.auth.cancel(&input.confirm).await?;
     Ok(Reply(ScanDecided { success: true }))
 }
 

@@ -3,7 +3,7 @@
 use deskpass_core::LoginSource;
 use url::Url;
 
-use crate::Desk;
+use crate::App;
 
 /// The path of the callback itself, which then decides by the role.
 pub(super) const CALLBACK_PATH: &str = "/api/auth/oauth2/callback";
@@ -16,18 +16,18 @@ const MAX_ADDRESS_BYTES: usize = 2048;
 
 /// Whether people may be sent to an address. In production the rule is narrow enough that no two programs can read an
 /// accepted address differently: it must be spelled as a browser would write it, in plain characters.
-pub(super) fn is_allowed(desk: &Desk, address: &str) -> bool {
+pub(super) fn is_allowed(app: &App, address: &str) -> bool {
     if address.len() > MAX_ADDRESS_BYTES || address.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return false;
     }
     let Ok(url) = Url::parse(address) else { return false };
-    if desk.settings.development {
+    if app.settings.development {
         return matches!(url.scheme(), "http" | "https") && url.username().is_empty() && url.password().is_none();
     }
     let origin = url.origin().ascii_serialization();
-    let own = origin == desk.settings.public_url;
+    let own = origin == app.settings.public_url;
     url.as_str() == address
-        && (own || desk.settings.redirect_origins.contains(&origin))
+        && (own || app.settings.redirect_origins.contains(&origin))
         && url.fragment().is_none()
         && match address.strip_prefix(&origin) {
             Some(CALLBACK_PATH) => own,

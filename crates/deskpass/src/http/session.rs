@@ -14,7 +14,7 @@ use super::failure::ApiError;
 use super::fields::{Fields, FromFields};
 use super::openapi::RoleName;
 use super::who;
-use crate::Desk;
+use crate::App;
 
 /// A token to look at.
 #[derive(Debug)]
@@ -33,10 +33,10 @@ impl FromFields for VerifyBody {
 
 /// Says whether a token is good, and whose it is. One that is not says nothing else, whatever is wrong with it.
 pub(super) async fn verify(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     JsonBody(input): JsonBody<VerifyBody>,
 ) -> Result<Result<RenderedReply<who::Verified>, NegativeReply>, ApiError> {
-    let caller = desk.auth.authenticate_active(&input.token, input.from).await?;
+    let caller = app.auth.authenticate_active(&input.token, input.from).await?;
     Ok(caller.map(|ActiveUser(holder)| who::verified(&holder)).ok_or(NegativeReply("{\"valid\":false}")))
 }
 
@@ -58,12 +58,12 @@ pub(super) struct SessionChanged {
 
 /// Ends the caller's session for good, or half a sign-in.
 pub(super) async fn logout(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     PartialOrFull(bearer): PartialOrFull,
     RequestClient(visitor): RequestClient,
     ClientLanguage(language): ClientLanguage,
 ) -> Result<Reply<SessionChanged>, ApiError> {
-    desk.auth.sign_out(&bearer, &visitor).await?;
+    app.auth.sign_out(&bearer, &visitor).await?;
     let message = language.of(["signed out", "已退出登录"]);
     Ok(Reply(SessionChanged { success: true, current_role: None, message }))
 }
@@ -82,13 +82,13 @@ impl FromFields for SwitchRoleBody {
 
 /// Makes the requested role the active one.
 pub(super) async fn switch_role(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     holder: TokenHolder,
     RequestClient(visitor): RequestClient,
     ClientLanguage(language): ClientLanguage,
     JsonBody(input): JsonBody<SwitchRoleBody>,
 ) -> Result<Reply<SessionChanged>, ApiError> {
-    let session = desk.auth.switch_role(&holder, &input.role, &visitor).await?;
+    let session = app.auth.switch_role(&holder, &input.role, &visitor).await?;
     let message = language.of(["role switched", "角色已切换"]);
     Ok(Reply(SessionChanged { success: true, current_role: Some(session.current_role), message }))
 }

@@ -14,7 +14,7 @@ use super::fields::{Fields, FromFields};
 use super::login::rfc3339;
 use super::openapi::{MethodName, Rfc3339, RoleName, SourceName};
 use super::query::Path;
-use crate::Desk;
+use crate::App;
 
 /// A session as a list shows it.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -67,8 +67,8 @@ pub(super) struct OwnSessions {
 }
 
 /// Lists the caller's sessions, the newest first.
-pub(super) async fn list(State(desk): State<Desk>, holder: TokenHolder) -> Result<Reply<OwnSessions>, ApiError> {
-    let (asking, sessions) = (holder.digest(), desk.auth.own_sessions(&holder).await?);
+pub(super) async fn list(State(app): State<App>, holder: TokenHolder) -> Result<Reply<OwnSessions>, ApiError> {
+    let (asking, sessions) = (holder.digest(), app.auth.own_sessions(&holder).await?);
     Ok(Reply(OwnSessions { items: sessions.into_iter().map(|listed| SessionShown::of(listed, asking)).collect() }))
 }
 
@@ -95,12 +95,12 @@ impl SessionEnded {
 
 /// Ends one of the caller's sessions.
 pub(super) async fn end(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     holder: TokenHolder,
     Path(SessionPath(id)): Path<SessionPath>,
     RequestClient(visitor): RequestClient,
 ) -> Result<Reply<SessionEnded>, ApiError> {
-    desk.auth.end_own_session(&holder, id, &visitor).await?;
+    app.auth.end_own_session(&holder, id, &visitor).await?;
     Ok(Reply(SessionEnded::YES))
 }
 
@@ -129,13 +129,13 @@ const ELSEWHERE: [&str; 2] = ["signed out everywhere else", "已退出其他所�
 
 /// Ends all of the caller's sessions, or all but this one.
 pub(super) async fn logout_all(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     holder: TokenHolder,
     RequestClient(visitor): RequestClient,
     ClientLanguage(language): ClientLanguage,
     OptionalBody(input): OptionalBody<LogoutAllBody>,
 ) -> Result<Reply<AllEnded>, ApiError> {
-    let ended = desk.auth.logout_all(&holder, input.except_current, &visitor).await?;
+    let ended = app.auth.logout_all(&holder, input.except_current, &visitor).await?;
     let words = if input.except_current { ELSEWHERE } else { EVERYWHERE };
     Ok(Reply(AllEnded { success: true, ended, message: language.of(words) }))
 }

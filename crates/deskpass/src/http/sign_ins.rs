@@ -14,7 +14,7 @@ use super::fields::{Fields, FromFields};
 use super::login::rfc3339;
 use super::openapi::{MethodName, Rfc3339, SourceName};
 use super::query::Path;
-use crate::Desk;
+use crate::App;
 
 /// A sign-in, or a refused one.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -70,8 +70,8 @@ pub(super) struct OwnSignIns {
 }
 
 /// Lists the caller's sign-ins and refused ones, the newest first.
-pub(super) async fn list(State(desk): State<Desk>, holder: TokenHolder) -> Result<Reply<OwnSignIns>, ApiError> {
-    let (asking, sign_ins) = (holder.digest(), desk.auth.sign_ins(&holder).await?);
+pub(super) async fn list(State(app): State<App>, holder: TokenHolder) -> Result<Reply<OwnSignIns>, ApiError> {
+    let (asking, sign_ins) = (holder.digest(), app.auth.sign_ins(&holder).await?);
     Ok(Reply(OwnSignIns { items: sign_ins.into_iter().map(|sign_in| SignInShown::of(sign_in, asking)).collect() }))
 }
 
@@ -97,11 +97,11 @@ pub(super) struct DisownReply {
 
 /// Takes the caller's word that a sign-in was somebody else's.
 pub(super) async fn not_me(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     holder: TokenHolder,
     Path(SignInPath(id)): Path<SignInPath>,
     RequestClient(visitor): RequestClient,
 ) -> Result<Reply<DisownReply>, ApiError> {
-    let DisownEffects { ended, told } = desk.auth.disown_sign_in(&holder, id, &visitor).await?;
+    let DisownEffects { ended, told } = app.auth.disown_sign_in(&holder, id, &visitor).await?;
     Ok(Reply(DisownReply { success: true, ended, told }))
 }

@@ -10,16 +10,16 @@ use futures_util::stream;
 
 use super::extract::{Developer, FullRequest, PeerAddress};
 use super::failure::ApiError;
-use crate::Desk;
+use crate::App;
 
 /// Answers as the platform would.
 pub(super) async fn answer(
     _: Developer,
-    State(desk): State<Desk>,
+    State(app): State<App>,
     PeerAddress(peer): PeerAddress,
     FullRequest(request): FullRequest,
 ) -> Result<Response, ApiError> {
-    let simulator = desk.simulator.as_ref().ok_or(ApiError::DevelopmentOff)?;
+    let simulator = app.simulator.as_ref().ok_or(ApiError::DevelopmentOff)?;
     Ok(match simulator.handle(peer, request).await {
         SimulatorReply::Response(response) => response.map(Body::from),
         // A body that fails before its first byte takes the connection with it.

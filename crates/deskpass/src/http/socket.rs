@@ -18,7 +18,7 @@ use super::failure::ApiError;
 use super::fields::{Fields, FromFields};
 use super::openapi::{DescribeInput, DescribeOutput, OperationSpec};
 use super::query::Query;
-use crate::Desk;
+use crate::App;
 
 /// From where to go on.
 pub(super) struct Resume(Option<MessageId>);
@@ -31,34 +31,34 @@ impl FromFields for Resume {
 
 /// Opens a socket of the employees' client.
 pub(super) async fn employee(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     auth: SocketAuth,
     handshake: Handshake,
     Query(resume): Query<Resume>,
 ) -> Result<SwitchingProtocols, ApiError> {
-    open(desk, SocketKind::Employee, auth, handshake, resume).await
+    open(app, SocketKind::Employee, auth, handshake, resume).await
 }
 
 /// Opens a socket of the agents' client.
 pub(super) async fn agent(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     auth: SocketAuth,
     handshake: Handshake,
     Query(resume): Query<Resume>,
 ) -> Result<SwitchingProtocols, ApiError> {
-    open(desk, SocketKind::Agent, auth, handshake, resume).await
+    open(app, SocketKind::Agent, auth, handshake, resume).await
 }
 
 async fn open(
-    desk: Desk,
+    app: App,
     kind: SocketKind,
     SocketAuth { caller, from, protocol }: SocketAuth,
     Handshake { accept }: Handshake,
     Resume(last): Resume,
 ) -> Result<SwitchingProtocols, ApiError> {
-    let present = desk.socket_limiter.acquire(from).ok_or(ApiError::RateLimited(line::SOCKET_RETRY_AFTER))?;
-    let (socket, resumed) = desk.auth.open_socket(&caller, kind, from, last).await?;
-    let accepted = AcceptedSocket::new(desk, socket, &caller, resumed, present);
+    let present = app.socket_limiter.acquire(from).ok_or(ApiError::RateLimited(line::SOCKET_RETRY_AFTER))?;
+    let (socket, resumed) = app.auth.open_socket(&caller, kind, from, last).await?;
+    let accepted = AcceptedSocket::new(app, socket, &caller, resumed, present);
     Ok(SwitchingProtocols { accept, protocol, upgrade: PendingUpgrade::new(accepted) })
 }
 

@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::{UnixListener, UnixStream};
 use tokio::time::{sleep, timeout};
 
-use crate::Desk;
+use crate::App;
 use crate::commands::{CommandRequest, socket_path};
 
 /// No command is longer, and nobody types longer than this.
@@ -18,19 +18,19 @@ const COMMAND_IO_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Opens the socket. Without it the service goes on, but the command line cannot reach it. On a database that nodes share
 /// the command line needs nobody.
-pub(super) fn open(desk: &Desk) -> Option<UnixListener> {
-    if desk.settings.store.url.is_some() {
+pub(super) fn open(app: &App) -> Option<UnixListener> {
+    if app.settings.store.url.is_some() {
         return None;
     }
-    let opened = listen(desk);
+    let opened = listen(app);
     opened.inspect_err(|error| tracing::warn!(%error, "the command line cannot reach this process while it runs")).ok()
 }
 
 /// Takes admin commands until it is dropped.
-pub(super) async fn accept_commands(desk: Desk, listener: UnixListener) {
+pub(super) async fn accept_commands(app: App, listener: UnixListener) {
     loop {
         let served = match listener.accept().await {
-            Ok((stream, _)) => serve(&desk, stream).await,
+            Ok((stream, _)) => serve(&app, stream).await,
             Err(error) => {
                 // Usually out of file descriptors: some will come free.
                 sleep(Duration::from_millis(50)).await;
@@ -43,8 +43,8 @@ pub(super) async fn accept_commands(desk: Desk, listener: UnixListener) {
     }
 }
 
-fn listen(desk: &Desk) -> io::Result<UnixListener> {
-    let path = socket_path(&desk.settings.data);
+fn listen(app: &App) -> io::Result<UnixListener> {
+    let path = socket_path(&app.settings.data);
     // The directory is ours alone, so what lies there is left over from a process that was killed.
     match fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -60,17 +60,17 @@ fn other_mode(development: bool) -> String {
     format!("the service on this data runs in {runs}; {fix}")
 }
 
-async fn serve(desk: &Desk, mut stream: UnixStream) -> io::Result<()> {
+async fn serve(app: &App, mut stream: UnixStream) -> io::Result<()> {
     let (reader, mut writer) = stream.split();
     let (mut lines, mut line) = (BufReader::new(reader.take(MAX_COMMAND_BYTES)), String::new());
     timeout(COMMAND_IO_TIMEOUT, lines.read_line(&mut line)).await??;
     let told = match serde_json::from_str::<CommandRequest>(&line) {
-        Ok(CommandRequest { development, .. }) if development != desk.settings.development => {
+        Ok(CommandRequest { development, .. }) if development != app.settings.development => {
             Err(other_mode(development))
         }
         Ok(CommandRequest { command, .. }) => {
             tracing::info!(?command, "an admin command from the command line");
-            command.run(desk).await
+            command.run(app).await
         }
         Err(_) => Err("the running service does not know this command; is it another version?".to_owned()),
     };

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::activity::{ConnectionActivity, micros_since};
 use super::registry::{Connection, Registry};
-use crate::Desk;
+use crate::App;
 
 /// Connections beyond `server.max_connections`, for health checks and operators.
 const RESERVED_CONNECTIONS: usize = 16;
@@ -33,7 +33,7 @@ const LOG_INTERVAL_MICROS: u64 = 60_000_000;
 /// The connections that are open.
 #[derive(Debug)]
 pub(super) struct Connections {
-    desk: Desk,
+    app: App,
     /// Times are counted from here.
     epoch: Instant,
     table: Arc<Mutex<ConnectionTable>>,
@@ -77,16 +77,16 @@ enum Admission {
 }
 
 impl Connections {
-    pub(super) fn new(desk: &Desk) -> Self {
+    pub(super) fn new(app: &App) -> Self {
         let (alive, table, logged) = (watch::Sender::new(()), Arc::default(), AtomicU64::new(0));
-        Self { desk: desk.clone(), epoch: Instant::now(), table, alive, logged }
+        Self { app: app.clone(), epoch: Instant::now(), table, alive, logged }
     }
 
     /// A place for a connection from `address`, unless it has too many.
     pub(super) fn admit(&self, address: IpAddr) -> Option<ConnectionGuard> {
         let activity = ConnectionActivity::new(self.epoch);
         let (leave, asked) = oneshot::channel();
-        let trusted = self.desk.trusted.contains(address);
+        let trusted = self.app.trusted.contains(address);
         let connection = Connection { leave, activity: activity.clone(), address: registered_as(address, trusted) };
         let mut table = lock(&self.table);
         let admission = self.decide(&mut table, connection.address, trusted);
@@ -95,7 +95,7 @@ impl Connections {
             Admission::Reserve => true,
             Admission::Rejected => {
                 drop(table);
-                self.desk.metrics.count_rejected_connection();
+                self.app.metrics.count_rejected_connection();
                 return None;
             }
         };
@@ -111,7 +111,7 @@ impl Connections {
     }
 
     fn decide(&self, table: &mut ConnectionTable, address: IpAddr, trusted: bool) -> Admission {
-        let (size, now) = (self.desk.settings.server.max_connections, micros_since(self.epoch));
+        let (size, now) = (self.app.settings.server.max_connections, micros_since(self.epoch));
         // A trusted proxy speaks for many clients. It may have nearly all places, and beyond that makes room for itself.
         let most = if trusted { size - size / NON_PROXY_SHARE } else { self.max_per_address() };
         let from = table.ordinary.from(address) + table.reserve.from(address);
@@ -135,20 +135,20 @@ impl Connections {
     }
 
     fn max_per_address(&self) -> usize {
-        self.desk.settings.server.max_connections_per_address
+        self.app.settings.server.max_connections_per_address
     }
 
     fn record(&self, admission: &Admission) {
         match admission {
             Admission::Ordinary { evicted: false } | Admission::Rejected => return,
-            Admission::Ordinary { evicted: true } => self.desk.metrics.count_evicted_connection(),
-            Admission::Reserve => self.desk.metrics.count_reserve_connection(),
+            Admission::Ordinary { evicted: true } => self.app.metrics.count_evicted_connection(),
+            Admission::Reserve => self.app.metrics.count_reserve_connection(),
         }
         let (now, logged) = (micros_since(self.epoch), self.logged.load(Ordering::Relaxed));
         if logged == 0 || now.saturating_sub(logged) >= LOG_INTERVAL_MICROS {
             self.logged.store(now, Ordering::Relaxed);
             tracing::warn!(
-                max_connections = self.desk.settings.server.max_connections,
+                max_connections = self.app.settings.server.max_connections,
                 "all connections are in use: closing those that have waited longest for their clients"
             );
         }
@@ -157,7 +157,7 @@ impl Connections {
     /// Closes the connection that has waited longest, where the system has no room for another one.
     pub(super) fn evict_on_exhaustion(&self, error: &io::Error) {
         if is_resource_exhaustion(error) && lock(&self.table).ordinary.evict(None, micros_since(self.epoch)) {
-            self.desk.metrics.count_evicted_connection();
+            self.app.metrics.count_evicted_connection();
         }
     }
 

@@ -6,17 +6,17 @@ use deskpass_core::Timestamp;
 use deskpass_store::{Notice, NoticeSubject};
 use tokio::time::{sleep, timeout};
 
-use crate::Desk;
+use crate::App;
 use crate::http::device_name;
 
 /// How often to look for what could not be delivered before.
 const POLL_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Delivers notices until it is dropped. That one fails concerns nobody but whoever reads the log.
-pub(super) async fn deliver(desk: Desk) {
+pub(super) async fn deliver(app: App) {
     loop {
-        match desk.auth.deliver_notices(render).await {
-            Ok(0) => drop(timeout(POLL_INTERVAL, desk.auth.notices_due.notified()).await),
+        match app.auth.deliver_notices(render).await {
+            Ok(0) => drop(timeout(POLL_INTERVAL, app.auth.notices_due.notified()).await),
             Ok(_) => {}
             Err(error) => {
                 tracing::warn!(%error, "notices cannot be read");

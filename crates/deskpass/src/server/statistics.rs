@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::Desk;
+use crate::App;
 
 /// How often it is written down, and how long to wait where it could not be.
 const FLUSH_INTERVAL: Duration = Duration::from_secs(5);
@@ -23,9 +23,9 @@ pub(super) struct StatisticsWriter {
 }
 
 impl StatisticsWriter {
-    pub(super) fn start(desk: Desk) -> Self {
+    pub(super) fn start(app: App) -> Self {
         let (end, ended) = oneshot::channel();
-        Self { end, task: tokio::spawn(write(desk, ended)) }
+        Self { end, task: tokio::spawn(write(app, ended)) }
     }
 
     /// Writes down what is left. To be said when nothing is counted any more.
@@ -40,11 +40,11 @@ impl StatisticsWriter {
 }
 
 /// Not a chore that is cut short: what is being written down would be lost, or counted twice.
-async fn write(desk: Desk, mut ended: oneshot::Receiver<()>) {
+async fn write(app: App, mut ended: oneshot::Receiver<()>) {
     let mut pause = FLUSH_INTERVAL;
     loop {
         let over = timeout(pause, &mut ended).await.is_ok();
-        let written = desk.auth.store.flush_statistics().await;
+        let written = app.auth.store.flush_statistics().await;
         pause = if written.is_ok() { FLUSH_INTERVAL } else { RETRY_INTERVAL };
         if let Err(error) = written {
             tracing::warn!(%error, "cannot write down how far sign-ins came");

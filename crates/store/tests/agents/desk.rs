@@ -202,7 +202,12 @@ pub(crate) fn half(name: &str) -> PartialSessionRecord {
     PartialSessionRecord { digest: digest(name), employee: agent01(), expires_at: at(600_000) }
 }
 
-pub(crate) fn new_session(name: &str, method: LoginMethod, lent: Option<Role>, precondition: Precondition) -> NewSession {
+pub(crate) fn new_session(
+    name: &str,
+    method: LoginMethod,
+    lent: Option<Role>,
+    precondition: Precondition,
+) -> NewSession {
     let session = Session {
         employee: agent01(),
         current_role: Role::User,

@@ -94,7 +94,8 @@ async fn ends_what_begins(desk: &Desk, end: impl AsyncFn(&Store), restore: impl 
         desk.set_password(&hash).await;
         let [waiting, starting, session] = ["waiting", "starting", "session"].map(|name| format!("{name} {round}"));
         assert!(desk.half(&waiting, &hash).await);
-        let new_session = new_session(&session, LoginMethod::Password, None, Precondition::PartialSession(digest(&waiting)));
+        let new_session =
+            new_session(&session, LoginMethod::Password, None, Precondition::PartialSession(digest(&waiting)));
         let (half, notice) = (half(&starting), notice(&starting, NoticeSubject::PasswordUsed));
         let (one, other) = (desk.node(0), desk.node(1));
         let completing = tokio::spawn(async move { one.begin_session(new_session).await.unwrap() });

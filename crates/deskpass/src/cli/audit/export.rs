@@ -7,9 +7,9 @@ use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Timestamp};
 use deskpass_store::{ChainKey, LogFilter, LogRow, is_key_of_log, read_log};
 
 use super::unreadable;
+use crate::app::storage::{location, mode};
 use crate::cli::{CliError, CommonArgs, require_database, runtime};
 use crate::config::Settings;
-use crate::desk::storage::{location, mode};
 use crate::log_export::ExportFormat;
 
 /// Write the log of one corporation to standard output.

@@ -4,9 +4,9 @@ use clap::Args;
 use deskpass_core::{ClientInfo, Clock, CorpId, EmployeeKey, Entropy, Timestamp};
 use deskpass_store::{AuditEvent, ChainKey, LogEntry, OpenError, is_key_of_log, restart_log};
 
+use crate::app::storage::{location, mode};
 use crate::cli::{CliError, CommonArgs, require_database, runtime};
 use crate::config::Settings;
-use crate::desk::storage::{location, mode};
 
 /// Begin the chains of the log anew with the key of the settings.
 #[derive(Args, Debug)]

@@ -12,8 +12,8 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::report::{Bilingual, Finding, bilingual};
+use crate::app::storage::mode;
 use crate::config::Settings;
-use crate::desk::storage::mode;
 
 /// For each of opening and writing; a disk that takes longer is no good to anybody who waits for a page.
 const STORE_TIMEOUT: Duration = Duration::from_secs(10);

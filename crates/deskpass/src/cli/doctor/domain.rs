@@ -1,8 +1,8 @@
-//! The name this desk is known by: what the platform has to be told of it, and whether it was.
+//! The name this service is known by: what the platform has to be told of it, and whether it was.
 
 use super::report::{Finding, bilingual};
+use crate::app::{StartError, VerifyFileProblem, platform};
 use crate::config::Settings;
-use crate::desk::{StartError, VerifyFileProblem, platform};
 
 /// That it protects tokens is a rule of the settings; what remains is to say what to enter at the platform.
 pub(super) fn public_url(settings: &Settings) -> Finding {

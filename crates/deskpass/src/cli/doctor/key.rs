@@ -6,8 +6,8 @@ use deskpass_store::{ChainKey, is_key_of_log};
 use tokio::time::timeout;
 
 use super::report::{Finding, bilingual};
+use crate::app::storage::{location, mode};
 use crate::config::Settings;
-use crate::desk::storage::{location, mode};
 
 /// A database that takes longer is told of elsewhere.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);

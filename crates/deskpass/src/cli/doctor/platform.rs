@@ -7,8 +7,8 @@ use jiff::fmt::rfc2822;
 
 use super::platform_error;
 use super::report::{Finding, bilingual};
+use crate::app::platform;
 use crate::config::Settings;
-use crate::desk::platform;
 
 /// One-time passwords live for half a minute, and one step on either side is taken.
 const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(60);

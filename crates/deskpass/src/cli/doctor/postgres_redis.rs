@@ -7,8 +7,8 @@ use deskpass_store::{PostgresStatus, RedisStatus, StoreError, inspect_postgres, 
 use tokio::time::timeout;
 
 use super::report::{Bilingual, Check, Finding, Report, bilingual};
+use crate::app::storage;
 use crate::config::{SecretUrl, Settings};
-use crate::desk::storage;
 
 /// For each of the two; whoever waits for a page does not wait longer.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(10);

@@ -5,9 +5,9 @@ use deskpass_store::read_latest_recorded_time;
 use jiff::SignedDuration;
 
 use super::report::{Finding, bilingual};
+use crate::app::clock::development_start_time;
+use crate::app::storage::{location, mode};
 use crate::config::Settings;
-use crate::desk::clock::development_start_time;
-use crate::desk::storage::{location, mode};
 
 /// Further apart than this, the service asks an independent clock before it believes the machine's.
 const MAX_RECORD_GAP: SignedDuration = SignedDuration::from_hours(24);

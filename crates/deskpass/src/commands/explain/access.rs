@@ -10,7 +10,7 @@ use super::super::table::{plain, table};
 use super::super::text::{describe_error, no_such_role};
 use super::super::{CommandResult, EmployeeSelector};
 use super::describe::{allowed_networks, effective_roles, person_label};
-use crate::Desk;
+use crate::App;
 
 /// What somebody wants to do.
 #[derive(Debug, Deserialize, Serialize)]
@@ -25,7 +25,7 @@ pub(crate) struct AccessQuery {
 
 /// The same, read.
 struct ParsedAccessQuery<'a> {
-    desk: &'a Desk,
+    app: &'a App,
     lists: &'a AllowLists,
     resource: Resource,
     operation: Operation,
@@ -34,10 +34,10 @@ struct ParsedAccessQuery<'a> {
 }
 
 impl AccessQuery {
-    pub(super) async fn explain(&self, desk: &Desk) -> CommandResult {
-        let auth = &desk.auth;
+    pub(super) async fn explain(&self, app: &App) -> CommandResult {
+        let auth = &app.auth;
         let book = auth.store.access_rules().await.map_err(|error| describe_error(&error.into()))?;
-        let query = self.read(desk, &book.lists)?;
+        let query = self.read(app, &book.lists)?;
         let named =
             self.role.as_ref().map(|name| Role::from_name(name).ok_or_else(|| no_such_role(name))).transpose()?;
         let found = auth.store.person(&self.who.key(auth)?).await.map_err(|error| describe_error(&error.into()))?;
@@ -54,7 +54,7 @@ impl AccessQuery {
             "{}: may they {operation} {resource} in scope {scope}?\nroles: {told}\nmatrix: {}\n\n{verdicts}\n\n\
              Only the role that is active in a session counts.",
             plain(&person_label(&person)),
-            matrix(desk),
+            matrix(app),
         ))
     }
 
@@ -70,7 +70,7 @@ impl AccessQuery {
         }
     }
 
-    fn read<'a>(&self, desk: &'a Desk, lists: &'a AllowLists) -> Result<ParsedAccessQuery<'a>, String> {
+    fn read<'a>(&self, app: &'a App, lists: &'a AllowLists) -> Result<ParsedAccessQuery<'a>, String> {
         let none =
             |what: &str, word: &str, all: &[&str]| format!("there is no {what} {word}; they are {}", all.join(", "));
         let resource = Resource::from_name(&self.resource)
@@ -79,7 +79,7 @@ impl AccessQuery {
             .ok_or_else(|| none("OPERATION", &self.operation, &Operation::ALL.map(Operation::name)))?;
         let scope = PermissionScope::from_name(&self.scope)
             .ok_or_else(|| none("SCOPE", &self.scope, &PermissionScope::ALL.map(PermissionScope::name)))?;
-        Ok(ParsedAccessQuery { desk, lists, resource, operation, scope, from: self.from })
+        Ok(ParsedAccessQuery { app, lists, resource, operation, scope, from: self.from })
     }
 }
 
@@ -95,7 +95,7 @@ impl ParsedAccessQuery<'_> {
             [] => String::new(),
             _ => format!("; the allow-list has {role} active {}", allowed_networks(self.lists, role)),
         };
-        match self.desk.auth.policy.matrix.granted(role, *resource, *operation) {
+        match self.app.auth.policy.matrix.granted(role, *resource, *operation) {
             None => (false, format!("{role} may not {operation} {resource} at all")),
             Some(granted) if granted < *scope => {
                 (false, format!("{role} may {operation} {resource} in scope {granted}; {scope} is wider"))
@@ -106,8 +106,8 @@ impl ParsedAccessQuery<'_> {
 }
 
 /// Where the matrix comes from.
-fn matrix(desk: &Desk) -> String {
-    match &desk.settings.access.matrix_file {
+fn matrix(app: &App) -> String {
+    match &app.settings.access.matrix_file {
         Some(path) => format!("of {}, which replaces the built-in one", path.display()),
         None => "the built-in one; `deskpass config matrix` prints it".to_owned(),
     }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Done;
-use crate::Desk;
+use crate::App;
 use crate::http::authority::{ExistingAgent, HighRisk, HomeAdmin, HomeOnly};
 use crate::http::envelope::Reply;
 use crate::http::extract::JsonBody;
@@ -85,11 +85,11 @@ impl FromFields for AgentsQuery {
 
 /// Lists the agents of the home corporation.
 pub(in crate::http) async fn list(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     HomeAdmin(admin): HomeAdmin,
     Query(input): Query<AgentsQuery>,
 ) -> Result<Reply<Agents>, ApiError> {
-    let (agents, next) = admin.administrator(&desk).agents(input.after.as_ref(), input.page_size).await?;
+    let (agents, next) = admin.administrator(&app).agents(input.after.as_ref(), input.page_size).await?;
     Ok(Reply(Agents { items: agents.into_iter().map(AgentShown::from).collect(), next }))
 }
 
@@ -109,19 +109,19 @@ impl FromFields for NewAgent {
 
 /// Makes somebody an agent.
 pub(in crate::http) async fn add(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     HighRisk(admin, HomeOnly(JsonBody(input))): HighRisk<HomeOnly<JsonBody<NewAgent>>>,
 ) -> Result<Reply<Done>, ApiError> {
-    admin.administrator(&desk).add_agent(desk.auth.resolve_key(None, &input.id), input.role).await?;
+    admin.administrator(&app).add_agent(app.auth.resolve_key(None, &input.id), input.role).await?;
     Ok(Reply(Done::YES))
 }
 
 /// Forgets an agent's failed guesses.
 pub(in crate::http) async fn unlock(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     HighRisk(admin, HomeOnly(ExistingAgent(agent))): HighRisk<HomeOnly<ExistingAgent>>,
 ) -> Result<Reply<Done>, ApiError> {
-    admin.administrator(&desk).unlock_agent(agent).await?;
+    admin.administrator(&app).unlock_agent(agent).await?;
     Ok(Reply(Done::YES))
 }
 
@@ -136,10 +136,10 @@ pub(in crate::http) struct OtpReset {
 
 /// Unbinds an agent's device, and hands out a code with which they bind another.
 pub(in crate::http) async fn reset_otp(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     HighRisk(admin, HomeOnly(ExistingAgent(agent))): HighRisk<HomeOnly<ExistingAgent>>,
 ) -> Result<Reply<OtpReset>, ApiError> {
-    let reset = admin.administrator(&desk).reset_device(agent).await?;
+    let reset = admin.administrator(&app).reset_device(agent).await?;
     Ok(Reply(OtpReset { success: true, setup_code: reset.code.text(), expires_at: rfc3339(reset.until) }))
 }
 
@@ -154,10 +154,10 @@ pub(in crate::http) struct Reset {
 
 /// Takes an agent's password away, and hands out a code with which they set another.
 pub(in crate::http) async fn reset_password(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     HighRisk(admin, HomeOnly(ExistingAgent(agent))): HighRisk<HomeOnly<ExistingAgent>>,
 ) -> Result<Reply<Reset>, ApiError> {
-    let reset = admin.administrator(&desk).reset_password(agent).await?;
+    let reset = admin.administrator(&app).reset_password(agent).await?;
     let (setup_code, expires_at) = (reset.code.text(), rfc3339(reset.until));
     Ok(Reply(Reset { setup_code, expires_at, ended_sessions: reset.ended }))
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Done;
-use crate::Desk;
+use crate::App;
 use crate::http::answer::RequestContext;
 use crate::http::authority::{HighRisk, HomeAdmin, HomeOnly};
 use crate::http::envelope::Reply;
@@ -74,10 +74,10 @@ impl ServiceKeyShown {
 
 /// Lists the service keys.
 pub(in crate::http) async fn list(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     HomeAdmin(admin): HomeAdmin,
 ) -> Result<Reply<ServiceKeys>, ApiError> {
-    let (keys, now) = (admin.administrator(&desk).service_keys().await?, desk.auth.clock.now());
+    let (keys, now) = (admin.administrator(&app).service_keys().await?, app.auth.clock.now());
     Ok(Reply(ServiceKeys { items: keys.into_iter().map(|key| ServiceKeyShown::of(key, now)).collect() }))
 }
 
@@ -114,11 +114,11 @@ pub(in crate::http) struct NewServiceKey {
 
 /// Makes a service key.
 pub(in crate::http) async fn create(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     HighRisk(admin, HomeOnly(JsonBody(input))): HighRisk<HomeOnly<JsonBody<NewServiceKeyBody>>>,
 ) -> Result<Reply<NewServiceKey>, ApiError> {
     let lifetime = Duration::from_hours(24 * input.days);
-    let made = admin.administrator(&desk).create_service_key(&input.name, input.scopes, lifetime).await?;
+    let made = admin.administrator(&app).create_service_key(&input.name, input.scopes, lifetime).await?;
     let ServiceKey { id, name, scopes, created_at, expires_at, .. } = made.kept;
     let (created_at, expires_at) = (rfc3339(created_at), rfc3339(expires_at));
     Ok(Reply(NewServiceKey { id, name, scopes, key: made.value.expose().to_owned(), created_at, expires_at }))
@@ -148,16 +148,16 @@ impl FromRequest<RequestContext> for ExistingServiceKey {
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let (mut parts, _) = request.into_parts();
         let Path(ServiceKeyPath(id)) = Path::from_request_parts(&mut parts, context).await?;
-        context.desk.auth.require_service_key(&id).await?;
+        context.app.auth.require_service_key(&id).await?;
         Ok(Self(id))
     }
 }
 
 /// Has a service key count no more. One that was revoked before stays so.
 pub(in crate::http) async fn revoke(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     HighRisk(admin, HomeOnly(ExistingServiceKey(id))): HighRisk<HomeOnly<ExistingServiceKey>>,
 ) -> Result<Reply<Done>, ApiError> {
-    admin.administrator(&desk).revoke_service_key(id).await?;
+    admin.administrator(&app).revoke_service_key(id).await?;
     Ok(Reply(Done::YES))
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Done, EmployeeRef};
-use crate::Desk;
+use crate::App;
 use crate::http::answer::RequestContext;
 use crate::http::authority::{HighRisk, HomeAdmin, HomeOnly, NoBody, PathAnd, VerifiedCaller};
 use crate::http::envelope::Reply;
@@ -62,10 +62,10 @@ pub(in crate::http) struct Links {
 
 /// Lists the links.
 pub(in crate::http) async fn list(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     HomeAdmin(admin): HomeAdmin,
 ) -> Result<Reply<Links>, ApiError> {
-    let links = admin.administrator(&desk).links().await?;
+    let links = admin.administrator(&app).links().await?;
     Ok(Reply(Links { items: links.into_iter().map(LinkShown::from).collect() }))
 }
 
@@ -118,11 +118,11 @@ impl FromRequest<RequestContext> for NewLink {
         let authority = VerifiedCaller::from_request_parts(&mut parts, context).await?;
         let asked = JsonBody::from_request(Request::from_parts(parts, body), context).await;
         let JsonBody(LinkBody { partner, target }) = asked?;
-        let (auth, target) = (&context.desk.auth, target.key(&context.desk));
+        let (auth, target) = (&context.app.auth, target.key(&context.app));
         if partner.corp == auth.policy.home_corp {
             return Err(super::field_error("corp_id", HOME_CORP_MESSAGE));
         }
-        authority.administrator(&context.desk).require_employee(&target).await?;
+        authority.administrator(&context.app).require_employee(&target).await?;
         Ok(Self { identity: auth.resolve_key(Some(&partner.corp), &partner.user), target })
     }
 }
@@ -135,10 +135,10 @@ const HOME_CORP_MESSAGE: [&str; 2] = [
 
 /// Lets somebody of a connected corporation act as an employee.
 pub(in crate::http) async fn approve(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     HighRisk(admin, HomeOnly(NewLink { identity, target })): HighRisk<HomeOnly<NewLink>>,
 ) -> Result<Reply<Done>, ApiError> {
-    admin.administrator(&desk).approve_link(identity, target).await?;
+    admin.administrator(&app).approve_link(identity, target).await?;
     Ok(Reply(Done::YES))
 }
 
@@ -157,19 +157,19 @@ impl FromRequestParts<RequestContext> for ExistingLink {
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let authority = VerifiedCaller::from_request_parts(parts, context).await?;
         let Path(PartnerUser { corp, user }) = Path::from_request_parts(parts, context).await?;
-        let identity = context.desk.auth.resolve_key(Some(&corp), &user);
-        authority.administrator(&context.desk).require_link(&identity).await?;
+        let identity = context.app.auth.resolve_key(Some(&corp), &user);
+        authority.administrator(&context.app).require_link(&identity).await?;
         Ok(Self(identity))
     }
 }
 
 /// Takes that back. One that somebody else took back meanwhile is gone all the same.
 pub(in crate::http) async fn remove(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     HighRisk(admin, HomeOnly(PathAnd(ExistingLink(identity), NoBody))): HighRisk<
         HomeOnly<PathAnd<ExistingLink, NoBody>>,
     >,
 ) -> Result<Reply<Done>, ApiError> {
-    admin.administrator(&desk).remove_link(identity).await?;
+    admin.administrator(&app).remove_link(identity).await?;
     Ok(Reply(Done::YES))
 }

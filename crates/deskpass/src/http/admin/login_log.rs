@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::{CursorPaging, bad_cursor};
-use crate::Desk;
+use crate::App;
 use crate::http::authority::Reader;
 use crate::http::envelope::Reply;
 use crate::http::failure::ApiError;
@@ -113,19 +113,19 @@ impl IntoResponse for LogResponse {
 
 /// Lists what happened in a corporation, the newest first; as a file, all of it.
 pub(in crate::http) async fn list(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     reader: Reader,
     accepts: AcceptedFormat,
     Query(LogPageQuery { corp, wanted, paging: CursorPaging { after, limit } }): Query<LogPageQuery>,
 ) -> Result<LogResponse, ApiError> {
-    let scope = reader.access_scope(&desk, corp.as_ref()).await?;
+    let scope = reader.access_scope(&app, corp.as_ref()).await?;
     if !after.as_deref().is_none_or(is_row_id) {
         return Err(bad_cursor());
     }
     if let AcceptedFormat::File(format, media_type) = accepts {
-        let export = LogExport::begin(desk, reader, scope, wanted, after, (format, media_type)).await?;
+        let export = LogExport::begin(app, reader, scope, wanted, after, (format, media_type)).await?;
         return Ok(LogResponse::File(Box::new(export)));
     }
-    let page = desk.auth.log(&scope, &wanted, after, limit).await?;
+    let page = app.auth.log(&scope, &wanted, after, limit).await?;
     Ok(LogResponse::Page(Reply(Log { items: page.rows, next: page.next })))
 }

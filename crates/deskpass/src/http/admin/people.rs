@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Done, EmployeeRef, ExistingEmployee, Paging, bad_cursor, list_scope};
-use crate::Desk;
+use crate::App;
 use crate::http::answer::RequestContext;
 use crate::http::authority::{HighRisk, PathAnd, Reader, VerifiedCaller};
 use crate::http::envelope::Reply;
@@ -124,30 +124,30 @@ impl From<ListedPerson> for Employee {
 
 /// Lists people and their roles.
 pub(in crate::http) async fn user_roles(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     reader: Reader,
     Query(people): Query<PeoplePageQuery>,
 ) -> Result<Reply<Listing<Assigned>>, ApiError> {
-    list(&desk, &reader, people).await
+    list(&app, &reader, people).await
 }
 
 /// Lists people.
 pub(in crate::http) async fn employees(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     reader: Reader,
     Query(people): Query<PeoplePageQuery>,
 ) -> Result<Reply<Listing<Employee>>, ApiError> {
-    list(&desk, &reader, people).await
+    list(&app, &reader, people).await
 }
 
 async fn list<T: From<ListedPerson>>(
-    desk: &Desk,
+    app: &App,
     reader: &Reader,
     people: PeoplePageQuery,
 ) -> Result<Reply<Listing<T>>, ApiError> {
     let PeoplePageQuery { corp, asked, paging } = people;
-    let scope = list_scope(reader, desk, corp.as_ref(), asked.department.as_deref()).await?;
-    let found = desk.auth.people(scope, asked, paging.after.as_deref(), paging.offset(), paging.limit()).await?;
+    let scope = list_scope(reader, app, corp.as_ref(), asked.department.as_deref()).await?;
+    let found = app.auth.people(scope, asked, paging.after.as_deref(), paging.offset(), paging.limit()).await?;
     let PeopleResult { people, next, total, exact } = found.map_err(|_| bad_cursor())?;
     let items = people.into_iter().map(T::from).collect();
     let Paging { page, page_size, .. } = paging;
@@ -192,12 +192,12 @@ pub(in crate::http) struct Corporation {
 
 /// Lists the corporations that the caller may see people of.
 pub(in crate::http) async fn corporations(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     reader: Reader,
 ) -> Result<Reply<Corporations>, ApiError> {
-    let seen = desk.auth.corporations().await?;
-    let may_see = |corp: &String| CorpId::parse(corp).is_ok_and(|corp| reader.may_read(&desk, &corp));
-    let shown = |corp_id: String| Corporation { home: corp_id == desk.auth.policy.home_corp.as_str(), corp_id };
+    let seen = app.auth.corporations().await?;
+    let may_see = |corp: &String| CorpId::parse(corp).is_ok_and(|corp| reader.may_read(&app, &corp));
+    let shown = |corp_id: String| Corporation { home: corp_id == app.auth.policy.home_corp.as_str(), corp_id };
     Ok(Reply(Corporations { items: seen.into_iter().filter(may_see).map(shown).collect() }))
 }
 
@@ -236,18 +236,18 @@ impl FromRequest<RequestContext> for RoleAssignment {
         let authority = VerifiedCaller::from_request_parts(&mut parts, context).await?;
         let asked = JsonBody::from_request(Request::from_parts(parts, body), context).await;
         let JsonBody(RoleAssignmentBody { whom, roles }) = asked?;
-        let key = whom.key_in_own_corp(&authority, &context.desk);
-        authority.administrator(&context.desk).require_employee(&key).await?;
+        let key = whom.key_in_own_corp(&authority, &context.app);
+        authority.administrator(&context.app).require_employee(&key).await?;
         Ok(Self(key, roles))
     }
 }
 
 /// Gives somebody exactly these roles.
 pub(in crate::http) async fn assign(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     HighRisk(admin, RoleAssignment(employee, roles)): HighRisk<RoleAssignment>,
 ) -> Result<Reply<Assigned>, ApiError> {
-    Ok(Reply(admin.administrator(&desk).set_roles(employee, roles).await?.into()))
+    Ok(Reply(admin.administrator(&app).set_roles(employee, roles).await?.into()))
 }
 
 /// Whether somebody is to be shut out.
@@ -264,15 +264,15 @@ impl FromFields for EmployeePatch {
 
 /// Shuts somebody out, or lets them in again.
 pub(in crate::http) async fn update(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     HighRisk(admin, PathAnd(ExistingEmployee(employee), JsonBody(input))): HighRisk<
         PathAnd<ExistingEmployee, JsonBody<EmployeePatch>>,
     >,
 ) -> Result<Reply<Done>, ApiError> {
     if input.disabled {
-        admin.administrator(&desk).disable(employee).await?;
+        admin.administrator(&app).disable(employee).await?;
     } else {
-        admin.administrator(&desk).enable(employee).await?;
+        admin.administrator(&app).enable(employee).await?;
     }
     Ok(Reply(Done::YES))
 }

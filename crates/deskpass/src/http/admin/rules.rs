@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Done;
-use crate::Desk;
+use crate::App;
 use crate::http::answer::RequestContext;
 use crate::http::authority::{HighRisk, HomeAdmin, HomeOnly, VerifiedCaller};
 use crate::http::envelope::Reply;
@@ -46,10 +46,10 @@ impl AllowListsShown {
 
 /// Says from where each role may be active.
 pub(in crate::http) async fn show(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     HomeAdmin(admin): HomeAdmin,
 ) -> Result<Reply<AllowListsShown>, ApiError> {
-    Ok(Reply(AllowListsShown::of(&admin.administrator(&desk).ip_rules().await?)))
+    Ok(Reply(AllowListsShown::of(&admin.administrator(&app).ip_rules().await?)))
 }
 
 /// Lists for all roles. Each must be there: one that was forgotten or misspelt must not lose the list it has.
@@ -84,17 +84,17 @@ impl FromRequest<RequestContext> for ValidatedAllowLists {
         let VerifiedCaller { caller, visitor } = VerifiedCaller::from_request_parts(&mut parts, context).await?;
         let JsonBody(ProposedAllowLists(lists)) =
             JsonBody::from_request(Request::from_parts(parts, body), context).await?;
-        context.desk.auth.require_not_locked_out(&caller.0, &lists, &visitor).await?;
+        context.app.auth.require_not_locked_out(&caller.0, &lists, &visitor).await?;
         Ok(Self(lists))
     }
 }
 
 /// Puts lists in the place of all there are.
 pub(in crate::http) async fn replace(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     HighRisk(admin, HomeOnly(ValidatedAllowLists(lists))): HighRisk<HomeOnly<ValidatedAllowLists>>,
 ) -> Result<Reply<Done>, ApiError> {
-    admin.administrator(&desk).set_ip_rules(&lists).await?;
+    admin.administrator(&app).set_ip_rules(&lists).await?;
     Ok(Reply(Done::YES))
 }
 
@@ -154,11 +154,11 @@ impl From<ListedSession> for BlockedSession {
 
 /// Says whom lists would shut out, and changes nothing.
 pub(in crate::http) async fn dry_run(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     HomeAdmin(admin): HomeAdmin,
     JsonBody(ProposedAllowLists(lists)): JsonBody<ProposedAllowLists>,
 ) -> Result<Reply<DryRun>, ApiError> {
-    let tried = admin.administrator(&desk).preview_ip_rules(&lists).await?;
+    let tried = admin.administrator(&app).preview_ip_rules(&lists).await?;
     let of_role = |RoleLockout { role, number, some }| {
         let shut_out = some.into_iter().map(BlockedSession::from).collect();
         RoleImpact { role, sessions: number, shut_out }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{CursorPaging, ExistingEmployee, bad_cursor};
-use crate::Desk;
+use crate::App;
 use crate::http::answer::RequestContext;
 use crate::http::authority::{HighRisk, NoBody, PathAnd, Reader, VerifiedCaller};
 use crate::http::envelope::Reply;
@@ -67,13 +67,13 @@ pub(in crate::http) struct Sessions {
 
 /// Lists the sessions of a corporation, the newest first.
 pub(in crate::http) async fn list(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     reader: Reader,
     Query(asked): Query<SessionsQuery>,
 ) -> Result<Reply<Sessions>, ApiError> {
-    let scope = reader.access_scope(&desk, asked.corp.as_ref()).await?;
+    let scope = reader.access_scope(&app, asked.corp.as_ref()).await?;
     let CursorPaging { after, limit } = asked.paging;
-    let found = desk.auth.sessions(&scope, &asked.wanted, after.as_deref(), limit).await?;
+    let found = app.auth.sessions(&scope, &asked.wanted, after.as_deref(), limit).await?;
     let (page, asking) = (found.map_err(|_| bad_cursor())?, reader.caller.digest());
     let items = page.sessions.into_iter().map(|listed| SessionOf::of(listed, asking)).collect();
     Ok(Reply(Sessions { items, next: page.next }))
@@ -94,17 +94,17 @@ impl FromRequestParts<RequestContext> for ExistingSession {
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let authority = VerifiedCaller::from_request_parts(parts, context).await?;
         let Path(SessionPath(id)) = Path::from_request_parts(parts, context).await?;
-        authority.administrator(&context.desk).require_session(id).await?;
+        authority.administrator(&context.app).require_session(id).await?;
         Ok(Self(id))
     }
 }
 
 /// Ends a session, whoever's it is.
 pub(in crate::http) async fn end(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     HighRisk(admin, PathAnd(ExistingSession(id), NoBody)): HighRisk<PathAnd<ExistingSession, NoBody>>,
 ) -> Result<Reply<SessionEnded>, ApiError> {
-    admin.administrator(&desk).end_session(id).await?;
+    admin.administrator(&app).end_session(id).await?;
     Ok(Reply(SessionEnded::YES))
 }
 
@@ -117,9 +117,9 @@ pub(in crate::http) struct SeveralEnded {
 
 /// Ends all sessions of somebody.
 pub(in crate::http) async fn end_all(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     HighRisk(admin, PathAnd(ExistingEmployee(employee), NoBody)): HighRisk<PathAnd<ExistingEmployee, NoBody>>,
 ) -> Result<Reply<SeveralEnded>, ApiError> {
-    let ended = admin.administrator(&desk).end_sessions_of(employee).await?;
+    let ended = admin.administrator(&app).end_sessions_of(employee).await?;
     Ok(Reply(SeveralEnded { success: true, ended }))
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::field_error;
-use crate::Desk;
+use crate::App;
 use crate::http::authority::Reader;
 use crate::http::envelope::Reply;
 use crate::http::failure::ApiError;
@@ -94,15 +94,15 @@ pub(in crate::http) struct Statistics {
 
 /// Tells how far sign-ins came. They are not told apart by department or corporation, so this is for whoever sees all.
 pub(in crate::http) async fn list(
-    State(desk): State<Desk>,
+    State(app): State<App>,
     reader: Reader,
     Query(asked): Query<TimeRangeQuery>,
 ) -> Result<Reply<Statistics>, ApiError> {
-    if reader.access_scope(&desk, Some(&desk.auth.policy.home_corp)).await?.department_id.is_some() {
-        return reader.deny(&desk).await;
+    if reader.access_scope(&app, Some(&app.auth.policy.home_corp)).await?.department_id.is_some() {
+        return reader.deny(&app).await;
     }
-    let (from, to) = asked.span(desk.auth.clock.now())?;
-    let hours = desk.auth.statistics(from, to).await?;
+    let (from, to) = asked.span(app.auth.clock.now())?;
+    let hours = app.auth.statistics(from, to).await?;
     Ok(Reply(Statistics {
         from: rfc3339(from),
         to: rfc3339(to),

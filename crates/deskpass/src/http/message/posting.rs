@@ -12,7 +12,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::Desk;
+use crate::App;
 use crate::http::answer::RequestContext;
 use crate::http::extract::RawJson;
 use crate::http::failure::{ApiError, BadRequest};
@@ -43,7 +43,7 @@ impl FromRequest<RequestContext> for PostedMessages {
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let RawJson(text) = RawJson::up_to(MAX_BODY_BYTES, request, context).await?;
         let given: RawObject = serde_json::from_str(&text).map_err(|_| BadRequest::NotJson)?;
-        let mut reader = MessageReader { desk: &context.desk, problems: FieldErrors::new() };
+        let mut reader = MessageReader { app: &context.app, problems: FieldErrors::new() };
         let messages = reader.all(&given);
         if !reader.problems.is_empty() {
             return Err(BadRequest::Fields(reader.problems).into());
@@ -85,7 +85,7 @@ impl<'de> Deserialize<'de> for RawObject<'de> {
 
 /// Reads messages, and notes what is wrong with them.
 struct MessageReader<'a> {
-    desk: &'a Desk,
+    app: &'a App,
     problems: FieldErrors,
 }
 
@@ -114,7 +114,7 @@ impl MessageReader<'_> {
             MessageKind::Typewriter => Some(self.chunk(content, within)?),
             _ => None,
         };
-        let ts = rfc3339(self.desk.auth.clock.now());
+        let ts = rfc3339(self.app.auth.clock.now());
         let frame = FrameDraft::new(kind, content.map(RawValue::get), extra_data.map(RawValue::get), &ts);
         if frame.is_none() {
             self.reject(within, "content", FieldError::TooLong(FrameDraft::MAX_BYTES));
@@ -160,9 +160,9 @@ impl MessageReader<'_> {
         let to = match self.value(given, within, "to")? {
             Value::Null => Err(FieldError::Required),
             Value::Array(many) if (1..=MAX_RECIPIENTS).contains(&many.len()) => {
-                many.iter().map(|one| recipient(self.desk, one)).collect()
+                many.iter().map(|one| recipient(self.app, one)).collect()
             }
-            one => recipient(self.desk, &one).map(|one| vec![one]),
+            one => recipient(self.app, &one).map(|one| vec![one]),
         };
         let mut to = self.check(within, "to", to)?;
         let mut named = HashSet::new();
@@ -201,7 +201,7 @@ impl MessageReader<'_> {
 }
 
 /// Whom an object names.
-fn recipient(desk: &Desk, one: &Value) -> Result<Recipient, FieldError> {
+fn recipient(app: &App, one: &Value) -> Result<Recipient, FieldError> {
     let member = |name: &str| one.get(name).filter(|value| !value.is_null());
     let text = |value: &Value| value.as_str().map(str::to_owned).ok_or(FieldError::Format(TO_RULE));
     let corp = member("corp_id").map(text).transpose()?;
@@ -209,11 +209,11 @@ fn recipient(desk: &Desk, one: &Value) -> Result<Recipient, FieldError> {
     match (member("employee_id"), member("role")) {
         (Some(id), None) => {
             let id = EmployeeId::parse(&text(id)?).map_err(FieldError::Id)?;
-            Ok(Recipient::Person(desk.auth.resolve_key(corp.as_ref(), &id)))
+            Ok(Recipient::Person(app.auth.resolve_key(corp.as_ref(), &id)))
         }
         (None, Some(role)) => {
             let role = Role::from_name(&text(role)?).ok_or(FieldError::NotOneOf(&Role::NAMES))?;
-            Ok(Recipient::Role(corp.unwrap_or_else(|| desk.auth.policy.home_corp.clone()), role))
+            Ok(Recipient::Role(corp.unwrap_or_else(|| app.auth.policy.home_corp.clone()), role))
         }
         _ => Err(FieldError::Format(TO_RULE)),
     }

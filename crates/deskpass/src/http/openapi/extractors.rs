@@ -8,7 +8,7 @@ use hyper::{HeaderMap, Uri};
 use schemars::JsonSchema;
 
 use super::spec::{DescribeInput, DescribeOutput, OperationSpec};
-use crate::Desk;
+use crate::App;
 use crate::http::admin::login_log::AcceptedFormat;
 use crate::http::admin::{EmployeeRef, ExistingEmployee};
 use crate::http::authority::{
@@ -31,7 +31,7 @@ macro_rules! not_described {
     ($($argument:ty),*) => {$(impl DescribeInput for $argument { fn describe_input(_: &mut OperationSpec) {} })*};
 }
 not_described!(
-    State<Desk>,
+    State<App>,
     AcceptedFormat,
     Cookies,
     RequestClient,

@@ -164,7 +164,7 @@ enum Detail {
     Reason { reason: String },
     /// What is wrong with each bad field.
     Fields { fields: BTreeMap<String, String> },
-    /// What the desk waits for.
+    /// What the service waits for.
     NotReady(ReadinessReport),
 }
 

@@ -12,7 +12,7 @@ use hyper::{HeaderMap, Version};
 use sha1::{Digest as _, Sha1};
 use url::{Host, Url};
 
-use crate::Desk;
+use crate::App;
 use crate::http::answer::RequestContext;
 use crate::http::failure::{ApiError, BadRequest};
 
@@ -29,7 +29,7 @@ pub(in crate::http) struct Handshake {
 impl FromRequestParts<RequestContext> for Handshake {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
-        if !is_allowed_origin(&context.desk, &parts.headers) {
+        if !is_allowed_origin(&context.app, &parts.headers) {
             return Err(ApiError::ForeignOrigin);
         }
         let headers = &parts.headers;
@@ -66,17 +66,17 @@ fn accept(headers: &HeaderMap) -> Option<HeaderValue> {
 
 /// Whether the page that asks is one that people sign in on. Programs that are no browsers say nothing of a page; browsers
 /// always do, and let no page lie about it.
-fn is_allowed_origin(desk: &Desk, headers: &HeaderMap) -> bool {
+fn is_allowed_origin(app: &App, headers: &HeaderMap) -> bool {
     let mut origins = headers.get_all(ORIGIN).iter();
     let Some(origin) = origins.next() else { return true };
     let (Ok(origin), None) = (origin.to_str(), origins.next()) else { return false };
-    let settings = &desk.settings;
+    let settings = &app.settings;
     origin == settings.public_url
         || settings.redirect_origins.iter().any(|listed| listed == origin)
         || settings.development && is_local_origin(origin, headers)
 }
 
-/// Whether it is a page of this machine, or of the name under which this desk was asked: good enough for development.
+/// Whether it is a page of this machine, or of the name under which this service was asked: good enough for development.
 fn is_local_origin(origin: &str, headers: &HeaderMap) -> bool {
     let Ok(url) = Url::parse(origin) else { return false };
     let loopback = match url.host() {

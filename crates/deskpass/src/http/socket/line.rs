@@ -23,7 +23,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 
 use self::metered::MeteredStream;
 use self::parting::SocketClose;
-use crate::Desk;
+use crate::App;
 use crate::client_limiter::ClientSlot;
 use crate::http::login::rfc3339;
 
@@ -50,7 +50,7 @@ type PendingFrame = Chain<Bytes, Bytes>;
 
 /// A socket that was agreed on.
 pub(super) struct AcceptedSocket {
-    desk: Desk,
+    app: App,
     socket: Socket,
     /// What is said first.
     ready: Value,
@@ -91,7 +91,7 @@ enum LoopEvent {
 
 /// A socket at work.
 struct SocketSession<'a> {
-    desk: &'a Desk,
+    app: &'a App,
     line: SocketStream,
     socket: Socket,
     leave: &'a mut oneshot::Receiver<()>,
@@ -103,18 +103,18 @@ struct SocketSession<'a> {
 }
 
 impl AcceptedSocket {
-    pub(super) fn new(desk: Desk, socket: Socket, caller: &ActiveUser, resumed: bool, present: ClientSlot) -> Self {
+    pub(super) fn new(app: App, socket: Socket, caller: &ActiveUser, resumed: bool, present: ClientSlot) -> Self {
         let (role, expires_in) = (caller.0.session().current_role.name(), caller.0.remaining.as_secs());
         let ready = json!({ "event": "ready", "resumed": resumed, "current_role": role, "expires_in": expires_in });
-        Self { desk, socket, ready, _present: present }
+        Self { app, socket, ready, _present: present }
     }
 
     async fn run(self, stream: TcpStream, read: Bytes, leave: &mut oneshot::Receiver<()>) {
-        let Self { desk, socket, ready, _present } = self;
+        let Self { app, socket, ready, _present } = self;
         let stream = MeteredStream::new(stream);
         let line = WebSocketStream::from_partially_read(stream, read.into(), Role::Server, Some(config())).await;
         let mut session = SocketSession {
-            desk: &desk,
+            app: &app,
             line,
             socket,
             leave,
@@ -126,7 +126,7 @@ impl AcceptedSocket {
             Ok(()) => session.run_loop().await,
             Err(reason) => reason,
         };
-        desk.metrics.count_socket_close(reason.code());
+        app.metrics.count_socket_close(reason.code());
         session.close(reason).await;
     }
 }
@@ -134,7 +134,7 @@ impl AcceptedSocket {
 impl SocketSession<'_> {
     /// Talks until there is a reason to part.
     async fn run_loop(&mut self) -> SocketClose {
-        let mut ticks = ticks(self.desk.settings.sockets.ping);
+        let mut ticks = ticks(self.app.settings.sockets.ping);
         let mut consecutive_sends = 0;
         loop {
             let event = self.next_event(&mut ticks, &mut consecutive_sends).await;
@@ -162,7 +162,7 @@ impl SocketSession<'_> {
         tokio::select! {
             biased;
             _ = &mut *self.leave => LoopEvent::Leave,
-            event = self.socket.next(&self.desk.auth) => {
+            event = self.socket.next(&self.app.auth) => {
                 *consecutive_sends += 1;
                 LoopEvent::Outgoing(event)
             }
@@ -174,7 +174,7 @@ impl SocketSession<'_> {
     async fn handle_event(&mut self, event: SocketEvent) -> Result<(), SocketClose> {
         match event {
             SocketEvent::Message(message) => {
-                self.desk.metrics.count_socket_message();
+                self.app.metrics.count_socket_message();
                 self.send(message.frame.clone()).await
             }
             SocketEvent::RoleChanged(role) => {
@@ -193,7 +193,7 @@ impl SocketSession<'_> {
     }
 
     fn session_frame(&self, content: &Value) -> Bytes {
-        let (content, ts) = (content.to_string(), rfc3339(self.desk.auth.clock.now()));
+        let (content, ts) = (content.to_string(), rfc3339(self.app.auth.clock.now()));
         // A few words are never too long.
         let frame = FrameDraft::new(MessageKind::Session, Some(&content), None, &ts);
         frame.map(|frame| frame.with_id(self.socket.seen())).unwrap_or_default().into()
@@ -210,7 +210,7 @@ impl SocketSession<'_> {
         tokio::select! {
             biased;
             sent = write_pending(&mut self.line, &mut self.pending, question) => sent.map_err(|error| SocketClose::from_error(&error)),
-            end = self.socket.closed(&self.desk.auth) => Err(SocketClose::SessionEnded(end)),
+            end = self.socket.closed(&self.app.auth) => Err(SocketClose::SessionEnded(end)),
             _ = &mut *self.leave => Err(SocketClose::Restarting),
             () = sleep(SEND_TIMEOUT) => Err(SocketClose::SessionEnded(CloseReason::TooSlow)),
         }
@@ -240,7 +240,7 @@ impl SocketSession<'_> {
 
     fn count_message(&mut self) -> Result<(), SocketClose> {
         let Some(rate) = Rate::new(MAX_CLIENT_MESSAGES_PER_MINUTE, Duration::from_mins(1)) else { return Ok(()) };
-        let admitted = rate.admit(self.message_debt, self.desk.auth.clock.now());
+        let admitted = rate.admit(self.message_debt, self.app.auth.clock.now());
         self.message_debt = admitted.map_err(|_| SocketClose::TooManyMessages)?;
         Ok(())
     }

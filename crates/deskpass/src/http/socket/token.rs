@@ -35,10 +35,10 @@ impl FromRequestParts<RequestContext> for SocketAuth {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let offered = OfferedProtocols::read(&parts.headers)?;
-        let (desk, from) = (&context.desk, client_ip(parts, context));
-        let in_address = desk.settings.sockets.query_token.then(|| in_address(&parts.uri)).flatten();
+        let (app, from) = (&context.app, client_ip(parts, context));
+        let in_address = app.settings.sockets.query_token.then(|| in_address(&parts.uri)).flatten();
         let token = token(&parts.headers, &offered, in_address.as_deref())?;
-        let caller = desk.auth.authenticate(token, Some(from)).await?.into_active_user()?;
+        let caller = app.auth.authenticate(token, Some(from)).await?.into_active_user()?;
         if in_address.as_deref() == Some(token) && offered.token.is_none() && !parts.headers.contains_key(AUTHORIZATION)
         {
             tracing::warn!(

@@ -10,7 +10,7 @@ use deskpass_store::LogPage;
 use futures_util::stream;
 use hyper::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 
-use crate::Desk;
+use crate::App;
 use crate::http::authority::Reader;
 use crate::http::failure::ApiError;
 use crate::log_export::ExportFormat;
@@ -30,7 +30,7 @@ pub(in crate::http) struct LogExport {
 /// Where the rows come from.
 #[derive(Debug)]
 struct ExportSource {
-    desk: Desk,
+    app: App,
     /// Who reads: they may lose the right to while they do.
     reader: Reader,
     scope: AccessScope,
@@ -40,15 +40,15 @@ struct ExportSource {
 
 impl LogExport {
     pub(super) async fn begin(
-        desk: Desk,
+        app: App,
         reader: Reader,
         scope: AccessScope,
         wanted: LogQuery,
         before: Option<String>,
         (format, media_type): (ExportFormat, &'static str),
     ) -> Result<Self, ApiError> {
-        let begin = desk.auth.log(&scope, &wanted, before, EXPORT_PAGE_ROWS).await?;
-        Ok(Self { source: ExportSource { desk, reader, scope, wanted, format }, begin, media_type })
+        let begin = app.auth.log(&scope, &wanted, before, EXPORT_PAGE_ROWS).await?;
+        Ok(Self { source: ExportSource { app, reader, scope, wanted, format }, begin, media_type })
     }
 }
 
@@ -112,17 +112,17 @@ impl ExportSource {
     }
 
     async fn read(&self, before: String) -> Result<LogPage, ExportError> {
-        let Self { desk, reader, scope, wanted, .. } = self;
-        if desk.is_draining() {
+        let Self { app, reader, scope, wanted, .. } = self;
+        if app.is_draining() {
             return Err(ExportError::Stopping);
         }
-        desk.auth.require_scope_unchanged(&reader.caller.0, reader.visitor.address.decided, scope).await?;
-        Ok(desk.auth.log(scope, wanted, Some(before), EXPORT_PAGE_ROWS).await?)
+        app.auth.require_scope_unchanged(&reader.caller.0, reader.visitor.address.decided, scope).await?;
+        Ok(app.auth.log(scope, wanted, Some(before), EXPORT_PAGE_ROWS).await?)
     }
 
     /// A name that says what is in it: the corporation and the time, in characters that need no quoting.
     fn file_name(&self) -> String {
-        let now = jiff::Timestamp::from_millisecond(self.desk.auth.clock.now().millis()).unwrap_or_default();
+        let now = jiff::Timestamp::from_millisecond(self.app.auth.clock.now().millis()).unwrap_or_default();
         let (corp, at) = (&self.scope.corp, now.strftime("%Y%m%dT%H%M%SZ"));
         format!("login-log-{corp}-{at}.{}", self.format.name())
     }

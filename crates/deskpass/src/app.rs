@@ -1,4 +1,4 @@
-//! The desk as the HTTP floor sees it: the flows below, and what this deployment is.
+//! The service as the HTTP floor sees it: the flows below, and what this deployment is.
 
 pub(crate) mod clock;
 pub(crate) mod platform;
@@ -29,9 +29,9 @@ use crate::untrusted_proxies::UntrustedProxies;
 
 /// Everything a handler can ask for. Clones are the same desk.
 #[derive(Clone, Debug)]
-pub struct Desk(Arc<AppInner>);
+pub struct App(Arc<AppInner>);
 
-/// What [`Desk`] shares.
+/// What [`App`] shares.
 #[derive(Debug)]
 pub struct AppInner {
     /// The flows.
@@ -55,11 +55,11 @@ pub struct AppInner {
     /// Those who hold a socket.
     pub(crate) socket_limiter: ClientLimiter,
     draining: watch::Sender<bool>,
-    /// Ends with the desk.
+    /// Ends with the service.
     _cache_sync: Option<JoinSet<()>>,
 }
 
-/// Why the desk could not be opened.
+/// Why the service could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The store could not be opened.
@@ -132,8 +132,8 @@ pub(crate) fn clock_difference(one: Timestamp, other: Timestamp) -> Duration {
     one.since(other).max(other.since(one))
 }
 
-impl Desk {
-    /// Opens the desk with the machine's clock, as far as that can be trusted: it never starts before the newest record, and
+impl App {
+    /// Opens the service with the machine's clock, as far as that can be trusted: it never starts before the newest record, and
     /// not more than a day after it unless an independent clock confirms that.
     ///
     /// # Errors
@@ -159,15 +159,15 @@ impl Desk {
             }
             record = start;
         }
-        let desk = Self::with(settings, store, Clock::after_record(machine, record)).await?;
+        let app = Self::with(settings, store, Clock::after_record(machine, record)).await?;
         if record.is_none() {
-            desk.auth.store.record_time(desk.auth.clock.now()).await.map_err(Error::from)?;
+            app.auth.store.record_time(app.auth.clock.now()).await.map_err(Error::from)?;
         }
-        desk.review_clock().await;
-        Ok(desk)
+        app.review_clock().await;
+        Ok(app)
     }
 
-    /// Opens the desk with another clock.
+    /// Opens the service with another clock.
     ///
     /// # Errors
     /// When the store cannot be opened.
@@ -261,7 +261,7 @@ impl Desk {
     }
 }
 
-impl Deref for Desk {
+impl Deref for App {
     type Target = AppInner;
     fn deref(&self) -> &AppInner {
         &self.0

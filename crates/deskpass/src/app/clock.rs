@@ -5,7 +5,7 @@ use std::time::Duration;
 use deskpass_core::{ClockDoubt, ClockDoubtReason, ClockTrust, ReferenceSource, ReferenceTime, Timestamp};
 use jiff::fmt::rfc2822;
 
-use super::Desk;
+use super::App;
 
 /// How old a date of the platform may be to count without asking for another.
 const PLATFORM_DATE_MAX_AGE: Duration = Duration::from_mins(2);
@@ -16,7 +16,7 @@ pub(super) const DAY: Duration = Duration::from_hours(24);
 /// How far the machine's time may be ahead of the record in development mode, where nobody confirms it and the data is worth nothing.
 const MAX_DEVELOPMENT_GAP: Duration = Duration::from_hours(30 * 24);
 
-impl Desk {
+impl App {
     /// Compares the clock with the machine's and, where there is one, with an independent clock. Called at the start and
     /// once a minute.
     pub(crate) async fn review_clock(&self) {

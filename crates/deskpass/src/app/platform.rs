@@ -51,7 +51,7 @@ fn client_settings(settings: &Settings) -> Result<deskpass_wecom::Settings, Sett
     })
 }
 
-/// The platform in a box, which knows this desk as an application of the main corporation.
+/// The platform in a box, which knows this service as an application of the main corporation.
 pub(super) fn simulator(settings: &Settings, clock: Clock, entropy: Entropy) -> Simulator {
     let host = settings.public_url.split_once("://").map_or("", |(_, host)| host);
     let world = SimulatorConfig {
