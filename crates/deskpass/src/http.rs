@@ -1,45 +1,19 @@
 //! Every route the service answers, in one table.
 
 mod admin;
-mod agent;
-mod answer;
-mod authority;
-mod bind;
-mod browser;
-mod cookie;
-mod dev;
-mod envelope;
-mod events;
-mod extract;
-mod failure;
-mod fields;
-mod forms;
-mod gate;
-mod health;
-mod introspect;
-mod landing;
-mod language;
-mod limit;
-mod login;
-mod malformed;
-mod message;
-mod oauth;
+mod admission;
+mod agents;
+mod auth;
+mod dispatcher;
+mod error;
+mod messages;
 mod openapi;
-mod opener;
-mod otp;
-mod page;
-mod password;
-mod permission;
-mod picture;
-mod qr;
-mod query;
-mod redirect;
-mod session;
-mod sessions;
-mod sign_ins;
-mod sim;
-mod socket;
-mod who;
+mod pages;
+mod rate_limit;
+mod request;
+mod response;
+mod system;
+mod ws;
 
 use std::fmt;
 
@@ -48,16 +22,16 @@ use axum::response::Response;
 use futures_util::future::BoxFuture;
 use hyper::Method;
 
-pub(crate) use answer::{Dispatcher, RequestContext};
-pub(crate) use browser::device_name;
-pub(crate) use gate::ReserveConnection;
-pub(crate) use health::ReadinessCache;
-pub(crate) use landing::SIGN_IN_ERRORS;
-pub use limit::RateLimit;
-pub(crate) use login::rfc3339;
-pub(crate) use malformed::MalformedHead;
+pub(crate) use admission::ReserveConnection;
+pub(crate) use dispatcher::{Dispatcher, RequestContext};
+pub(crate) use error::malformed_head::MalformedHead;
 pub use openapi::description;
-pub(crate) use socket::PendingUpgrade;
+pub use rate_limit::RateLimit;
+pub(crate) use request::user_agent::device_name;
+pub(crate) use response::landing::SIGN_IN_ERRORS;
+pub(crate) use response::login_result::rfc3339;
+pub(crate) use system::health::ReadinessCache;
+pub(crate) use ws::PendingUpgrade;
 
 pub(crate) use openapi::Rfc3339;
 use openapi::{DescribedHandler, OperationSpec};
@@ -145,43 +119,43 @@ pub fn routes() -> Vec<Route> {
     const PATCH: Method = Method::PATCH;
     const DELETE: Method = Method::DELETE;
     let mut table = vec![
-        Route::new(GET,  "/api/auth/qrcode",           Anyone,    QrCode,      ["QR code failed", "二维码生成失败"],                       qr::qrcode).with_side_effects(),
-        Route::new(GET,  "/api/auth/scan/status",      Anyone,    ScanStatus,  ["Scan status failed", "扫码状态查询失败"],                 qr::scan_status).with_side_effects(),
-        Route::new(GET,  "/api/auth/scan/events",      Anyone,    ScanStatus,  ["Scan events failed", "扫码事件推送失败"],                 qr::scan_events).with_side_effects(),
-        Route::new(POST, "/api/auth/scan/request",     Anyone,    SignIn,      ["Reading the scan failed", "读取扫码请求失败"],            qr::scan_request),
-        Route::new(POST, "/api/auth/scan/confirm",     Anyone,    SignIn,      ["Confirming failed", "确认登录失败"],                      qr::confirm),
-        Route::new(POST, "/api/auth/scan/cancel",      Anyone,    SignIn,      ["Cancelling failed", "取消登录失败"],                      qr::cancel),
-        Route::new(GET,  "/api/auth/oauth2/url",       Anyone,    OauthUrl,    ["Authorization address failed", "生成授权地址失败"],       oauth::url).with_side_effects(),
-        Route::new(GET,  redirect::CALLBACK_PATH,           Anyone,    SignIn,      ["Sign-in failed", "登录失败"],                             oauth::callback).with_side_effects(),
-        Route::new(POST, "/api/auth/oauth2/pending",   Anyone,    SignIn,      ["Reading the sign-in failed", "读取登录请求失败"],         oauth::pending),
-        Route::new(POST, "/api/auth/oauth2/continue",  Anyone,    SignIn,      ["Sign-in failed", "登录失败"],                             oauth::continue_sign_in),
-        Route::new(POST, "/api/auth/verify",           Anyone,    Verify,      ["Token verification failed", "令牌校验失败"],              session::verify),
-        Route::new(POST, "/api/auth/introspect",       Service,   Unlimited,        ["Introspection failed", "令牌查询失败"],                   introspect::introspect),
-        Route::new(POST, "/api/auth/logout",           PartialOrFull,   Unlimited,        ["Logout failed", "退出登录失败"],                          session::logout),
-        Route::new(GET,  "/api/auth/me",               ActiveUser,    Unlimited,        ["Reading the current user failed", "获取当前用户失败"],    session::me),
-        Route::new(POST, "/api/auth/switch-role",      TokenHolder,    Unlimited,        ["Role switch failed", "切换角色失败"],                     session::switch_role),
-        Route::new(GET,  "/api/auth/permissions",      ActiveUser,    Unlimited,        ["Reading permissions failed", "获取权限失败"],             permission::permissions),
-        Route::new(POST, "/api/auth/check",            ActiveUser,    Unlimited,        ["Permission check failed", "权限检查失败"],                permission::check),
-        Route::new(GET,  "/api/auth/sessions",         TokenHolder,    Unlimited,        ["Listing sessions failed", "获取会话失败"],              sessions::list),
-        Route::new(DELETE, "/api/auth/sessions/{id}",  TokenHolder,    Unlimited,        ["Ending the session failed", "结束会话失败"],            sessions::end),
-        Route::new(POST, "/api/auth/logout-all",       TokenHolder,    Unlimited,        ["Logout failed", "退出登录失败"],                          sessions::logout_all),
-        Route::new(GET,  "/api/auth/sign-ins",         TokenHolder,    Unlimited,        ["Listing sign-ins failed", "获取登录记录失败"],          sign_ins::list),
-        Route::new(POST, "/api/auth/sign-ins/{id}/not-me", TokenHolder, Unlimited,       ["Reporting the sign-in failed", "报告登录记录失败"],     sign_ins::not_me),
-        Route::new(POST, "/api/auth/bind",             Anyone,    Bind,        ["Binding failed", "绑定失败"],                             bind::bind),
-        Route::new(GET,  "/api/auth/otp-status",       PartialOrFull,   Otp,         ["Reading the device failed", "获取一次性密码设备失败"],    otp::status),
-        Route::new(POST, "/api/auth/otp-setup",        PartialOrFull,   Otp,         ["Setting up the device failed", "设置一次性密码设备失败"], otp::setup),
-        Route::new(POST, "/api/auth/otp-bind",         PartialOrFull,   Otp,         ["Binding the device failed", "绑定一次性密码设备失败"],    otp::bind),
-        Route::new(POST, "/api/auth/otp-verify",       PartialOrFull,   Otp,         ["One-time password failed", "一次性密码校验失败"],         otp::verify),
-        Route::new(POST, "/api/auth/otp-unbind",       PartialOrFull,   Otp,         ["Unbinding the device failed", "解绑一次性密码设备失败"],  otp::unbind),
-        Route::new(POST, "/api/agents/login",          Anyone,    AgentsLogin, ["Agent sign-in failed", "坐席登录失败"],                   agent::login),
-        Route::new(POST, "/api/agents/password",       ActiveUser,    AgentsLogin, ["Setting the password failed", "设置密码失败"],            password::change),
-        Route::new(POST, "/api/agents/password/setup", Anyone,    AgentsLogin, ["Setting the password failed", "设置密码失败"],            password::set_up),
-        Route::new(GET,  "/api/admin/roles",            Reader,   Unlimited, ["Listing roles failed", "获取角色失败"],          admin::people::roles),
-        Route::new(GET,  "/api/admin/roles/user-roles", Reader,   Unlimited, ["Listing roles failed", "获取角色失败"],          admin::people::user_roles),
-        Route::new(PUT,  "/api/admin/roles/user-roles", HighRisk, Unlimited, ["Changing roles failed", "修改角色失败"],         admin::people::assign),
-        Route::new(GET,  "/api/admin/corporations",     Reader,   Unlimited, ["Listing corporations failed", "获取企业失败"],   admin::people::corporations),
-        Route::new(GET,  "/api/admin/employees",        Reader,   Unlimited, ["Listing employees failed", "获取员工失败"],      admin::people::employees),
-        Route::new(PATCH, "/api/admin/employees/{corp_id}/{employee_id}",  HighRisk, Unlimited, ["Changing the employee failed", "修改员工失败"],          admin::people::update),
+        Route::new(GET,  "/api/auth/qrcode",           Anyone,    QrCode,      ["QR code failed", "二维码生成失败"],                       auth::scan::qrcode).with_side_effects(),
+        Route::new(GET,  "/api/auth/scan/status",      Anyone,    ScanStatus,  ["Scan status failed", "扫码状态查询失败"],                 auth::scan::scan_status).with_side_effects(),
+        Route::new(GET,  "/api/auth/scan/events",      Anyone,    ScanStatus,  ["Scan events failed", "扫码事件推送失败"],                 auth::scan::scan_events).with_side_effects(),
+        Route::new(POST, "/api/auth/scan/request",     Anyone,    SignIn,      ["Reading the scan failed", "读取扫码请求失败"],            auth::scan::scan_request),
+        Route::new(POST, "/api/auth/scan/confirm",     Anyone,    SignIn,      ["Confirming failed", "确认登录失败"],                      auth::scan::confirm),
+        Route::new(POST, "/api/auth/scan/cancel",      Anyone,    SignIn,      ["Cancelling failed", "取消登录失败"],                      auth::scan::cancel),
+        Route::new(GET,  "/api/auth/oauth2/url",       Anyone,    OauthUrl,    ["Authorization address failed", "生成授权地址失败"],       auth::oauth2::url).with_side_effects(),
+        Route::new(GET,  response::redirect::CALLBACK_PATH,           Anyone,    SignIn,      ["Sign-in failed", "登录失败"],                             auth::oauth2::callback).with_side_effects(),
+        Route::new(POST, "/api/auth/oauth2/pending",   Anyone,    SignIn,      ["Reading the sign-in failed", "读取登录请求失败"],         auth::oauth2::pending),
+        Route::new(POST, "/api/auth/oauth2/continue",  Anyone,    SignIn,      ["Sign-in failed", "登录失败"],                             auth::oauth2::continue_sign_in),
+        Route::new(POST, "/api/auth/verify",           Anyone,    Verify,      ["Token verification failed", "令牌校验失败"],              auth::session::verify),
+        Route::new(POST, "/api/auth/introspect",       Service,   Unlimited,        ["Introspection failed", "令牌查询失败"],                   auth::introspect::introspect),
+        Route::new(POST, "/api/auth/logout",           PartialOrFull,   Unlimited,        ["Logout failed", "退出登录失败"],                          auth::session::logout),
+        Route::new(GET,  "/api/auth/me",               ActiveUser,    Unlimited,        ["Reading the current user failed", "获取当前用户失败"],    auth::session::me),
+        Route::new(POST, "/api/auth/switch-role",      TokenHolder,    Unlimited,        ["Role switch failed", "切换角色失败"],                     auth::session::switch_role),
+        Route::new(GET,  "/api/auth/permissions",      ActiveUser,    Unlimited,        ["Reading permissions failed", "获取权限失败"],             auth::permissions::permissions),
+        Route::new(POST, "/api/auth/check",            ActiveUser,    Unlimited,        ["Permission check failed", "权限检查失败"],                auth::permissions::check),
+        Route::new(GET,  "/api/auth/sessions",         TokenHolder,    Unlimited,        ["Listing sessions failed", "获取会话失败"],              auth::sessions::list),
+        Route::new(DELETE, "/api/auth/sessions/{id}",  TokenHolder,    Unlimited,        ["Ending the session failed", "结束会话失败"],            auth::sessions::end),
+        Route::new(POST, "/api/auth/logout-all",       TokenHolder,    Unlimited,        ["Logout failed", "退出登录失败"],                          auth::sessions::logout_all),
+        Route::new(GET,  "/api/auth/sign-ins",         TokenHolder,    Unlimited,        ["Listing sign-ins failed", "获取登录记录失败"],          auth::sign_ins::list),
+        Route::new(POST, "/api/auth/sign-ins/{id}/not-me", TokenHolder, Unlimited,       ["Reporting the sign-in failed", "报告登录记录失败"],     auth::sign_ins::not_me),
+        Route::new(POST, "/api/auth/bind",             Anyone,    Bind,        ["Binding failed", "绑定失败"],                             auth::bind::bind),
+        Route::new(GET,  "/api/auth/otp-status",       PartialOrFull,   Otp,         ["Reading the device failed", "获取一次性密码设备失败"],    auth::otp::status),
+        Route::new(POST, "/api/auth/otp-setup",        PartialOrFull,   Otp,         ["Setting up the device failed", "设置一次性密码设备失败"], auth::otp::setup),
+        Route::new(POST, "/api/auth/otp-bind",         PartialOrFull,   Otp,         ["Binding the device failed", "绑定一次性密码设备失败"],    auth::otp::bind),
+        Route::new(POST, "/api/auth/otp-verify",       PartialOrFull,   Otp,         ["One-time password failed", "一次性密码校验失败"],         auth::otp::verify),
+        Route::new(POST, "/api/auth/otp-unbind",       PartialOrFull,   Otp,         ["Unbinding the device failed", "解绑一次性密码设备失败"],  auth::otp::unbind),
+        Route::new(POST, "/api/agents/login",          Anyone,    AgentsLogin, ["Agent sign-in failed", "坐席登录失败"],                   agents::login::login),
+        Route::new(POST, "/api/agents/password",       ActiveUser,    AgentsLogin, ["Setting the password failed", "设置密码失败"],            agents::password::change),
+        Route::new(POST, "/api/agents/password/setup", Anyone,    AgentsLogin, ["Setting the password failed", "设置密码失败"],            agents::password::set_up),
+        Route::new(GET,  "/api/admin/roles",            Reader,   Unlimited, ["Listing roles failed", "获取角色失败"],          admin::employees::roles),
+        Route::new(GET,  "/api/admin/roles/user-roles", Reader,   Unlimited, ["Listing roles failed", "获取角色失败"],          admin::employees::user_roles),
+        Route::new(PUT,  "/api/admin/roles/user-roles", HighRisk, Unlimited, ["Changing roles failed", "修改角色失败"],         admin::employees::assign),
+        Route::new(GET,  "/api/admin/corporations",     Reader,   Unlimited, ["Listing corporations failed", "获取企业失败"],   admin::employees::corporations),
+        Route::new(GET,  "/api/admin/employees",        Reader,   Unlimited, ["Listing employees failed", "获取员工失败"],      admin::employees::employees),
+        Route::new(PATCH, "/api/admin/employees/{corp_id}/{employee_id}",  HighRisk, Unlimited, ["Changing the employee failed", "修改员工失败"],          admin::employees::update),
         Route::new(GET,  "/api/admin/agents",           Admin,    Unlimited, ["Listing agents failed", "获取坐席失败"],         admin::agents::list),
         Route::new(POST, "/api/admin/agents",           HighRisk, Unlimited, ["Adding the agent failed", "添加坐席失败"],       admin::agents::add),
         Route::new(POST, "/api/admin/agents/{employee_id}/unlock",         HighRisk, Unlimited, ["Unlocking failed", "解锁失败"],                          admin::agents::unlock),
@@ -192,47 +166,47 @@ pub fn routes() -> Vec<Route> {
         Route::new(DELETE, "/api/admin/employees/{corp_id}/{employee_id}/sessions", HighRisk, Unlimited, ["Ending sessions failed", "结束会话失败"],        admin::sessions::end_all),
         Route::new(GET,  "/api/admin/login-log",        Reader,   Unlimited, ["Reading the log failed", "获取登录日志失败"],    admin::login_log::list),
         Route::new(GET,  "/api/admin/statistics",       Reader,   Unlimited, ["Reading the figures failed", "获取登录统计失败"], admin::statistics::list),
-        Route::new(GET,  "/api/admin/matrix",           Reader,   Unlimited, ["Reading permissions failed", "获取权限失败"],    permission::matrix),
+        Route::new(GET,  "/api/admin/matrix",           Reader,   Unlimited, ["Reading permissions failed", "获取权限失败"],    auth::permissions::matrix),
         Route::new(GET,  "/api/admin/links",            Admin,    Unlimited, ["Listing links failed", "获取关联失败"],          admin::links::list),
         Route::new(POST, "/api/admin/links",            HighRisk, Unlimited, ["Approving the link failed", "批准关联失败"],     admin::links::approve),
         Route::new(DELETE, "/api/admin/links/{corp_id}/{user_id}",         HighRisk, Unlimited, ["Removing the link failed", "删除关联失败"],              admin::links::remove),
-        Route::new(GET,    "/api/admin/ip-rules",          Admin,    Unlimited, ["Reading the allow-lists failed", "获取地址白名单失败"],     admin::rules::show),
-        Route::new(PUT,    "/api/admin/ip-rules",          HighRisk, Unlimited, ["Changing the allow-lists failed", "修改地址白名单失败"],    admin::rules::replace),
-        Route::new(POST,   "/api/admin/ip-rules/dry-run",  Admin,    Unlimited, ["Trying the allow-lists failed", "试运行地址白名单失败"],    admin::rules::dry_run),
-        Route::new(GET,    "/api/admin/service-keys",      Admin,    Unlimited, ["Listing service keys failed", "获取服务密钥失败"],          admin::keys::list),
-        Route::new(POST,   "/api/admin/service-keys",      HighRisk, Unlimited, ["Creating the service key failed", "创建服务密钥失败"],      admin::keys::create),
-        Route::new(DELETE, "/api/admin/service-keys/{id}", HighRisk, Unlimited, ["Revoking the service key failed", "吊销服务密钥失败"],      admin::keys::revoke),
-        Route::new(GET,  "/api/ws/employee",           ActiveUser,    Unlimited,        ["Connecting failed", "建立连接失败"],                       socket::employee).with_side_effects(),
-        Route::new(GET,  "/api/ws/agent",              ActiveUser,    Unlimited,        ["Connecting failed", "建立连接失败"],                       socket::agent).with_side_effects(),
-        Route::new(POST, "/api/messages",              Service,   Unlimited,        ["Sending failed", "发送消息失败"],                         message::send),
-        Route::new(GET,  "/api/dev/health",            Developer, Unlimited,        ["Development health failed", "开发健康检查失败"],          dev::health),
-        Route::new(GET,  "/api/dev/users",             Developer, Unlimited,        ["Listing development users failed", "获取开发用户失败"],   dev::users),
-        Route::new(POST, "/api/dev/login",             Developer, Unlimited,        ["Development login failed", "开发登录失败"],               dev::login),
-        Route::new(GET,  "/api/ready",                 Anyone,    Unlimited,        ["Not ready", "服务未就绪"],                                health::ready),
-        Route::new(GET,  "/api/version",               Anyone,    Unlimited,        ["Reading the version failed", "获取版本失败"],             health::version),
+        Route::new(GET,    "/api/admin/ip-rules",          Admin,    Unlimited, ["Reading the allow-lists failed", "获取地址白名单失败"],     admin::ip_rules::show),
+        Route::new(PUT,    "/api/admin/ip-rules",          HighRisk, Unlimited, ["Changing the allow-lists failed", "修改地址白名单失败"],    admin::ip_rules::replace),
+        Route::new(POST,   "/api/admin/ip-rules/dry-run",  Admin,    Unlimited, ["Trying the allow-lists failed", "试运行地址白名单失败"],    admin::ip_rules::dry_run),
+        Route::new(GET,    "/api/admin/service-keys",      Admin,    Unlimited, ["Listing service keys failed", "获取服务密钥失败"],          admin::service_keys::list),
+        Route::new(POST,   "/api/admin/service-keys",      HighRisk, Unlimited, ["Creating the service key failed", "创建服务密钥失败"],      admin::service_keys::create),
+        Route::new(DELETE, "/api/admin/service-keys/{id}", HighRisk, Unlimited, ["Revoking the service key failed", "吊销服务密钥失败"],      admin::service_keys::revoke),
+        Route::new(GET,  "/api/ws/employee",           ActiveUser,    Unlimited,        ["Connecting failed", "建立连接失败"],                       ws::employee).with_side_effects(),
+        Route::new(GET,  "/api/ws/agent",              ActiveUser,    Unlimited,        ["Connecting failed", "建立连接失败"],                       ws::agent).with_side_effects(),
+        Route::new(POST, "/api/messages",              Service,   Unlimited,        ["Sending failed", "发送消息失败"],                         messages::send),
+        Route::new(GET,  "/api/dev/health",            Developer, Unlimited,        ["Development health failed", "开发健康检查失败"],          system::development::health),
+        Route::new(GET,  "/api/dev/users",             Developer, Unlimited,        ["Listing development users failed", "获取开发用户失败"],   system::development::users),
+        Route::new(POST, "/api/dev/login",             Developer, Unlimited,        ["Development login failed", "开发登录失败"],               system::development::login),
+        Route::new(GET,  "/api/ready",                 Anyone,    Unlimited,        ["Not ready", "服务未就绪"],                                system::health::ready),
+        Route::new(GET,  "/api/version",               Anyone,    Unlimited,        ["Reading the version failed", "获取版本失败"],             system::health::version),
         Route::new(GET,  "/api/openapi.json",          Anyone,    Unlimited,        ["Reading the description failed", "获取接口文档失败"],       openapi::document),
         Route::new(GET,  "/api/docs",                  Anyone,    Unlimited,        ["Reading the page failed", "读取页面失败"],                openapi::docs),
-        Route::new(GET,  "/version",                   Anyone,    Unlimited,        ["Reading the version failed", "获取版本失败"],             health::version),
-        Route::new(GET,  "/healthz",                   Anyone,    Unlimited,        ["Not alive", "服务异常"],                                  health::alive),
-        Route::new(GET,  "/metrics",                   Operator,  Unlimited,        ["Reading metrics failed", "获取指标失败"],                 health::metrics),
-        Route::new(GET,  "/WW_verify_{file}",          Anyone,    Unlimited,        ["Reading the file failed", "读取文件失败"],                page::verify_file),
+        Route::new(GET,  "/version",                   Anyone,    Unlimited,        ["Reading the version failed", "获取版本失败"],             system::health::version),
+        Route::new(GET,  "/healthz",                   Anyone,    Unlimited,        ["Not alive", "服务异常"],                                  system::health::alive),
+        Route::new(GET,  "/metrics",                   Operator,  Unlimited,        ["Reading metrics failed", "获取指标失败"],                 system::health::metrics),
+        Route::new(GET,  "/WW_verify_{file}",          Anyone,    Unlimited,        ["Reading the file failed", "读取文件失败"],                pages::verify_file),
     ];
     // Some proxies ask with the method of the request that waits for the answer.
     for method in [GET, POST, PUT, PATCH, DELETE] {
-        table.push(Route::new(method, "/api/auth/forward", ActiveUser, Unlimited, ["Permission check failed", "权限检查失败"], permission::forward));
+        table.push(Route::new(method, "/api/auth/forward", ActiveUser, Unlimited, ["Permission check failed", "权限检查失败"], auth::permissions::forward));
     }
     for path in ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/"] {
-        table.push(Route::new(GET, path, Anyone, Unlimited, ["Reading the page failed", "读取页面失败"], page::page));
+        table.push(Route::new(GET, path, Anyone, Unlimited, ["Reading the page failed", "读取页面失败"], pages::page));
     }
     for path in ["/assets/{file}", "/assets/{version}/{file}"] {
-        table.push(Route::new(GET, path, Anyone, Unlimited, ["Reading the page failed", "读取页面失败"], page::asset));
+        table.push(Route::new(GET, path, Anyone, Unlimited, ["Reading the page failed", "读取页面失败"], pages::asset));
     }
     for path in ["/h5", "/itagent", "/itadmin"] {
-        table.push(Route::new(GET, path, Anyone, Unlimited, ["Reading the page failed", "读取页面失败"], page::add_slash));
+        table.push(Route::new(GET, path, Anyone, Unlimited, ["Reading the page failed", "读取页面失败"], pages::add_slash));
     }
     for path in ["/sim", "/sim/", "/sim/{*rest}"] {
         for method in [GET, POST, PUT, DELETE] {
-            table.push(Route::new(method, path, Developer, Unlimited, ["The simulated platform failed", "模拟平台失败"], sim::answer));
+            table.push(Route::new(method, path, Developer, Unlimited, ["The simulated platform failed", "模拟平台失败"], system::simulator::answer));
         }
     }
     table

@@ -1,13 +1,13 @@
 //! What administrators see and do.
 
-pub(super) mod agents;
-pub(super) mod keys;
-pub(super) mod links;
-pub(super) mod login_log;
-pub(super) mod people;
-pub(super) mod rules;
-pub(super) mod sessions;
-pub(super) mod statistics;
+pub(crate) mod agents;
+pub(crate) mod employees;
+pub(crate) mod ip_rules;
+pub(crate) mod links;
+pub(crate) mod login_log;
+pub(crate) mod service_keys;
+pub(crate) mod sessions;
+pub(crate) mod statistics;
 
 use axum::extract::FromRequestParts;
 use deskpass_auth::AccessScope;
@@ -16,38 +16,38 @@ use hyper::http::request::Parts;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::answer::RequestContext;
-use super::authority::{Reader, VerifiedCaller};
-use super::failure::{ApiError, BadRequest};
-use super::fields::{FieldError, FieldErrors, Fields, FromFields};
-use super::query::Path;
 use crate::App;
+use crate::http::dispatcher::RequestContext;
+use crate::http::error::{ApiError, BadRequest};
+use crate::http::request::authority::{Reader, VerifiedCaller};
+use crate::http::request::fields::{FieldError, FieldErrors, Fields, FromFields};
+use crate::http::request::query::Path;
 
 /// A change that was made.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(super) struct Done {
+pub(crate) struct Done {
     success: bool,
 }
 
 impl Done {
-    pub(super) const YES: Self = Self { success: true };
+    pub(crate) const YES: Self = Self { success: true };
 }
 
 /// An employee of any corporation, as a path or a body names them.
 #[derive(Debug)]
-pub(super) struct EmployeeRef {
+pub(crate) struct EmployeeRef {
     corp: Option<CorpId>,
     id: EmployeeId,
 }
 
 impl EmployeeRef {
     /// The same, of the corporation of whoever asks where they name none.
-    pub(super) fn key_in_own_corp(&self, authority: &VerifiedCaller, app: &App) -> EmployeeKey {
+    pub(crate) fn key_in_own_corp(&self, authority: &VerifiedCaller, app: &App) -> EmployeeKey {
         let own = CorpId::parse(authority.caller.person().key.corp()).ok();
         app.auth.resolve_key(self.corp.as_ref().or(own.as_ref()), &self.id)
     }
 
-    pub(super) fn key(&self, app: &App) -> EmployeeKey {
+    pub(crate) fn key(&self, app: &App) -> EmployeeKey {
         app.auth.resolve_key(self.corp.as_ref(), &self.id)
     }
 }
@@ -61,62 +61,62 @@ impl FromFields for EmployeeRef {
 
 /// A part of a list.
 #[derive(Debug)]
-pub(super) struct Paging {
+pub(crate) struct Paging {
     /// Which page, from one on.
-    pub(super) page: u64,
-    pub(super) page_size: u64,
+    pub(crate) page: u64,
+    pub(crate) page_size: u64,
     /// The place that another page named.
-    pub(super) after: Option<String>,
+    pub(crate) after: Option<String>,
 }
 
 impl Paging {
     /// The most on one page.
     const MAX_PAGE_SIZE: u64 = 200;
 
-    pub(super) fn from_fields(fields: &mut Fields) -> Option<Self> {
+    pub(crate) fn from_fields(fields: &mut Fields) -> Option<Self> {
         let (page, size) =
             (fields.maybe_integer("page", 1..=1_000_000), fields.maybe_integer("page_size", 1..=Self::MAX_PAGE_SIZE));
         let after = fields.maybe_text("after");
         Some(Self { page: page?.unwrap_or(1), page_size: size?.unwrap_or(50), after: after? })
     }
 
-    pub(super) fn limit(&self) -> i64 {
+    pub(crate) fn limit(&self) -> i64 {
         i64::try_from(self.page_size).unwrap_or(50)
     }
 
     /// How many come before.
-    pub(super) fn offset(&self) -> i64 {
+    pub(crate) fn offset(&self) -> i64 {
         i64::try_from((self.page - 1) * self.page_size).unwrap_or(i64::MAX)
     }
 }
 
 /// A part of a list that knows no pages, from a place on that another part named.
 #[derive(Debug)]
-pub(super) struct CursorPaging {
-    pub(super) after: Option<String>,
-    pub(super) limit: i64,
+pub(crate) struct CursorPaging {
+    pub(crate) after: Option<String>,
+    pub(crate) limit: i64,
 }
 
 impl CursorPaging {
-    pub(super) fn from_fields(fields: &mut Fields) -> Option<Self> {
+    pub(crate) fn from_fields(fields: &mut Fields) -> Option<Self> {
         let (size, after) = (fields.maybe_integer("page_size", 1..=Paging::MAX_PAGE_SIZE), fields.maybe_text("after"));
         Some(Self { after: after?, limit: size?.and_then(|size| i64::try_from(size).ok()).unwrap_or(50) })
     }
 }
 
 /// A field that is wrong for a reason that takes a look at the service.
-pub(super) fn field_error(field: &'static str, why: [&'static str; 2]) -> ApiError {
+pub(crate) fn field_error(field: &'static str, why: [&'static str; 2]) -> ApiError {
     BadRequest::Fields(FieldErrors::from([(field.into(), FieldError::Format(why))])).into()
 }
 
 /// A place in a list that no page of it named.
-pub(super) fn bad_cursor() -> ApiError {
+pub(crate) fn bad_cursor() -> ApiError {
     field_error("after", ["must be the next of another page of the same list", "必须是同一列表上一页返回的 next"])
 }
 
 /// An employee who is there, as the path names them.
 #[derive(Debug)]
-pub(super) struct ExistingEmployee(pub(super) EmployeeKey);
+pub(crate) struct ExistingEmployee(pub(crate) EmployeeKey);
 
 impl FromRequestParts<RequestContext> for ExistingEmployee {
     type Rejection = ApiError;
@@ -129,7 +129,7 @@ impl FromRequestParts<RequestContext> for ExistingEmployee {
 }
 
 /// Whose records a list is of. Whoever sees one department only may ask for no other by its name.
-pub(super) async fn list_scope(
+pub(crate) async fn list_scope(
     reader: &Reader,
     app: &App,
     corp: Option<&CorpId>,

@@ -16,24 +16,24 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 pub(crate) use schema::Rfc3339;
-pub(super) use schema::{MethodName, RoleName, ScopeName, ServiceScopeName, SourceName};
+pub(crate) use schema::{MethodName, RoleName, ScopeName, ServiceScopeName, SourceName};
 use spec::{BodySpec, SuccessBody};
-pub(super) use spec::{DescribeInput, DescribeOutput, DescribedHandler, OperationSpec};
+pub(crate) use spec::{DescribeInput, DescribeOutput, DescribedHandler, OperationSpec};
 
-use super::extract::ClientLanguage;
-use super::failure::ApiError;
-use super::fields::FieldSpec;
-use super::{RequiredAccess, Route, page, routes};
+use crate::http::error::ApiError;
+use crate::http::request::extract::ClientLanguage;
+use crate::http::request::fields::FieldSpec;
+use crate::http::{RequiredAccess, Route, pages, routes};
 
 const ABOUT: &str = "The sign-in desk of an IT help desk. Every answer has one envelope: `code` (0 is success), `message` \
     in English or Chinese by `Accept-Language`, `data`, and `request_id`, which is the `X-Request-Id` of the request where \
     that is 1 to 64 of A-Z a-z 0-9 . _ -. Clients should overlook members that they do not know.";
 
 /// The description, as it is.
-pub(super) struct DescriptionJson;
+pub(crate) struct DescriptionJson;
 
 /// Hands out the description.
-pub(super) async fn document() -> DescriptionJson {
+pub(crate) async fn document() -> DescriptionJson {
     DescriptionJson
 }
 
@@ -56,11 +56,11 @@ impl DescribeOutput for DescriptionJson {
 }
 
 /// The description as a page.
-pub(super) struct DocsPage(Response);
+pub(crate) struct DocsPage(Response);
 
 /// Hands out the page that shows the description.
-pub(super) async fn docs(uri: Uri, language: ClientLanguage, headers: HeaderMap) -> Result<DocsPage, ApiError> {
-    page::page(uri, language, headers).await.map(DocsPage)
+pub(crate) async fn docs(uri: Uri, language: ClientLanguage, headers: HeaderMap) -> Result<DocsPage, ApiError> {
+    pages::page(uri, language, headers).await.map(DocsPage)
 }
 
 impl IntoResponse for DocsPage {

@@ -8,19 +8,19 @@ use serde::Serialize;
 
 use super::Done;
 use crate::App;
-use crate::http::authority::{ExistingAgent, HighRisk, HomeAdmin, HomeOnly};
-use crate::http::envelope::Reply;
-use crate::http::extract::JsonBody;
-use crate::http::failure::ApiError;
-use crate::http::fields::{Fields, FromFields};
-use crate::http::login::rfc3339;
+use crate::http::error::ApiError;
 use crate::http::openapi::{Rfc3339, RoleName};
-use crate::http::query::Query;
+use crate::http::request::authority::{ExistingAgent, HighRisk, HomeAdmin, HomeOnly};
+use crate::http::request::extract::JsonBody;
+use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::query::Query;
+use crate::http::response::envelope::Reply;
+use crate::http::response::login_result::rfc3339;
 
 /// An agent.
 #[derive(Debug, JsonSchema, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "a row of a list, each of which is looked at by itself")]
-pub(in crate::http) struct AgentShown {
+pub(crate) struct AgentShown {
     corp_id: String,
     employee_id: String,
     name: String,
@@ -64,14 +64,14 @@ impl From<ListedAgent> for AgentShown {
 
 /// Some agents.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(in crate::http) struct Agents {
+pub(crate) struct Agents {
     items: Vec<AgentShown>,
     next: Option<String>,
 }
 
 /// Which agents somebody wants to see.
 #[derive(Debug)]
-pub(in crate::http) struct AgentsQuery {
+pub(crate) struct AgentsQuery {
     page_size: u64,
     after: Option<EmployeeId>,
 }
@@ -84,7 +84,7 @@ impl FromFields for AgentsQuery {
 }
 
 /// Lists the agents of the home corporation.
-pub(in crate::http) async fn list(
+pub(crate) async fn list(
     State(app): State<App>,
     HomeAdmin(admin): HomeAdmin,
     Query(input): Query<AgentsQuery>,
@@ -95,7 +95,7 @@ pub(in crate::http) async fn list(
 
 /// Who is to be an agent, and what they act as when they have no role.
 #[derive(Debug)]
-pub(in crate::http) struct NewAgent {
+pub(crate) struct NewAgent {
     id: EmployeeId,
     role: &'static str,
 }
@@ -108,7 +108,7 @@ impl FromFields for NewAgent {
 }
 
 /// Makes somebody an agent.
-pub(in crate::http) async fn add(
+pub(crate) async fn add(
     State(app): State<App>,
     HighRisk(admin, HomeOnly(JsonBody(input))): HighRisk<HomeOnly<JsonBody<NewAgent>>>,
 ) -> Result<Reply<Done>, ApiError> {
@@ -117,7 +117,7 @@ pub(in crate::http) async fn add(
 }
 
 /// Forgets an agent's failed guesses.
-pub(in crate::http) async fn unlock(
+pub(crate) async fn unlock(
     State(app): State<App>,
     HighRisk(admin, HomeOnly(ExistingAgent(agent))): HighRisk<HomeOnly<ExistingAgent>>,
 ) -> Result<Reply<Done>, ApiError> {
@@ -127,7 +127,7 @@ pub(in crate::http) async fn unlock(
 
 /// A device that was unbound, and a code with which the agent binds another.
 #[derive(JsonSchema, Serialize)]
-pub(in crate::http) struct OtpReset {
+pub(crate) struct OtpReset {
     success: bool,
     setup_code: String,
     #[schemars(with = "Rfc3339")]
@@ -135,7 +135,7 @@ pub(in crate::http) struct OtpReset {
 }
 
 /// Unbinds an agent's device, and hands out a code with which they bind another.
-pub(in crate::http) async fn reset_otp(
+pub(crate) async fn reset_otp(
     State(app): State<App>,
     HighRisk(admin, HomeOnly(ExistingAgent(agent))): HighRisk<HomeOnly<ExistingAgent>>,
 ) -> Result<Reply<OtpReset>, ApiError> {
@@ -145,7 +145,7 @@ pub(in crate::http) async fn reset_otp(
 
 /// A code with which an agent sets a password.
 #[derive(JsonSchema, Serialize)]
-pub(in crate::http) struct Reset {
+pub(crate) struct Reset {
     setup_code: String,
     #[schemars(with = "Rfc3339")]
     expires_at: String,
@@ -153,7 +153,7 @@ pub(in crate::http) struct Reset {
 }
 
 /// Takes an agent's password away, and hands out a code with which they set another.
-pub(in crate::http) async fn reset_password(
+pub(crate) async fn reset_password(
     State(app): State<App>,
     HighRisk(admin, HomeOnly(ExistingAgent(agent))): HighRisk<HomeOnly<ExistingAgent>>,
 ) -> Result<Reply<Reset>, ApiError> {

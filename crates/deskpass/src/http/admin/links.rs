@@ -9,33 +9,33 @@ use serde::Serialize;
 
 use super::{Done, EmployeeRef};
 use crate::App;
-use crate::http::answer::RequestContext;
-use crate::http::authority::{HighRisk, HomeAdmin, HomeOnly, NoBody, PathAnd, VerifiedCaller};
-use crate::http::envelope::Reply;
-use crate::http::extract::JsonBody;
-use crate::http::failure::ApiError;
-use crate::http::fields::{Fields, FromFields};
-use crate::http::login::rfc3339;
+use crate::http::dispatcher::RequestContext;
+use crate::http::error::ApiError;
 use crate::http::openapi::{DescribeInput, OperationSpec, Rfc3339};
-use crate::http::query::Path;
+use crate::http::request::authority::{HighRisk, HomeAdmin, HomeOnly, NoBody, PathAnd, VerifiedCaller};
+use crate::http::request::extract::JsonBody;
+use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::query::Path;
+use crate::http::response::envelope::Reply;
+use crate::http::response::login_result::rfc3339;
 
 /// Somebody, as the platform names them.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(in crate::http) struct Identity {
+pub(crate) struct Identity {
     corp_id: String,
     user_id: String,
 }
 
 /// An employee.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(in crate::http) struct Target {
+pub(crate) struct Target {
     corp_id: String,
     employee_id: String,
 }
 
 /// That somebody may act as an employee.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(in crate::http) struct LinkShown {
+pub(crate) struct LinkShown {
     identity: Identity,
     target: Target,
     #[schemars(with = "Rfc3339")]
@@ -56,22 +56,19 @@ impl From<IdentityLink> for LinkShown {
 
 /// All links.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(in crate::http) struct Links {
+pub(crate) struct Links {
     items: Vec<LinkShown>,
 }
 
 /// Lists the links.
-pub(in crate::http) async fn list(
-    State(app): State<App>,
-    HomeAdmin(admin): HomeAdmin,
-) -> Result<Reply<Links>, ApiError> {
+pub(crate) async fn list(State(app): State<App>, HomeAdmin(admin): HomeAdmin) -> Result<Reply<Links>, ApiError> {
     let links = admin.administrator(&app).links().await?;
     Ok(Reply(Links { items: links.into_iter().map(LinkShown::from).collect() }))
 }
 
 /// Somebody of a connected corporation, as the platform names them.
 #[derive(Debug)]
-pub(in crate::http) struct PartnerUser {
+pub(crate) struct PartnerUser {
     corp: CorpId,
     user: EmployeeId,
 }
@@ -85,7 +82,7 @@ impl FromFields for PartnerUser {
 
 /// Who is to act as whom.
 #[derive(Debug)]
-pub(in crate::http) struct LinkBody {
+pub(crate) struct LinkBody {
     partner: PartnerUser,
     target: EmployeeRef,
 }
@@ -100,7 +97,7 @@ impl FromFields for LinkBody {
 
 /// Somebody of a connected corporation, and an employee who is there.
 #[derive(Debug)]
-pub(in crate::http) struct NewLink {
+pub(crate) struct NewLink {
     identity: EmployeeKey,
     target: EmployeeKey,
 }
@@ -134,7 +131,7 @@ const HOME_CORP_MESSAGE: [&str; 2] = [
 ];
 
 /// Lets somebody of a connected corporation act as an employee.
-pub(in crate::http) async fn approve(
+pub(crate) async fn approve(
     State(app): State<App>,
     HighRisk(admin, HomeOnly(NewLink { identity, target })): HighRisk<HomeOnly<NewLink>>,
 ) -> Result<Reply<Done>, ApiError> {
@@ -144,7 +141,7 @@ pub(in crate::http) async fn approve(
 
 /// A link that is there, as the path names it.
 #[derive(Debug)]
-pub(in crate::http) struct ExistingLink(EmployeeKey);
+pub(crate) struct ExistingLink(EmployeeKey);
 
 impl DescribeInput for ExistingLink {
     fn describe_input(spec: &mut OperationSpec) {
@@ -164,7 +161,7 @@ impl FromRequestParts<RequestContext> for ExistingLink {
 }
 
 /// Takes that back. One that somebody else took back meanwhile is gone all the same.
-pub(in crate::http) async fn remove(
+pub(crate) async fn remove(
     State(app): State<App>,
     HighRisk(admin, HomeOnly(PathAnd(ExistingLink(identity), NoBody))): HighRisk<
         HomeOnly<PathAnd<ExistingLink, NoBody>>,

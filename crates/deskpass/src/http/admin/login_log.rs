@@ -14,14 +14,14 @@ use serde::{Serialize, Serializer};
 
 use super::{CursorPaging, bad_cursor};
 use crate::App;
-use crate::http::authority::Reader;
-use crate::http::envelope::Reply;
-use crate::http::failure::ApiError;
-use crate::http::fields::{Fields, FromFields, TextFormat};
+use crate::http::error::ApiError;
 use crate::http::openapi::{DescribeOutput, OperationSpec};
-use crate::http::query::Query;
+use crate::http::request::authority::Reader;
+use crate::http::request::fields::{Fields, FromFields, TextFormat};
+use crate::http::request::query::Query;
+use crate::http::response::envelope::Reply;
 use crate::log_export::LogLine;
-pub(in crate::http) use accept::AcceptedFormat;
+pub(crate) use accept::AcceptedFormat;
 use export::LogExport;
 
 static REASON: TextFormat = TextFormat {
@@ -33,7 +33,7 @@ static REASON: TextFormat = TextFormat {
 
 /// Which rows somebody wants to see.
 #[derive(Debug)]
-pub(in crate::http) struct LogPageQuery {
+pub(crate) struct LogPageQuery {
     corp: Option<CorpId>,
     wanted: LogQuery,
     paging: CursorPaging,
@@ -74,7 +74,7 @@ fn is_row_id(text: &str) -> bool {
 
 /// A page of the log.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(in crate::http) struct Log {
+pub(crate) struct Log {
     #[serde(serialize_with = "as_lines")]
     #[schemars(with = "Vec<LogLine<'_>>")]
     items: Vec<LogRow>,
@@ -87,7 +87,7 @@ fn as_lines<S: Serializer>(rows: &[LogRow], serializer: S) -> Result<S::Ok, S::E
 
 /// The log, in the form that was asked for.
 #[derive(Debug)]
-pub(in crate::http) enum LogResponse {
+pub(crate) enum LogResponse {
     Page(Reply<Log>),
     File(Box<LogExport>),
 }
@@ -112,7 +112,7 @@ impl IntoResponse for LogResponse {
 }
 
 /// Lists what happened in a corporation, the newest first; as a file, all of it.
-pub(in crate::http) async fn list(
+pub(crate) async fn list(
     State(app): State<App>,
     reader: Reader,
     accepts: AcceptedFormat,

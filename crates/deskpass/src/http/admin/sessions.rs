@@ -10,18 +10,18 @@ use serde::Serialize;
 
 use super::{CursorPaging, ExistingEmployee, bad_cursor};
 use crate::App;
-use crate::http::answer::RequestContext;
-use crate::http::authority::{HighRisk, NoBody, PathAnd, Reader, VerifiedCaller};
-use crate::http::envelope::Reply;
-use crate::http::failure::ApiError;
-use crate::http::fields::{Fields, FromFields};
+use crate::http::auth::sessions::{SessionEnded, SessionPath, SessionShown};
+use crate::http::dispatcher::RequestContext;
+use crate::http::error::ApiError;
 use crate::http::openapi::{DescribeInput, OperationSpec};
-use crate::http::query::{Path, Query};
-use crate::http::sessions::{SessionEnded, SessionPath, SessionShown};
+use crate::http::request::authority::{HighRisk, NoBody, PathAnd, Reader, VerifiedCaller};
+use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::query::{Path, Query};
+use crate::http::response::envelope::Reply;
 
 /// Which sessions somebody wants to see.
 #[derive(Debug)]
-pub(in crate::http) struct SessionsQuery {
+pub(crate) struct SessionsQuery {
     corp: Option<CorpId>,
     wanted: SessionQuery,
     paging: CursorPaging,
@@ -39,7 +39,7 @@ impl FromFields for SessionsQuery {
 
 /// A session, and whose it is.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(in crate::http) struct SessionOf {
+pub(crate) struct SessionOf {
     corp_id: String,
     employee_id: String,
     name: String,
@@ -60,13 +60,13 @@ impl SessionOf {
 
 /// Some sessions.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(in crate::http) struct Sessions {
+pub(crate) struct Sessions {
     items: Vec<SessionOf>,
     next: Option<String>,
 }
 
 /// Lists the sessions of a corporation, the newest first.
-pub(in crate::http) async fn list(
+pub(crate) async fn list(
     State(app): State<App>,
     reader: Reader,
     Query(asked): Query<SessionsQuery>,
@@ -81,7 +81,7 @@ pub(in crate::http) async fn list(
 
 /// A session that is there, as the path names it.
 #[derive(Debug)]
-pub(in crate::http) struct ExistingSession(Digest);
+pub(crate) struct ExistingSession(Digest);
 
 impl DescribeInput for ExistingSession {
     fn describe_input(spec: &mut OperationSpec) {
@@ -100,7 +100,7 @@ impl FromRequestParts<RequestContext> for ExistingSession {
 }
 
 /// Ends a session, whoever's it is.
-pub(in crate::http) async fn end(
+pub(crate) async fn end(
     State(app): State<App>,
     HighRisk(admin, PathAnd(ExistingSession(id), NoBody)): HighRisk<PathAnd<ExistingSession, NoBody>>,
 ) -> Result<Reply<SessionEnded>, ApiError> {
@@ -110,13 +110,13 @@ pub(in crate::http) async fn end(
 
 /// Sessions that were ended.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(in crate::http) struct SeveralEnded {
+pub(crate) struct SeveralEnded {
     success: bool,
     ended: usize,
 }
 
 /// Ends all sessions of somebody.
-pub(in crate::http) async fn end_all(
+pub(crate) async fn end_all(
     State(app): State<App>,
     HighRisk(admin, PathAnd(ExistingEmployee(employee), NoBody)): HighRisk<PathAnd<ExistingEmployee, NoBody>>,
 ) -> Result<Reply<SeveralEnded>, ApiError> {

@@ -10,13 +10,13 @@ use serde::Serialize;
 
 use super::field_error;
 use crate::App;
-use crate::http::authority::Reader;
-use crate::http::envelope::Reply;
-use crate::http::failure::ApiError;
-use crate::http::fields::{Fields, FromFields};
-use crate::http::login::rfc3339;
+use crate::http::error::ApiError;
 use crate::http::openapi::Rfc3339;
-use crate::http::query::Query;
+use crate::http::request::authority::Reader;
+use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::query::Query;
+use crate::http::response::envelope::Reply;
+use crate::http::response::login_result::rfc3339;
 
 /// How much is told to whoever does not say.
 const DEFAULT_RANGE: Duration = Duration::from_hours(7 * 24);
@@ -26,7 +26,7 @@ const MAX_RANGE: Duration = Duration::from_hours(93 * 24);
 
 /// Which time somebody wants to know about.
 #[derive(Debug)]
-pub(in crate::http) struct TimeRangeQuery {
+pub(crate) struct TimeRangeQuery {
     from: Option<Timestamp>,
     to: Option<Timestamp>,
 }
@@ -55,7 +55,7 @@ impl TimeRangeQuery {
 
 /// How often each step was taken in an hour.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(in crate::http) struct HourShown {
+pub(crate) struct HourShown {
     /// When the hour began.
     #[schemars(with = "Rfc3339")]
     at: String,
@@ -84,7 +84,7 @@ impl From<HourlyCounts> for HourShown {
 
 /// The hours in which something happened.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(in crate::http) struct Statistics {
+pub(crate) struct Statistics {
     #[schemars(with = "Rfc3339")]
     from: String,
     #[schemars(with = "Rfc3339")]
@@ -93,7 +93,7 @@ pub(in crate::http) struct Statistics {
 }
 
 /// Tells how far sign-ins came. They are not told apart by department or corporation, so this is for whoever sees all.
-pub(in crate::http) async fn list(
+pub(crate) async fn list(
     State(app): State<App>,
     reader: Reader,
     Query(asked): Query<TimeRangeQuery>,

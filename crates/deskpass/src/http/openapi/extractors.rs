@@ -11,19 +11,19 @@ use super::spec::{DescribeInput, DescribeOutput, OperationSpec};
 use crate::App;
 use crate::http::admin::login_log::AcceptedFormat;
 use crate::http::admin::{EmployeeRef, ExistingEmployee};
-use crate::http::authority::{
+use crate::http::error::ApiError;
+use crate::http::request::authority::{
     Admin, AgentPath, ExistingAgent, HighRisk, HomeAdmin, HomeOnly, NoBody, PathAnd, Reader, Service,
 };
-use crate::http::cookie::{Cookies, SetCookie};
-use crate::http::envelope::{FlatReply, NegativeReply, RenderedReply, Reply};
-use crate::http::extract::{
+use crate::http::request::cookies::{Cookies, SetCookie};
+use crate::http::request::extract::{
     ActiveUser, ClientLanguage, Developer, FullRequest, JsonBody, Operator, OptionalBody, OptionalSession,
     PartialOrFull, PeerAddress, RequestClient, TokenHolder,
 };
-use crate::http::failure::ApiError;
-use crate::http::fields::FromFields;
-use crate::http::opener::OpenedByPage;
-use crate::http::query::{Path, Query};
+use crate::http::request::fields::FromFields;
+use crate::http::request::opener::OpenedByPage;
+use crate::http::request::query::{Path, Query};
+use crate::http::response::envelope::{FlatReply, NegativeReply, RenderedReply, Reply};
 use crate::http::{RequiredAccess, ReserveConnection};
 
 /// What is read, but is nothing that a client decides on.

@@ -6,8 +6,8 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::OperationSpec;
-use crate::http::health::ReadinessReport;
-use crate::http::{RateLimit, RequiredAccess, Route, gate};
+use crate::http::system::health::ReadinessReport;
+use crate::http::{RateLimit, RequiredAccess, Route, admission};
 
 /// Every code that a failure can have: the status it usually has, and when, in English and Chinese.
 #[rustfmt::skip]
@@ -44,7 +44,7 @@ pub(super) fn responses(route: &Route, spec: &OperationSpec, named: &[u16]) -> B
     };
     may(500, 1005);
     may(503, 1005);
-    if !gate::allows_untrusted_proxy(route.path) {
+    if !admission::allows_untrusted_proxy(route.path) {
         may(403, 1003);
     }
     for code in by_authority(route.access) {

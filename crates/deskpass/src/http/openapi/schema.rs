@@ -6,7 +6,7 @@ use deskpass_core::{LoginMethod, LoginSource, PermissionScope, Role, ServiceScop
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
-use crate::http::fields::{FieldKind, FieldSpec};
+use crate::http::request::fields::{FieldKind, FieldSpec};
 
 /// The form of what a field takes.
 pub(super) fn of(kind: &FieldKind) -> Value {
@@ -44,7 +44,7 @@ pub(super) fn object(fields: &[FieldSpec]) -> Value {
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident: $words:expr;)*) => {$(
         $(#[$doc])*
-        pub(in crate::http) struct $name;
+        pub(crate) struct $name;
 
         impl JsonSchema for $name {
             fn schema_name() -> Cow<'static, str> {

@@ -6,12 +6,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 
 use crate::http::RequiredAccess;
-use crate::http::answer::RequestContext;
-use crate::http::fields::{FieldSpec, FromFields, describe_fields};
+use crate::http::dispatcher::RequestContext;
+use crate::http::request::fields::{FieldSpec, FromFields, describe_fields};
 
 /// What is known of a route.
 #[derive(Debug, Default)]
-pub(in crate::http) struct OperationSpec {
+pub(crate) struct OperationSpec {
     /// Whose token it wants; anyone's business where it wants none.
     pub(super) access: Option<RequiredAccess>,
     /// Whether it looks at a token without wanting one.
@@ -50,63 +50,63 @@ pub(super) enum SuccessBody {
 }
 
 /// A handler's argument: what it reads of a request.
-pub(in crate::http) trait DescribeInput {
+pub(crate) trait DescribeInput {
     /// Writes it down.
     fn describe_input(spec: &mut OperationSpec);
 }
 
 /// A handler's result: what it answers.
-pub(in crate::http) trait DescribeOutput {
+pub(crate) trait DescribeOutput {
     /// Writes it down.
     fn describe_output(spec: &mut OperationSpec);
 }
 
 /// A handler that can tell what it reads and answers.
-pub(in crate::http) trait DescribedHandler<T>: Handler<T, RequestContext> {
+pub(crate) trait DescribedHandler<T>: Handler<T, RequestContext> {
     /// Writes it down.
     fn describe(spec: &mut OperationSpec);
 }
 
 impl OperationSpec {
     /// It is for these.
-    pub(in crate::http) fn requires(&mut self, access: RequiredAccess) {
+    pub(crate) fn requires(&mut self, access: RequiredAccess) {
         self.access = Some(access);
     }
 
     /// It looks at a token, if there is one.
-    pub(in crate::http) fn accepts_token(&mut self) {
+    pub(crate) fn accepts_token(&mut self) {
         self.accepts_token = true;
     }
 
     /// It reads pieces of the path.
-    pub(in crate::http) fn reads_path<T: FromFields>(&mut self) {
+    pub(crate) fn reads_path<T: FromFields>(&mut self) {
         self.path.extend(describe_fields::<T>());
     }
 
     /// It reads the query.
-    pub(in crate::http) fn reads_query<T: FromFields>(&mut self) {
+    pub(crate) fn reads_query<T: FromFields>(&mut self) {
         self.query.extend(describe_fields::<T>());
     }
 
     /// It reads a JSON body.
-    pub(in crate::http) fn reads_body<T: FromFields>(&mut self) {
+    pub(crate) fn reads_body<T: FromFields>(&mut self) {
         self.body =
             Some(BodySpec { fields: describe_fields::<T>(), form: None, required: true, kinds: &["application/json"] });
     }
 
     /// It reads a JSON body of a form of its own.
-    pub(in crate::http) fn reads_body_like(&mut self, form: fn() -> Value) {
+    pub(crate) fn reads_body_like(&mut self, form: fn() -> Value) {
         let kinds = &["application/json"];
         self.body = Some(BodySpec { fields: Vec::new(), form: Some(form), required: true, kinds });
     }
 
     /// It makes the connection a socket.
-    pub(in crate::http) fn switches(&mut self) {
+    pub(crate) fn switches(&mut self) {
         self.switches = true;
     }
 
     /// It reads a JSON body, if there is one.
-    pub(in crate::http) fn may_read_body<T: FromFields>(&mut self) {
+    pub(crate) fn may_read_body<T: FromFields>(&mut self) {
         self.body = Some(BodySpec {
             fields: describe_fields::<T>(),
             form: None,
@@ -116,33 +116,33 @@ impl OperationSpec {
     }
 
     /// It reads a body as JSON or as a form.
-    pub(in crate::http) fn reads_form<T: FromFields>(&mut self) {
+    pub(crate) fn reads_form<T: FromFields>(&mut self) {
         let kinds = &["application/json", "application/x-www-form-urlencoded"];
         self.body = Some(BodySpec { fields: describe_fields::<T>(), form: None, required: true, kinds });
     }
 
     /// It answers with this in the envelope.
-    pub(in crate::http) fn replies_with<T: JsonSchema>(&mut self) {
+    pub(crate) fn replies_with<T: JsonSchema>(&mut self) {
         self.success.push(SuccessBody::Data(SchemaGenerator::subschema_for::<T>));
     }
 
     /// It answers with this in the envelope and beside it.
-    pub(in crate::http) fn replies_flat<T: JsonSchema>(&mut self) {
+    pub(crate) fn replies_flat<T: JsonSchema>(&mut self) {
         self.success.push(SuccessBody::Flat(SchemaGenerator::subschema_for::<T>));
     }
 
     /// It answers with a text of this media type, without an envelope.
-    pub(in crate::http) fn replies_plain(&mut self, kind: &'static str) {
+    pub(crate) fn replies_plain(&mut self, kind: &'static str) {
         self.success.push(SuccessBody::Plain(kind));
     }
 
     /// It sends browsers on.
-    pub(in crate::http) fn redirects(&mut self) {
+    pub(crate) fn redirects(&mut self) {
         self.success.push(SuccessBody::Redirect);
     }
 
     /// It sets a cookie at times.
-    pub(in crate::http) fn sets_cookie(&mut self) {
+    pub(crate) fn sets_cookie(&mut self) {
         self.sets_cookie = true;
     }
 }

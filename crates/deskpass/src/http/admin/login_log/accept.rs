@@ -7,12 +7,12 @@ use hyper::HeaderMap;
 use hyper::header::ACCEPT;
 use hyper::http::request::Parts;
 
-use crate::http::answer::RequestContext;
+use crate::http::dispatcher::RequestContext;
 use crate::log_export::ExportFormat;
 
 /// The form that somebody likes best among those there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::http) enum AcceptedFormat {
+pub(crate) enum AcceptedFormat {
     /// A page in the usual envelope.
     Page,
     /// All of it as a file, which is to be called this.

@@ -11,8 +11,8 @@ use futures_util::stream;
 use hyper::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 
 use crate::App;
-use crate::http::authority::Reader;
-use crate::http::failure::ApiError;
+use crate::http::error::ApiError;
+use crate::http::request::authority::Reader;
 use crate::log_export::ExportFormat;
 
 /// How many rows are read at once.
@@ -21,7 +21,7 @@ const EXPORT_PAGE_ROWS: i64 = 500;
 /// A file of the log whose beginning has been read. From then on, whatever goes wrong breaks the connection: nobody must take
 /// a part for the whole.
 #[derive(Debug)]
-pub(in crate::http) struct LogExport {
+pub(crate) struct LogExport {
     source: ExportSource,
     begin: LogPage,
     media_type: &'static str,

@@ -1,0 +1,275 @@
+//! Who works here, and what they may act as.
+
+use axum::extract::{FromRequest, FromRequestParts as _, Request, State};
+use deskpass_auth::{PeopleQuery, PeopleResult};
+use deskpass_core::{CorpId, EmployeeKey, Role, Roles};
+use deskpass_store::{ListedPerson, PeopleOrder};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Done, EmployeeRef, ExistingEmployee, Paging, bad_cursor, list_scope};
+use crate::App;
+use crate::http::dispatcher::RequestContext;
+use crate::http::error::ApiError;
+use crate::http::openapi::{DescribeInput, OperationSpec, Rfc3339, RoleName};
+use crate::http::request::authority::{HighRisk, PathAnd, Reader, VerifiedCaller};
+use crate::http::request::extract::JsonBody;
+use crate::http::request::fields::{FieldError, Fields, FromFields};
+use crate::http::request::query::Query;
+use crate::http::response::envelope::Reply;
+use crate::http::response::login_result::rfc3339;
+
+/// The words for the orders a list can have.
+const SORT_ORDERS: &[&str] = &["employee_id", "name", "last_login"];
+/// Why not every list can.
+const SORT_CONFLICT: [&str; 2] =
+    ["cannot be combined with q or role, whose lists have an order of their own", "不能与 q 或 role 同时使用"];
+/// What is said of a text with the one character that no text has, in any database of ours.
+const NO_NUL: [&str; 2] = ["must not contain U+0000", "不能包含 U+0000"];
+/// The longest text to search for, in bytes.
+const MAX_SEARCH_BYTES: usize = 128;
+
+/// Which people somebody wants to see.
+#[derive(Debug)]
+pub(crate) struct PeoplePageQuery {
+    corp: Option<CorpId>,
+    asked: PeopleQuery,
+    paging: Paging,
+}
+
+impl FromFields for PeoplePageQuery {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        let (corp, department) = (fields.maybe_id("corp_id", CorpId::parse), fields.maybe_text("department"));
+        let (q, role) = (fields.maybe_text("q"), fields.maybe_choice("role", &Role::NAMES));
+        let (sort, paging) = (fields.maybe_choice("sort", SORT_ORDERS), Paging::from_fields(fields));
+        let (q, role, sort) = (q?.filter(|q| !q.is_empty()), role?.and_then(Role::from_name), sort?);
+        if q.as_ref().is_some_and(|q| q.len() > MAX_SEARCH_BYTES) {
+            fields.reject("q", FieldError::TooLong(MAX_SEARCH_BYTES));
+        }
+        if department.iter().flatten().any(|department| department.contains('\0')) {
+            fields.reject("department", FieldError::Format(NO_NUL));
+        }
+        if sort.is_some() && (q.is_some() || role.is_some()) {
+            fields.reject("sort", FieldError::Format(SORT_CONFLICT));
+        }
+        let order = match sort {
+            Some("name") => PeopleOrder::Name,
+            Some("last_login") => PeopleOrder::LastLogin,
+            _ => PeopleOrder::Id,
+        };
+        let asked = PeopleQuery { department: department?, q, role, order };
+        Some(Self { corp: corp?, asked, paging: paging? })
+    }
+}
+
+/// A page of people.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "{T}Page")]
+pub(crate) struct Listing<T> {
+    items: Vec<T>,
+    /// How many there are, counted up to ten thousand.
+    total: i64,
+    total_exact: bool,
+    page: u64,
+    page_size: u64,
+    next: Option<String>,
+}
+
+/// Somebody and the roles they hold.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Assigned {
+    corp_id: String,
+    employee_id: String,
+    name: String,
+    department: String,
+    #[schemars(with = "Vec<RoleName>")]
+    roles: Roles,
+}
+
+impl From<ListedPerson> for Assigned {
+    fn from(ListedPerson { person, .. }: ListedPerson) -> Self {
+        Self {
+            corp_id: person.key.corp().to_owned(),
+            employee_id: person.employee_id,
+            name: person.name,
+            department: person.department,
+            roles: person.roles,
+        }
+    }
+}
+
+/// Somebody, with what administrators look for.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Employee {
+    #[serde(flatten)]
+    assigned: Assigned,
+    avatar: String,
+    disabled: bool,
+    #[schemars(with = "Option<Rfc3339>")]
+    last_login_at: Option<String>,
+    last_login_ip: Option<String>,
+}
+
+impl From<ListedPerson> for Employee {
+    fn from(listed: ListedPerson) -> Self {
+        Self {
+            avatar: listed.person.avatar.clone(),
+            disabled: listed.person.disabled,
+            last_login_at: listed.last_login_at.map(rfc3339),
+            last_login_ip: listed.last_login_ip.clone(),
+            assigned: listed.into(),
+        }
+    }
+}
+
+/// Lists people and their roles.
+pub(crate) async fn user_roles(
+    State(app): State<App>,
+    reader: Reader,
+    Query(people): Query<PeoplePageQuery>,
+) -> Result<Reply<Listing<Assigned>>, ApiError> {
+    list(&app, &reader, people).await
+}
+
+/// Lists people.
+pub(crate) async fn employees(
+    State(app): State<App>,
+    reader: Reader,
+    Query(people): Query<PeoplePageQuery>,
+) -> Result<Reply<Listing<Employee>>, ApiError> {
+    list(&app, &reader, people).await
+}
+
+async fn list<T: From<ListedPerson>>(
+    app: &App,
+    reader: &Reader,
+    people: PeoplePageQuery,
+) -> Result<Reply<Listing<T>>, ApiError> {
+    let PeoplePageQuery { corp, asked, paging } = people;
+    let scope = list_scope(reader, app, corp.as_ref(), asked.department.as_deref()).await?;
+    let found = app.auth.people(scope, asked, paging.after.as_deref(), paging.offset(), paging.limit()).await?;
+    let PeopleResult { people, next, total, exact } = found.map_err(|_| bad_cursor())?;
+    let items = people.into_iter().map(T::from).collect();
+    let Paging { page, page_size, .. } = paging;
+    Ok(Reply(Listing { items, total, total_exact: exact, page, page_size, next }))
+}
+
+/// A role.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Role")]
+pub(crate) struct RoleShown {
+    id: i64,
+    #[schemars(with = "RoleName")]
+    name: Role,
+    priority: u8,
+}
+
+/// The roles there are.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Roles")]
+pub(crate) struct RolesShown {
+    items: Vec<RoleShown>,
+}
+
+/// Lists the roles.
+pub(crate) async fn roles(_: Reader) -> Reply<RolesShown> {
+    let shown = |role: Role| RoleShown { id: role.id(), name: role, priority: role.priority() };
+    Reply(RolesShown { items: Role::ALL.into_iter().map(shown).collect() })
+}
+
+/// The corporations whose people are known here.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Corporations {
+    items: Vec<Corporation>,
+}
+
+/// A corporation.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Corporation {
+    corp_id: String,
+    home: bool,
+}
+
+/// Lists the corporations that the caller may see people of.
+pub(crate) async fn corporations(State(app): State<App>, reader: Reader) -> Result<Reply<Corporations>, ApiError> {
+    let seen = app.auth.corporations().await?;
+    let may_see = |corp: &String| CorpId::parse(corp).is_ok_and(|corp| reader.may_read(&app, &corp));
+    let shown = |corp_id: String| Corporation { home: corp_id == app.auth.policy.home_corp.as_str(), corp_id };
+    Ok(Reply(Corporations { items: seen.into_iter().filter(may_see).map(shown).collect() }))
+}
+
+/// Somebody and the roles they are to have.
+#[derive(Debug)]
+pub(crate) struct RoleAssignmentBody {
+    whom: EmployeeRef,
+    roles: Roles,
+}
+
+impl FromFields for RoleAssignmentBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        let (whom, names) = (EmployeeRef::from_fields(fields), fields.texts("roles", Role::ALL.len()));
+        let roles: Option<Roles> = names?.iter().map(|name| Role::from_name(name)).collect();
+        if roles.is_none() {
+            fields.reject("roles", FieldError::NotOneOf(&Role::NAMES));
+        }
+        Some(Self { whom: whom?, roles: roles? })
+    }
+}
+
+/// Roles for somebody who is there.
+#[derive(Debug)]
+pub(crate) struct RoleAssignment(EmployeeKey, Roles);
+
+impl DescribeInput for RoleAssignment {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.reads_body::<RoleAssignmentBody>();
+    }
+}
+
+impl FromRequest<RequestContext> for RoleAssignment {
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
+        let (mut parts, body) = request.into_parts();
+        let authority = VerifiedCaller::from_request_parts(&mut parts, context).await?;
+        let asked = JsonBody::from_request(Request::from_parts(parts, body), context).await;
+        let JsonBody(RoleAssignmentBody { whom, roles }) = asked?;
+        let key = whom.key_in_own_corp(&authority, &context.app);
+        authority.administrator(&context.app).require_employee(&key).await?;
+        Ok(Self(key, roles))
+    }
+}
+
+/// Gives somebody exactly these roles.
+pub(crate) async fn assign(
+    State(app): State<App>,
+    HighRisk(admin, RoleAssignment(employee, roles)): HighRisk<RoleAssignment>,
+) -> Result<Reply<Assigned>, ApiError> {
+    Ok(Reply(admin.administrator(&app).set_roles(employee, roles).await?.into()))
+}
+
+/// Whether somebody is to be shut out.
+#[derive(Debug)]
+pub(crate) struct EmployeePatch {
+    disabled: bool,
+}
+
+impl FromFields for EmployeePatch {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        Some(Self { disabled: fields.flag("disabled")? })
+    }
+}
+
+/// Shuts somebody out, or lets them in again.
+pub(crate) async fn update(
+    State(app): State<App>,
+    HighRisk(admin, PathAnd(ExistingEmployee(employee), JsonBody(input))): HighRisk<
+        PathAnd<ExistingEmployee, JsonBody<EmployeePatch>>,
+    >,
+) -> Result<Reply<Done>, ApiError> {
+    if input.disabled {
+        admin.administrator(&app).disable(employee).await?;
+    } else {
+        admin.administrator(&app).enable(employee).await?;
+    }
+    Ok(Reply(Done::YES))
+}

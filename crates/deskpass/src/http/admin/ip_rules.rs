@@ -1,0 +1,168 @@
+//! From where roles may be active, as administrators see it.
+
+use std::net::IpAddr;
+
+use axum::extract::{FromRequest, FromRequestParts as _, Request, State};
+use deskpass_auth::RoleLockout;
+use deskpass_core::{AllowLists, Role};
+use deskpass_store::ListedSession;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Done;
+use crate::App;
+use crate::http::dispatcher::RequestContext;
+use crate::http::error::ApiError;
+use crate::http::openapi::{DescribeInput, OperationSpec, Rfc3339, RoleName};
+use crate::http::request::authority::{HighRisk, HomeAdmin, HomeOnly, VerifiedCaller};
+use crate::http::request::extract::JsonBody;
+use crate::http::request::fields::{Fields, FromFields};
+use crate::http::response::envelope::Reply;
+use crate::http::response::login_result::rfc3339;
+
+/// The networks of each role; none means that it may be active from anywhere.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "AllowLists")]
+pub(crate) struct AllowListsShown {
+    admin: Vec<String>,
+    agent: Vec<String>,
+    user: Vec<String>,
+    supervisor: Vec<String>,
+    security: Vec<String>,
+}
+
+impl AllowListsShown {
+    fn of(lists: &AllowLists) -> Self {
+        let list = |role| lists.list(role).iter().map(ToString::to_string).collect();
+        Self {
+            admin: list(Role::Admin),
+            agent: list(Role::Agent),
+            user: list(Role::User),
+            supervisor: list(Role::Supervisor),
+            security: list(Role::Security),
+        }
+    }
+}
+
+/// Says from where each role may be active.
+pub(crate) async fn show(
+    State(app): State<App>,
+    HomeAdmin(admin): HomeAdmin,
+) -> Result<Reply<AllowListsShown>, ApiError> {
+    Ok(Reply(AllowListsShown::of(&admin.administrator(&app).ip_rules().await?)))
+}
+
+/// Lists for all roles. Each must be there: one that was forgotten or misspelt must not lose the list it has.
+#[derive(Debug)]
+pub(crate) struct ProposedAllowLists(AllowLists);
+
+impl FromFields for ProposedAllowLists {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        let lists = Role::ALL.map(|role| (role, fields.networks(role.name())));
+        let mut entries = Vec::new();
+        for (role, list) in lists {
+            entries.extend(list?.into_iter().map(|network| (role, network)));
+        }
+        Some(Self(entries.into_iter().collect()))
+    }
+}
+
+/// Lists that leave whoever sets them in, which is looked at before their one-time password is taken.
+#[derive(Debug)]
+pub(crate) struct ValidatedAllowLists(AllowLists);
+
+impl DescribeInput for ValidatedAllowLists {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.reads_body::<ProposedAllowLists>();
+    }
+}
+
+impl FromRequest<RequestContext> for ValidatedAllowLists {
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
+        let (mut parts, body) = request.into_parts();
+        let VerifiedCaller { caller, visitor } = VerifiedCaller::from_request_parts(&mut parts, context).await?;
+        let JsonBody(ProposedAllowLists(lists)) =
+            JsonBody::from_request(Request::from_parts(parts, body), context).await?;
+        context.app.auth.require_not_locked_out(&caller.0, &lists, &visitor).await?;
+        Ok(Self(lists))
+    }
+}
+
+/// Puts lists in the place of all there are.
+pub(crate) async fn replace(
+    State(app): State<App>,
+    HighRisk(admin, HomeOnly(ValidatedAllowLists(lists))): HighRisk<HomeOnly<ValidatedAllowLists>>,
+) -> Result<Reply<Done>, ApiError> {
+    admin.administrator(&app).set_ip_rules(&lists).await?;
+    Ok(Reply(Done::YES))
+}
+
+/// Whom lists would shut out.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct DryRun {
+    you: CallerImpact,
+    roles: Vec<RoleImpact>,
+}
+
+/// Whoever asks.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "You")]
+struct CallerImpact {
+    #[schemars(with = "String")]
+    ip_address: IpAddr,
+    #[schemars(with = "RoleName")]
+    role: Role,
+    shut_out: bool,
+}
+
+/// Whom a role's list would shut out.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "OfRole")]
+struct RoleImpact {
+    #[schemars(with = "RoleName")]
+    role: Role,
+    /// How many sessions.
+    sessions: u64,
+    /// Some of them.
+    shut_out: Vec<BlockedSession>,
+}
+
+/// A session that would be shut out.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ShutOut")]
+struct BlockedSession {
+    corp_id: String,
+    employee_id: String,
+    name: String,
+    ip_address: Option<String>,
+    #[schemars(with = "Option<Rfc3339>")]
+    last_seen_at: Option<String>,
+}
+
+impl From<ListedSession> for BlockedSession {
+    fn from(listed: ListedSession) -> Self {
+        Self {
+            corp_id: listed.session.employee.corp().to_owned(),
+            employee_id: listed.employee_id,
+            name: listed.name,
+            ip_address: listed.ip_address,
+            last_seen_at: listed.seen_at.map(rfc3339),
+        }
+    }
+}
+
+/// Says whom lists would shut out, and changes nothing.
+pub(crate) async fn dry_run(
+    State(app): State<App>,
+    HomeAdmin(admin): HomeAdmin,
+    JsonBody(ProposedAllowLists(lists)): JsonBody<ProposedAllowLists>,
+) -> Result<Reply<DryRun>, ApiError> {
+    let tried = admin.administrator(&app).preview_ip_rules(&lists).await?;
+    let of_role = |RoleLockout { role, number, some }| {
+        let shut_out = some.into_iter().map(BlockedSession::from).collect();
+        RoleImpact { role, sessions: number, shut_out }
+    };
+    let you = CallerImpact { ip_address: admin.visitor.address.decided, role: Role::Admin, shut_out: tried.you };
+    Ok(Reply(DryRun { you, roles: tried.roles.into_iter().map(of_role).collect() }))
+}

@@ -1,0 +1,160 @@
+//! What other services identify themselves with, as administrators see it.
+
+use std::time::Duration;
+
+use axum::extract::{FromRequest, FromRequestParts as _, Request, State};
+use deskpass_core::{EmployeeKey, ServiceKeyName, ServiceScopes, Timestamp};
+use deskpass_store::ServiceKey;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Done;
+use crate::App;
+use crate::http::dispatcher::RequestContext;
+use crate::http::error::ApiError;
+use crate::http::openapi::{DescribeInput, OperationSpec, Rfc3339, ServiceScopeName};
+use crate::http::request::authority::{HighRisk, HomeAdmin, HomeOnly};
+use crate::http::request::extract::JsonBody;
+use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::query::Path;
+use crate::http::response::envelope::Reply;
+use crate::http::response::login_result::rfc3339;
+
+/// How long a key counts unless somebody says otherwise, and at most, in days.
+const DEFAULT_KEY_DAYS: u64 = 365;
+const MAX_KEY_DAYS: u64 = 3650;
+
+/// The service keys, the newest first.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ServiceKeys")]
+pub(crate) struct ServiceKeys {
+    items: Vec<ServiceKeyShown>,
+}
+
+/// A service key. The key itself is not known any more.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ServiceKey")]
+struct ServiceKeyShown {
+    id: String,
+    name: String,
+    #[schemars(with = "Vec<ServiceScopeName>")]
+    scopes: ServiceScopes,
+    #[schemars(with = "Rfc3339")]
+    created_at: String,
+    created_by: Option<Maker>,
+    #[schemars(with = "Rfc3339")]
+    expires_at: String,
+    #[schemars(with = "Option<Rfc3339>")]
+    revoked_at: Option<String>,
+    state: &'static str,
+}
+
+/// Who made a key, where it was not an operator.
+#[derive(Debug, JsonSchema, Serialize)]
+struct Maker {
+    corp_id: String,
+    employee_id: String,
+}
+
+impl ServiceKeyShown {
+    fn of(key: ServiceKey, now: Timestamp) -> Self {
+        let maker = |who: EmployeeKey| Maker { corp_id: who.corp().to_owned(), employee_id: who.id().to_owned() };
+        Self {
+            state: key.state(now),
+            id: key.id,
+            name: key.name,
+            scopes: key.scopes,
+            created_at: rfc3339(key.created_at),
+            created_by: key.created_by.map(maker),
+            expires_at: rfc3339(key.expires_at),
+            revoked_at: key.revoked_at.map(rfc3339),
+        }
+    }
+}
+
+/// Lists the service keys.
+pub(crate) async fn list(State(app): State<App>, HomeAdmin(admin): HomeAdmin) -> Result<Reply<ServiceKeys>, ApiError> {
+    let (keys, now) = (admin.administrator(&app).service_keys().await?, app.auth.clock.now());
+    Ok(Reply(ServiceKeys { items: keys.into_iter().map(|key| ServiceKeyShown::of(key, now)).collect() }))
+}
+
+/// A key to be made.
+#[derive(Debug)]
+pub(crate) struct NewServiceKeyBody {
+    name: ServiceKeyName,
+    scopes: ServiceScopes,
+    days: u64,
+}
+
+impl FromFields for NewServiceKeyBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        let (name, scopes) = (fields.key_name("name"), fields.scopes("scopes"));
+        let days = fields.maybe_integer("expires_in_days", 1..=MAX_KEY_DAYS);
+        Some(Self { name: name?, scopes: scopes?, days: days?.unwrap_or(DEFAULT_KEY_DAYS) })
+    }
+}
+
+/// A key that was made: the only answer that has it in it.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "NewServiceKey")]
+pub(crate) struct NewServiceKey {
+    id: String,
+    name: String,
+    #[schemars(with = "Vec<ServiceScopeName>")]
+    scopes: ServiceScopes,
+    key: String,
+    #[schemars(with = "Rfc3339")]
+    created_at: String,
+    #[schemars(with = "Rfc3339")]
+    expires_at: String,
+}
+
+/// Makes a service key.
+pub(crate) async fn create(
+    State(app): State<App>,
+    HighRisk(admin, HomeOnly(JsonBody(input))): HighRisk<HomeOnly<JsonBody<NewServiceKeyBody>>>,
+) -> Result<Reply<NewServiceKey>, ApiError> {
+    let lifetime = Duration::from_hours(24 * input.days);
+    let made = admin.administrator(&app).create_service_key(&input.name, input.scopes, lifetime).await?;
+    let ServiceKey { id, name, scopes, created_at, expires_at, .. } = made.kept;
+    let (created_at, expires_at) = (rfc3339(created_at), rfc3339(expires_at));
+    Ok(Reply(NewServiceKey { id, name, scopes, key: made.value.expose().to_owned(), created_at, expires_at }))
+}
+
+/// A service key, as the path names it.
+struct ServiceKeyPath(String);
+
+impl FromFields for ServiceKeyPath {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        Some(Self(fields.key_id("id")?))
+    }
+}
+
+/// The service key that the path names: there is one.
+#[derive(Debug)]
+pub(crate) struct ExistingServiceKey(String);
+
+impl DescribeInput for ExistingServiceKey {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.reads_path::<ServiceKeyPath>();
+    }
+}
+
+impl FromRequest<RequestContext> for ExistingServiceKey {
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
+        let (mut parts, _) = request.into_parts();
+        let Path(ServiceKeyPath(id)) = Path::from_request_parts(&mut parts, context).await?;
+        context.app.auth.require_service_key(&id).await?;
+        Ok(Self(id))
+    }
+}
+
+/// Has a service key count no more. One that was revoked before stays so.
+pub(crate) async fn revoke(
+    State(app): State<App>,
+    HighRisk(admin, HomeOnly(ExistingServiceKey(id))): HighRisk<HomeOnly<ExistingServiceKey>>,
+) -> Result<Reply<Done>, ApiError> {
+    admin.administrator(&app).revoke_service_key(id).await?;
+    Ok(Reply(Done::YES))
+}

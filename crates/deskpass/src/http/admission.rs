@@ -1,0 +1,61 @@
+//! What is refused before a request reaches its route: requests on a reserve connection, and those of a proxy that is not
+//! trusted. One that is not trusted and stands behind a trusted one is noted.
+
+use std::net::IpAddr;
+
+use axum::extract::Request;
+use deskpass_core::{is_private, unlisted_proxy};
+
+use crate::App;
+use crate::http::error::ApiError;
+use crate::http::request::extract::{X_FORWARDED_FOR, forwarded_for};
+use crate::untrusted_proxies::ForwardOutcome;
+
+/// Marks a request on a connection from the reserve, which is for health checks and operators.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReserveConnection;
+
+/// The routes whose answer does not depend on the client's address.
+const HEALTH_PATHS: [&str; 4] = ["/healthz", "/api/ready", "/version", "/api/version"];
+
+/// The route for operators that a reserve connection serves, too.
+const METRICS_PATH: &str = "/metrics";
+
+/// Whether a route answers a proxy that is not trusted: only where no address is needed.
+pub(crate) fn allows_untrusted_proxy(path: &str) -> bool {
+    HEALTH_PATHS.contains(&path)
+}
+
+/// Why a request is refused, whatever it asks for.
+///
+/// A private peer that sends `X-Forwarded-For` and is not trusted is almost always a proxy that the settings do not list.
+/// Ignoring the header would count all its clients as one, and let them read `/metrics` as if they were the proxy.
+pub(crate) fn check(app: &App, peer: IpAddr, request: &Request) -> Option<ApiError> {
+    let path = request.uri().path();
+    if request.extensions().get::<ReserveConnection>().is_some()
+        && !HEALTH_PATHS.contains(&path)
+        && path != METRICS_PATH
+    {
+        return Some(ApiError::TooManyConnections);
+    }
+    if !request.headers().contains_key(X_FORWARDED_FOR) || allows_untrusted_proxy(path) {
+        return None;
+    }
+    if app.trusted.contains(peer) {
+        let forwarded = forwarded_for(request.headers());
+        if let Some(hop) = unlisted_proxy(peer, forwarded.iter().map(|value| &**value), &app.trusted) {
+            note(app, hop, ForwardOutcome::LetThrough);
+        }
+        return None;
+    }
+    if !is_private(peer) {
+        return None;
+    }
+    note(app, peer.to_canonical(), ForwardOutcome::Refused);
+    Some(ApiError::UntrustedProxy)
+}
+
+fn note(app: &App, address: IpAddr, outcome: ForwardOutcome) {
+    app.metrics.count_untrusted_proxy();
+    app.untrusted_proxies.note(address, outcome, app.auth.clock.now());
+}

@@ -1,0 +1,4 @@
+//! Handlers below `/api/agents`.
+
+pub(crate) mod login;
+pub(crate) mod password;

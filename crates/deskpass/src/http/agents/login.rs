@@ -1,0 +1,104 @@
+//! The agents' own way in.
+
+use std::fmt;
+
+use axum::extract::State;
+use deskpass_auth::{AgentCredentials, AgentLogin, AgentLoginOutcome, IssuedPartialSession};
+use deskpass_core::{EmployeeId, KnownBrowser};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::App;
+use crate::http::error::ApiError;
+use crate::http::openapi::Rfc3339;
+use crate::http::request::cookies::{Cookies, SetCookie, remember_browser};
+use crate::http::request::extract::{JsonBody, OptionalSession, RequestClient, run_to_completion};
+use crate::http::request::fields::{FieldError, Fields, FromFields};
+use crate::http::response::envelope::Reply;
+use crate::http::response::login_result::{LoginResult, rfc3339};
+
+/// An agent who knocks.
+#[derive(Debug)]
+pub(crate) struct AgentLoginBody {
+    employee_id: EmployeeId,
+    credentials: AgentCredentials,
+}
+
+impl FromFields for AgentLoginBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        let (employee_id, code) = (fields.id("employee_id", EmployeeId::parse), fields.maybe_text("code"));
+        let credentials = match (code, fields.maybe_password("password")) {
+            (Some(Some(code)), Some(None)) => Some(AgentCredentials::Code(code)),
+            (Some(None), Some(Some(password))) => Some(AgentCredentials::Password(password)),
+            (Some(Some(code)), Some(Some(password))) => Some(AgentCredentials::Either(code, password)),
+            (Some(None), Some(None)) => {
+                fields.reject("password", FieldError::CodeOrPassword);
+                None
+            }
+            (None, _) | (_, None) => None,
+        };
+        Some(Self { employee_id: employee_id?, credentials: credentials? })
+    }
+}
+
+/// What an agent who knocked gets.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "AgentEntered")]
+#[serde(untagged)]
+pub(crate) enum AgentEntered {
+    Whole(LoginResult),
+    Half(PartialLoginResult),
+}
+
+/// Half of a sign-in.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "HalfLoginResult")]
+pub(crate) struct PartialLoginResult {
+    half_authenticated: bool,
+    #[schemars(extend("enum" = ["bind", "verify"]))]
+    otp: &'static str,
+    token: String,
+    token_type: &'static str,
+    expires_in: u64,
+    #[schemars(with = "Rfc3339")]
+    expires_at: String,
+}
+
+impl From<AgentLoginOutcome> for AgentEntered {
+    fn from(entry: AgentLoginOutcome) -> Self {
+        match entry {
+            AgentLoginOutcome::Full(signed_in) => Self::Whole(signed_in.into()),
+            AgentLoginOutcome::Partial(IssuedPartialSession { token, has_device, lifetime, expires_at }) => {
+                Self::Half(PartialLoginResult {
+                    half_authenticated: true,
+                    otp: if has_device { "verify" } else { "bind" },
+                    token: token.expose().to_owned(),
+                    token_type: "Bearer",
+                    expires_in: lifetime.as_secs(),
+                    expires_at: rfc3339(expires_at),
+                })
+            }
+        }
+    }
+}
+
+impl fmt::Debug for AgentEntered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AgentEntered")
+    }
+}
+
+/// Lets an agent in by a code of the platform, or half-way in by a password.
+pub(crate) async fn login(
+    State(app): State<App>,
+    RequestClient(visitor): RequestClient,
+    cookies: Cookies,
+    OptionalSession(shown): OptionalSession,
+    JsonBody(AgentLoginBody { employee_id, credentials }): JsonBody<AgentLoginBody>,
+) -> Result<(SetCookie, Reply<AgentEntered>), ApiError> {
+    let (employee, browser) = (app.auth.resolve_key(None, &employee_id), cookies.digest::<KnownBrowser>());
+    let (login, inside) = (AgentLogin { employee, credentials, browser, shown, visitor }, app.clone());
+    let entry = run_to_completion(async move { inside.auth.agent_login(&login).await }).await?;
+    let cookie = remember_browser(&app, &cookies, entry.signed_in()).await;
+    Ok((cookie, Reply(entry.into())))
+}

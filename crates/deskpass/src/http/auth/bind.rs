@@ -1,0 +1,44 @@
+//! Binding.
+
+use axum::extract::State;
+use deskpass_core::{BindProof, CorpId, EmployeeId, Secret};
+
+use crate::App;
+use crate::http::error::ApiError;
+use crate::http::request::cookies::{Cookies, SetCookie};
+use crate::http::request::extract::{JsonBody, RequestClient};
+use crate::http::request::fields::{Fields, FromFields};
+use crate::http::response::envelope::Reply;
+use crate::http::response::login_result::LoginResult;
+
+/// The employee to be bound to.
+#[derive(Debug)]
+pub(crate) struct BindBody {
+    corp_id: Option<CorpId>,
+    employee_id: EmployeeId,
+    proof: Option<String>,
+}
+
+impl FromFields for BindBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        let (corp_id, employee_id) =
+            (fields.maybe_id("corp_id", CorpId::parse), fields.id("employee_id", EmployeeId::parse));
+        let proof = fields.maybe_text("bind_ticket");
+        Some(Self { corp_id: corp_id?, employee_id: employee_id?, proof: proof? })
+    }
+}
+
+/// Signs a person of a connected corporation in as an employee.
+pub(crate) async fn bind(
+    State(app): State<App>,
+    RequestClient(visitor): RequestClient,
+    cookies: Cookies,
+    JsonBody(input): JsonBody<BindBody>,
+) -> Result<(SetCookie, Reply<LoginResult>), ApiError> {
+    let employee = app.auth.resolve_key(input.corp_id.as_ref(), &input.employee_id);
+    let kept = cookies.get::<BindProof>();
+    let proof = input.proof.as_deref().or(kept.as_ref().map(Secret::expose));
+    let signed_in = app.auth.bind(&employee, proof, &visitor).await?;
+    let forget = if kept.is_some() { SetCookie::clear::<BindProof>(&app) } else { SetCookie::NONE };
+    Ok((forget, Reply(signed_in.into())))
+}

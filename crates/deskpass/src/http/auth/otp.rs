@@ -1,0 +1,178 @@
+//! One-time-password devices, for whoever is signed in or half-way in.
+
+use axum::extract::State;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use deskpass_auth::{BoundDevice, DeviceStatus};
+use deskpass_core::RecoveryCode;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::App;
+use crate::http::error::ApiError;
+use crate::http::openapi::Rfc3339;
+use crate::http::request::cookies::{Cookies, SetCookie, remember_browser};
+use crate::http::request::extract::{
+    ClientLanguage, JsonBody, OptionalBody, PartialOrFull, RequestClient, run_to_completion,
+};
+use crate::http::request::fields::{Fields, FromFields};
+use crate::http::response::envelope::Reply;
+use crate::http::response::login_result::{LoginResult, rfc3339};
+use crate::http::response::qr_picture;
+
+/// Whom an authenticator says its codes are for.
+const ISSUER: &str = "deskpass";
+
+/// How things stand with the caller's device.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "OtpStatus")]
+#[expect(clippy::struct_excessive_bools, reason = "what clients read, and not what we decide by")]
+pub(crate) struct OtpStatus {
+    agent: bool,
+    bound: bool,
+    #[schemars(with = "Option<Rfc3339>")]
+    bound_at: Option<String>,
+    #[schemars(with = "Option<Rfc3339>")]
+    last_verified_at: Option<String>,
+    proven: bool,
+    recovery_codes: usize,
+    has_password: bool,
+    recent_sign_in: bool,
+}
+
+impl From<DeviceStatus> for OtpStatus {
+    fn from(status: DeviceStatus) -> Self {
+        Self {
+            agent: status.is_agent,
+            bound: status.bound_at.is_some(),
+            bound_at: status.bound_at.map(rfc3339),
+            last_verified_at: status.verified_at.map(rfc3339),
+            proven: status.proven,
+            recovery_codes: status.recovery_codes,
+            has_password: status.has_password,
+            recent_sign_in: status.recent_sign_in,
+        }
+    }
+}
+
+/// Says how things stand with the caller's device.
+pub(crate) async fn status(
+    State(app): State<App>,
+    PartialOrFull(bearer): PartialOrFull,
+) -> Result<Reply<OtpStatus>, ApiError> {
+    Ok(Reply(app.auth.device_status(&bearer).await?.into()))
+}
+
+/// What an authenticator is to know.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "OtpSetup")]
+pub(crate) struct OtpSetup {
+    secret: String,
+    otpauth_url: String,
+    qrcode_png_base64: String,
+    expires_in: u64,
+}
+
+/// What a setup may begin with instead of a recent sign-in.
+pub(crate) struct OtpSetupBody {
+    setup_code: Option<String>,
+}
+
+impl FromFields for OtpSetupBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        Some(Self { setup_code: fields.maybe_text("setup_code")? })
+    }
+}
+
+/// Makes a secret for a device to be bound, to be scanned or typed.
+pub(crate) async fn setup(
+    State(app): State<App>,
+    PartialOrFull(bearer): PartialOrFull,
+    RequestClient(visitor): RequestClient,
+    OptionalBody(OtpSetupBody { setup_code }): OptionalBody<OtpSetupBody>,
+) -> Result<Reply<OtpSetup>, ApiError> {
+    let setup = app.auth.set_up_device(&bearer, setup_code.as_deref(), &visitor).await?;
+    let otpauth_url = setup.seed.otpauth_uri(ISSUER, bearer.employee_id());
+    let picture = qr_picture::draw(&otpauth_url).map_err(|error| ApiError::unexpected(&error))?;
+    let (secret, qrcode_png_base64) = (setup.seed.base32(), STANDARD.encode(picture));
+    Ok(Reply(OtpSetup { secret, otpauth_url, qrcode_png_base64, expires_in: setup.lifetime.as_secs() }))
+}
+
+/// A code of a device.
+pub(crate) struct OtpCode(String);
+
+impl FromFields for OtpCode {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        Some(Self(fields.text("code")?))
+    }
+}
+
+/// A device that was bound, and the sign-in that this completed.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "OtpBound")]
+pub(crate) struct OtpBound {
+    recovery_codes: Vec<String>,
+    #[schemars(with = "Rfc3339")]
+    bound_at: String,
+    #[serde(flatten)]
+    login: Option<LoginResult>,
+}
+
+/// Binds the device that shows this code.
+pub(crate) async fn bind(
+    State(app): State<App>,
+    PartialOrFull(bearer): PartialOrFull,
+    RequestClient(visitor): RequestClient,
+    cookies: Cookies,
+    JsonBody(OtpCode(code)): JsonBody<OtpCode>,
+) -> Result<(SetCookie, Reply<OtpBound>), ApiError> {
+    let (inside, agent) = (app.clone(), bearer.employee().clone());
+    let bound = run_to_completion(async move { inside.auth.bind_device(&bearer, &code, &visitor).await });
+    let BoundDevice { recovery_codes, at, signed_in } = bound.await?;
+    let recovery_codes = recovery_codes.iter().map(RecoveryCode::text).collect();
+    let bound = OtpBound { recovery_codes, bound_at: rfc3339(at), login: signed_in.map(LoginResult::from) };
+    Ok((remember_browser(&app, &cookies, Some(&agent)).await, Reply(bound)))
+}
+
+/// A code that was taken, and the sign-in that this completed.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "OtpVerified")]
+pub(crate) struct OtpVerified {
+    verified: bool,
+    #[serde(flatten)]
+    login: Option<LoginResult>,
+}
+
+/// Takes a code, which completes half a sign-in.
+pub(crate) async fn verify(
+    State(app): State<App>,
+    PartialOrFull(bearer): PartialOrFull,
+    RequestClient(visitor): RequestClient,
+    cookies: Cookies,
+    JsonBody(OtpCode(code)): JsonBody<OtpCode>,
+) -> Result<(SetCookie, Reply<OtpVerified>), ApiError> {
+    let (inside, agent) = (app.clone(), bearer.employee().clone());
+    let signed_in = run_to_completion(async move { inside.auth.verify_otp(&bearer, &code, &visitor).await }).await?;
+    let verified = OtpVerified { verified: true, login: signed_in.map(LoginResult::from) };
+    Ok((remember_browser(&app, &cookies, Some(&agent)).await, Reply(verified)))
+}
+
+/// A device that was unbound.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "OtpUnbound")]
+pub(crate) struct OtpUnbound {
+    success: bool,
+    message: &'static str,
+}
+
+/// Unbinds the device that shows this code.
+pub(crate) async fn unbind(
+    State(app): State<App>,
+    PartialOrFull(bearer): PartialOrFull,
+    RequestClient(visitor): RequestClient,
+    ClientLanguage(language): ClientLanguage,
+    JsonBody(OtpCode(code)): JsonBody<OtpCode>,
+) -> Result<Reply<OtpUnbound>, ApiError> {
+    run_to_completion(async move { app.auth.unbind_device(&bearer, &code, &visitor).await }).await?;
+    Ok(Reply(OtpUnbound { success: true, message: language.of(["the device is unbound", "设备已解绑"]) }))
+}

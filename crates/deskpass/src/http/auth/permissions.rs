@@ -1,0 +1,223 @@
+//! What the active role permits: for clients, and for proxies that ask before they let a request through.
+
+use axum::extract::State;
+use deskpass_auth::TokenHolder;
+use deskpass_core::{Operation, PermissionScope, Resource, Role, Roles};
+use hyper::header::{HeaderName, HeaderValue};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::App;
+use crate::http::error::ApiError;
+use crate::http::openapi::{RoleName, ScopeName};
+use crate::http::request::authority::Reader;
+use crate::http::request::extract::{ActiveUser, JsonBody};
+use crate::http::request::fields::{FieldError, Fields, FromFields};
+use crate::http::request::query::Query;
+use crate::http::response::envelope::Reply;
+
+/// How far a role may go with each operation on a resource; null is not at all.
+#[derive(Debug, JsonSchema, Serialize)]
+struct Operations {
+    #[schemars(with = "Option<ScopeName>")]
+    read: Option<PermissionScope>,
+    #[schemars(with = "Option<ScopeName>")]
+    create: Option<PermissionScope>,
+    #[schemars(with = "Option<ScopeName>")]
+    update: Option<PermissionScope>,
+    #[schemars(with = "Option<ScopeName>")]
+    delete: Option<PermissionScope>,
+}
+
+/// The same, for each resource.
+#[derive(Debug, JsonSchema, Serialize)]
+struct Resources {
+    conversation: Operations,
+    approval: Operations,
+    knowledge: Operations,
+    account: Operations,
+}
+
+/// A row of the access matrix.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Permissions {
+    #[schemars(with = "RoleName")]
+    role: Role,
+    permissions: Resources,
+}
+
+impl Permissions {
+    fn of(role: Role, app: &App) -> Self {
+        let operations = |resource| {
+            let granted = |operation| app.auth.policy.matrix.granted(role, resource, operation);
+            let [read, create, update, delete] = Operation::ALL.map(granted);
+            Operations { read, create, update, delete }
+        };
+        let [conversation, approval, knowledge, account] = Resource::ALL.map(operations);
+        Self { role, permissions: Resources { conversation, approval, knowledge, account } }
+    }
+}
+
+/// Says what the active role permits.
+pub(crate) async fn permissions(State(app): State<App>, caller: ActiveUser) -> Reply<Permissions> {
+    Reply(Permissions::of(caller.into_inner().0.session().current_role, &app))
+}
+
+/// The access matrix.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "AccessMatrix")]
+pub(crate) struct MatrixShown {
+    items: Vec<Permissions>,
+}
+
+/// Says what every role permits.
+pub(crate) async fn matrix(State(app): State<App>, _: Reader) -> Reply<MatrixShown> {
+    Reply(MatrixShown { items: Role::ALL.into_iter().map(|role| Permissions::of(role, &app)).collect() })
+}
+
+/// Something that somebody wants to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PermissionCheck {
+    resource: Resource,
+    operation: Operation,
+    scope: PermissionScope,
+}
+
+impl FromFields for PermissionCheck {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        let resource = fields.choice("resource", &Resource::NAMES).and_then(Resource::from_name);
+        let operation = fields.choice("operation", &Operation::NAMES).and_then(Operation::from_name);
+        let scope = fields.choice("scope", &PermissionScope::NAMES).and_then(PermissionScope::from_name);
+        Some(Self { resource: resource?, operation: operation?, scope: scope? })
+    }
+}
+
+/// Whether it may be done.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Checked {
+    allowed: bool,
+    #[schemars(with = "Option<ScopeName>")]
+    granted_scope: Option<PermissionScope>,
+}
+
+/// Says whether the active role permits something.
+pub(crate) async fn check(
+    State(app): State<App>,
+    caller: ActiveUser,
+    JsonBody(wanted): JsonBody<PermissionCheck>,
+) -> Result<Reply<Checked>, ApiError> {
+    let (caller, PermissionCheck { resource, operation, scope }) =
+        (app.auth.reauthenticate(&caller.into_inner()).await?, wanted);
+    let allowed = app.auth.permits(&caller, resource, operation, scope).is_ok();
+    Ok(Reply(Checked { allowed, granted_scope: app.auth.granted(&caller, resource, operation) }))
+}
+
+/// What a proxy wants of whoever sends the request that it holds.
+#[derive(Debug)]
+pub(crate) struct ForwardQuery {
+    /// To act in one of these roles.
+    roles: Option<Roles>,
+    /// To be permitted this.
+    wanted: Option<PermissionCheck>,
+}
+
+impl FromFields for ForwardQuery {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        fields.reject_unknown(&["role", "resource", "operation", "scope"]);
+        let (roles, wanted) = (roles(fields), optional_check(fields));
+        Some(Self { roles: roles?, wanted: wanted? })
+    }
+}
+
+/// All of a wish, or nothing of it.
+#[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
+fn optional_check(fields: &mut Fields) -> Option<Option<PermissionCheck>> {
+    let resource = fields.maybe_choice("resource", &Resource::NAMES);
+    let operation = fields.maybe_choice("operation", &Operation::NAMES);
+    let scope = fields.maybe_choice("scope", &PermissionScope::NAMES);
+    let (resource, operation, scope) = (resource?, operation?, scope?);
+    let given = [("resource", resource.is_some()), ("operation", operation.is_some()), ("scope", scope.is_some())];
+    for (name, _) in given.into_iter().filter(|(_, there)| !there && given.iter().any(|(_, there)| *there)) {
+        fields.reject(name, FieldError::Required);
+    }
+    Some(resource.zip(operation).zip(scope).and_then(|((resource, operation), scope)| {
+        Some(PermissionCheck {
+            resource: Resource::from_name(resource)?,
+            operation: Operation::from_name(operation)?,
+            scope: PermissionScope::from_name(scope)?,
+        })
+    }))
+}
+
+/// The names of roles, separated by commas.
+#[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
+fn roles(fields: &mut Fields) -> Option<Option<Roles>> {
+    let Some(names) = fields.maybe_text("role")? else { return Some(None) };
+    let roles: Option<Roles> = names.split(',').map(Role::from_name).collect();
+    if roles.is_none() {
+        fields.reject("role", FieldError::NotOneOf(&Role::NAMES));
+    }
+    roles.map(Some)
+}
+
+/// Whose request it is.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Vouched")]
+pub(crate) struct ForwardedIdentity {
+    employee_id: String,
+    corp_id: String,
+    name: String,
+    #[schemars(with = "RoleName")]
+    current_role: Role,
+    #[schemars(with = "Vec<RoleName>")]
+    roles: Roles,
+}
+
+/// The headers that carry it on, each always there.
+type IdentityHeaders = [(HeaderName, HeaderValue); 5];
+
+/// Lets a proxy pass a request on, and says whose it is.
+pub(crate) async fn forward(
+    State(app): State<App>,
+    caller: ActiveUser,
+    Query(query): Query<ForwardQuery>,
+) -> Result<(IdentityHeaders, Reply<ForwardedIdentity>), ApiError> {
+    let caller = caller.into_inner();
+    if let Some(roles) = query.roles {
+        caller.acts_as(roles)?;
+    }
+    if let Some(PermissionCheck { resource, operation, scope }) = query.wanted {
+        app.auth.permits(&caller, resource, operation, scope)?;
+    }
+    let identity = ForwardedIdentity::of(&caller.0);
+    Ok((identity.headers()?, Reply(identity)))
+}
+
+/// What a name may show of itself in a header; everything else is percent-encoded.
+const HEADER_SAFE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+impl ForwardedIdentity {
+    fn of(holder: &TokenHolder) -> Self {
+        let person = holder.person();
+        Self {
+            employee_id: person.employee_id.clone(),
+            corp_id: person.key.corp().to_owned(),
+            name: person.name.clone(),
+            current_role: holder.session().current_role,
+            roles: holder.roles,
+        }
+    }
+
+    fn headers(&self) -> Result<IdentityHeaders, ApiError> {
+        let text = |text: &str| HeaderValue::from_str(text).map_err(|error| ApiError::unexpected(&error));
+        let roles: Vec<_> = self.roles.iter().map(Role::name).collect();
+        Ok([
+            (HeaderName::from_static("x-auth-employee-id"), text(&self.employee_id)?),
+            (HeaderName::from_static("x-auth-corp-id"), text(&self.corp_id)?),
+            (HeaderName::from_static("x-auth-name"), text(&utf8_percent_encode(&self.name, HEADER_SAFE).to_string())?),
+            (HeaderName::from_static("x-auth-role"), HeaderValue::from_static(self.current_role.name())),
+            (HeaderName::from_static("x-auth-roles"), text(&roles.join(","))?),
+        ])
+    }
+}

@@ -1,0 +1,325 @@
+//! Signing in with a QR code: for the browser that shows it, and for the phone that scans it.
+
+use std::net::IpAddr;
+
+use axum::extract::{FromRequestParts, State};
+use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use deskpass_auth::{ConfirmationPrompt, TicketStatus};
+use deskpass_core::{Digest, LoginSource, PersonPreview, ScanId, Secret, Ticket, rate_limit_address};
+use hyper::Uri;
+use hyper::header::{CONTENT_TYPE, HeaderName, REFERER};
+use hyper::http::request::Parts;
+use schemars::JsonSchema;
+use serde::Serialize;
+use url::{Url, form_urlencoded};
+
+use crate::App;
+use crate::http::auth::{oauth2, scan_events};
+use crate::http::dispatcher::RequestContext;
+use crate::http::error::{ApiError, BadRequest};
+use crate::http::openapi::{DescribeInput, DescribeOutput, OperationSpec, Rfc3339, SourceName};
+use crate::http::request::cookies::{Cookies, SetCookie, bind_browser};
+use crate::http::request::extract::{JsonBody, RequestClient, run_to_completion};
+use crate::http::request::fields::{FieldError, FieldErrors, Fields, FromFields};
+use crate::http::request::query::Query;
+use crate::http::request::user_agent;
+use crate::http::response::envelope::Reply;
+use crate::http::response::login_result::rfc3339;
+use crate::http::response::redirect::CALLBACK_PATH;
+use crate::http::response::{landing, qr_picture};
+
+/// The client that a QR code is for: the one that is named, else the one whose page asks, else the employees'.
+#[derive(Debug)]
+pub(crate) struct QrClient(LoginSource);
+
+/// The client in a query.
+struct QrClientQuery(Option<LoginSource>);
+
+impl FromFields for QrClientQuery {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        Some(Self(fields.maybe_choice("client", &["h5", "itagent", "itadmin"])?.and_then(LoginSource::from_name)))
+    }
+}
+
+impl FromRequestParts<RequestContext> for QrClient {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        let Query(QrClientQuery(named)) = Query::from_request_parts(parts, context).await?;
+        let page = parts.headers.get(REFERER).and_then(|page| Url::parse(page.to_str().ok()?).ok());
+        let asking = page.and_then(|page| LoginSource::from_name(page.path_segments()?.next()?));
+        Ok(Self(named.or(asking).unwrap_or(LoginSource::H5)))
+    }
+}
+
+impl DescribeInput for QrClient {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.reads_query::<QrClientQuery>();
+    }
+}
+
+/// A sign-in ticket.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct QrCode {
+    ticket: String,
+    qrcode_url: String,
+    qrcode_png_base64: String,
+    expires_in: u64,
+    #[schemars(with = "Rfc3339")]
+    expires_at: String,
+}
+
+/// Begins a sign-in. The ticket is for whoever asks; the picture shows a scan id, which is of no use without a phone.
+pub(crate) async fn qrcode(
+    State(app): State<App>,
+    RequestClient(visitor): RequestClient,
+    QrClient(source): QrClient,
+    cookies: Cookies,
+) -> Result<(SetCookie, Reply<QrCode>), ApiError> {
+    let (bound_to, set_cookie) = bind_browser(&app, &cookies)?;
+    let issued = app.auth.issue_ticket(source, visitor, bound_to).await?;
+    let qrcode_url = scan_link(&app, &issued.scan_id);
+    let png = qr_picture::draw(&qrcode_url).map_err(|error| ApiError::unexpected(&error))?;
+    let (expires_in, expires_at) = (issued.lifetime.as_secs(), rfc3339(issued.expires_at));
+    let (ticket, qrcode_png_base64) = (issued.ticket.expose().to_owned(), STANDARD.encode(png));
+    Ok((set_cookie, Reply(QrCode { ticket, qrcode_url, qrcode_png_base64, expires_in, expires_at })))
+}
+
+/// What the phone opens: the platform's page, which sends it to our callback with the scan id.
+fn scan_link(app: &App, scan_id: &Secret<ScanId>) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    let query = query.append_pair("sid", scan_id.expose()).finish();
+    let callback = format!("{}{CALLBACK_PATH}?{query}", app.settings.public_url);
+    app.auth.platform.in_client_link(&callback, oauth2::OAUTH_STATE)
+}
+
+/// The ticket in a query. Browsers ask every other second, so it is read without reading anything else.
+#[derive(Debug)]
+pub(crate) struct TicketQuery(String);
+
+impl TicketQuery {
+    fn in_query(uri: &Uri) -> Result<Self, FieldError> {
+        let query = uri.query().unwrap_or_default();
+        let mut tickets = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "ticket");
+        match (tickets.next(), tickets.next()) {
+            (Some((_, ticket)), None) => Ok(Self(ticket.into_owned())),
+            (None, _) => Err(FieldError::Required),
+            (Some(_), Some(_)) => Err(FieldError::Repeated),
+        }
+    }
+}
+
+/// The ticket that a request is about, if it is one.
+pub(crate) fn ticket_digest(uri: &Uri) -> Option<Digest> {
+    let TicketQuery(ticket) = TicketQuery::in_query(uri).ok()?;
+    Secret::<Ticket>::parse(&ticket).ok().map(|ticket| ticket.digest())
+}
+
+impl FromRequestParts<RequestContext> for TicketQuery {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, _: &RequestContext) -> Result<Self, ApiError> {
+        let read = Self::in_query(&parts.uri);
+        Ok(read.map_err(|problem| BadRequest::Fields(FieldErrors::from([("ticket".into(), problem)])))?)
+    }
+}
+
+impl FromFields for TicketQuery {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        Some(Self(fields.text("ticket")?))
+    }
+}
+
+impl DescribeInput for TicketQuery {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.reads_query::<Self>();
+    }
+}
+
+/// How far a sign-in has come.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub(crate) struct ScanState {
+    #[schemars(extend("enum" = ["waiting", "scanned", "confirmed", "expired"]))]
+    pub(crate) status: &'static str,
+    employee_id: Option<String>,
+    name: Option<String>,
+    token: Option<String>,
+}
+
+impl From<TicketStatus> for ScanState {
+    fn from(poll: TicketStatus) -> Self {
+        let (status, who, token) = match poll {
+            TicketStatus::Waiting => ("waiting", None, None),
+            TicketStatus::Scanned(who) => ("scanned", Some(who), None),
+            TicketStatus::Confirmed(who, token) => ("confirmed", Some(who), Some(token.expose().to_owned())),
+            TicketStatus::Expired => ("expired", None, None),
+        };
+        let (employee_id, name) = who.map(|PersonPreview { employee_id, name }| (employee_id, name)).unzip();
+        Self { status, employee_id, name, token }
+    }
+}
+
+/// Says how far a sign-in has come, and hands the token over when it is there.
+pub(crate) async fn scan_status(
+    State(app): State<App>,
+    cookies: Cookies,
+    TicketQuery(ticket): TicketQuery,
+) -> Result<Reply<ScanState>, ApiError> {
+    Ok(Reply(app.auth.poll_ticket(&ticket, &cookies.poller()).await?.into()))
+}
+
+/// The states as they come.
+#[derive(Debug)]
+pub(crate) struct ScanEvents(Response);
+
+impl IntoResponse for ScanEvents {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl DescribeOutput for ScanEvents {
+    fn describe_output(spec: &mut OperationSpec) {
+        spec.replies_plain("text/event-stream");
+    }
+}
+
+/// The same as it happens, so that nobody need ask.
+pub(crate) async fn scan_events(
+    State(app): State<App>,
+    RequestClient(visitor): RequestClient,
+    cookies: Cookies,
+    TicketQuery(ticket): TicketQuery,
+) -> ScanEvents {
+    // Proxies that gather an answer before they pass it on are asked not to.
+    let head = [(CONTENT_TYPE, "text/event-stream"), (HeaderName::from_static("x-accel-buffering"), "no")];
+    ScanEvents((head, scan_events::stream(app, ticket, cookies.poller(), visitor.address.decided)).into_response())
+}
+
+/// A phone's page asks what to show, or says that it has shown it.
+#[derive(Debug)]
+pub(crate) struct ScanRequestBody {
+    confirm: String,
+    shown: bool,
+}
+
+impl FromFields for ScanRequestBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        let (confirm, shown) = (fields.text("confirm"), fields.maybe_flag("shown"));
+        Some(Self { confirm: confirm?, shown: shown?.unwrap_or(false) })
+    }
+}
+
+/// A phone's secret.
+#[derive(Debug)]
+pub(crate) struct ConfirmBody {
+    confirm: String,
+}
+
+impl FromFields for ConfirmBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        Some(Self { confirm: fields.text("confirm")? })
+    }
+}
+
+/// What the phone's page shows.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct ScanRequest {
+    #[schemars(with = "SourceName")]
+    client: &'static str,
+    browser: String,
+    os: &'static str,
+    /// Null where it is not known: a proxy in front does not say where its client is.
+    ip_address: Option<String>,
+    /// Null where one of the two addresses is not known.
+    same_network: Option<bool>,
+    /// Whether another page opened the link on the phone, as far as its browser says.
+    opened_by_page: bool,
+    #[schemars(with = "Rfc3339")]
+    requested_at: String,
+    expires_in: u64,
+    employee_id: String,
+    name: String,
+}
+
+impl ScanRequest {
+    fn new(app: &App, decision: ConfirmationPrompt) -> Self {
+        let ConfirmationPrompt { asked, who, phone, opened_by_page, remaining } = decision;
+        let (browser, os) = user_agent::describe(asked.visitor.user_agent.as_str());
+        let [here, there] = [asked.visitor, phone].map(|visitor| known_ip(app, visitor.address.decided));
+        Self {
+            client: asked.source.name(),
+            browser,
+            os,
+            ip_address: here.map(|address| address.to_string()),
+            same_network: here.zip(there).map(|(here, there)| rate_limit_address(here) == rate_limit_address(there)),
+            opened_by_page,
+            requested_at: rfc3339(asked.at),
+            expires_in: remaining.as_secs(),
+            name: who.display_name().to_owned(),
+            employee_id: who.employee_id,
+        }
+    }
+}
+
+/// An address, unless it is a proxy's own: then the proxy did not say where its client is. In development mode clients have
+/// the same addresses as proxies.
+fn known_ip(app: &App, address: IpAddr) -> Option<IpAddr> {
+    (app.settings.development || !app.trusted.contains(address)).then_some(address)
+}
+
+/// Shows the phone what it is asked to confirm, and notes that it was shown once the page says so.
+pub(crate) async fn scan_request(
+    State(app): State<App>,
+    JsonBody(input): JsonBody<ScanRequestBody>,
+) -> Result<Reply<ScanRequest>, ApiError> {
+    let ScanRequestBody { confirm, shown } = &input;
+    let decision =
+        if *shown { app.auth.mark_prompt_shown(confirm).await? } else { app.auth.confirmation_prompt(confirm).await? };
+    Ok(Reply(ScanRequest::new(&app, decision)))
+}
+
+/// That it was done.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ScanDecided")]
+pub(crate) struct ScanDecided {
+    success: bool,
+}
+
+/// The phone says yes.
+pub(crate) async fn confirm(
+    State(app): State<App>,
+    JsonBody(input): JsonBody<ConfirmBody>,
+) -> Result<Reply<ScanDecided>, ApiError> {
+    let at = app.clone();
+    let confirmed = run_to_completion(async move { at.auth.confirm(&input.confirm).await }).await;
+    confirmed.inspect_err(|failure| app.metrics.count_refused_sign_in(landing::error_code(failure).0))?;
+    Ok(Reply(ScanDecided { success: true }))
+}
+
+/// The phone says no.
+pub(crate) async fn cancel(
+    State(app): State<App>,
+    JsonBody(input): JsonBody<ConfirmBody>,
+) -> Result<Reply<ScanDecided>, ApiError> {
+    app.auth.cancel(&input.confirm).await?;
+    Ok(Reply(ScanDecided { success: true }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is described is read like every other query; what browsers ask for all day is read more quickly.
+    #[test]
+    fn the_ticket_is_read_as_it_is_described() {
+        for query in ["", "ticket=a", "a=b&ticket=%20&c", "ticket", "ticket=a&ticket=b", "Ticket=a"] {
+            let uri = Uri::builder().path_and_query(format!("/?{query}")).build().unwrap_or_default();
+            let pairs = form_urlencoded::parse(query.as_bytes());
+            let fields: Fields = pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
+            let described = fields.parse::<TicketQuery>().map(|TicketQuery(ticket)| ticket);
+            let read = TicketQuery::in_query(&uri).map(|TicketQuery(ticket)| ticket);
+            assert_eq!(read.map_err(|problem| FieldErrors::from([("ticket".into(), problem)])), described, "{query}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Where somebody is signed in, for them to see and to end.
+
+use axum::extract::State;
+use deskpass_core::{Digest, LoginMethod, LoginSource, Role};
+use deskpass_store::ListedSession;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::App;
+use crate::http::error::ApiError;
+use crate::http::openapi::{MethodName, Rfc3339, RoleName, SourceName};
+use crate::http::request::extract::{ClientLanguage, OptionalBody, RequestClient, TokenHolder};
+use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::query::Path;
+use crate::http::request::user_agent;
+use crate::http::response::envelope::Reply;
+use crate::http::response::login_result::rfc3339;
+
+/// A session as a list shows it.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct SessionShown {
+    id: String,
+    /// Whether it is the one in which the list is asked for.
+    current: bool,
+    device: String,
+    user_agent: Option<String>,
+    ip_address: Option<String>,
+    #[schemars(with = "MethodName")]
+    login_method: LoginMethod,
+    #[schemars(with = "SourceName")]
+    login_source: LoginSource,
+    #[schemars(with = "RoleName")]
+    current_role: Role,
+    #[schemars(with = "Rfc3339")]
+    created_at: String,
+    /// To within some minutes.
+    #[schemars(with = "Option<Rfc3339>")]
+    last_seen_at: Option<String>,
+    #[schemars(with = "Rfc3339")]
+    expires_at: String,
+}
+
+impl SessionShown {
+    /// What is shown of a session to whoever asks in the session `asking`.
+    pub(crate) fn of(listed: ListedSession, asking: Digest) -> Self {
+        let session = listed.session;
+        Self {
+            id: listed.id.to_text(),
+            current: listed.id == asking,
+            device: listed.user_agent.as_deref().map(user_agent::device_name).unwrap_or_default(),
+            user_agent: listed.user_agent,
+            ip_address: listed.ip_address,
+            login_method: session.method,
+            login_source: session.source,
+            current_role: session.current_role,
+            created_at: rfc3339(session.created_at),
+            last_seen_at: listed.seen_at.map(rfc3339),
+            expires_at: rfc3339(session.expires_at),
+        }
+    }
+}
+
+/// Somebody's sessions.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct OwnSessions {
+    items: Vec<SessionShown>,
+}
+
+/// Lists the caller's sessions, the newest first.
+pub(crate) async fn list(State(app): State<App>, holder: TokenHolder) -> Result<Reply<OwnSessions>, ApiError> {
+    let (asking, sessions) = (holder.digest(), app.auth.own_sessions(&holder).await?);
+    Ok(Reply(OwnSessions { items: sessions.into_iter().map(|listed| SessionShown::of(listed, asking)).collect() }))
+}
+
+/// A session, as a path names it.
+#[derive(Debug)]
+pub(crate) struct SessionPath(pub(crate) Digest);
+
+impl FromFields for SessionPath {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        Some(Self(fields.session_id("id")?))
+    }
+}
+
+/// A session that was ended.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Ended")]
+pub(crate) struct SessionEnded {
+    success: bool,
+}
+
+impl SessionEnded {
+    pub(crate) const YES: Self = Self { success: true };
+}
+
+/// Ends one of the caller's sessions.
+pub(crate) async fn end(
+    State(app): State<App>,
+    holder: TokenHolder,
+    Path(SessionPath(id)): Path<SessionPath>,
+    RequestClient(visitor): RequestClient,
+) -> Result<Reply<SessionEnded>, ApiError> {
+    app.auth.end_own_session(&holder, id, &visitor).await?;
+    Ok(Reply(SessionEnded::YES))
+}
+
+/// Which of their sessions somebody wants to end.
+#[derive(Debug)]
+pub(crate) struct LogoutAllBody {
+    except_current: bool,
+}
+
+impl FromFields for LogoutAllBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        Some(Self { except_current: fields.maybe_flag("except_current")?.unwrap_or(false) })
+    }
+}
+
+/// Sessions that were ended.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct AllEnded {
+    success: bool,
+    ended: usize,
+    message: &'static str,
+}
+
+const EVERYWHERE: [&str; 2] = ["signed out everywhere", "已退出所有登录"];
+const ELSEWHERE: [&str; 2] = ["signed out everywhere else", "已退出其他所有登录"];
+
+/// Ends all of the caller's sessions, or all but this one.
+pub(crate) async fn logout_all(
+    State(app): State<App>,
+    holder: TokenHolder,
+    RequestClient(visitor): RequestClient,
+    ClientLanguage(language): ClientLanguage,
+    OptionalBody(input): OptionalBody<LogoutAllBody>,
+) -> Result<Reply<AllEnded>, ApiError> {
+    let ended = app.auth.logout_all(&holder, input.except_current, &visitor).await?;
+    let words = if input.except_current { ELSEWHERE } else { EVERYWHERE };
+    Ok(Reply(AllEnded { success: true, ended, message: language.of(words) }))
+}

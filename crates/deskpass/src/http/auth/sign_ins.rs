@@ -1,0 +1,107 @@
+//! How somebody signed in lately, for them to see and to disown.
+
+use axum::extract::State;
+use deskpass_core::{Digest, LoginMethod, LoginSource};
+use deskpass_store::{AuditEvent, DisownEffects, ListedSignIn};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::App;
+use crate::http::error::ApiError;
+use crate::http::openapi::{MethodName, Rfc3339, SourceName};
+use crate::http::request::extract::{RequestClient, TokenHolder};
+use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::query::Path;
+use crate::http::request::user_agent;
+use crate::http::response::envelope::Reply;
+use crate::http::response::login_result::rfc3339;
+
+/// A sign-in, or a refused one.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "SignIn")]
+pub(crate) struct SignInShown {
+    id: String,
+    #[schemars(with = "Rfc3339")]
+    at: String,
+    signed_in: bool,
+    /// Why not, where it was refused.
+    reason: Option<String>,
+    device: String,
+    user_agent: String,
+    ip_address: String,
+    /// The address that limits and allow-lists decided by; `null` in rows of earlier versions.
+    decided_address: Option<String>,
+    #[schemars(with = "Option<MethodName>")]
+    login_method: Option<LoginMethod>,
+    #[schemars(with = "Option<SourceName>")]
+    login_source: Option<LoginSource>,
+    /// The session that began with it, while it lives.
+    session_id: Option<String>,
+    /// Whether that is the one in which the list is asked for.
+    current: bool,
+    #[schemars(with = "Option<Rfc3339>")]
+    disowned_at: Option<String>,
+}
+
+impl SignInShown {
+    fn of(ListedSignIn { row, session, disowned_at }: ListedSignIn, asking: Digest) -> Self {
+        Self {
+            id: row.id,
+            at: rfc3339(row.at),
+            signed_in: row.event == AuditEvent::SignIn.name(),
+            reason: row.reason,
+            device: user_agent::device_name(&row.user_agent),
+            user_agent: row.user_agent,
+            ip_address: row.ip_address,
+            decided_address: row.decided_address,
+            login_method: LoginMethod::from_name(&row.method),
+            login_source: LoginSource::from_name(&row.source),
+            session_id: session.map(|session| session.to_text()),
+            current: session == Some(asking),
+            disowned_at: disowned_at.map(rfc3339),
+        }
+    }
+}
+
+/// Somebody's sign-ins.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct OwnSignIns {
+    items: Vec<SignInShown>,
+}
+
+/// Lists the caller's sign-ins and refused ones, the newest first.
+pub(crate) async fn list(State(app): State<App>, holder: TokenHolder) -> Result<Reply<OwnSignIns>, ApiError> {
+    let (asking, sign_ins) = (holder.digest(), app.auth.sign_ins(&holder).await?);
+    Ok(Reply(OwnSignIns { items: sign_ins.into_iter().map(|sign_in| SignInShown::of(sign_in, asking)).collect() }))
+}
+
+/// A sign-in, as a path names it.
+#[derive(Debug)]
+pub(crate) struct SignInPath(String);
+
+impl FromFields for SignInPath {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        Some(Self(fields.sign_in_id("id")?))
+    }
+}
+
+/// A sign-in that was disowned.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Disowned")]
+pub(crate) struct DisownReply {
+    success: bool,
+    ended: usize,
+    /// How many administrators are told.
+    told: usize,
+}
+
+/// Takes the caller's word that a sign-in was somebody else's.
+pub(crate) async fn not_me(
+    State(app): State<App>,
+    holder: TokenHolder,
+    Path(SignInPath(id)): Path<SignInPath>,
+    RequestClient(visitor): RequestClient,
+) -> Result<Reply<DisownReply>, ApiError> {
+    let DisownEffects { ended, told } = app.auth.disown_sign_in(&holder, id, &visitor).await?;
+    Ok(Reply(DisownReply { success: true, ended, told }))
+}

@@ -1,0 +1,358 @@
+//! The way of every request: in, through the table, and out in its envelope.
+
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::BoxError;
+use axum::body::Body;
+use axum::extract::FromRef;
+use axum::response::{IntoResponse as _, Response};
+use deskpass_core::HostNames;
+use futures_util::FutureExt as _;
+use hyper::body::{Body as HttpBody, Bytes};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, Request, StatusCode};
+
+use crate::App;
+use crate::config::Language;
+use crate::http::error::malformed_head::MalformedHead;
+use crate::http::error::{ApiError, BadRequest};
+use crate::http::request::language;
+use crate::http::response::envelope::{self, Outcome};
+use crate::http::response::error_body::{ErrorBody, ErrorContext};
+use crate::http::{Route, admission, error, pages, rate_limit, routes};
+use crate::telemetry::Stopwatch;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// What a handler and its extractors can ask of: the service, and what the connection and the head say about this request.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestContext {
+    pub(crate) app: App,
+    pub(crate) peer: IpAddr,
+    pub(crate) language: Language,
+    /// What the path has in the places that its row leaves open, by their names.
+    pub(crate) path_params: Vec<(String, String)>,
+}
+
+impl FromRef<RequestContext> for App {
+    fn from_ref(context: &RequestContext) -> Self {
+        context.app.clone()
+    }
+}
+
+/// Answers requests, whatever they are.
+#[derive(Debug)]
+pub(crate) struct Dispatcher {
+    app: App,
+    table: Vec<Route>,
+    /// The rows of each path.
+    paths: matchit::Router<Vec<usize>>,
+    ids: RequestIds,
+    /// The hosts that are answered to, in development mode.
+    hosts: Option<HostNames>,
+    /// What every enveloped answer says in its head; copied, since that is quicker than writing it anew.
+    headers: HeaderMap,
+    /// Where browsers reach the service by https: that they never use http again.
+    strict_transport: Option<HeaderValue>,
+}
+
+/// For a year. Subdomains are not the service's business.
+const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000");
+
+impl Dispatcher {
+    pub(crate) fn new(app: App) -> Self {
+        Self::with(app, routes())
+    }
+
+    fn with(app: App, table: Vec<Route>) -> Self {
+        let mut paths: matchit::Router<Vec<usize>> = matchit::Router::new();
+        for (row, route) in table.iter().enumerate() {
+            match paths.at_mut(route.path) {
+                Ok(found) => found.value.push(row),
+                // A path that contradicts another one would not be found; the suite walks the table.
+                Err(_) => drop(paths.insert(route.path, vec![row])),
+            }
+        }
+        let mut headers = HeaderMap::with_capacity(8);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        add_security_headers(&mut headers);
+        pages::prepare();
+        // A developer's browser would keep to https for everything on localhost, for a year.
+        let strict = !app.settings.development && app.settings.public_url.starts_with("https://");
+        let strict_transport = strict.then_some(STRICT_TRANSPORT);
+        let hosts = app.settings.development.then(|| app.settings.hosts());
+        Self { ids: RequestIds::new(&app), hosts, app, table, paths, headers, strict_transport }
+    }
+
+    /// Answers one request. Every way out of here has its envelope, its headers and its line in the metrics.
+    pub(crate) async fn dispatch<B>(&self, peer: IpAddr, request: Request<B>) -> Response
+    where
+        B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    {
+        let watch = Stopwatch::start();
+        let matched = self.match_route(&request);
+        if !self.accepts_host(&request) {
+            return self.finish(ApiError::UnknownHost.into_response(), matched, &watch);
+        }
+        let running = self.run(&matched, peer, request.map(Body::new));
+        let ran = AssertUnwindSafe(running).catch_unwind().await;
+        let response = ran.unwrap_or_else(|panic| ApiError::unexpected(&panic_text(&*panic)).into_response());
+        self.finish(response, matched, &watch)
+    }
+
+    /// Answers a request whose head HTTP does not allow. Nothing that it says is believed, and the connection ends.
+    pub(crate) fn reject_malformed(&self, malformed: MalformedHead) -> Response {
+        let (id, language) = (self.ids.next_id(), self.app.settings.default_language);
+        let matched = MatchedRequest { id, language, rows: &[], path_params: Vec::new(), route: None };
+        let failure = ApiError::from(BadRequest::Head(malformed)).into_response();
+        let mut response = self.finish(failure, matched, &Stopwatch::start());
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        response
+    }
+
+    /// Gives an answer its envelope, its headers and its line in the metrics.
+    fn finish(&self, mut response: Response, matched: MatchedRequest<'_>, watch: &Stopwatch) -> Response {
+        match response.extensions_mut().remove::<Outcome>() {
+            Some(outcome) => self.fill_envelope(&mut response, outcome, &matched),
+            None => add_security_headers(response.headers_mut()),
+        }
+        self.record(&matched, response.status(), watch.elapsed());
+        response.headers_mut().insert(REQUEST_ID, matched.id);
+        if let Some(strict) = &self.strict_transport {
+            response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, strict.clone());
+        }
+        if self.app.is_draining() && response.status() != StatusCode::SWITCHING_PROTOCOLS {
+            // Whoever holds the connection learns of the end with an answer, not by a connection that breaks.
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+
+    /// Whether the request names a host that we answer to. In production the host decides nothing, since addresses and
+    /// origins come from the settings, so that every name will do.
+    fn accepts_host<B>(&self, request: &Request<B>) -> bool {
+        let Some(hosts) = &self.hosts else { return true };
+        // Browsers always name a host. Where an absolute target names one, it is the same: others were refused before.
+        let host = request.headers().get(header::HOST);
+        host.is_none_or(|host| host.to_str().is_ok_and(|host| hosts.contains(host)))
+    }
+
+    /// Finds a request's place in the table.
+    fn match_route<B>(&self, request: &Request<B>) -> MatchedRequest<'_> {
+        let found = self.paths.at(request.uri().path());
+        let (rows, path_params) = found.map_or((&[][..], Vec::new()), |found| {
+            let path_params = found.params.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+            (found.value, path_params.collect())
+        });
+        // HEAD is a GET whose body the server leaves out, except where a GET leaves traces: whoever only looks must not.
+        let head = request.method() == Method::HEAD;
+        let method = if head { &Method::GET } else { request.method() };
+        let mut routes = rows.iter().filter_map(|row| Some((*row, self.table.get(*row)?)));
+        MatchedRequest {
+            id: self.ids.id_for(request.headers()),
+            language: language::preferred(request.headers(), self.app.settings.default_language),
+            route: routes.find(|(_, route)| route.method == method && !(head && route.has_side_effects)),
+            rows,
+            path_params,
+        }
+    }
+
+    async fn run(&self, matched: &MatchedRequest<'_>, peer: IpAddr, request: Request<Body>) -> Response {
+        if let Some(refusal) = admission::check(&self.app, peer, &request) {
+            return refusal.into_response();
+        }
+        match matched.route {
+            Some((_, route)) if route.has_side_effects && is_prefetch(request.headers()) => {
+                ApiError::from(BadRequest::Prefetch).into_response()
+            }
+            Some((row, route)) => {
+                let (app, path_params) = (self.app.clone(), matched.path_params.clone());
+                let context = RequestContext { app, peer, language: matched.language, path_params };
+                rate_limit::run_limited(&self.app, route, request, context).await.unwrap_or_else(|wait| {
+                    self.app.metrics.count_rate_limited(row);
+                    ApiError::RateLimited(wait).into_response()
+                })
+            }
+            None => error::unmatched_error(&self.app, request.uri().path(), !matched.rows.is_empty()).into_response(),
+        }
+    }
+
+    /// Puts the outcome into its envelope.
+    fn fill_envelope(&self, response: &mut Response, outcome: Outcome, matched: &MatchedRequest<'_>) {
+        let mut own = std::mem::replace(response.headers_mut(), self.headers.clone());
+        if !own.is_empty() {
+            // That of the empty body that the outcome travelled with.
+            own.remove(header::CONTENT_LENGTH);
+            response.headers_mut().extend(own);
+        }
+        let body = match outcome {
+            Outcome::Success(envelope) | Outcome::Negative(envelope) => {
+                envelope::close_envelope(envelope, matched.id())
+            }
+            Outcome::Error(failure) => {
+                let mut error_body = self.render_error(&failure, matched);
+                *response.status_mut() = error_body.status;
+                response.headers_mut().extend(std::mem::take(&mut error_body.headers));
+                if let ApiError::MethodNotAllowed = failure {
+                    response.headers_mut().insert(header::ALLOW, self.allowed_methods(matched));
+                }
+                envelope::error_envelope(&error_body, matched.id())
+            }
+        };
+        *response.body_mut() = Body::from(body);
+    }
+
+    fn render_error(&self, failure: &ApiError, matched: &MatchedRequest<'_>) -> ErrorBody {
+        let error_title = matched.route.map_or(["Request failed", "请求失败"], |(_, route)| route.error_title);
+        let reference = self.app.new_error_reference();
+        let ([what, _], request_id) = (error_title, matched.id());
+        match failure {
+            ApiError::Internal(cause, detail) => {
+                tracing::error!(?cause, detail, reference, request_id, what, "a request failed");
+            }
+            ApiError::NotReady(state) => tracing::warn!(?state, reference, request_id, "not ready"),
+            _ => {}
+        }
+        failure.render(ErrorContext { language: matched.language, error_title, reference: &reference })
+    }
+
+    fn allowed_methods(&self, matched: &MatchedRequest<'_>) -> HeaderValue {
+        let methods = matched.rows.iter().filter_map(|row| self.table.get(*row)).map(|route| route.method.as_str());
+        HeaderValue::from_str(&methods.collect::<Vec<_>>().join(", ")).unwrap_or(HeaderValue::from_static(""))
+    }
+
+    /// Counts and logs an answer under its row of the table, not under the path asked for: a stranger's words may hold
+    /// anything, a token too.
+    fn record(&self, matched: &MatchedRequest<'_>, status: StatusCode, elapsed: Duration) {
+        self.app.metrics.record_response(matched.route.map(|(row, _)| row), status, elapsed);
+        let route = matched.route.map_or("other", |(_, route)| route.path);
+        tracing::debug!(route, status = status.as_u16(), ?elapsed, request_id = matched.id(), "answered");
+    }
+}
+
+/// A request, as far as the way through the table needs it.
+#[derive(Debug)]
+struct MatchedRequest<'a> {
+    id: HeaderValue,
+    language: Language,
+    /// The rows with its path.
+    rows: &'a [usize],
+    /// What the path has in the places that they leave open.
+    path_params: Vec<(String, String)>,
+    /// The one of them with its method.
+    route: Option<(usize, &'a Route)>,
+}
+
+impl MatchedRequest<'_> {
+    /// The request's name; it is plain text, whoever gave it.
+    fn id(&self) -> &str {
+        self.id.to_str().unwrap_or_default()
+    }
+}
+
+/// The headers that keep an answer where it belongs.
+fn add_security_headers(headers: &mut HeaderMap) {
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    let policy = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
+}
+
+/// Whether a browser only guesses that somebody might go there.
+fn is_prefetch(headers: &HeaderMap) -> bool {
+    let says =
+        |name: &str, word: &str| headers.get(name).is_some_and(|value| value.as_bytes().starts_with(word.as_bytes()));
+    says("sec-purpose", "prefetch") || says("purpose", "prefetch") || says("x-moz", "prefetch")
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    format!("a handler panicked: {}", text.unwrap_or_default())
+}
+
+/// Names requests: as the client did, when it did so in plain characters, else by a number of our own.
+#[derive(Debug)]
+struct RequestIds {
+    process: String,
+    next: AtomicU64,
+}
+
+impl RequestIds {
+    fn new(app: &App) -> Self {
+        // Two processes should not name their requests alike; nothing depends on it.
+        let process = app.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes);
+        Self { process: format!("{process:08x}-"), next: AtomicU64::new(1) }
+    }
+
+    fn id_for(&self, headers: &HeaderMap) -> HeaderValue {
+        let plain = |id: &&HeaderValue| {
+            let id = id.as_bytes();
+            (1..=64).contains(&id.len()) && id.iter().all(|c| c.is_ascii_alphanumeric() || b"._-".contains(c))
+        };
+        match headers.get(&REQUEST_ID).filter(plain) {
+            Some(id) => id.clone(),
+            None => self.next_id(),
+        }
+    }
+
+    fn next_id(&self) -> HeaderValue {
+        let mut digits = itoa::Buffer::new();
+        let number = digits.format(self.next.fetch_add(1, Ordering::Relaxed));
+        let id = [self.process.as_str(), number].concat();
+        HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("unnamed"))
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may stop at the first surprise")]
+mod tests {
+    use http_body_util::BodyExt as _;
+
+    use super::super::{RateLimit, RequiredAccess};
+    use super::*;
+
+    /// A service in a directory of its own, whose table has one more row: a handler that panics.
+    async fn panicking(directory: &std::path::Path) -> Dispatcher {
+        let data = directory.display().to_string();
+        let overrides = [("data", data), ("development.enabled", "true".into())];
+        let overrides = overrides.map(|(key, value)| crate::config::Override { key, value, flag: "a test" }).into();
+        let nothing = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
+        let sources = crate::config::Sources { file: None, environment: Vec::new(), overrides, read: &nothing };
+        let app = App::open(crate::config::load(&sources).unwrap()).await.unwrap();
+        #[expect(clippy::panic, reason = "what the test is about")]
+        let bang = || async { panic!("dpa_secret in a panic") as ApiError };
+        let mut table = routes();
+        table.push(Route::new(
+            Method::GET,
+            "/api/bang",
+            RequiredAccess::Anyone,
+            RateLimit::Unlimited,
+            ["Bang", "砰"],
+            bang,
+        ));
+        Dispatcher::with(app, table)
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_an_answer() {
+        let directory = tempfile::tempdir().unwrap();
+        let dispatcher = panicking(directory.path()).await;
+        for _ in 0..3 {
+            let request = Request::get("/api/bang").header("x-request-id", "r-1").body(Body::empty()).unwrap();
+            let response = dispatcher.dispatch([127, 0, 0, 1].into(), request).await;
+            assert_eq!(response.status(), 500);
+            let body = response.into_body().collect().await.unwrap().to_bytes();
+            let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(body["code"], 1005);
+            assert_eq!(body["request_id"], "r-1");
+            let message = body["message"].as_str().unwrap();
+            assert!(message.starts_with("Bang: unexpected error (ref "), "{message}");
+            assert!(!message.contains("secret"));
+        }
+    }
+}

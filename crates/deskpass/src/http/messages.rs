@@ -1,0 +1,49 @@
+//! Messages from services to those who are connected.
+
+mod posting;
+
+use axum::extract::State;
+use deskpass_auth::Delivery;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use self::posting::PostedMessages;
+use crate::App;
+use crate::http::error::ApiError;
+use crate::http::request::authority::{MessagesScope, Service};
+use crate::http::request::extract::run_to_completion;
+use crate::http::response::envelope::Reply;
+
+/// What became of what was sent.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Sent {
+    /// How many sockets it is on its way to, all in all.
+    delivered: usize,
+    messages: Vec<SentMessage>,
+}
+
+/// What became of one message.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct SentMessage {
+    id: Option<String>,
+    delivered: usize,
+    /// Whether it had been sent before.
+    duplicate: bool,
+}
+
+impl From<Delivery> for SentMessage {
+    fn from(Delivery { id, recipients }: Delivery) -> Self {
+        Self { id: id.map(|id| id.to_string()), delivered: recipients, duplicate: id.is_none() }
+    }
+}
+
+/// Sends messages, all or none.
+pub(crate) async fn send(
+    State(app): State<App>,
+    Service(_, PostedMessages(messages)): Service<MessagesScope, PostedMessages>,
+) -> Result<Reply<Sent>, ApiError> {
+    // What was taken is told to everybody, also when the service does not wait for the count.
+    let sent = run_to_completion(async move { app.auth.publish(messages).await }).await?;
+    let messages: Vec<_> = sent.into_iter().map(SentMessage::from).collect();
+    Ok(Reply(Sent { delivered: messages.iter().map(|message| message.delivered).sum(), messages }))
+}

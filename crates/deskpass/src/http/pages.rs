@@ -1,0 +1,121 @@
+//! The pages, which the binary carries with it.
+
+mod encoding;
+mod files;
+mod site;
+mod template;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, ETAG,
+    HeaderValue, IF_NONE_MATCH, LOCATION, VARY, X_FRAME_OPTIONS,
+};
+use hyper::{HeaderMap, StatusCode, Uri};
+
+use self::site::{File, SITE};
+use crate::App;
+use crate::config::Language;
+use crate::http::error::ApiError;
+use crate::http::request::extract::ClientLanguage;
+
+/// Nothing from elsewhere, nothing inline, no text that becomes markup or script, and nobody puts our pages into a frame.
+const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+                      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+                      require-trusted-types-for 'script'; trusted-types 'none'";
+
+/// Ask again before using it; most often the answer is that nothing has changed.
+const REVALIDATE: HeaderValue = HeaderValue::from_static("no-cache");
+
+/// An address with the version in it never means anything else.
+const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+
+/// Whoever opened a page, and whatever it opens, has no hold on it; and nobody else's page makes use of what is here.
+const SAME_ORIGIN: HeaderValue = HeaderValue::from_static("same-origin");
+
+/// The cookie by which somebody has chosen a language.
+const LANGUAGE_COOKIE: &str = "deskpass_language";
+
+/// Makes everything ready, so that the first to ask does not wait for it.
+pub(crate) fn prepare() {
+    std::sync::LazyLock::force(&SITE);
+}
+
+/// Hands out a page.
+pub(crate) async fn page(
+    uri: Uri,
+    ClientLanguage(preferred): ClientLanguage,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let language = language_cookie(&headers).unwrap_or(preferred);
+    let file = SITE.page(uri.path(), language).ok_or(ApiError::PathNotFound)?;
+    let mut response = serve_file(file, &headers, REVALIDATE);
+    let head = response.headers_mut();
+    head.insert(CONTENT_LANGUAGE, HeaderValue::from_static(language.of(["en", "zh-CN"])));
+    head.insert(VARY, HeaderValue::from_static("Accept-Language, Accept-Encoding, Cookie"));
+    head.insert("cross-origin-opener-policy", SAME_ORIGIN);
+    Ok(response)
+}
+
+/// Hands out what a page needs. A page of another version, from another node, gets what there is here, but does not keep it.
+pub(crate) async fn asset(uri: Uri, headers: HeaderMap) -> Result<Response, ApiError> {
+    let place = uri.path().strip_prefix("/assets/").unwrap_or_default();
+    let (version, name) = place.split_once('/').unwrap_or(("", place));
+    let file = SITE.asset(name).ok_or(ApiError::PathNotFound)?;
+    let keep = if version == SITE.version { IMMUTABLE } else { REVALIDATE };
+    Ok(serve_file(file, &headers, keep))
+}
+
+fn serve_file(file: &File, asked: &HeaderMap, keep: HeaderValue) -> Response {
+    let gzip = file.gzip.as_ref().filter(|_| encoding::takes_gzip(asked));
+    let encoded = gzip.unwrap_or(&file.plain);
+    let mut response = if is_not_modified(&encoded.tag, asked) {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        Response::new(Body::from(encoded.body.clone()))
+    };
+    // Also with nothing new: the browser takes the policy from this answer, not from the one it has kept.
+    let head = response.headers_mut();
+    head.insert(CONTENT_TYPE, HeaderValue::from_static(file.kind));
+    head.insert(CACHE_CONTROL, keep);
+    head.insert(ETAG, encoded.tag.clone());
+    head.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+    head.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(CONTENT_POLICY));
+    head.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    head.insert("cross-origin-resource-policy", SAME_ORIGIN);
+    if gzip.is_some() {
+        head.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    response
+}
+
+/// Whether the client has this already. Proxies mark tags as weak (`W/`), which makes no difference here.
+fn is_not_modified(tag: &HeaderValue, asked: &HeaderMap) -> bool {
+    let lines = asked.get_all(IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok());
+    let mut known = lines.flat_map(|line| line.split(',')).map(str::trim);
+    known.any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
+}
+
+/// The language that somebody has chosen, if they have.
+fn language_cookie(headers: &HeaderMap) -> Option<Language> {
+    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find_map(|pair| match pair {
+        (LANGUAGE_COOKIE, "en") => Some(Language::En),
+        (LANGUAGE_COOKIE, "zh-CN") => Some(Language::Zh),
+        _ => None,
+    })
+}
+
+/// Sends whoever left out the slash to the page.
+pub(crate) async fn add_slash(uri: Uri) -> Response {
+    (StatusCode::PERMANENT_REDIRECT, [(LOCATION, format!("{}/", uri.path()))]).into_response()
+}
+
+/// Hands out the file by which the platform verifies that the domain is ours.
+pub(crate) async fn verify_file(State(app): State<App>, uri: Uri) -> Result<Response, ApiError> {
+    let asked = uri.path().trim_start_matches('/');
+    let (_, text) = app.verify_file.as_ref().filter(|(name, _)| name == asked).ok_or(ApiError::PathNotFound)?;
+    Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8")], text.clone()).into_response())
+}

@@ -1,0 +1,129 @@
+//! How often a route may be asked. The one place that enforces it, from the table.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use axum::extract::Request;
+use axum::response::Response;
+use deskpass_core::{Digest, Rate, rate_limit_address};
+use deskpass_store::LimitSubject;
+use hyper::header::HeaderValue;
+
+use crate::App;
+use crate::config::Limits;
+use crate::http::Route;
+use crate::http::auth::scan;
+use crate::http::dispatcher::RequestContext;
+use crate::http::request::extract::{X_FORWARDED_FOR, client_address};
+use crate::http::response::envelope::Outcome;
+
+/// The limit of a route. Routes with the same one are counted together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateLimit {
+    /// None.
+    Unlimited,
+    /// A client asks for a code.
+    QrCode,
+    /// A client sets out for the platform.
+    OauthUrl,
+    /// A client goes on with a sign-in.
+    SignIn,
+    /// Somebody looks at a ticket.
+    ScanStatus,
+    /// A client binds.
+    Bind,
+    /// A client signs an agent in.
+    AgentsLogin,
+    /// A client does anything about one-time passwords.
+    Otp,
+    /// A client shows tokens that are not good. Those that are cost nothing.
+    Verify,
+}
+
+/// Who is counted: the client, whose address need not be known before it counts, or the ticket that it asks about.
+struct RequestSubject {
+    peer: IpAddr,
+    forwarded: Vec<HeaderValue>,
+    ticket: Option<Digest>,
+}
+
+impl RateLimit {
+    fn rate(self, limits: &Limits) -> Option<Rate> {
+        let rate = match self {
+            Self::Unlimited => None,
+            Self::QrCode => limits.qrcode,
+            Self::OauthUrl => limits.oauth_url,
+            Self::SignIn => limits.sign_in,
+            Self::ScanStatus => limits.scan_status,
+            Self::Bind => limits.bind,
+            Self::AgentsLogin => limits.agents_login,
+            Self::Otp => limits.otp,
+            Self::Verify => limits.verify,
+        };
+        rate.filter(|_| limits.enabled)
+    }
+
+    /// Keeps the counts of one client apart. Nodes of the next version must mean the same by it.
+    const fn name(self) -> &'static [u8] {
+        match self {
+            Self::Unlimited => b"",
+            Self::QrCode => b"qrcode",
+            Self::OauthUrl => b"oauth_url",
+            Self::SignIn => b"sign_in",
+            Self::ScanStatus => b"scan_status",
+            Self::Bind => b"bind",
+            Self::AgentsLogin => b"agents_login",
+            Self::Otp => b"otp",
+            Self::Verify => b"verify",
+        }
+    }
+}
+
+/// Runs a route's handler, unless that has been done too often: then says how much too early it is.
+pub(crate) async fn run_limited(
+    app: &App,
+    route: &Route,
+    request: Request,
+    context: RequestContext,
+) -> Result<Response, Duration> {
+    let limit = route.limit;
+    let Some(rate) = limit.rate(&app.settings.limits) else {
+        return Ok((route.handler)(request, context).await);
+    };
+    let subject = RequestSubject::of(limit, &request, context.peer);
+    if limit != RateLimit::Verify {
+        subject.count(app, limit, rate).await?;
+        return Ok((route.handler)(request, context).await);
+    }
+    let response = (route.handler)(request, context).await;
+    if let Some(Outcome::Negative(_)) = response.extensions().get() {
+        subject.count(app, limit, rate).await?;
+    }
+    Ok(response)
+}
+
+/// Whether there is a sign-in with this ticket. Where nobody can tell, it is taken for one: the handler fails then as well, and
+/// browsers behind one address do not use up each other's turns.
+async fn is_issued(app: &App, ticket: &Digest) -> bool {
+    let found = app.auth.shared.sign_ins.read_with(ticket, app.auth.clock.now(), |_| ()).await;
+    found.map_or(true, |found| found.is_some())
+}
+
+impl RequestSubject {
+    fn of(limit: RateLimit, request: &Request, peer: IpAddr) -> Self {
+        let ticket = if limit == RateLimit::ScanStatus { scan::ticket_digest(request.uri()) } else { None };
+        Self { peer, forwarded: request.headers().get_all(X_FORWARDED_FOR).iter().cloned().collect(), ticket }
+    }
+
+    async fn count(self, app: &App, limit: RateLimit, rate: Rate) -> Result<(), Duration> {
+        // A ticket counts by itself only where it was issued: anybody can make up others, each with a count of its own.
+        let (counted, key) = match self.ticket {
+            Some(ticket) if is_issued(app, &ticket).await => (LimitSubject::Ticket, ticket),
+            _ => {
+                let address = rate_limit_address(client_address(app, self.peer, self.forwarded.iter()).decided);
+                (LimitSubject::Client, Digest::of(&[limit.name(), address.to_string().as_bytes()]))
+            }
+        };
+        app.auth.shared.limits.admit(counted, &key, rate, app.auth.clock.now()).await
+    }
+}

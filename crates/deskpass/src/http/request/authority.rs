@@ -1,0 +1,241 @@
+//! Who may look after others' accounts, and which services may ask. As an argument: a handler that forgets it does not have it.
+
+use std::marker::PhantomData;
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use deskpass_auth::{AccessScope, Administrator};
+use deskpass_core::{ClientInfo, CorpId, EmployeeId, EmployeeKey, PermissionScope, Role, ServiceScope};
+use hyper::HeaderMap;
+use hyper::header::HeaderName;
+use hyper::http::request::Parts;
+
+use crate::App;
+use crate::http::dispatcher::RequestContext;
+use crate::http::error::ApiError;
+use crate::http::request::extract::{ActiveUser, RequestClient, TokenHolder, bearer_token};
+use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::query::Path;
+
+/// Somebody signed in whose active role may read others' accounts.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    pub(crate) caller: ActiveUser,
+    pub(crate) visitor: ClientInfo,
+    scope: PermissionScope,
+}
+
+/// Somebody signed in whose active role is that of an administrator.
+#[derive(Debug)]
+pub(crate) struct Admin(pub(crate) VerifiedCaller);
+
+/// An administrator who has shown a fresh one-time password for this very request. It is taken once everything else about
+/// the request is known to be good, so that nobody wastes one on a slip.
+#[derive(Debug)]
+pub(crate) struct HighRisk<T>(pub(crate) VerifiedCaller, pub(crate) T);
+
+/// An administrator, and where they are.
+#[derive(Debug)]
+pub(crate) struct VerifiedCaller {
+    pub(crate) caller: ActiveUser,
+    pub(crate) visitor: ClientInfo,
+}
+
+/// What the address says, and then the rest of a request.
+#[derive(Debug)]
+pub(crate) struct PathAnd<P, R>(pub(crate) P, pub(crate) R);
+
+/// A request of which nothing else is read.
+#[derive(Debug)]
+pub(crate) struct NoBody;
+
+/// Somebody signed in who administrates the home corporation, and with it what concerns everybody.
+#[derive(Debug)]
+pub(crate) struct HomeAdmin(pub(crate) VerifiedCaller);
+
+/// What an administrator of the home corporation asks. Others are turned away before they spend a one-time password on it.
+#[derive(Debug)]
+pub(crate) struct HomeOnly<T>(pub(crate) T);
+
+/// The agent whom the path names as `{employee_id}`: there is one.
+#[derive(Debug)]
+pub(crate) struct ExistingAgent(pub(crate) EmployeeKey);
+
+/// A service whose key is good for what `S` says, and the rest of its request. The key is looked at before the rest is read and once
+/// more after it, since it may have been revoked while the rest was on its way.
+#[derive(Debug)]
+pub(crate) struct Service<S, T>(pub(crate) PhantomData<S>, pub(crate) T);
+
+/// What a service wants.
+pub(crate) trait ScopeRequirement {
+    /// The scope that takes.
+    const SCOPE: ServiceScope;
+}
+
+/// To ask about tokens.
+#[derive(Debug)]
+pub(crate) struct IntrospectScope;
+
+impl ScopeRequirement for IntrospectScope {
+    const SCOPE: ServiceScope = ServiceScope::Introspect;
+}
+
+/// To send messages.
+#[derive(Debug)]
+pub(crate) struct MessagesScope;
+
+impl ScopeRequirement for MessagesScope {
+    const SCOPE: ServiceScope = ServiceScope::Messages;
+}
+
+impl Reader {
+    /// Whose records they may read who ask for this corporation, or else for their own.
+    pub(crate) async fn access_scope(&self, app: &App, corp: Option<&CorpId>) -> Result<AccessScope, ApiError> {
+        match app.auth.access_scope(&self.caller.0, self.scope, corp) {
+            Ok(access_scope) => Ok(access_scope),
+            Err(_) => self.deny(app).await,
+        }
+    }
+
+    /// Whether they may read records of this corporation.
+    pub(crate) fn may_read(&self, app: &App, corp: &CorpId) -> bool {
+        app.auth.access_scope(&self.caller.0, self.scope, Some(corp)).is_ok()
+    }
+
+    /// Turns them away who ask for more than they may read, which is written down.
+    pub(crate) async fn deny<T>(&self, app: &App) -> Result<T, ApiError> {
+        Ok(app.auth.refuse_administration(&self.caller.0, &self.visitor).await?)
+    }
+}
+
+impl VerifiedCaller {
+    /// Who makes changes at this service, and is written down with them.
+    pub(crate) fn administrator<'a>(&self, app: &'a App) -> Administrator<'a> {
+        app.auth.administrator(&self.caller.0, self.visitor.clone())
+    }
+}
+
+impl FromRequestParts<RequestContext> for VerifiedCaller {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        let TokenHolder(holder) = TokenHolder::from_request_parts(parts, context).await?;
+        let RequestClient(visitor) = RequestClient::from_request_parts(parts, context).await?;
+        let caller = ActiveUser(context.app.auth.authorize_administration(holder, &visitor).await?);
+        Ok(Self { caller, visitor })
+    }
+}
+
+impl FromRequestParts<RequestContext> for Reader {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        let VerifiedCaller { caller, visitor } = VerifiedCaller::from_request_parts(parts, context).await?;
+        let scope = context.app.auth.account_read_scope(&caller.0, &visitor).await?;
+        Ok(Self { caller, visitor, scope })
+    }
+}
+
+impl FromRequestParts<RequestContext> for Admin {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        let authority = VerifiedCaller::from_request_parts(parts, context).await?;
+        let VerifiedCaller { caller, visitor } = &authority;
+        if caller.session().current_role != Role::Admin {
+            return Ok(context.app.auth.refuse_administration(&caller.0, visitor).await?);
+        }
+        Ok(Self(authority))
+    }
+}
+
+impl FromRequestParts<RequestContext> for HomeAdmin {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        let Admin(authority) = Admin::from_request_parts(parts, context).await?;
+        context.app.auth.require_home_admin(&authority.caller.0, &authority.visitor).await?;
+        Ok(Self(authority))
+    }
+}
+
+impl<T: FromRequest<RequestContext, Rejection = ApiError> + Send> FromRequest<RequestContext> for HomeOnly<T> {
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
+        let (mut parts, body) = request.into_parts();
+        HomeAdmin::from_request_parts(&mut parts, context).await?;
+        Ok(Self(T::from_request(Request::from_parts(parts, body), context).await?))
+    }
+}
+
+impl<T: FromRequest<RequestContext, Rejection = ApiError> + Send> FromRequest<RequestContext> for HighRisk<T> {
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
+        let (mut parts, body) = request.into_parts();
+        let Admin(authority) = Admin::from_request_parts(&mut parts, context).await?;
+        let VerifiedCaller { caller, visitor } = &authority;
+        let given = otp_header(&parts.headers);
+        let fresh = context.app.auth.parse_fresh_code(&caller.0, given.as_deref(), visitor).await?;
+        let rest = T::from_request(Request::from_parts(parts, body), context).await?;
+        context.app.auth.consume_fresh_code(&caller.0, fresh, visitor).await?;
+        Ok(Self(authority, rest))
+    }
+}
+
+impl<P, R> FromRequest<RequestContext> for PathAnd<P, R>
+where
+    P: FromRequestParts<RequestContext, Rejection = ApiError> + Send,
+    R: FromRequest<RequestContext, Rejection = ApiError>,
+{
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
+        let (mut parts, body) = request.into_parts();
+        let place = P::from_request_parts(&mut parts, context).await?;
+        Ok(Self(place, R::from_request(Request::from_parts(parts, body), context).await?))
+    }
+}
+
+impl FromRequest<RequestContext> for NoBody {
+    type Rejection = ApiError;
+    async fn from_request(_: Request, _: &RequestContext) -> Result<Self, ApiError> {
+        Ok(Self)
+    }
+}
+
+/// The header in which a fresh one-time password is sent.
+const X_OTP_CODE: HeaderName = HeaderName::from_static("x-otp-code");
+
+/// The one-time password of a request. Of two, neither counts.
+fn otp_header(headers: &HeaderMap) -> Option<String> {
+    let mut given = headers.get_all(X_OTP_CODE).iter();
+    let (first, second) = (given.next()?, given.next());
+    Some(first.to_str().ok().filter(|_| second.is_none()).unwrap_or_default().to_owned())
+}
+
+/// An employee of the home corporation, as the path names them.
+pub(crate) struct AgentPath(EmployeeId);
+
+impl FromFields for AgentPath {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        Some(Self(fields.id("employee_id", EmployeeId::parse)?))
+    }
+}
+
+impl FromRequest<RequestContext> for ExistingAgent {
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
+        let (mut parts, _) = request.into_parts();
+        let Path(AgentPath(id)) = Path::from_request_parts(&mut parts, context).await?;
+        let agent = context.app.auth.resolve_key(None, &id);
+        context.app.auth.require_agent(&agent).await?;
+        Ok(Self(agent))
+    }
+}
+
+impl<S: ScopeRequirement, T: FromRequest<RequestContext, Rejection = ApiError> + Send> FromRequest<RequestContext>
+    for Service<S, T>
+{
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
+        let key = bearer_token(request.headers())?.to_owned();
+        context.app.auth.authenticate_service(&key, S::SCOPE).await?;
+        let rest = T::from_request(request, context).await?;
+        context.app.auth.authenticate_service(&key, S::SCOPE).await?;
+        Ok(Self(PhantomData, rest))
+    }
+}

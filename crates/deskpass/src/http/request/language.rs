@@ -1,0 +1,49 @@
+//! Which language a client reads.
+
+use hyper::HeaderMap;
+use hyper::header::ACCEPT_LANGUAGE;
+
+use crate::config::Language;
+
+/// The language the client likes best of those we speak.
+pub(crate) fn preferred(headers: &HeaderMap, default: Language) -> Language {
+    let Some(accepted) = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()) else { return default };
+    let mut best = (default, 0.0);
+    for (language, quality) in accepted.split(',').take(32).filter_map(weighted_item) {
+        if quality > best.1 {
+            best = (language, quality);
+        }
+    }
+    best.0
+}
+
+fn weighted_item(item: &str) -> Option<(Language, f32)> {
+    let (tag, quality) = item.split_once(';').unwrap_or((item, "q=1"));
+    let quality = quality.trim().strip_prefix("q=")?.parse().ok()?;
+    match tag.trim().split('-').next()?.to_ascii_lowercase().as_str() {
+        "en" => Some((Language::En, quality)),
+        "zh" => Some((Language::Zh, quality)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_liked_language_wins() {
+        let of = |accepted: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT_LANGUAGE, hyper::header::HeaderValue::from_static(accepted));
+            preferred(&headers, Language::En)
+        };
+        assert_eq!(of("zh-CN,zh;q=0.9,en;q=0.8"), Language::Zh);
+        assert_eq!(of("en-US,zh;q=0.9"), Language::En);
+        assert_eq!(of("fr, zh;q=0.1"), Language::Zh);
+        assert_eq!(of("fr"), Language::En);
+        assert_eq!(of("zh;q=0"), Language::En);
+        assert_eq!(of(";;;q=,,zh;q=x"), Language::En);
+        assert_eq!(preferred(&HeaderMap::new(), Language::Zh), Language::Zh);
+    }
+}

@@ -1,0 +1,36 @@
+//! What stands in the address: the pieces that the path leaves open, and what is behind the question mark.
+
+use axum::extract::FromRequestParts;
+use hyper::http::request::Parts;
+use percent_encoding::percent_decode_str;
+use url::form_urlencoded;
+
+use crate::http::dispatcher::RequestContext;
+use crate::http::error::{ApiError, BadRequest};
+use crate::http::request::fields::{Fields, FromFields};
+
+/// A query, read and checked.
+#[derive(Debug)]
+pub(crate) struct Query<T>(pub(crate) T);
+
+/// The pieces that the path leaves open, read and checked by the names that they have in the table.
+#[derive(Debug)]
+pub(crate) struct Path<T>(pub(crate) T);
+
+impl<T: FromFields> FromRequestParts<RequestContext> for Query<T> {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, _: &RequestContext) -> Result<Self, ApiError> {
+        let pairs = form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
+        let fields: Fields = pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
+        Ok(Self(fields.parse().map_err(BadRequest::Fields)?))
+    }
+}
+
+impl<T: FromFields> FromRequestParts<RequestContext> for Path<T> {
+    type Rejection = ApiError;
+    async fn from_request_parts(_: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        let decode = |piece: &str| percent_decode_str(piece).decode_utf8_lossy().into_owned();
+        let pieces = context.path_params.iter().map(|(name, piece)| (name.clone(), decode(piece)));
+        Ok(Self(pieces.collect::<Fields>().parse().map_err(BadRequest::Fields)?))
+    }
+}

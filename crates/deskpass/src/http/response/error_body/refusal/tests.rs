@@ -1,0 +1,148 @@
+//! Every refusal, as clients see it.
+
+use std::time::Duration;
+
+use deskpass_auth::TokenError;
+use deskpass_core::{Roles, Weakness};
+use deskpass_store::EndReason;
+
+use super::*;
+use crate::http::error::ApiError;
+
+/// A refusal with its status, its code, its reason, and what stands in the head.
+type Row = (Refusal, u16, u16, Option<&'static str>, Option<(&'static str, &'static str)>);
+
+const BEARER: Option<(&str, &str)> = Some(("www-authenticate", "Bearer"));
+const STEP_UP: Option<(&str, &str)> = Some((
+    "www-authenticate",
+    "Bearer error=\"insufficient_user_authentication\", \
+     error_description=\"a fresh one-time password is needed in X-OTP-Code\", acr_values=\"otp\"",
+));
+
+/// In the order of their codes. Those of 1014 carry fields instead of a reason.
+fn rows() -> Vec<Row> {
+    let retry = |seconds| Some(("retry-after", seconds));
+    let quarter = Lockout::For(Duration::from_mins(15));
+    vec![
+        (Refusal::UnknownEmployee, 403, 1003, None, None),
+        (Refusal::Disabled, 403, 1003, Some("disabled"), None),
+        (Refusal::NoRole, 403, 1003, Some("no_role"), None),
+        (Refusal::RoleNotHeld("x".into()), 403, 1003, Some("role_not_held"), None),
+        (Refusal::RoleTakenAway(Role::Agent), 403, 1003, Some("role_taken_away"), None),
+        (Refusal::Denied, 403, 1003, Some("denied"), None),
+        (Refusal::InvalidCode, 403, 1003, Some("invalid_code"), None),
+        (Refusal::SomebodyElse, 403, 1003, Some("somebody_else"), None),
+        (Refusal::NoSuchAgent, 404, 1004, None, None),
+        (Refusal::NotAMember, 403, 1003, Some("not_a_member"), None),
+        (Refusal::NotAnAgent, 403, 1003, Some("not_an_agent"), None),
+        (Refusal::NotPermitted, 403, 1003, Some("role_needed"), None),
+        (Refusal::ScopeNeeded(deskpass_core::ServiceScope::Messages), 403, 1003, Some("scope_needed"), None),
+        (Refusal::RoleNeeded(Roles::NONE.with(Role::Agent)), 403, 1003, Some("role_needed"), None),
+        (Refusal::NotGranted, 403, 1003, Some("not_permitted"), None),
+        (Refusal::PasswordOff, 403, 1003, Some("password_off"), None),
+        (Refusal::PlatformWorks, 403, 1003, Some("platform_works"), None),
+        (Refusal::NotProven, 403, 1003, Some("not_proven"), None),
+        (Refusal::RecentSignInNeeded, 403, 1003, Some("recent_sign_in_needed"), None),
+        (Refusal::DeviceNotProven, 403, 1003, Some("device_not_proven"), None),
+        (Refusal::SetupCodeWrong, 403, 1003, Some("setup_code"), None),
+        (Refusal::NoSuchRole("x".into()), 404, 1004, None, None),
+        (Refusal::NoSuchEmployee, 404, 1004, None, None),
+        (Refusal::NoSuchSession, 404, 1004, None, None),
+        (Refusal::NoSuchSignIn, 404, 1004, None, None),
+        (Refusal::NoSuchKey, 404, 1004, None, None),
+        (Refusal::NoSuchLink, 404, 1004, None, None),
+        (Refusal::TooOften(Duration::from_millis(1_001)), 429, 1006, None, retry("2")),
+        (Refusal::Busy, 429, 1006, None, retry("1")),
+        (Refusal::OtpNeeded, 403, 1007, None, STEP_UP),
+        (Refusal::OtpWrong, 401, 1008, None, BEARER),
+        (Refusal::NoDevice, 403, 1009, None, None),
+        (Refusal::DeviceBound, 409, 1010, None, None),
+        (Refusal::PasswordWrong, 401, 1011, None, BEARER),
+        (Refusal::NoPassword, 403, 1012, None, None),
+        (Refusal::Shut(quarter), 429, 1013, Some("too_many_failures"), retry("900")),
+        (Refusal::Shut(Lockout::For(Duration::from_micros(1))), 429, 1013, Some("too_many_failures"), retry("1")),
+        (Refusal::Shut(Lockout::For(Duration::from_millis(60_001))), 429, 1013, Some("too_many_failures"), retry("61")),
+        (Refusal::Shut(Lockout::UntilUnlocked), 429, 1013, Some("locked"), retry("86400")),
+        (Refusal::Weak(Weakness::TooShort), 400, 1014, None, None),
+        (Refusal::Weak(Weakness::TooLong), 400, 1014, None, None),
+        (Refusal::Weak(Weakness::Common), 400, 1014, None, None),
+        (Refusal::Weak(Weakness::Personal), 400, 1014, None, None),
+        (Refusal::Weak(Weakness::Monotonous), 400, 1014, None, None),
+        (Refusal::SamePassword, 400, 1014, None, None),
+        (Refusal::OldPasswordNeeded, 400, 1015, None, None),
+        (Refusal::OldPasswordWrong, 403, 1016, None, None),
+        (Refusal::AddressNotAllowed(Role::Admin), 403, 1017, Some("address_not_allowed"), None),
+        (Refusal::LastAdmin, 409, 1019, Some("last_admin"), None),
+        (Refusal::WouldShutYouOut(Role::Admin), 409, 1019, Some("would_shut_you_out"), None),
+        (Refusal::Cancelled, 409, 1019, Some("cancelled"), None),
+        (Refusal::Over, 409, 1019, Some("over"), None),
+        (Refusal::DeviceSetupOver, 409, 1019, Some("setup_over"), None),
+        (Refusal::Exists, 409, 1019, None, None),
+    ]
+}
+
+fn token_rows() -> impl Iterator<Item = Row> {
+    let problems = [
+        (TokenError::Missing, "missing"),
+        (TokenError::Malformed, "malformed"),
+        (TokenError::Unknown, "unknown"),
+        (TokenError::Expired, "expired"),
+        (TokenError::Ended(EndReason::SignedOut), "signed_out"),
+        (TokenError::Ended(EndReason::Kicked), "kicked"),
+        (TokenError::Ended(EndReason::Disabled), "disabled"),
+        (TokenError::HalfAuthenticated, "half_authenticated"),
+    ];
+    problems.into_iter().map(|(problem, word)| (Refusal::Token(problem), 401, 1001, Some(word), BEARER))
+}
+
+fn told(refusal: &Refusal, language: Language) -> ErrorBody {
+    let error_title = ["Request failed", "请求失败"];
+    ApiError::Refused(refusal.clone()).render(ErrorContext { language, error_title, reference: "0" })
+}
+
+#[test]
+fn every_refusal_has_its_status_code_reason_and_head() {
+    for (refusal, status, code, reason, header) in rows().into_iter().chain(token_rows()) {
+        for language in [Language::En, Language::Zh] {
+            let error_body = told(&refusal, language);
+            assert_eq!((error_body.status.as_u16(), error_body.code), (status, code), "{refusal:?}");
+            let head = error_body.headers.first().and_then(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
+            assert_eq!(head, header, "{refusal:?}");
+            match (code, reason) {
+                (1014, None) => {
+                    assert!(error_body.message.ends_with(error_body.data["fields"]["password"].as_str().unwrap()));
+                }
+                (_, None) => assert_eq!(error_body.data, Value::Null, "{refusal:?}"),
+                (_, Some(word)) => assert_eq!(error_body.data, json!({ "reason": word }), "{refusal:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn every_refusal_is_told_in_either_language_and_in_words_of_its_own() {
+    let mut seen = std::collections::HashMap::new();
+    for (refusal, ..) in rows().into_iter().chain(token_rows()) {
+        let [english, chinese] = [Language::En, Language::Zh].map(|language| told(&refusal, language).message);
+        assert!(english.is_ascii() && english.len() > 10, "{english}");
+        assert!(chinese.chars().any(|letter| ('\u{4e00}'..='\u{9fff}').contains(&letter)), "{chinese}");
+        // Disabled is disabled, whether somebody shows a token or wants one.
+        if refusal != Refusal::Token(TokenError::Ended(EndReason::Disabled)) {
+            for words in [english, chinese] {
+                assert_eq!(seen.insert(words.clone(), refusal.clone()), None, "{words}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wait_is_told_in_minutes_and_a_lock_by_who_opens_it() {
+    let message = |shut, language| told(&Refusal::Shut(shut), language).message;
+    let wait = |seconds| Lockout::For(Duration::from_secs(seconds));
+    assert_eq!(message(wait(900), Language::En), "too many wrong attempts; try again in 15 minutes");
+    assert_eq!(message(wait(61), Language::En), "too many wrong attempts; try again in 2 minutes");
+    assert_eq!(message(wait(60), Language::En), "too many wrong attempts; try again in a minute");
+    assert_eq!(message(wait(0), Language::En), "too many wrong attempts; try again in a minute");
+    assert_eq!(message(wait(900), Language::Zh), "错误次数过多，请在 15 分钟后重试");
+    assert!(message(Lockout::UntilUnlocked, Language::En).contains("ask an administrator"));
+}

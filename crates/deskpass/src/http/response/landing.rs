@@ -1,0 +1,122 @@
+//! Where a browser lands that comes back from the platform. What it must know stands behind the `#`, which no server, log
+//! or referrer sees.
+
+use axum::response::{IntoResponse as _, Response};
+use deskpass_auth::{CallbackOutcome, PROOF_LIFETIME, RedirectTarget, Refusal};
+use deskpass_core::{Digest, LoginSource};
+use hyper::StatusCode;
+use hyper::header::LOCATION;
+use url::Url;
+
+use crate::App;
+use crate::http::error::{ApiError, ErrorCause};
+use crate::http::request::cookies::SetCookie;
+
+/// What somebody who was not let in is told.
+pub(crate) const SIGN_IN_ERRORS: [&str; 7] =
+    ["denied", "invalid_code", "not_a_member", "no_role", "disabled", "platform_unavailable", "internal"];
+
+/// Where to tell somebody that it did not work: the phone on its own page, everybody else where they wanted to be.
+pub(crate) async fn error_destination(app: &App, phone: bool, flow: Option<Digest>) -> String {
+    if phone {
+        return format!("{}/scan/", app.settings.public_url);
+    }
+    match app.auth.destination(flow).await {
+        Ok(Some(destination)) => destination,
+        Ok(None) | Err(_) => page(app, LoginSource::H5),
+    }
+}
+
+/// Sends a browser to where it belongs.
+pub(crate) fn redirect(app: &App, answer: &CallbackOutcome) -> Response {
+    let to = address(app, answer);
+    let cookie = match answer {
+        CallbackOutcome::Bind { proof, .. } => SetCookie::set(app, proof, PROOF_LIFETIME),
+        CallbackOutcome::Decide(_) | CallbackOutcome::SignedIn(..) | CallbackOutcome::Continue(_) => SetCookie::NONE,
+    };
+    (cookie, see_other(&to)).into_response()
+}
+
+/// The address that goes with an answer.
+pub(crate) fn address(app: &App, answer: &CallbackOutcome) -> String {
+    let origin = &app.settings.public_url;
+    match answer {
+        CallbackOutcome::Decide(confirm) => {
+            with_fragment(&format!("{origin}/scan/"), &format!("confirm={}", confirm.expose()))
+        }
+        CallbackOutcome::Continue(pending) => {
+            with_fragment(&format!("{origin}/continue/"), &format!("continue={}", pending.expose()))
+        }
+        CallbackOutcome::SignedIn(ticket, to) => {
+            with_fragment(&resolved(app, to), &format!("ticket={}", ticket.expose()))
+        }
+        CallbackOutcome::Bind { proof, to, scanned } => {
+            let scanned = if *scanned { "&scanned=1" } else { "" };
+            with_fragment(&resolved(app, to), &format!("bind_ticket={}{scanned}", proof.expose()))
+        }
+    }
+}
+
+/// Sends a browser to where it is told what went wrong, in a word from a closed list.
+pub(crate) fn redirect_error(app: &App, wanted: &str, failure: &ApiError) -> Response {
+    let reference = app.new_error_reference();
+    let (word, code) = error_code(failure);
+    app.metrics.count_refused_sign_in(word);
+    if let ApiError::Internal(cause, detail) = failure {
+        tracing::error!(?cause, detail, reference, "a sign-in failed");
+    } else {
+        tracing::info!(word, reference, "a sign-in was refused");
+    }
+    see_other(&with_fragment(wanted, &format!("error={word}&code={code}&ref={reference}")))
+}
+
+/// The word and the code for what went wrong.
+pub(crate) fn error_code(failure: &ApiError) -> (&'static str, u16) {
+    match failure {
+        ApiError::Refused(refusal) => match refusal {
+            Refusal::Denied => ("denied", 1003),
+            Refusal::InvalidCode => ("invalid_code", 1003),
+            Refusal::Over => ("invalid_code", 1019),
+            Refusal::NotAMember | Refusal::UnknownEmployee => ("not_a_member", 1003),
+            Refusal::NoRole | Refusal::RoleNotHeld(_) | Refusal::RoleTakenAway(_) => ("no_role", 1003),
+            Refusal::Disabled => ("disabled", 1003),
+            Refusal::AddressNotAllowed(_) => ("denied", 1017),
+            // Nobody who comes back from the platform is told anything else.
+            _ => ("internal", 1005),
+        },
+        ApiError::Internal(
+            ErrorCause::PlatformUnreachable
+            | ErrorCause::PlatformGarbled
+            | ErrorCause::PlatformRefused(_)
+            | ErrorCause::PlatformSuspended(_),
+            _,
+        ) => ("platform_unavailable", 1005),
+        _ => ("internal", 1005),
+    }
+}
+
+fn resolved(app: &App, destination: &RedirectTarget) -> String {
+    match destination {
+        RedirectTarget::Asked(address) => address.clone(),
+        RedirectTarget::Client(source) => page(app, *source),
+    }
+}
+
+fn page(app: &App, source: LoginSource) -> String {
+    format!("{}/{}/", app.settings.public_url, source.name())
+}
+
+fn with_fragment(address: &str, fragment: &str) -> String {
+    match Url::parse(address) {
+        Ok(mut url) => {
+            url.set_fragment(Some(fragment));
+            url.into()
+        }
+        // Every address was checked when it was asked for.
+        Err(_) => format!("/#{fragment}"),
+    }
+}
+
+fn see_other(to: &str) -> Response {
+    (StatusCode::SEE_OTHER, [(LOCATION, to)]).into_response()
+}

@@ -1,0 +1,83 @@
+//! Where people may be sent after signing in.
+
+use deskpass_core::LoginSource;
+use url::Url;
+
+use crate::App;
+
+/// The path of the callback itself, which then decides by the role.
+pub(crate) const CALLBACK_PATH: &str = "/api/auth/oauth2/callback";
+
+/// The pages of the three clients.
+const CLIENT_PAGES: [&str; 3] = ["/h5/", "/itagent/", "/itadmin/"];
+
+/// Longer ones are not addresses of pages.
+const MAX_ADDRESS_BYTES: usize = 2048;
+
+/// Whether people may be sent to an address. In production the rule is narrow enough that no two programs can read an
+/// accepted address differently: it must be spelled as a browser would write it, in plain characters.
+pub(crate) fn is_allowed(app: &App, address: &str) -> bool {
+    if address.len() > MAX_ADDRESS_BYTES || address.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return false;
+    }
+    let Ok(url) = Url::parse(address) else { return false };
+    if app.settings.development {
+        return matches!(url.scheme(), "http" | "https") && url.username().is_empty() && url.password().is_none();
+    }
+    let origin = url.origin().ascii_serialization();
+    let own = origin == app.settings.public_url;
+    url.as_str() == address
+        && (own || app.settings.redirect_origins.contains(&origin))
+        && url.fragment().is_none()
+        && match address.strip_prefix(&origin) {
+            Some(CALLBACK_PATH) => own,
+            Some(rest) => is_page(rest),
+            None => false,
+        }
+}
+
+/// Whether this is the path of a client's page, with perhaps a query that cannot hide another address.
+fn is_page(rest: &str) -> bool {
+    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let plain = |text: &str, extra: &[u8]| text.bytes().all(|c| c.is_ascii_alphanumeric() || extra.contains(&c));
+    CLIENT_PAGES.iter().any(|page| path.starts_with(page))
+        && plain(path, b"/_.-~")
+        && !path.contains("//")
+        && !path.contains("..")
+        && plain(query, b"=&_.-~")
+        // The page passes these on, and must not take somebody else's for the platform's.
+        && !query.split('&').any(|pair| ["code", "state", "sid", "ticket"].contains(&pair.split('=').next().unwrap_or_default()))
+}
+
+/// Where a flow ends, and the client whose page that is. The callback itself, by whatever name of ours, is no place to end at:
+/// it decides by the role.
+pub(crate) fn destination(address: String) -> (Option<String>, Option<LoginSource>) {
+    let Ok(url) = Url::parse(&address) else { return (Some(address), None) };
+    if url.path() == CALLBACK_PATH {
+        return (None, None);
+    }
+    let source = url.path_segments().and_then(|mut segments| LoginSource::from_name(segments.next()?));
+    (Some(address), source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_its_clients() {
+        let to = |address: &str| destination(address.to_owned());
+        for (name, source) in
+            [("h5", LoginSource::H5), ("itagent", LoginSource::ItAgent), ("itadmin", LoginSource::ItAdmin)]
+        {
+            for rest in ["", "/", "/a/b?c=d", "?c=d", "#e"] {
+                let address = format!("https://desk.example/{name}{rest}");
+                assert_eq!(to(&address), (Some(address.clone()), Some(source)), "{address}");
+            }
+        }
+        for address in ["https://desk.example", "https://desk.example/x/h5/", "https://h5/"] {
+            assert_eq!(to(address), (Some(address.to_owned()), None), "{address}");
+        }
+        assert_eq!(to("https://desk.example/api/auth/oauth2/callback"), (None, None));
+    }
+}

@@ -1,0 +1,5 @@
+//! Health, development routes and the simulated platform.
+
+pub(crate) mod development;
+pub(crate) mod health;
+pub(crate) mod simulator;

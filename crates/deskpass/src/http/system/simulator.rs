@@ -1,0 +1,30 @@
+//! The platform in a box, mounted where the client of the platform looks for it in development mode.
+
+use std::io;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use deskpass_wecom_sim::SimulatorReply;
+use futures_util::stream;
+
+use crate::App;
+use crate::http::error::ApiError;
+use crate::http::request::extract::{Developer, FullRequest, PeerAddress};
+
+/// Answers as the platform would.
+pub(crate) async fn answer(
+    _: Developer,
+    State(app): State<App>,
+    PeerAddress(peer): PeerAddress,
+    FullRequest(request): FullRequest,
+) -> Result<Response, ApiError> {
+    let simulator = app.simulator.as_ref().ok_or(ApiError::DevelopmentOff)?;
+    Ok(match simulator.handle(peer, request).await {
+        SimulatorReply::Response(response) => response.map(Body::from),
+        // A body that fails before its first byte takes the connection with it.
+        SimulatorReply::HangUp => {
+            Response::new(Body::from_stream(stream::iter([Err::<&[u8], _>(io::Error::other("hung up"))])))
+        }
+    })
+}

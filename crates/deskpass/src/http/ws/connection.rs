@@ -1,0 +1,287 @@
+//! What is said on a socket, and how it ends.
+
+mod close;
+mod metered;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::buf::Chain;
+use bytes::{Buf as _, Bytes};
+use deskpass_auth::{ActiveUser, CloseReason, Socket, SocketEvent};
+use deskpass_core::{Debt, FrameDraft, MessageKind, Rate};
+use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::{Error, Message};
+
+use self::close::SocketClose;
+use self::metered::MeteredStream;
+use crate::App;
+use crate::client_limiter::ClientSlot;
+use crate::http::response::login_result::rfc3339;
+
+/// When to come back where an address has as many sockets as it may have.
+pub(super) const SOCKET_RETRY_AFTER: Duration = Duration::from_secs(5);
+
+/// How long a client may leave what it is sent.
+const SEND_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How much a client may say; it has nothing to say.
+const MAX_CLIENT_MESSAGES_PER_MINUTE: u32 = 100;
+
+/// How much is said in a row before anything else is looked at.
+const MAX_CONSECUTIVE_SENDS: usize = 32;
+
+/// Small, since there are many sockets and most are quiet.
+const READ_BUFFER_BYTES: usize = 2 * 1024;
+
+type SocketStream = WebSocketStream<MeteredStream>;
+
+/// The head of a frame and its text. They go out past the buffer of the line, which would keep a copy of the longest frame for
+/// every socket that there is.
+type PendingFrame = Chain<Bytes, Bytes>;
+
+/// A socket that was agreed on.
+pub(super) struct AcceptedSocket {
+    app: App,
+    socket: Socket,
+    /// What is said first.
+    ready: Value,
+    _present: ClientSlot,
+}
+
+/// What a connection becomes after its answer.
+#[derive(Clone)]
+pub(crate) struct PendingUpgrade(Arc<Mutex<Option<AcceptedSocket>>>);
+
+impl fmt::Debug for PendingUpgrade {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PendingUpgrade")
+    }
+}
+
+impl PendingUpgrade {
+    pub(super) fn new(accepted: AcceptedSocket) -> Self {
+        Self(Arc::new(Mutex::new(Some(accepted))))
+    }
+
+    /// Goes on as a socket until that is over, or it is asked to leave.
+    pub(crate) async fn run(self, stream: TcpStream, read: Bytes, leave: &mut oneshot::Receiver<()>) {
+        let accepted = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(accepted) = accepted {
+            accepted.run(stream, read, leave).await;
+        }
+    }
+}
+
+/// What happened on a line.
+enum LoopEvent {
+    Outgoing(SocketEvent),
+    Received(Option<Result<Message, Error>>),
+    PingDue,
+    Leave,
+}
+
+/// A socket at work.
+struct SocketSession<'a> {
+    app: &'a App,
+    line: SocketStream,
+    socket: Socket,
+    leave: &'a mut oneshot::Receiver<()>,
+    /// What the client has not taken yet of the frame that it is being sent.
+    pending: PendingFrame,
+    /// How often the client was asked whether it is there without a word from it since.
+    missed_pongs: u8,
+    message_debt: Debt,
+}
+
+impl AcceptedSocket {
+    pub(super) fn new(app: App, socket: Socket, caller: &ActiveUser, resumed: bool, present: ClientSlot) -> Self {
+        let (role, expires_in) = (caller.0.session().current_role.name(), caller.0.remaining.as_secs());
+        let ready = json!({ "event": "ready", "resumed": resumed, "current_role": role, "expires_in": expires_in });
+        Self { app, socket, ready, _present: present }
+    }
+
+    async fn run(self, stream: TcpStream, read: Bytes, leave: &mut oneshot::Receiver<()>) {
+        let Self { app, socket, ready, _present } = self;
+        let stream = MeteredStream::new(stream);
+        let line = WebSocketStream::from_partially_read(stream, read.into(), Role::Server, Some(config())).await;
+        let mut session = SocketSession {
+            app: &app,
+            line,
+            socket,
+            leave,
+            pending: Bytes::new().chain(Bytes::new()),
+            missed_pongs: 0,
+            message_debt: Debt::NONE,
+        };
+        let reason = match session.send_event(&ready).await {
+            Ok(()) => session.run_loop().await,
+            Err(reason) => reason,
+        };
+        app.metrics.count_socket_close(reason.code());
+        session.close(reason).await;
+    }
+}
+
+impl SocketSession<'_> {
+    /// Talks until there is a reason to part.
+    async fn run_loop(&mut self) -> SocketClose {
+        let mut ticks = ticks(self.app.settings.sockets.ping);
+        let mut consecutive_sends = 0;
+        loop {
+            let event = self.next_event(&mut ticks, &mut consecutive_sends).await;
+            let done = match event {
+                LoopEvent::Outgoing(event) => self.handle_event(event).await,
+                LoopEvent::Received(heard) => self.handle_received(heard),
+                LoopEvent::PingDue => self.ping().await,
+                LoopEvent::Leave => Err(SocketClose::Restarting),
+            };
+            if let Err(reason) = done {
+                return reason;
+            }
+        }
+    }
+
+    /// The next thing that happens. What there is to say comes first, but not for ever: whoever is told much is still heard.
+    async fn next_event(&mut self, ticks: &mut Interval, consecutive_sends: &mut usize) -> LoopEvent {
+        if *consecutive_sends >= MAX_CONSECUTIVE_SENDS {
+            *consecutive_sends = 0;
+            let heard = self.line.next().now_or_never().map(LoopEvent::Received);
+            if let Some(event) = heard.or_else(|| ticks.tick().now_or_never().map(|_| LoopEvent::PingDue)) {
+                return event;
+            }
+        }
+        tokio::select! {
+            biased;
+            _ = &mut *self.leave => LoopEvent::Leave,
+            event = self.socket.next(&self.app.auth) => {
+                *consecutive_sends += 1;
+                LoopEvent::Outgoing(event)
+            }
+            heard = self.line.next() => LoopEvent::Received(heard),
+            _ = ticks.tick() => LoopEvent::PingDue,
+        }
+    }
+
+    async fn handle_event(&mut self, event: SocketEvent) -> Result<(), SocketClose> {
+        match event {
+            SocketEvent::Message(message) => {
+                self.app.metrics.count_socket_message();
+                self.send(message.frame.clone()).await
+            }
+            SocketEvent::RoleChanged(role) => {
+                self.send_event(&json!({ "event": "role_changed", "current_role": role.name() })).await
+            }
+            SocketEvent::ExpiresSoon(left) => {
+                self.send_event(&json!({ "event": "ending", "reason": "expired", "expires_in": left.as_secs() })).await
+            }
+            SocketEvent::Closed(end) => Err(SocketClose::SessionEnded(end)),
+        }
+    }
+
+    /// Says something about the session itself.
+    async fn send_event(&mut self, content: &Value) -> Result<(), SocketClose> {
+        self.send(self.session_frame(content)).await
+    }
+
+    fn session_frame(&self, content: &Value) -> Bytes {
+        let (content, ts) = (content.to_string(), rfc3339(self.app.auth.clock.now()));
+        // A few words are never too long.
+        let frame = FrameDraft::new(MessageKind::Session, Some(&content), None, &ts);
+        frame.map(|frame| frame.with_id(self.socket.seen())).unwrap_or_default().into()
+    }
+
+    /// Sends a text, unless the client does not take it, or may not have it any more before it does.
+    async fn send(&mut self, text: Bytes) -> Result<(), SocketClose> {
+        self.pending = text_frame(text);
+        self.flush_pending(None).await
+    }
+
+    /// Has the client take what there is for it, and then be asked something.
+    async fn flush_pending(&mut self, question: Option<Message>) -> Result<(), SocketClose> {
+        tokio::select! {
+            biased;
+            sent = write_pending(&mut self.line, &mut self.pending, question) => sent.map_err(|error| SocketClose::from_error(&error)),
+            end = self.socket.closed(&self.app.auth) => Err(SocketClose::SessionEnded(end)),
+            _ = &mut *self.leave => Err(SocketClose::Restarting),
+            () = sleep(SEND_TIMEOUT) => Err(SocketClose::SessionEnded(CloseReason::TooSlow)),
+        }
+    }
+
+    /// Asks whether the client is there.
+    async fn ping(&mut self) -> Result<(), SocketClose> {
+        if self.missed_pongs >= 2 {
+            return Err(SocketClose::PingTimeout);
+        }
+        self.missed_pongs += 1;
+        self.flush_pending(Some(Message::Ping(Bytes::new()))).await
+    }
+
+    /// Listens to a client that has nothing to say.
+    fn handle_received(&mut self, heard: Option<Result<Message, Error>>) -> Result<(), SocketClose> {
+        let asked = std::mem::take(&mut self.missed_pongs) > 0;
+        match heard {
+            None => Err(SocketClose::Disconnected),
+            Some(Err(error)) => Err(SocketClose::from_error(&error)),
+            Some(Ok(Message::Close(_))) => Err(SocketClose::ClosedByClient),
+            Some(Ok(Message::Binary(_))) => Err(SocketClose::Binary),
+            Some(Ok(Message::Pong(_))) if asked => Ok(()),
+            Some(Ok(_)) => self.count_message(),
+        }
+    }
+
+    fn count_message(&mut self) -> Result<(), SocketClose> {
+        let Some(rate) = Rate::new(MAX_CLIENT_MESSAGES_PER_MINUTE, Duration::from_mins(1)) else { return Ok(()) };
+        let admitted = rate.admit(self.message_debt, self.app.auth.clock.now());
+        self.message_debt = admitted.map_err(|_| SocketClose::TooManyMessages)?;
+        Ok(())
+    }
+}
+
+/// A text as a frame: whole, and unmasked, as servers send them.
+fn text_frame(text: Bytes) -> PendingFrame {
+    const TEXT: u8 = 0x81;
+    let head = match (u8::try_from(text.len()), u16::try_from(text.len())) {
+        (Ok(length @ ..126), _) => Bytes::copy_from_slice(&[TEXT, length]),
+        (_, Ok(length)) => Bytes::from([&[TEXT, 126], length.to_be_bytes().as_slice()].concat()),
+        _ => Bytes::from([&[TEXT, 127], (text.len() as u64).to_be_bytes().as_slice()].concat()),
+    };
+    head.chain(text)
+}
+
+/// Writes what is to be sent, after what the protocol itself has to say. May be dropped, and goes on where it was.
+async fn write_pending(
+    line: &mut SocketStream,
+    pending: &mut PendingFrame,
+    question: Option<Message>,
+) -> Result<(), Error> {
+    line.flush().await?;
+    line.get_mut().write_all_buf(pending).await?;
+    match question {
+        Some(question) => line.send(question).await,
+        None => Ok(()),
+    }
+}
+
+fn config() -> WebSocketConfig {
+    WebSocketConfig::default()
+        .read_buffer_size(READ_BUFFER_BYTES)
+        .write_buffer_size(0)
+        .max_write_buffer_size(2 * FrameDraft::MAX_BYTES)
+        .max_message_size(Some(FrameDraft::MAX_BYTES))
+        .max_frame_size(Some(FrameDraft::MAX_BYTES))
+}
+
+fn ticks(every: Duration) -> Interval {
+    let mut ticks = interval_at(Instant::now() + every, every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}

@@ -1,0 +1,163 @@
+//! Whose socket it is to be. Browsers cannot set the header on a handshake, so the token may be offered as a subprotocol, and,
+//! for older clients, stand in the address.
+
+use std::net::IpAddr;
+
+use axum::extract::FromRequestParts;
+use deskpass_auth::{ActiveUser, Refusal, TokenError};
+use hyper::header::{AUTHORIZATION, HeaderValue, SEC_WEBSOCKET_PROTOCOL};
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, Uri};
+use url::form_urlencoded;
+
+use crate::http::RequiredAccess;
+use crate::http::dispatcher::RequestContext;
+use crate::http::error::ApiError;
+use crate::http::openapi::{DescribeInput, OperationSpec};
+use crate::http::request::extract::{bearer_token, client_ip};
+
+/// The subprotocol that is chosen where a client offers it, so that no token is repeated.
+const SUBPROTOCOL: &str = "deskpass.v1";
+
+/// What a subprotocol begins with that carries a token.
+const TOKEN_PREFIX: &str = "bearer.";
+
+/// Somebody who may be connected, and how they are answered.
+#[derive(Debug)]
+pub(crate) struct SocketAuth {
+    pub(super) caller: ActiveUser,
+    pub(super) from: IpAddr,
+    /// The one subprotocol that is agreed on, of those that were offered.
+    pub(super) protocol: Option<HeaderValue>,
+}
+
+impl FromRequestParts<RequestContext> for SocketAuth {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        let offered = OfferedProtocols::read(&parts.headers)?;
+        let (app, from) = (&context.app, client_ip(parts, context));
+        let in_address = app.settings.sockets.query_token.then(|| in_address(&parts.uri)).flatten();
+        let token = token(&parts.headers, &offered, in_address.as_deref())?;
+        let caller = app.auth.authenticate(token, Some(from)).await?.into_active_user()?;
+        if in_address.as_deref() == Some(token) && offered.token.is_none() && !parts.headers.contains_key(AUTHORIZATION)
+        {
+            tracing::warn!(
+                employee = ?caller.0.session().employee,
+                "a socket was asked for with its token in the address, where proxies write it down; offer it as a subprotocol"
+            );
+        }
+        Ok(Self { caller, from, protocol: offered.chosen })
+    }
+}
+
+impl DescribeInput for SocketAuth {
+    fn describe_input(spec: &mut OperationSpec) {
+        spec.requires(RequiredAccess::ActiveUser);
+    }
+}
+
+/// The token that counts. The header counts alone, and nothing else may contradict it: of two tokens, somebody else may have
+/// chosen one.
+fn token<'a>(
+    headers: &'a HeaderMap,
+    offered: &'a OfferedProtocols,
+    in_address: Option<&'a str>,
+) -> Result<&'a str, ApiError> {
+    let problem = |problem| ApiError::from(Refusal::Token(problem));
+    if headers.contains_key(AUTHORIZATION) {
+        let token = bearer_token(headers)?;
+        let contradicted = offered.token.as_ref().is_some_and(|other| other != token);
+        return if contradicted { Err(problem(TokenError::Malformed)) } else { Ok(token) };
+    }
+    offered.token.as_deref().or(in_address).ok_or_else(|| problem(TokenError::Missing))
+}
+
+/// The token in an address; one that is not there once is none.
+fn in_address(uri: &Uri) -> Option<String> {
+    let query = uri.query().unwrap_or_default();
+    let mut tokens = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "token");
+    match (tokens.next(), tokens.next()) {
+        (Some((_, token)), None) => Some(token.into_owned()),
+        _ => None,
+    }
+}
+
+/// The subprotocols that a client offers.
+#[derive(Debug, Default)]
+struct OfferedProtocols {
+    token: Option<String>,
+    chosen: Option<HeaderValue>,
+}
+
+impl OfferedProtocols {
+    fn read(headers: &HeaderMap) -> Result<Self, ApiError> {
+        let malformed = || ApiError::from(Refusal::Token(TokenError::Malformed));
+        let mut offered = Self::default();
+        for value in headers.get_all(SEC_WEBSOCKET_PROTOCOL) {
+            for word in value.to_str().map_err(|_| malformed())?.split(',').map(str::trim) {
+                if word == SUBPROTOCOL {
+                    offered.chosen = Some(HeaderValue::from_static(SUBPROTOCOL));
+                } else if let Some(token) = word.strip_prefix(TOKEN_PREFIX) {
+                    if offered.token.get_or_insert_with(|| token.to_owned()) != token {
+                        return Err(malformed());
+                    }
+                    if offered.chosen.is_none() {
+                        offered.chosen = HeaderValue::from_str(word).ok();
+                    }
+                }
+            }
+        }
+        Ok(offered)
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    fn offering(values: &[&str]) -> HeaderMap {
+        values.iter().map(|value| (SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_str(value).unwrap())).collect()
+    }
+
+    #[test]
+    fn one_of_what_was_offered_is_chosen_and_the_plain_one_before_a_token() {
+        for (offered, chosen) in [
+            (&[][..], None),
+            (&["chat"], None),
+            (&["bearer.a"], Some("bearer.a")),
+            (&["chat, bearer.a"], Some("bearer.a")),
+            (&["bearer.a, deskpass.v1"], Some(SUBPROTOCOL)),
+            (&["deskpass.v1", "bearer.a"], Some(SUBPROTOCOL)),
+            (&["deskpass.v1"], Some(SUBPROTOCOL)),
+            (&["Deskpass.v1"], None),
+        ] {
+            let read = OfferedProtocols::read(&offering(offered)).unwrap();
+            assert_eq!(read.chosen.as_ref().map(|value| value.to_str().unwrap()), chosen, "{offered:?}");
+        }
+    }
+
+    #[test]
+    fn of_two_tokens_neither_counts() {
+        assert!(OfferedProtocols::read(&offering(&["bearer.a, bearer.b"])).is_err());
+        assert!(OfferedProtocols::read(&offering(&["bearer.a", "bearer.b"])).is_err());
+        let mut headers = offering(&["bearer.b"]);
+        headers.insert(AUTHORIZATION, HeaderValue::from_static("Bearer a"));
+        let offered = OfferedProtocols::read(&headers).unwrap();
+        assert!(token(&headers, &offered, None).is_err());
+        headers.insert(AUTHORIZATION, HeaderValue::from_static("Bearer b"));
+        assert_eq!(token(&headers, &offered, Some("c")).unwrap(), "b");
+        headers.insert(AUTHORIZATION, HeaderValue::from_static("Basic b"));
+        assert!(token(&headers, &offered, Some("c")).is_err(), "the header counts alone");
+    }
+
+    #[test]
+    fn a_subprotocol_counts_before_the_address() {
+        let headers = offering(&["bearer.b"]);
+        let offered = OfferedProtocols::read(&headers).unwrap();
+        assert_eq!(token(&headers, &offered, Some("c")).unwrap(), "b");
+        let none = OfferedProtocols::default();
+        assert_eq!(token(&HeaderMap::new(), &none, Some("c")).unwrap(), "c");
+        assert!(token(&HeaderMap::new(), &none, None).is_err());
+    }
+}
