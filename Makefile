@@ -23,7 +23,7 @@ pictures: ## Put what the last tests saw into the README: copies its pictures fr
 	./tools/pictures
 
 torture: ## Kill the real process 300 times under load and look for lost truth (a few minutes)
-	TORTURE_KILLS=300 cargo test --release -p deskpass --test desk durability -- --nocapture
+	TORTURE_KILLS=300 cargo test --release -p deskpass --test acceptance durability -- --nocapture
 
 lint: ## Check format, lints, documentation and dependencies
 	cargo fmt --all --check
